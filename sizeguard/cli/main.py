@@ -1,0 +1,80 @@
+"""Turns a command line into a call of one command.
+
+Commands are found by file name and imported when called: `sizeguard --help` must not wait for numpy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from sizeguard import __version__
+from sizeguard.errors import SizeguardError
+
+# name -> module in sizeguard.cli, one-line help
+COMMANDS = {
+    "build": ("build", "Build a variant of the runtime: full, instrumented, core or selective."),
+    "import": ("import_model", "Turn a .pt2 model into a program (.sgp)."),
+    "codegen": ("codegen", "Write registration sources and selection headers."),
+    "trace": ("trace", "Run models on the instrumented build and write what they used."),
+    "select": ("select", "Read, merge and check operator selections."),
+    "report": ("report", "Show where the bytes of a binary went."),
+    "gate": ("gate", "Build, run, measure and compare with the baselines."),
+    "baseline": ("baseline", "Update or show the reviewed sizes in baselines/."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's file when the command is called, not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"sizeguard.cli.{COMMANDS[cmd_name][0]}").command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"sizeguard.cli.{COMMANDS[cmd_name][0]}.command is no click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sizeguard")
+def cli() -> None:
+    """Builds a C++ inference runtime in full and selectively, says where every byte went, and gates what regrows it.
+
+    Example: sizeguard report build/vision --by operator
+    """
+
+
+def main() -> None:
+    """Run the command line; every foreseen error is one line on stderr and its exit code."""
+    try:
+        cli.main(prog_name="sizeguard", standalone_mode=False)
+    except SizeguardError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        click.echo(f"error: {error.format_message()}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone: not an error of ours. Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Turns content into files: whole or not at all, and only when it changed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from sizeguard.errors import InputError
+
+
+def write_atomic(path: Path, content: bytes | str) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part.
+
+    Raises InputError if the folder cannot be written or the disk is full.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError(f"{path}: cannot write: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        # mkstemp creates 0600: give what an ordinary open() would have given.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot write: {error.strerror}") from error
+
+
+def write_if_changed(path: Path, content: bytes | str) -> bool:
+    """Write atomically unless the file holds this content already, so that build tools see no change. True if written."""
+    data = content.encode() if isinstance(content, str) else content
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    write_atomic(path, data)
+    return True
