@@ -1,0 +1,1 @@
+"""Turns selection files into answers: what a selective build keeps, and for whom."""

@@ -1,0 +1,99 @@
+"""Turns what one model asked for into a line of debug_info, and back.
+
+The format has a debug_info per operator but none per dtype, class or feature, and torchgen refuses keys of our own. It takes
+any text in the top level's debug_info, so there stands one JSON record per model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a model, or a file that names no model, asked for besides operators.
+
+    operator_dtypes: operator -> dtypes of the tensors at its calls, as far as the model file shows them. It selects nothing:
+                     which dtypes a kernel's switches see is known to a trace alone.
+    """
+
+    include_all_operators: bool = False
+    include_all_non_op_selectives: bool = False
+    kernel_metadata: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    et_kernel_metadata: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    custom_classes: frozenset[str] = frozenset()
+    build_features: frozenset[str] = frozenset()
+    operator_dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def union(self, other: Provenance) -> Provenance:
+        return Provenance(
+            self.include_all_operators or other.include_all_operators,
+            self.include_all_non_op_selectives or other.include_all_non_op_selectives,
+            union_of_lists(self.kernel_metadata, other.kernel_metadata),
+            union_of_lists(self.et_kernel_metadata, other.et_kernel_metadata),
+            self.custom_classes | other.custom_classes,
+            self.build_features | other.build_features,
+            union_of_lists(self.operator_dtypes, other.operator_dtypes),
+        )
+
+
+def union_of_lists(left: Mapping[str, frozenset[str]], right: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """Key by key."""
+    return {key: left.get(key, frozenset()) | right.get(key, frozenset()) for key in [*left, *(key for key in right if key not in left)]}
+
+
+def write_record(model: str, asked: Provenance) -> str:
+    """One line of JSON, the same for equal content. What is empty or false is left out."""
+    record: dict[str, object] = {"model": model}
+    for part in fields(asked):
+        value = getattr(asked, part.name)
+        if value:
+            record[part.name] = _plain(value)
+    return json.dumps(record, sort_keys=True)
+
+
+def read_record(text: str) -> tuple[str, Provenance] | None:
+    """The model and what it asked for; None for text that others wrote."""
+    if not text.startswith("{"):
+        return None
+    try:
+        record = json.loads(text)
+        model = record.pop("model", None)
+        asked = Provenance(
+            include_all_operators=_bool(record.pop("include_all_operators", False)),
+            include_all_non_op_selectives=_bool(record.pop("include_all_non_op_selectives", False)),
+            kernel_metadata=_table(record.pop("kernel_metadata", {})),
+            et_kernel_metadata=_table(record.pop("et_kernel_metadata", {})),
+            custom_classes=_words(record.pop("custom_classes", [])),
+            build_features=_words(record.pop("build_features", [])),
+            operator_dtypes=_table(record.pop("operator_dtypes", {})),
+        )
+    except (ValueError, RecursionError):
+        return None
+    return (model, asked) if isinstance(model, str) and not record else None
+
+
+def _bool(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _words(value: object) -> frozenset[str]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise ValueError
+    return frozenset(value)
+
+
+def _table(value: object) -> dict[str, frozenset[str]]:
+    if not isinstance(value, dict):
+        raise ValueError
+    return {key: _words(words) for key, words in value.items()}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: sorted(entry) for key, entry in value.items()}
+    return sorted(value) if isinstance(value, frozenset) else value

@@ -1,0 +1,162 @@
+"""Turns YAML text into nodes that know their lines, in bounded time and memory.
+
+PyYAML's own composer recurses (a file of brackets ends in a RecursionError or, in C, a crash), follows anchors into
+themselves, and knows no limit; so nodes are put together from its events here. Tags and scalars resolve as in safe_load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from sizeguard.errors import InputError
+
+MAXIMUM_FILE_SIZE = 16 << 20  # bytes
+MAXIMUM_NODES = 1_000_000  # a selection of 2,000 operators and 500 dtypes has 15,000
+MAXIMUM_DEPTH = 16  # selections nest 4 deep
+
+_TAG = "tag:yaml.org,2002:"
+
+# What a bare word means (text, a number, a boolean, …), from its node class, text and (bare, quoted).
+resolve: Callable[[type[yaml.ScalarNode], str, tuple[bool, bool]], str] = yaml.resolver.Resolver().resolve
+
+# libyaml's parser is ten times as fast; a PyYAML built without it has none.
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """kind: str, bool, int, float, null, timestamp, …; text: as it stands in the file, without quotes."""
+
+    line: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    line: int
+    items: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    line: int
+    pairs: list[tuple[Scalar, Node]] = field(default_factory=list)
+
+
+Node = Scalar | Listing | Table
+
+
+def read_nodes(path: Path) -> Node:
+    """The root node of the one document of a file.
+
+    Raises InputError for a file that cannot be read, is no YAML, is empty, or is larger or deeper than a selection can be.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAXIMUM_FILE_SIZE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    if len(data) > MAXIMUM_FILE_SIZE:
+        raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes; no selection is")
+    composer = _Composer(path)
+    try:
+        for event in yaml.parse(data, Loader=_Loader):
+            composer.take(event)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InputError(f"{path}:{line}: not YAML: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if composer.root is None:
+        raise InputError(f"{path}: is empty; a selection of nothing is written 'operators: {{}}'")
+    return composer.root
+
+
+class _Composer:
+    """Puts events together. open: the lists and tables not closed yet, each with its anchor and the key that waits for a value."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.root: Node | None = None
+        self.open: list[tuple[Listing | Table, str | None]] = []
+        self.keys: list[Scalar | None] = []
+        self.anchors: dict[str, Node] = {}
+        self.count = 0
+
+    def take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self._add(self._scalar(event), event)
+        elif isinstance(event, yaml.AliasEvent):
+            self._add(self._aliased(event), event)
+        elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+            self._start(event)
+        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+            node, anchor = self.open.pop()
+            self.keys.pop()
+            # Only a closed node can be named: none is a part of itself.
+            if anchor is not None:
+                self.anchors[anchor] = node
+        elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
+            raise self._error(event, "a second YAML document; a selection is one")
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
+        tag = event.tag
+        if tag is None or tag == "!":
+            tag = resolve(yaml.ScalarNode, event.value, event.implicit)
+        if not tag.startswith(_TAG):
+            raise self._error(event, f"unknown YAML tag {tag}")
+        if any(0xD800 <= ord(character) <= 0xDFFF for character in event.value):
+            raise self._error(event, "half of a surrogate pair, which is no character")
+        return Scalar(_line(event), tag.removeprefix(_TAG), event.value)
+
+    def _aliased(self, event: yaml.AliasEvent) -> Node:
+        node = self.anchors.get(event.anchor or "")
+        if node is None:
+            raise self._error(event, f"alias *{event.anchor} names nothing before it, or what it stands in")
+        return node
+
+    def _start(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent) -> None:
+        line = _line(event)
+        node = Listing(line) if isinstance(event, yaml.SequenceStartEvent) else Table(line)
+        kind = "seq" if isinstance(node, Listing) else "map"
+        if event.tag not in (None, "!", _TAG + kind):
+            raise self._error(event, f"unknown YAML tag {event.tag}")
+        if len(self.open) == MAXIMUM_DEPTH:
+            raise self._error(event, f"nested more than {MAXIMUM_DEPTH} deep; no selection is")
+        self._add(node, event)
+        self.open.append((node, event.anchor))
+        self.keys.append(None)
+
+    def _add(self, node: Node, event: yaml.NodeEvent) -> None:
+        self.count += 1
+        if self.count > MAXIMUM_NODES:
+            raise self._error(event, f"more than {MAXIMUM_NODES} values; no selection has")
+        if isinstance(event, yaml.ScalarEvent) and event.anchor is not None:
+            self.anchors[event.anchor] = node
+        if not self.open:
+            self.root = node
+            return
+        parent = self.open[-1][0]
+        if isinstance(parent, Listing):
+            parent.items.append(node)
+            return
+        key = self.keys[-1]
+        if key is not None:
+            parent.pairs.append((key, node))
+            self.keys[-1] = None
+        elif isinstance(node, Scalar):
+            self.keys[-1] = node
+        else:
+            raise self._error(event, "a key that is a list or a table")
+
+    def _error(self, event: yaml.Event, message: str) -> InputError:
+        return InputError(f"{self.path}:{_line(event)}: {message}")
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
