@@ -1,0 +1,78 @@
+"""Turns the command line of `sizeguard codegen` into one call of the code generator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sizeguard.operator_library import DISPATCH_KEYS
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option("--operators-yaml", multiple=True, type=FILE, metavar="FILE", help="Operators of a kernel library, or of several.")
+@click.option("--kernel-sources", multiple=True, type=FILE, metavar="DIR", help="Sources whose dtype switches get selection headers.")
+@click.option("--selection", "selections", multiple=True, type=FILE, metavar="FILE", help="A selection file; several are united.")
+@click.option("--root-ops", default="", metavar="A,B", help="Operators to keep, by name.")
+@click.option("--ops-schema-yaml", multiple=True, type=FILE, metavar="FILE", help="Keep all operators of this operators.yaml.")
+@click.option("--ops-from-model", multiple=True, type=FILE, metavar="MODEL", help="Keep the operators that a model names.")
+@click.option("--all-operators", is_flag=True, help="Select everything.")
+@click.option("--no-operators", is_flag=True, help="Select nothing: a runtime that can only load.")
+@click.option("--all-dtypes", is_flag=True, help="Select operators, keep every dtype of every switch.")
+@click.option("--dtypes-of", multiple=True, type=FILE, metavar="FILE", help="Keep these selections' dtypes too: apps that share kernels.")
+@click.option(
+    "--dispatch-keys", default=",".join(DISPATCH_KEYS), show_default=True, metavar="A,B", help="Register these keys' operators only."
+)
+@click.option("--library-name", default="portable", show_default=True, help="The name under which operators are registered.")
+@click.option("--output-dir", required=True, type=FILE, metavar="DIR", help="Where generated/, selected/ and the effective selection go.")
+@click.option("--stamp", type=FILE, metavar="FILE", help="A file to touch when done, for build tools.")
+@click.option("--selection-only", is_flag=True, help="Write the united selected_operators.yaml only.")
+def command(
+    operators_yaml: tuple[Path, ...],
+    kernel_sources: tuple[Path, ...],
+    selections: tuple[Path, ...],
+    root_ops: str,
+    ops_schema_yaml: tuple[Path, ...],
+    ops_from_model: tuple[Path, ...],
+    all_operators: bool,
+    no_operators: bool,
+    all_dtypes: bool,
+    dtypes_of: tuple[Path, ...],
+    dispatch_keys: str,
+    library_name: str,
+    output_dir: Path,
+    stamp: Path | None,
+    selection_only: bool,
+) -> None:
+    """Write registration sources and selection headers; only files whose content changes are written.
+
+    Example: sizeguard codegen --operators-yaml native/operators/operators.yaml --kernel-sources native/operators
+    --selection selected_operators.yaml --output-dir build/generated
+    """
+    from sizeguard.codegen.generate import Inputs, generate, write_outputs
+    from sizeguard.codegen.sources import Sources, dtype_union, united_selection, united_selection_file
+
+    sources = Sources(
+        selections, tuple(filter(None, root_ops.replace(" ", ",").split(","))), ops_schema_yaml, ops_from_model, all_operators, no_operators
+    )
+    selection, source = united_selection(sources)
+    if selection_only:
+        files = united_selection_file(selection)
+    else:
+        files = generate(
+            Inputs(
+                operators_yaml=operators_yaml,
+                kernel_sources=kernel_sources,
+                selection=dtype_union(selection, dtypes_of),
+                source=source,
+                all_dtypes=all_dtypes,
+                dispatch_keys=tuple(dispatch_keys.split(",")),
+                library=library_name,
+            )
+        )
+    write_outputs(output_dir, files)
+    if stamp is not None:
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.touch()

@@ -1,0 +1,1 @@
+"""Turns operator lists and a selection into registration sources and selection headers."""

@@ -1,0 +1,71 @@
+"""Turns the places that a selection can come from (files, names, libraries, models) into one selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sizeguard.errors import InputError
+from sizeguard.operator_library import read_operator_libraries
+from sizeguard.selection.selection import SelectedOperator, Selection
+from sizeguard.selection.yaml_reader import read_selection
+from sizeguard.selection.yaml_writer import format_selection
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a selection comes from; what several say is united.
+
+    selections:   selection files
+    root_ops:     names
+    ops_schemas:  operators.yaml files, all of whose operators are kept
+    models:       model files, whose named operators are kept
+    all_operators, no_operators: everything or nothing, whatever files say
+    """
+
+    selections: tuple[Path, ...]
+    root_ops: tuple[str, ...]
+    ops_schemas: tuple[Path, ...]
+    models: tuple[Path, ...]
+    all_operators: bool
+    no_operators: bool
+
+
+def united_selection(sources: Sources) -> tuple[Selection, str]:
+    """The union, and how error messages call it. Names alone say nothing of classes and features: all of these are kept."""
+    named = (*sources.selections, *sources.ops_schemas, *sources.models)
+    if sources.all_operators or sources.no_operators:
+        option = "--all-operators" if sources.all_operators else "--no-operators"
+        if named or sources.root_ops or (sources.all_operators and sources.no_operators):
+            raise InputError(f"{option} leaves nothing to select; drop it or the other selections")
+        everything = sources.all_operators
+        return Selection(include_all_operators=everything, include_all_non_op_selectives=everything), option
+    if not named and not sources.root_ops:
+        raise InputError("no selection: give --selection FILE, --root-ops, --ops-from-model or --all-operators")
+    parts = [_read(path) for path in sources.selections]
+    if sources.root_ops or sources.ops_schemas or sources.models:
+        names = [*sources.root_ops, *read_operator_libraries(sources.ops_schemas)]
+        root = SelectedOperator(is_used_for_training=False, include_all_overloads=False)
+        parts.append(Selection(operators=dict.fromkeys(names, root), include_all_non_op_selectives=not sources.selections))
+    return parts[0], ", ".join([*map(str, named), *(["--root-ops"] if sources.root_ops else [])])
+
+
+def dtype_union(selection: Selection, others: Iterable[Path]) -> Selection:
+    """The selection with the dtypes of others added: what kernels that several apps share are compiled for."""
+    selections = [selection, *(_read(path) for path in others)]
+    dtypes: dict[str, frozenset[str]] = {}
+    for each in selections:
+        for tag, names in each.kernel_metadata.items():
+            dtypes[tag] = dtypes.get(tag, frozenset()) | names
+    everything = any(each.all_non_operators_included for each in selections)
+    return replace(selection, kernel_metadata=dtypes, include_all_non_op_selectives=everything)
+
+
+def united_selection_file(selection: Selection) -> Mapping[str, str]:
+    """The one file of a selection that is not resolved against a library yet."""
+    return {"selected_operators.yaml": format_selection(selection)}
+
+
+def _read(path: Path) -> Selection:
+    return read_selection(path).selection
