@@ -1,0 +1,135 @@
+"""Turns the bytes of a FlatBuffer into numbers, texts and tables, each checked to lie inside the bytes.
+
+The flatbuffers package reads without a check, and a .sgp file may come from anywhere.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+# Vectors may share bytes, so a small file could unfold into a huge program. Ours share none: each byte is read about once.
+READS_PER_BYTE = 8
+MINIMUM_READS = 1 << 16
+
+
+class FlatBufferError(ValueError):
+    """Bytes that are no FlatBuffer, or not of the expected kind."""
+
+
+@dataclass(slots=True)
+class Buffer:
+    """The bytes, and how many of them may still be read."""
+
+    data: bytes
+    budget: int
+
+    def spend(self, size: int) -> None:
+        self.budget -= size
+        if self.budget < 0:
+            raise FlatBufferError("parts of the file are used many times over")
+
+    def number(self, layout: struct.Struct, position: int) -> int | float:
+        if position < 0 or position + layout.size > len(self.data):
+            raise FlatBufferError(f"reaches {position + layout.size - len(self.data)} bytes beyond the end")
+        value: int | float = layout.unpack_from(self.data, position)[0]
+        return value
+
+    def integer(self, layout: struct.Struct, position: int) -> int:
+        return int(self.number(layout, position))
+
+
+I8 = struct.Struct("<b")
+U8 = struct.Struct("<B")
+U16 = struct.Struct("<H")
+I32 = struct.Struct("<i")
+U32 = struct.Struct("<I")
+I64 = struct.Struct("<q")
+F64 = struct.Struct("<d")
+
+
+def root_table(data: bytes, identifier: bytes) -> Table:
+    """The root of a FlatBuffer that carries this file identifier."""
+    if len(data) < 8 or data[4:8] != identifier:
+        raise FlatBufferError(f"does not carry the mark {identifier.decode()} of its kind")
+    buffer = Buffer(data, max(MINIMUM_READS, READS_PER_BYTE * len(data)))
+    return Table(buffer, buffer.integer(U32, 0))
+
+
+class Table:
+    """A table at a position. Fields are asked for by their number; what is absent has its default."""
+
+    def __init__(self, buffer: Buffer, position: int) -> None:
+        self.buffer = buffer
+        self.position = position
+        vtable = position - buffer.integer(I32, position)
+        size = buffer.integer(U16, vtable)
+        buffer.spend(size)
+        if size < 4 or size % 2 or vtable + size > len(buffer.data):
+            raise FlatBufferError(f"a table at {position} has no layout")
+        self.offsets = struct.unpack_from(f"<{size // 2 - 2}H", buffer.data, vtable + 4)
+
+    def _at(self, field: int) -> int | None:
+        offset = self.offsets[field] if field < len(self.offsets) else 0
+        return self.position + offset if offset else None
+
+    def integer(self, field: int, layout: struct.Struct) -> int:
+        position = self._at(field)
+        return 0 if position is None else self.buffer.integer(layout, position)
+
+    def number(self, field: int) -> float:
+        position = self._at(field)
+        return 0.0 if position is None else float(self.buffer.number(F64, position))
+
+    def _vector(self, field: int, element: int) -> tuple[int, int]:
+        """Where the elements start and how many there are; (0, 0) if the field is absent."""
+        position = self._at(field)
+        if position is None:
+            return 0, 0
+        start = position + self.buffer.integer(U32, position)
+        count = self.buffer.integer(U32, start)
+        if start + 4 + count * element > len(self.buffer.data):
+            raise FlatBufferError(f"a list of {count} reaches beyond the end")
+        self.buffer.spend(count * element)
+        return start + 4, count
+
+    def text(self, field: int) -> str:
+        start, count = self._vector(field, 1)
+        return _decode(self.buffer.data[start : start + count])
+
+    def texts(self, field: int) -> list[str]:
+        start, count = self._vector(field, 4)
+        return [self._text_at(start + 4 * i) for i in range(count)]
+
+    def _text_at(self, position: int) -> str:
+        start = position + self.buffer.integer(U32, position)
+        count = self.buffer.integer(U32, start)
+        self.buffer.spend(count)
+        if start + 4 + count > len(self.buffer.data):
+            raise FlatBufferError("a text reaches beyond the end")
+        return _decode(self.buffer.data[start + 4 : start + 4 + count])
+
+    def tables(self, field: int) -> list[Table]:
+        start, count = self._vector(field, 4)
+        positions = range(start, start + 4 * count, 4)
+        return [Table(self.buffer, position + self.buffer.integer(U32, position)) for position in positions]
+
+    def aligned_bytes(self, field: int, alignment: int) -> bytes:
+        start, count = self._vector(field, 1)
+        if start % alignment:
+            raise FlatBufferError(f"data at {start} is not aligned to {alignment} bytes")
+        return self.buffer.data[start : start + count]
+
+    def structs(self, field: int, dtype: np.dtype) -> np.ndarray:
+        """A vector of numbers or structs, as an array of that dtype."""
+        start, count = self._vector(field, dtype.itemsize)
+        return np.frombuffer(self.buffer.data, dtype, count, start) if count else np.zeros(0, dtype)
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FlatBufferError("a text is not UTF-8") from error
