@@ -60,6 +60,9 @@ def read_record(text: str) -> tuple[str, Provenance] | None:
         return None
     try:
         record = json.loads(text)
+        json.dumps(record, ensure_ascii=False).encode()  # JSON can write halves of surrogate pairs; no text can hold them
+        if not isinstance(record, dict):
+            return None
         model = record.pop("model", None)
         asked = Provenance(
             include_all_operators=_bool(record.pop("include_all_operators", False)),

@@ -90,7 +90,9 @@ class _Composer:
 
     def take(self, event: yaml.Event) -> None:
         if isinstance(event, yaml.ScalarEvent):
-            self._add(self._scalar(event), event)
+            scalar = self._scalar(event)
+            self._name(scalar, event.anchor, event)
+            self._add(scalar, event)
         elif isinstance(event, yaml.AliasEvent):
             self._add(self._aliased(event), event)
         elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
@@ -99,8 +101,7 @@ class _Composer:
             node, anchor = self.open.pop()
             self.keys.pop()
             # Only a closed node can be named: none is a part of itself.
-            if anchor is not None:
-                self.anchors[anchor] = node
+            self._name(node, anchor, event)
         elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
             raise self._error(event, "a second YAML document; a selection is one")
 
@@ -132,12 +133,16 @@ class _Composer:
         self.open.append((node, event.anchor))
         self.keys.append(None)
 
-    def _add(self, node: Node, event: yaml.NodeEvent) -> None:
+    def _name(self, node: Node, anchor: str | None, event: yaml.Event) -> None:
+        if anchor in self.anchors:
+            raise self._error(event, f"the anchor &{anchor} is there twice")
+        if anchor is not None:
+            self.anchors[anchor] = node
+
+    def _add(self, node: Node, event: yaml.Event) -> None:
         self.count += 1
         if self.count > MAXIMUM_NODES:
             raise self._error(event, f"more than {MAXIMUM_NODES} values; no selection has")
-        if isinstance(event, yaml.ScalarEvent) and event.anchor is not None:
-            self.anchors[event.anchor] = node
         if not self.open:
             self.root = node
             return
