@@ -1,0 +1,143 @@
+// Copies and conversions.
+
+#include "native/operators/copy.h"
+
+#include <type_traits>
+
+#include "native/selective/dtype_switch.h"
+#include "selected/copy.h"
+
+namespace sg {
+namespace {
+
+constexpr int64_t kChunk = 128;
+
+/// What a dtype widens to: integers exactly to int64_t, the others exactly to double.
+template <typename T>
+using Wide = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int64_t, double>;
+
+template <typename T>
+SG_DTYPE_BODY void load_row(int64_t n, const char* source, int64_t stride, void* wide) {
+  auto* to = static_cast<Wide<T>*>(wide);
+  for (; n > 0; --n, source += stride) *to++ = static_cast<Wide<T>>(*reinterpret_cast<const T*>(source));
+}
+
+template <typename T>
+SG_DTYPE_BODY void store_row(int64_t n, char* target, int64_t stride, const void* wide) {
+  const auto* from = static_cast<const Wide<T>*>(wide);
+  for (; n > 0; --n, target += stride) *reinterpret_cast<T*>(target) = static_cast<T>(*from++);
+}
+
+/// By width alone: no dtype stands behind it.
+template <typename Word>
+void copy_words(int64_t n, const char* source, int64_t source_stride, char* target, int64_t target_stride) {
+  for (; n > 0; --n, source += source_stride, target += target_stride) {
+    *reinterpret_cast<Word*>(target) = *reinterpret_cast<const Word*>(source);
+  }
+}
+
+void copy_row(int64_t size, int64_t n, const char* source, int64_t source_stride, char* target, int64_t target_stride) {
+  if (source_stride == size && target_stride == size) {
+    std::memcpy(target, source, static_cast<size_t>(n * size));
+  } else if (size == 1) {
+    copy_words<uint8_t>(n, source, source_stride, target, target_stride);
+  } else if (size == 2) {
+    copy_words<uint16_t>(n, source, source_stride, target, target_stride);
+  } else if (size == 4) {
+    copy_words<uint32_t>(n, source, source_stride, target, target_stride);
+  } else {
+    copy_words<uint64_t>(n, source, source_stride, target, target_stride);
+  }
+}
+
+bool is_number(ScalarType dtype) {
+  return is_floating(dtype) || dtype == ScalarType::Bool;
+}
+
+/// Out of range becomes the smallest integer, as the hardware of PyTorch's CPUs has it.
+int64_t truncate(double value) {
+  return value > -0x1p63 && value < 0x1p63 ? static_cast<int64_t>(value) : INT64_MIN;
+}
+
+}  // namespace
+
+Converter::Converter(Context& context, ScalarType from, ScalarType to)
+    : load_(nullptr),
+      store_(nullptr),
+      widens_to_number_(is_number(from)),
+      narrows_number_(is_number(to)),
+      copied_size_(from == to ? static_cast<int8_t>(element_size(from)) : 0) {
+  if (copied_size_ != 0) return;
+  SG_SWITCH_STORED(from, copy, [&]<typename T>() { load_ = load_row<T>; });
+  SG_SWITCH_STORED(to, copy, [&]<typename T>() { store_ = store_row<T>; });
+}
+
+void Converter::operator()(int64_t n, const char* source, int64_t source_stride, char* target,
+                           int64_t target_stride) const {
+  if (copied_size_ != 0) return copy_row(copied_size_, n, source, source_stride, target, target_stride);
+  union {
+    double numbers[kChunk];
+    int64_t integers[kChunk];
+  } wide;
+  while (n > 0) {
+    const int64_t chunk = n < kChunk ? n : kChunk;
+    load_(chunk, source, source_stride, &wide);
+    if (widens_to_number_ && !narrows_number_) {
+      for (int64_t i = 0; i < chunk; ++i) wide.integers[i] = truncate(wide.numbers[i]);
+    } else if (!widens_to_number_ && narrows_number_) {
+      for (int64_t i = 0; i < chunk; ++i) wide.numbers[i] = static_cast<double>(wide.integers[i]);
+    }
+    store_(chunk, target, target_stride, &wide);
+    n -= chunk;
+    source += chunk * source_stride;
+    target += chunk * target_stride;
+  }
+}
+
+Status copy_elements(Context& context, Tensor target, Tensor source) {
+  Shape shape;
+  const Tensor both[] = {target, source};
+  SG_TRY(broadcast(context, both, shape));
+  if (!same_sizes(shape, target.sizes())) return context.invalid("shapes do not broadcast");
+  const Converter convert(context, source.scalar_type(), target.scalar_type());
+  Rows rows(shape);
+  rows.add(target);
+  rows.add(source);
+  for (rows.start(); !rows.done(); rows.next()) {
+    convert(rows.length(), rows.data[1], rows.strides[1], rows.data[0], rows.strides[0]);
+  }
+  return {};
+}
+
+Result<Tensor> copy_to_dtype(Context& context, Tensor self, ScalarType dtype) {
+  SG_ASSIGN(const Tensor out, context.empty(dtype, self.sizes()));
+  SG_TRY(copy_elements(context, out, self));
+  return out;
+}
+
+Result<Tensor> to_dtype(Context& context, Tensor self, ScalarType dtype) {
+  return self.scalar_type() == dtype ? self : copy_to_dtype(context, self, dtype);
+}
+
+Result<Tensor> to_contiguous(Context& context, Tensor self, ScalarType dtype) {
+  return self.scalar_type() == dtype && self.is_contiguous() ? self : copy_to_dtype(context, self, dtype);
+}
+
+Result<Tensor> empty_like(Context& context, Tensor self) {
+  return context.empty(self.scalar_type(), self.sizes());
+}
+
+Status fill_elements(Context& context, Tensor self, Scalar value) {
+  SG_ASSIGN(const Tensor number, context.wrap_number(value));
+  return copy_elements(context, self, number);
+}
+
+Status check_writable(Context& context, Tensor self) {
+  if (self.impl()->storage->read_only) return context.invalid("would write to a constant");
+  for (int64_t axis = 0; axis < self.dim(); ++axis) {
+    if (self.stride(axis) == 0 && self.size(axis) > 1) return context.invalid("would write to an expanded tensor");
+  }
+  return {};
+}
+
+}  // namespace sg

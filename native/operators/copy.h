@@ -1,0 +1,49 @@
+// Copies and conversions of dtypes: everything that moves elements from one tensor to another.
+
+#pragma once
+
+#include "native/operators/shape.h"
+
+namespace sg {
+
+/// Converts rows of elements. Widens to int64_t or double, and narrows from there: no code for a pair of dtypes.
+class Converter {
+ public:
+  Converter(Context& context, ScalarType from, ScalarType to);
+  void operator()(int64_t n, const char* source, int64_t source_stride, char* target, int64_t target_stride) const;
+
+ private:
+  // Chunks of `n` elements at a stride in bytes, from or to a buffer of 8-byte elements.
+  using Load = void (*)(int64_t n, const char* source, int64_t stride, void* wide);
+  using Store = void (*)(int64_t n, char* target, int64_t stride, const void* wide);
+
+  Load load_;
+  Store store_;
+  bool widens_to_number_;  // load_ gives doubles
+  bool narrows_number_;    // store_ takes doubles
+  int8_t copied_size_;     // bytes of an element if there is nothing to convert, else 0
+};
+
+/// Writes source into target, broadcast and converted. The memory of the two may overlap only if they are the same
+/// view.
+Status copy_elements(Context& context, Tensor target, Tensor source);
+
+/// A new contiguous tensor with the elements of `self`, of a dtype.
+Result<Tensor> copy_to_dtype(Context& context, Tensor self, ScalarType dtype);
+
+/// `self` if it has the dtype, else a contiguous copy that does.
+Result<Tensor> to_dtype(Context& context, Tensor self, ScalarType dtype);
+
+/// `self` if it is contiguous and has the dtype, else a copy that is.
+Result<Tensor> to_contiguous(Context& context, Tensor self, ScalarType dtype);
+
+/// Uninitialised and contiguous, with the dtype and sizes of `self`.
+Result<Tensor> empty_like(Context& context, Tensor self);
+
+/// Fills a tensor with a number, converted to its dtype.
+Status fill_elements(Context& context, Tensor self, Scalar value);
+
+/// Failed if the tensor may not be written to: a constant, or a view with several elements at one address.
+Status check_writable(Context& context, Tensor self);
+
+}  // namespace sg

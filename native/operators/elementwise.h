@@ -1,0 +1,70 @@
+// Elementwise operators: one strided driver for all, and one small loop per dtype, passed by pointer.
+
+#pragma once
+
+#include "native/operators/copy.h"
+#include "native/selective/dtype_switch.h"
+
+namespace sg {
+
+/// Numbers that a loop needs besides its operands, of either kind: the loop takes what fits its T.
+struct Parameters {
+  double numbers[2] = {};
+  int64_t integers[2] = {};
+
+  Parameters() = default;
+  explicit Parameters(Scalar first, Scalar second = {}) {
+    numbers[0] = first.to_double();
+    numbers[1] = second.to_double();
+    integers[0] = first.to_int();
+    integers[1] = second.to_int();
+  }
+  template <typename T>
+  T get(int index) const {
+    if constexpr (static_cast<T>(0.5) != T(0)) {
+      return static_cast<T>(numbers[index]);
+    } else {
+      return static_cast<T>(integers[index]);
+    }
+  }
+};
+
+/// A row of n elements: data[0] is the result, data[1] … the operands, strides in bytes.
+using ElementLoop = void (*)(int64_t n, char* const* data, const int64_t* strides, const Parameters& parameters);
+
+/// What the driver has to know.
+struct Elementwise {
+  ElementLoop loop;
+  ScalarType reads;   // what the loop reads of each operand; operands of other dtypes are converted, a chunk at a time
+  ScalarType writes;  // what the loop writes
+  ScalarType result;  // dtype of the result, converted to if the loop writes another
+  bool condition_first = false;  // the first operand is read as Bool
+};
+
+/// Runs a loop over the operands (three at most), broadcast, into a new tensor.
+Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const Tensor> operands,
+                           const Parameters& parameters = {});
+
+/// result[i] = Op::apply(a[i], parameters): Op is a struct with a static template apply<T>.
+template <typename T, typename R, typename Op>
+SG_DTYPE_BODY void unary_loop(int64_t n, char* const* data, const int64_t* strides, const Parameters& parameters) {
+  char* out = data[0];
+  const char* a = data[1];
+  for (; n > 0; --n, out += strides[0], a += strides[1]) {
+    *reinterpret_cast<R*>(out) = Op::template apply<T>(*reinterpret_cast<const T*>(a), parameters);
+  }
+}
+
+/// result[i] = Op::apply(a[i], b[i], parameters)
+template <typename T, typename R, typename Op>
+SG_DTYPE_BODY void binary_loop(int64_t n, char* const* data, const int64_t* strides, const Parameters& parameters) {
+  char* out = data[0];
+  const char* a = data[1];
+  const char* b = data[2];
+  for (; n > 0; --n, out += strides[0], a += strides[1], b += strides[2]) {
+    *reinterpret_cast<R*>(out) =
+        Op::template apply<T>(*reinterpret_cast<const T*>(a), *reinterpret_cast<const T*>(b), parameters);
+  }
+}
+
+}  // namespace sg

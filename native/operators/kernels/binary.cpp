@@ -1,0 +1,188 @@
+// add, sub, mul, div, remainder, pow, bitwise_and, bitwise_xor: two tensors, element by element.
+
+#include "generated/ops.h"
+#include "native/operators/kernel.h"
+#include "selected/add.h"
+#include "selected/bitwise_and.h"
+#include "selected/bitwise_xor.h"
+#include "selected/div.h"
+#include "selected/mul.h"
+#include "selected/pow.h"
+#include "selected/remainder.h"
+
+namespace sg::kernels {
+namespace {
+
+/// a + alpha · b; for Bool, or.
+struct Add {
+  template <typename T>
+  static T apply(T a, T b, const Parameters& alpha) {
+    return static_cast<T>(a + alpha.get<T>(0) * b);
+  }
+};
+
+struct Multiply {
+  template <typename T>
+  static T apply(T a, T b, const Parameters&) {
+    return static_cast<T>(a * b);
+  }
+};
+
+struct Divide {
+  template <typename T>
+  static T apply(T a, T b, const Parameters&) {
+    return a / b;
+  }
+};
+
+/// Python's: the result has the sign of the divisor.
+struct Remainder {
+  template <typename T>
+  static T apply(T a, T b, const Parameters&) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T rest = std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    } else {
+      if (b == T(-1)) return 0;  // the smallest integer by -1 would trap
+      const T rest = static_cast<T>(a % b);
+      return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+    }
+  }
+};
+
+struct Power {
+  template <typename T>
+  static T apply(T a, T b, const Parameters&) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::pow(a, b);
+    } else {
+      uint64_t result = 1;
+      uint64_t base = static_cast<uint64_t>(a);
+      for (auto left = static_cast<uint64_t>(b); left != 0; left >>= 1, base *= base) {
+        if ((left & 1) != 0) result *= base;
+      }
+      return static_cast<T>(result);
+    }
+  }
+};
+
+struct And {
+  template <typename T>
+  static T apply(T a, T b, const Parameters&) {
+    return static_cast<T>(a & b);
+  }
+};
+
+struct Xor {
+  template <typename T>
+  static T apply(T a, T b, const Parameters&) {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+/// Runs a loop whose operands and result have the promoted dtype.
+Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor self, Tensor other,
+                   const Parameters& parameters = {}) {
+  const Tensor operands[] = {self, other};
+  return elementwise(context, {loop, compute_type(dtype), compute_type(dtype), dtype}, operands, parameters);
+}
+
+ScalarType promote(Tensor self, Tensor other) {
+  const Tensor operands[] = {self, other};
+  return result_type(operands);
+}
+
+/// PyTorch's rules for alpha: no float for integers, no number but a bool for bools.
+Status check_alpha(Context& context, ScalarType dtype, Scalar alpha) {
+  if (alpha.is_floating() && !is_floating(dtype)) return context.invalid("alpha must not be a float for integers");
+  if (alpha.is_bool() && dtype != ScalarType::Bool) return context.invalid("a bool alpha is for bool tensors");
+  return {};
+}
+
+Result<Tensor> add_scaled(Context& context, Tensor self, Tensor other, Scalar alpha) {
+  const ScalarType dtype = promote(self, other);
+  SG_TRY(check_alpha(context, dtype, alpha));
+  ElementLoop loop;
+  SG_SWITCH_ALL(compute_type(dtype), add, [&]<typename T>() { loop = binary_loop<T, T, Add>; });
+  return run(context, loop, dtype, self, other, Parameters(alpha));
+}
+
+}  // namespace
+
+Result<Tensor> add(Context& context, Tensor self, Tensor other, Scalar alpha) {
+  return add_scaled(context, self, other, alpha);
+}
+
+Result<Tensor> sub(Context& context, Tensor self, Tensor other, Scalar alpha) {
+  if (self.scalar_type() == ScalarType::Bool && other.scalar_type() == ScalarType::Bool) {
+    return context.invalid("bools are not subtracted: use logical_xor");
+  }
+  return add_scaled(context, self, other, alpha.is_floating() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int()));
+}
+
+Result<Tensor> mul(Context& context, Tensor self, Tensor other) {
+  const ScalarType dtype = promote(self, other);
+  ElementLoop loop;
+  SG_SWITCH_ALL(compute_type(dtype), mul, [&]<typename T>() { loop = binary_loop<T, T, Multiply>; });
+  return run(context, loop, dtype, self, other);
+}
+
+/// True division: integers become floats first.
+Result<Tensor> div(Context& context, Tensor self, Tensor other) {
+  const ScalarType dtype = floating_type(promote(self, other));
+  ElementLoop loop;
+  SG_SWITCH_FLOATING(compute_type(dtype), div, [&]<typename T>() { loop = binary_loop<T, T, Divide>; });
+  return run(context, loop, dtype, self, other);
+}
+
+Result<Tensor> remainder(Context& context, Tensor self, Tensor other) {
+  const ScalarType dtype = promote(self, other);
+  if (!is_floating(dtype) && other.is_wrapped_number()) {
+    SG_ASSIGN(const Tensor divisor, to_dtype(context, other, ScalarType::Long));
+    if (*divisor.data<int64_t>() == 0) return context.invalid("division by zero");
+  }
+  ElementLoop loop;
+  SG_SWITCH_REAL(compute_type(dtype), remainder, [&]<typename T>() { loop = binary_loop<T, T, Remainder>; });
+  return run(context, loop, dtype, self, other);
+}
+
+Result<Tensor> pow(Context& context, Tensor self, Tensor exponent) {
+  const ScalarType dtype = promote(self, exponent);
+  if (!is_floating(dtype) && exponent.is_wrapped_number() && exponent.scalar_type() == ScalarType::Long &&
+      *exponent.data<int64_t>() < 0) {
+    return context.invalid("integers to negative integer powers are not allowed");
+  }
+  ElementLoop loop;
+  SG_SWITCH_REAL(compute_type(dtype), pow, [&]<typename T>() { loop = binary_loop<T, T, Power>; });
+  return run(context, loop, dtype, self, exponent);
+}
+
+Result<Tensor> bitwise_and(Context& context, Tensor self, Tensor other) {
+  const ScalarType dtype = promote(self, other);
+  ElementLoop loop;
+  SG_SWITCH_BITS(dtype, bitwise_and, [&]<typename T>() { loop = binary_loop<T, T, And>; });
+  return run(context, loop, dtype, self, other);
+}
+
+Result<Tensor> bitwise_xor(Context& context, Tensor self, Tensor other) {
+  const ScalarType dtype = promote(self, other);
+  ElementLoop loop;
+  SG_SWITCH_BITS(dtype, bitwise_xor, [&]<typename T>() { loop = binary_loop<T, T, Xor>; });
+  return run(context, loop, dtype, self, other);
+}
+
+Result<Tensor> and_operator(Context& context, Tensor self, Tensor other) {
+  return ops::bitwise_and_Tensor::call(context, self, other);
+}
+
+Result<Tensor> add_(Context& context, Tensor self, Tensor other, Scalar alpha) {
+  SG_ASSIGN(const Tensor sum, ops::add_Tensor::call(context, self, other, alpha));
+  return ops::copy_::call(context, self, sum, false);
+}
+
+Result<Tensor> mul_(Context& context, Tensor self, Tensor other) {
+  SG_ASSIGN(const Tensor product, ops::mul_Tensor::call(context, self, other));
+  return ops::copy_::call(context, self, product, false);
+}
+
+}  // namespace sg::kernels

@@ -1,0 +1,124 @@
+// Checks arguments against an operator's letters and calls its kernel.
+
+#include "native/runtime/dispatcher.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "native/runtime/hooks.h"
+
+namespace sg {
+namespace {
+
+/// What a letter wants, by tag: a mask of those that pass as they are.
+constexpr uint16_t mask(Tag tag) {
+  return static_cast<uint16_t>(1u << static_cast<unsigned>(tag));
+}
+
+constexpr uint16_t kNumbers = mask(Tag::Bool) | mask(Tag::Int) | mask(Tag::Double);
+
+uint16_t accepted_by(char letter) {
+  switch (letter) {
+    case 't':
+      return mask(Tag::Tensor);
+    case 'i':
+      return mask(Tag::Int);
+    case 'd':
+      return mask(Tag::Double);
+    case 'b':
+      return mask(Tag::Bool);
+    case 's':
+      return kNumbers;
+    case 'z':
+      return mask(Tag::String);
+    case 'c':
+      return mask(Tag::Object);
+    case 'I':
+      return mask(Tag::IntList);
+    case 'D':
+      return mask(Tag::DoubleList);
+    case 'B':
+      return mask(Tag::BoolList);
+    case 'L':
+    case 'O':
+      return mask(Tag::TensorList);
+    case 'l':
+      return mask(Tag::IntList) | mask(Tag::DoubleList) | mask(Tag::BoolList) | mask(Tag::TensorList);
+    default:
+      return 0xFFFF;  // v
+  }
+}
+
+/// Converts a number to what a letter wants. PyTorch's rules for Python numbers: int to float, bool to int, any to a
+/// tensor.
+Status convert_number(Context& context, char letter, Value& value) {
+  if (letter == 't') {
+    SG_ASSIGN(value, context.wrap_number(value.to_scalar()));
+  } else if (letter == 'd' && value.tag != Tag::Double) {
+    value = value.to_scalar().to_double();
+  } else if (letter == 'i' && value.tag == Tag::Bool) {
+    value.tag = Tag::Int;
+  } else {
+    return Failed{};
+  }
+  return {};
+}
+
+/// An absent tensor in a list is for `Tensor?[]` alone.
+bool all_defined(const Value& list) {
+  for (uint32_t i = 0; i < list.size; ++i) {
+    if (!list.tensors[i].defined()) return false;
+  }
+  return true;
+}
+
+Status convert_arguments(Context& context, const char* letters, Value* arguments) {
+  for (Value* value = arguments; *letters != ')'; ++value) {
+    const char letter = *letters++;
+    const bool optional = *letters == '?';
+    letters += optional;
+    const bool none = value->tag == Tag::None;
+    if (none ? optional || letter == 'v'
+             : (accepted_by(letter) & mask(value->tag)) != 0 && (letter != 'L' || all_defined(*value))) {
+      continue;
+    }
+    if (none || (mask(value->tag) & kNumbers) == 0 || !convert_number(context, letter, *value).ok()) {
+      char text[48];
+      std::snprintf(text, sizeof text, "argument %d is not of its type", static_cast<int>(value - arguments));
+      return context.invalid(text);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool has_arity(const char* schema, size_t arguments, size_t results) {
+  const char* letter = schema + name_length(schema) + 1;
+  for (; *letter != ')'; ++letter) arguments -= *letter != '?';
+  return arguments == 0 && std::strlen(letter + 1) == results;
+}
+
+bool call_operator(Context& context, const Operator& op, Value* arguments, Value* results) {
+  record_operator(op.schema);
+  const Frame frame{&op, context.frame};
+  const Block* mark = context.newest();
+  context.frame = &frame;
+  const char* letters = op.schema + name_length(op.schema) + 1;
+  const bool done = convert_arguments(context, letters, arguments).ok() && op.kernel(context, arguments, results);
+  context.frame = frame.caller;
+  context.sweep(mark, {results, done ? std::strlen(std::strchr(letters, ')') + 1) : 0});
+  return done;
+}
+
+bool call_operator(Context& context, const char* name, Value* arguments, Value* results) {
+  const Operator* op = find_operator(name);
+  if (op != nullptr) return call_operator(context, *op, arguments, results);
+  char text[200];
+  std::snprintf(text, sizeof text, "calls %s, which is not in this build: trace the model with inputs that get here",
+                name);
+  context.fail(Error::Missing, text);
+  return false;
+}
+
+}  // namespace sg

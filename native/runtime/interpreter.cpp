@@ -1,0 +1,153 @@
+// The interpreter: runs the instructions of a verified program.
+
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "native/runtime/dispatcher.h"
+#include "native/runtime/program.h"
+#include "program_generated.h"
+
+namespace sg {
+namespace {
+
+/// Gives a slot a value, and frees the one it had if nothing else uses it.
+void assign(Context& context, Value& slot, const Value& value) {
+  context.retain(value);
+  context.release(slot);
+  slot = value;
+}
+
+/// A list of the values in slots: integers, or tensors and Nones.
+Status make_list(Context& context, Tag tag, const Value* slots, const uint32_t* inputs, size_t size, Value& list) {
+  void* memory = context.allocate(static_cast<int64_t>(size * sizeof(int64_t)));
+  if (memory == nullptr) return Failed{};
+  for (size_t i = 0; i < size; ++i) {
+    const Value& value = slots[inputs[i]];
+    const bool fits = tag == Tag::IntList ? value.tag == Tag::Int : value.tag == Tag::Tensor || value.tag == Tag::None;
+    if (!fits) return context.invalid("a list has an element of another type");
+    static_cast<int64_t*>(memory)[i] = value.integer;  // a tensor's handle is the same word
+  }
+  if (tag == Tag::IntList) {
+    list = IntArrayRef(static_cast<const int64_t*>(memory), size);
+  } else {
+    list = TensorList(static_cast<const Tensor*>(memory), size);
+  }
+  list.owned = true;
+  return {};
+}
+
+static_assert(sizeof(Tensor) == sizeof(int64_t));
+
+}  // namespace
+
+Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
+  char text[160];
+  if (inputs.size() != this->inputs()) {
+    std::snprintf(text, sizeof text, "the program takes %zu inputs, not %zu", this->inputs(), inputs.size());
+    return context.invalid(text);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const InputSpec spec = input(i);
+    const Value& value = inputs[i];
+    if (value.tag != spec.tag) {
+      std::snprintf(text, sizeof text, "input %zu is not of the kind that the program takes", i);
+      return context.invalid(text);
+    }
+    if (spec.tag != Tag::Tensor) continue;
+    const Tensor tensor(value.tensor);
+    if (tensor.scalar_type() != spec.dtype || tensor.dim() != static_cast<int64_t>(spec.dim)) {
+      std::snprintf(text, sizeof text, "input %zu is %s with %d dimensions, the program takes %s with %d", i,
+                    scalar_type_name(tensor.scalar_type()), static_cast<int>(tensor.dim()),
+                    scalar_type_name(spec.dtype), static_cast<int>(spec.dim));
+      return context.invalid(text);
+    }
+    for (size_t axis = 0; axis < spec.dim; ++axis) {
+      const int64_t size = tensor.size(static_cast<int64_t>(axis));
+      if (size < spec.minimum(axis) || size > spec.maximum(axis)) {
+        std::snprintf(text, sizeof text, "input %zu has size %lld in dimension %zu, the program takes %lld to %lld", i,
+                      static_cast<long long>(size), axis, static_cast<long long>(spec.minimum(axis)),
+                      static_cast<long long>(spec.maximum(axis)));
+        return context.invalid(text);
+      }
+    }
+  }
+  return {};
+}
+
+Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) {
+  SG_TRY(check_inputs(context, inputs));
+  for (size_t i = 0; i < operators(); ++i) {
+    if (operators_[i] == nullptr)
+      return context.fail(Error::Missing, "the program names operators that this build lacks");
+  }
+  for (size_t i = 0; i < values(); ++i) {
+    if (missing_class(i) != nullptr)
+      return context.fail(Error::Missing, "the program names classes that this build lacks");
+  }
+  const size_t slot_count = root_->slot_count();
+  auto* slots = static_cast<Value*>(std::calloc(slot_count + 1, sizeof(Value)));  // zeros are None
+  if (slots == nullptr) return context.fail(Error::Memory, "out of memory");
+  for (size_t i = 0; i < values(); ++i) assign(context, slots[i], constants_[i]);
+  for (uint32_t i = 0; i < inputs.size(); ++i) assign(context, slots[root_->inputs()->Get(i)->slot()], inputs[i]);
+
+  const Block* mark = context.newest();
+  jmp_buf escape;
+  context.escape = &escape;
+  const bool done = _setjmp(escape) == 0 && run_instructions(context, slots).ok();
+  context.escape = nullptr;
+  context.frame = nullptr;
+  for (uint32_t i = 0; i < this->outputs(); ++i) {
+    outputs[i] = Value();
+    if (done) assign(context, outputs[i], slots[root_->outputs()->Get(i)]);
+  }
+  for (size_t i = 0; i < slot_count; ++i) context.release(slots[i]);
+  context.sweep(mark, {});  // what an escaped operator left
+  std::free(slots);
+  return Status(done);
+}
+
+Status Program::run_instructions(Context& context, Value* slots) {
+  const size_t size = root_->instructions() == nullptr ? 0 : root_->instructions()->size();
+  int64_t executed = 0;
+  for (uint32_t pc = 0; pc < size;) {
+    if (++executed > context.instruction_limit) return context.fail(Error::Budget, "more instructions than the limit");
+    const fb::Instruction& instruction = *root_->instructions()->Get(pc);
+    const uint32_t* inputs = root_->slots()->data() + instruction.first();
+    const uint32_t* outputs = inputs + instruction.inputs();
+    uint32_t next = pc + 1;
+    switch (instruction.kind()) {
+      case fb::Kind::Call: {
+        Value arguments[kMaxArguments];
+        Value results[kMaxResults];
+        for (uint32_t i = 0; i < instruction.inputs(); ++i) arguments[i] = slots[inputs[i]];
+        if (!call_operator(context, *operators_[instruction.target()], arguments, results)) return Failed{};
+        for (uint32_t i = 0; i < instruction.outputs(); ++i) assign(context, slots[outputs[i]], results[i]);
+        break;
+      }
+      case fb::Kind::List: {
+        Value list;
+        SG_TRY(make_list(context, static_cast<Tag>(instruction.target()), slots, inputs, instruction.inputs(), list));
+        assign(context, slots[outputs[0]], list);
+        break;
+      }
+      case fb::Kind::Jump:
+        next = instruction.target();
+        break;
+      case fb::Kind::JumpFalse:
+        if (slots[inputs[0]].tag != Tag::Bool) return context.invalid("a branch depends on something that is no bool");
+        if (slots[inputs[0]].integer == 0) next = instruction.target();
+        break;
+      case fb::Kind::Move:
+        assign(context, slots[outputs[0]], slots[inputs[0]]);
+        break;
+    }
+    for (uint32_t i = 0; i < static_cast<uint32_t>(instruction.inputs()) + instruction.outputs(); ++i) {
+      if (last_uses_[inputs[i]] == pc) assign(context, slots[inputs[i]], Value());
+    }
+    pc = next;
+  }
+  return {};
+}
+
+}  // namespace sg

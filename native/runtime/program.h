@@ -1,0 +1,77 @@
+// A program: loaded, verified, its operators and classes looked up.
+
+#pragma once
+
+#include <cstddef>
+
+#include "native/runtime/context.h"
+#include "native/runtime/registry.h"
+
+namespace sg {
+
+namespace fb {
+struct Program;
+struct Value;
+}  // namespace fb
+
+/// What a program wants for an input.
+struct InputSpec {
+  Tag tag;           // Tensor, Bool, Int or Double
+  ScalarType dtype;  // of a tensor
+  size_t dim;
+  /// Bounds of a dimension, inclusive.
+  int64_t minimum(size_t axis) const { return bounds[2 * axis]; }
+  int64_t maximum(size_t axis) const { return bounds[2 * axis + 1]; }
+
+  const int64_t* bounds;  // pairs
+};
+
+/// A verified program. It refers to the bytes that it was loaded from and to the Context: both must outlive it.
+class Program {
+ public:
+  Program() = default;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();
+
+  /// Verifies everything that running relies on: indices, jump targets, shapes and dtypes against data, alignment.
+  /// `data` is aligned to 16. What the build lacks is no error here: see missing_*.
+  Status load(Context& context, const void* data, size_t size);
+
+  // Of a loaded program.
+
+  size_t operators() const;
+  const char* operator_name(size_t index) const;
+  /// Whether this build has the operator.
+  bool has_operator(size_t index) const { return operators_[index] != nullptr; }
+  /// Name of the value's custom class if this build does not have it, else null. index < values().
+  const char* missing_class(size_t index) const;
+  size_t values() const;
+
+  size_t inputs() const;
+  InputSpec input(size_t index) const;
+  size_t outputs() const;
+  size_t cases() const;
+
+  /// Values of a bundled input; inputs() of them. Failed if the build leaves bundled inputs out.
+  Status load_case(Context& context, size_t index, Value* inputs) const;
+
+  /// Runs the program. Checks the inputs against their specs. The results are retained: release() each.
+  Status run(Context& context, Span<const Value> inputs, Value* outputs);
+
+ private:
+  Status resolve(Context& context);
+  Status create_constants(Context& context);
+  Status create_value(Context& context, const fb::Value& stored, Value& value) const;
+  Status create_tensor(Context& context, int64_t index, Tensor& tensor) const;
+  Status check_inputs(Context& context, Span<const Value> inputs) const;
+  Status run_instructions(Context& context, Value* slots);
+  void find_last_uses();
+
+  const fb::Program* root_ = nullptr;
+  const Operator** operators_ = nullptr;
+  Value* constants_ = nullptr;
+  uint32_t* last_uses_ = nullptr;  // of each slot: the instruction after which nothing reads it
+};
+
+}  // namespace sg

@@ -1,0 +1,65 @@
+// The registry: operators, in one constant table a library.
+
+#pragma once
+
+#include <cstddef>
+
+#include "native/runtime/context.h"
+#include "native/runtime/value.h"
+
+namespace sg {
+
+/// A kernel behind the calling convention that all share. Arguments and results number as the schema says; false:
+/// failed.
+using BoxedKernel = bool (*)(Context& context, const Value* arguments, Value* results);
+
+/// An entry: "aten::add.Tensor(tts)t" and its kernel. After the name one letter an argument, then one a result:
+///   t Tensor  i int, SymInt, ScalarType and the like  d float  b bool  s Scalar  z str  c custom class  v anything
+///   I int[]  D float[]  B bool[]  L Tensor[]  O Tensor?[]  l a list of anything; `?` after the letter of an optional.
+struct Operator {
+  const char* schema;
+  BoxedKernel kernel;
+};
+
+/// The operators of one library and dispatch key. Static, and handed over by register_library before main().
+struct Library {
+  const char* name;
+  const char* dispatch_key;
+  const Operator* operators;
+  size_t count;
+  Library* next;
+};
+
+void register_library(Library* library);
+
+/// All libraries, the last registered first.
+const Library* libraries();
+
+/// The operator of that name, or null.
+const Operator* find_operator(const char* name);
+
+/// Sets the error if two libraries register one operator, and names both.
+Status check_libraries(Context& context);
+
+/// Length of the name in a schema, without the letters.
+int name_length(const char* schema);
+
+/// A custom class: makes an object of the values that a program stored.
+struct ObjectClass {
+  const char* name;
+  Object* (*create)(Context& context, Span<const Value> state);  // null: failed
+  ObjectClass* next;
+};
+
+void register_class(ObjectClass* object_class);
+const ObjectClass* find_class(const char* name);
+
+/// Registers a constant table of operators when the program starts.
+#define SG_REGISTER_LIBRARY(name, dispatch_key, table)                                                              \
+  [[maybe_unused]] const bool SG_CONCATENATE(registered_, __LINE__) = [] {                                          \
+    static constinit ::sg::Library library{name, dispatch_key, table, sizeof(table) / sizeof((table)[0]), nullptr}; \
+    ::sg::register_library(&library);                                                                               \
+    return true;                                                                                                    \
+  }()
+
+}  // namespace sg

@@ -1,0 +1,32 @@
+// What tensors say of their shape.
+
+#include "native/runtime/tensor.h"
+
+namespace sg {
+
+bool Tensor::is_contiguous() const {
+  int64_t expected = 1;
+  for (int64_t axis = dim() - 1; axis >= 0; --axis) {
+    if (size(axis) != 1 && stride(axis) != expected) return numel() == 0;
+    expected *= size(axis);
+  }
+  return true;
+}
+
+bool same_sizes(IntArrayRef a, IntArrayRef b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(int64_t)) == 0);
+}
+
+int64_t count_elements(IntArrayRef sizes) {
+  int64_t count = 1;
+  bool none = false;
+  for (const int64_t size : sizes) {
+    if (size < 0) return -1;
+    // A zero must not hide an overflow behind it: strides of the other dimensions are still computed.
+    if (size == 0) none = true;
+    if (__builtin_mul_overflow(count, size == 0 ? 1 : size, &count)) return -1;
+  }
+  return none ? 0 : count;
+}
+
+}  // namespace sg

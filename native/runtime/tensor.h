@@ -1,0 +1,85 @@
+// Tensors: strided views of storages. Handles of one pointer; the Context owns what they point at.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "native/runtime/scalar_type.h"
+#include "native/runtime/span.h"
+
+namespace sg {
+
+/// Dimensions of a tensor at most. The loader and every factory check it, so that shapes fit on the stack.
+inline constexpr int64_t kMaxDims = 16;
+
+/// What the Context keeps track of: in its list from the newest to the oldest, and freed when no slot uses it.
+struct Block {
+  enum class Kind : uint8_t { Tensor, Memory, Object };
+
+  Block* previous;
+  Block* next;
+  uint32_t uses;  // by slots and by objects; kernels do not count
+  Kind kind;
+};
+
+/// Bytes that one or more tensors view.
+struct Storage {
+  char* data;
+  int64_t bytes;
+  uint32_t views;  // tensors that view it
+  bool read_only;  // a constant of the program, or the caller's memory
+};
+
+struct TensorImpl : Block {
+  Storage* storage;
+  char* data;  // of element (0, …, 0)
+  int64_t numel;
+  ScalarType dtype;
+  int8_t dim;
+  bool wrapped_number;  // made of a Python number: takes part in promotion by its kind alone
+  int64_t shape[1];     // sizes, then strides in elements; allocated to 2 × dim
+};
+
+/// A handle to a tensor, or to none (an optional argument that was not given). Copying it copies a pointer.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(TensorImpl* impl) : impl_(impl) {}
+
+  bool defined() const { return impl_ != nullptr; }
+  TensorImpl* impl() const { return impl_; }
+
+  // What follows is for defined tensors only.
+  ScalarType scalar_type() const { return impl_->dtype; }
+  int64_t dim() const { return impl_->dim; }
+  int64_t numel() const { return impl_->numel; }
+  IntArrayRef sizes() const { return {impl_->shape, static_cast<size_t>(impl_->dim)}; }
+  IntArrayRef strides() const { return {impl_->shape + impl_->dim, static_cast<size_t>(impl_->dim)}; }
+  int64_t size(int64_t axis) const { return impl_->shape[axis]; }
+  int64_t stride(int64_t axis) const { return impl_->shape[impl_->dim + axis]; }
+  int64_t element_size() const { return sg::element_size(impl_->dtype); }
+  bool is_wrapped_number() const { return impl_->wrapped_number; }
+
+  /// Element (0, …, 0); the others lie at the strides.
+  template <typename T>
+  T* data() const {
+    return reinterpret_cast<T*>(impl_->data);
+  }
+  char* bytes() const { return impl_->data; }
+
+  /// Whether the elements lie one after another, in order of the indices.
+  bool is_contiguous() const;
+
+ private:
+  TensorImpl* impl_ = nullptr;
+};
+
+using TensorList = Span<const Tensor>;
+
+bool same_sizes(IntArrayRef a, IntArrayRef b);
+
+/// Product of the sizes; -1 if a size is negative or the product overflows.
+int64_t count_elements(IntArrayRef sizes);
+
+}  // namespace sg

@@ -1,0 +1,78 @@
+// The macros that let a selection remove an operator, an implementation, a custom class or a feature.
+//
+// Each looks a constant name up in a constant list, so that what is not selected is never referenced. A name without a
+// namespace, or one that is no constant, does not compile: it could never match, or never be checked.
+
+#pragma once
+
+#include <cstddef>
+
+#include "selected/classes.h"
+#include "selected/features.h"
+#include "selected/operators.h"
+
+namespace sg {
+
+/// A name that knows at compile time whether it is selected.
+template <bool is_selected>
+struct SelectiveName {
+  const char* text;
+};
+
+namespace selective {
+
+/// Whether `list`, items with ';' after each, holds the first `length` characters of `name` as an item.
+consteval bool contains(const char* list, const char* name, size_t length) {
+  while (*list != 0) {
+    size_t i = 0;
+    while (i < length && list[i] != ';' && list[i] == name[i]) ++i;
+    if (i == length && list[i] == ';') return true;
+    while (*list++ != ';') {
+    }
+  }
+  return false;
+}
+
+/// Length of the operator's name; no constant, so no compilation, if it has no namespace.
+consteval size_t operator_name_length(const char* schema) {
+  size_t length = 0;
+  bool has_namespace = false;
+  for (; schema[length] != 0 && schema[length] != '('; ++length) {
+    has_namespace |= schema[length] == ':' && schema[length + 1] == ':';
+  }
+  if (!has_namespace) __builtin_unreachable();
+  return length;
+}
+
+consteval size_t text_length(const char* text) {
+  size_t length = 0;
+  while (text[length] != 0) ++length;
+  return length;
+}
+
+consteval bool is_operator_selected(const char* schema) {
+  return selected::all_operators || contains(selected::operators, schema, operator_name_length(schema));
+}
+
+consteval bool is_class_selected(const char* name) {
+  return selected::all_classes || contains(selected::classes, name, text_length(name));
+}
+
+consteval bool is_feature_selected(const char* name) {
+  return selected::all_features || contains(selected::features, name, text_length(name));
+}
+
+}  // namespace selective
+}  // namespace sg
+
+/// An operator's schema, for a definition: SG_SELECTIVE_SCHEMA("aten::sym_size.int(Tensor self, int dim) -> SymInt").
+#define SG_SELECTIVE_SCHEMA(schema) (::sg::SelectiveName<::sg::selective::is_operator_selected(schema)>{schema})
+
+/// An operator's name, for an implementation: SG_SELECTIVE_NAME("prepacked::linear_clamp_run").
+#define SG_SELECTIVE_NAME(name) (::sg::SelectiveName<::sg::selective::is_operator_selected(name)>{name})
+
+/// A custom class's name: SG_SELECTIVE_CLASS("LinearOpContext").
+#define SG_SELECTIVE_CLASS(name) (::sg::SelectiveName<::sg::selective::is_class_selected(name)>{name})
+
+/// Whether a feature is built in, a constant: if constexpr (SG_BUILD_FEATURE(bundled_inputs)) …
+#define SG_BUILD_FEATURE(feature) (::sg::selective::is_feature_selected(#feature))
