@@ -21,7 +21,8 @@ FILE = click.Path(path_type=Path)
 @click.option("--all-operators", is_flag=True, help="Select everything.")
 @click.option("--no-operators", is_flag=True, help="Select nothing: a runtime that can only load.")
 @click.option("--all-dtypes", is_flag=True, help="Select operators, keep every dtype of every switch.")
-@click.option("--dtypes-of", multiple=True, type=FILE, metavar="FILE", help="Keep these selections' dtypes too: apps that share kernels.")
+@click.option("--require-dtypes", is_flag=True, help="It is an error if the selection does not select dtypes.")
+@click.option("--shared-with", multiple=True, type=FILE, metavar="FILE", help="Selections of other apps on the same kernels and runtime.")
 @click.option(
     "--dispatch-keys", default=",".join(DISPATCH_KEYS), show_default=True, metavar="A,B", help="Register these keys' operators only."
 )
@@ -39,7 +40,8 @@ def command(
     all_operators: bool,
     no_operators: bool,
     all_dtypes: bool,
-    dtypes_of: tuple[Path, ...],
+    require_dtypes: bool,
+    shared_with: tuple[Path, ...],
     dispatch_keys: str,
     library_name: str,
     output_dir: Path,
@@ -52,12 +54,14 @@ def command(
     --selection selected_operators.yaml --output-dir build/generated
     """
     from sizeguard.codegen.generate import Inputs, generate, write_outputs
-    from sizeguard.codegen.sources import Sources, dtype_union, united_selection, united_selection_file
+    from sizeguard.codegen.sources import Sources, check_has_dtypes, shared_selection, united_selection, united_selection_file
 
     sources = Sources(
         selections, tuple(filter(None, root_ops.replace(" ", ",").split(","))), ops_schema_yaml, ops_from_model, all_operators, no_operators
     )
     selection, source = united_selection(sources)
+    if require_dtypes:
+        check_has_dtypes(selection, source)
     if selection_only:
         files = united_selection_file(selection)
     else:
@@ -65,7 +69,7 @@ def command(
             Inputs(
                 operators_yaml=operators_yaml,
                 kernel_sources=kernel_sources,
-                selection=dtype_union(selection, dtypes_of),
+                selection=shared_selection(selection, shared_with),
                 source=source,
                 all_dtypes=all_dtypes,
                 dispatch_keys=tuple(dispatch_keys.split(",")),

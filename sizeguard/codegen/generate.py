@@ -10,15 +10,13 @@ from sizeguard.codegen.headers import selection_headers
 from sizeguard.codegen.ops import ops_files
 from sizeguard.codegen.registration import check_prototypes, registration_source
 from sizeguard.codegen.resolve import check_names, effective_selection
+from sizeguard.codegen.sources import OUTPUTS
 from sizeguard.codegen.tags import scan_tags
 from sizeguard.errors import InputError
 from sizeguard.files import write_if_changed
 from sizeguard.operator_library import DISPATCH_KEYS, Operator, read_operator_libraries
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.yaml_writer import format_selection
-
-# The list of what was written, relative to the output folder: build systems read it.
-OUTPUTS = "outputs.txt"
 
 
 @dataclass(frozen=True, slots=True)

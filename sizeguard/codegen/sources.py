@@ -12,6 +12,9 @@ from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.yaml_reader import read_selection
 from sizeguard.selection.yaml_writer import format_selection
 
+# The list of what was written, relative to the output folder: build systems read it.
+OUTPUTS = "outputs.txt"
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -51,20 +54,29 @@ def united_selection(sources: Sources) -> tuple[Selection, str]:
     return parts[0], ", ".join([*map(str, named), *(["--root-ops"] if sources.root_ops else [])])
 
 
-def dtype_union(selection: Selection, others: Iterable[Path]) -> Selection:
-    """The selection with the dtypes of others added: what kernels that several apps share are compiled for."""
+def shared_selection(selection: Selection, others: Iterable[Path]) -> Selection:
+    """The selection with the dtypes and features of others: what kernels and a runtime that several apps share are built for."""
     selections = [selection, *(_read(path) for path in others)]
     dtypes: dict[str, frozenset[str]] = {}
     for each in selections:
         for tag, names in each.kernel_metadata.items():
             dtypes[tag] = dtypes.get(tag, frozenset()) | names
     everything = any(each.all_non_operators_included for each in selections)
-    return replace(selection, kernel_metadata=dtypes, include_all_non_op_selectives=everything)
+    features = frozenset().union(*(each.build_features for each in selections))
+    return replace(selection, kernel_metadata=dtypes, build_features=features, include_all_non_op_selectives=everything)
+
+
+def check_has_dtypes(selection: Selection, source: str) -> None:
+    """Raise InputError if dtype selection would have no effect, or would leave no dtype at all."""
+    if selection.all_non_operators_included:
+        raise InputError(f"{source}: keeps all dtypes (include_all_non_op_selectives), so that selecting dtypes has no effect")
+    if not selection.kernel_metadata:
+        raise InputError(f"{source}: says nothing of dtypes (no kernel_metadata), so that no kernel would run; trace the models")
 
 
 def united_selection_file(selection: Selection) -> Mapping[str, str]:
-    """The one file of a selection that is not resolved against a library yet."""
-    return {"selected_operators.yaml": format_selection(selection)}
+    """The one file of a selection that is not resolved against a library yet, and the list of outputs."""
+    return {"selected_operators.yaml": format_selection(selection), OUTPUTS: "selected_operators.yaml\n"}
 
 
 def _read(path: Path) -> Selection:

@@ -1,0 +1,260 @@
+# Builds with selected operators: ExecuTorch's functions and argument names, driven by `sizeguard codegen`.
+#
+#   gen_selected_ops(LIB_NAME my_ops ROOT_OPS aten::add.Tensor,aten::mul.Tensor)
+#   generate_bindings_for_kernels(LIB_NAME my_ops FUNCTIONS_YAML operators.yaml CUSTOM_OPS_YAML my_operators.yaml)
+#   gen_operators_lib(LIB_NAME my_ops KERNEL_LIBS sg_kernels my_kernels DEPS sg_runtime)
+#   target_link_libraries(my_app PRIVATE my_ops)
+#
+# The selection and the models that it comes from are build dependencies. Each dtype switch has a header of its own,
+# rewritten only when its content changes: a changed selection recompiles the sources that it touches and no others.
+
+include_guard(GLOBAL)
+
+get_filename_component(SG_NATIVE "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+get_filename_component(SG_ROOT "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+
+# Finds the sizeguard command: -DSIZEGUARD, then this project's .venv, then beside the Python interpreter, then PATH.
+function(_sg_find_sizeguard)
+  if(SIZEGUARD)
+    set(found "${SIZEGUARD}")
+  else()
+    find_program(SG_PYTHON python3)
+    mark_as_advanced(SG_PYTHON)
+    get_filename_component(beside "${SG_PYTHON}" DIRECTORY)
+    find_program(SG_SIZEGUARD sizeguard HINTS "${SG_ROOT}/.venv/bin" "${beside}")
+    mark_as_advanced(SG_SIZEGUARD)
+    set(found "${SG_SIZEGUARD}")
+  endif()
+  if(NOT EXISTS "${found}")
+    message(FATAL_ERROR "The sizeguard command was not found: run `make setup`, or give -DSIZEGUARD=path")
+  endif()
+  set_property(GLOBAL PROPERTY SG_SIZEGUARD_COMMAND "${found}")
+endfunction()
+_sg_find_sizeguard()
+
+# Parses ARGN into arg_NAME for each of the names; what has no name is an error.
+macro(_sg_arguments function names)
+  cmake_parse_arguments(arg "" "" "${names}" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function}: unknown arguments ${arg_UNPARSED_ARGUMENTS}; there are ${names}")
+  endif()
+  if(NOT arg_LIB_NAME)
+    message(FATAL_ERROR "${function}: LIB_NAME is missing")
+  endif()
+endmacro()
+
+# Files as absolute paths, each after the option: --selection /…/a.yaml --selection /…/b.yaml
+function(_sg_file_options result option)
+  set(options)
+  foreach(file IN LISTS ARGN)
+    get_filename_component(file "${file}" ABSOLUTE)
+    list(APPEND options ${option} "${file}")
+  endforeach()
+  set(${result} ${options} PARENT_SCOPE)
+endfunction()
+
+# Runs `sizeguard codegen` now, so that its outputs are known, and whenever one of DEPENDS changes. A changed list of
+# outputs (a kernel got a new tag) configures again.
+function(_sg_codegen target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_DIR" "ARGUMENTS;DEPENDS")
+  get_property(sizeguard GLOBAL PROPERTY SG_SIZEGUARD_COMMAND)
+  set(stamp "${arg_OUTPUT_DIR}/codegen.stamp")
+  set(command "${sizeguard}" codegen ${arg_ARGUMENTS} --output-dir "${arg_OUTPUT_DIR}" --stamp "${stamp}")
+  execute_process(COMMAND ${command} RESULT_VARIABLE status ERROR_VARIABLE message OUTPUT_VARIABLE message)
+  if(NOT status EQUAL 0)
+    string(STRIP "${message}" message)
+    message(FATAL_ERROR "sizeguard codegen for ${target}:\n${message}")
+  endif()
+  file(STRINGS "${arg_OUTPUT_DIR}/outputs.txt" outputs)
+  list(TRANSFORM outputs PREPEND "${arg_OUTPUT_DIR}/")
+  file(GLOB_RECURSE generator CONFIGURE_DEPENDS "${SG_ROOT}/sizeguard/codegen/*.py" "${SG_ROOT}/sizeguard/selection/*.py")
+  add_custom_command(
+    OUTPUT "${stamp}"
+    BYPRODUCTS ${outputs} "${arg_OUTPUT_DIR}/outputs.txt"
+    COMMAND ${command}
+    DEPENDS ${arg_DEPENDS} ${generator}
+    COMMENT "Generating ${target}"
+    VERBATIM)
+  add_custom_target(${target} DEPENDS "${stamp}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${arg_OUTPUT_DIR}/outputs.txt")
+endfunction()
+
+# Unites what an app needs into <build>/<LIB_NAME>/selected_operators.yaml, whose path the caller finds in
+# gen_selected_ops_output_yaml.
+#
+#   OPS_SCHEMA_YAML        keep all operators of this operators.yaml
+#   ROOT_OPS               keep these, by name; what composites call is yours to add
+#   INCLUDE_ALL_OPS        keep everything
+#   OPS_FROM_MODEL         keep what these model files name
+#   SELECTED_OP_LIST       selection files, such as `sizeguard trace` writes
+#   DTYPE_SELECTIVE_BUILD  the selection says which dtypes to keep, too: SELECTED_OP_LIST must
+function(gen_selected_ops)
+  _sg_arguments(gen_selected_ops
+    "LIB_NAME;OPS_SCHEMA_YAML;ROOT_OPS;INCLUDE_ALL_OPS;OPS_FROM_MODEL;SELECTED_OP_LIST;DTYPE_SELECTIVE_BUILD" ${ARGN})
+  set(named ${arg_OPS_SCHEMA_YAML} ${arg_ROOT_OPS} ${arg_OPS_FROM_MODEL} ${arg_SELECTED_OP_LIST})
+  if(arg_INCLUDE_ALL_OPS AND named)
+    message(FATAL_ERROR "gen_selected_ops(${arg_LIB_NAME}): INCLUDE_ALL_OPS leaves nothing to select; drop it or ${named}")
+  endif()
+  if(arg_DTYPE_SELECTIVE_BUILD AND NOT arg_SELECTED_OP_LIST AND NOT arg_OPS_FROM_MODEL)
+    message(FATAL_ERROR "gen_selected_ops(${arg_LIB_NAME}): DTYPE_SELECTIVE_BUILD has no effect without dtypes: "
+      "give SELECTED_OP_LIST, which `sizeguard trace` writes")
+  endif()
+  if(arg_INCLUDE_ALL_OPS)
+    set(options --all-operators)
+  elseif(named)
+    _sg_file_options(schemas --ops-schema-yaml ${arg_OPS_SCHEMA_YAML})
+    _sg_file_options(models --ops-from-model ${arg_OPS_FROM_MODEL})
+    _sg_file_options(selections --selection ${arg_SELECTED_OP_LIST})
+    set(options ${schemas} ${models} ${selections})
+    if(arg_ROOT_OPS)
+      list(JOIN arg_ROOT_OPS "," names)
+      list(APPEND options --root-ops "${names}")
+    endif()
+  else()
+    message(FATAL_ERROR "gen_selected_ops(${arg_LIB_NAME}): nothing is selected; give ROOT_OPS, OPS_FROM_MODEL, "
+      "OPS_SCHEMA_YAML, SELECTED_OP_LIST or INCLUDE_ALL_OPS")
+  endif()
+  if(arg_DTYPE_SELECTIVE_BUILD)
+    list(APPEND options --require-dtypes)
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${arg_LIB_NAME}")
+  set(files ${arg_OPS_SCHEMA_YAML} ${arg_OPS_FROM_MODEL} ${arg_SELECTED_OP_LIST})
+  list(TRANSFORM files REPLACE "^([^/].*)$" "${CMAKE_CURRENT_SOURCE_DIR}/\\1")
+  _sg_codegen(${arg_LIB_NAME}_selection
+    OUTPUT_DIR "${folder}"
+    ARGUMENTS --selection-only ${options}
+    DEPENDS ${files})
+  set(gen_selected_ops_output_yaml "${folder}/selected_operators.yaml")
+  set_property(GLOBAL PROPERTY SG_${arg_LIB_NAME}_YAML "${gen_selected_ops_output_yaml}")
+  set(gen_selected_ops_output_yaml "${gen_selected_ops_output_yaml}" PARENT_SCOPE)
+endfunction()
+
+# Generates registrations, typed operator calls and selection headers for the selection of gen_selected_ops.
+#
+#   FUNCTIONS_YAML, CUSTOM_OPS_YAML  the operators of the kernel libraries, resolved together: overlaps are an error
+#   KERNEL_SOURCES                   folders of further kernels that hold dtype switches
+#   DTYPE_SELECTIVE_BUILD            dtypes as selected; all dtypes otherwise
+#   SHARED_WITH                      further LIB_NAMEs whose apps run on the same kernels and runtime: their dtypes and
+#                                    features are kept too
+#   LIBRARY                          the name that operators are registered under, LIB_NAME otherwise
+function(generate_bindings_for_kernels)
+  _sg_arguments(generate_bindings_for_kernels
+    "LIB_NAME;FUNCTIONS_YAML;CUSTOM_OPS_YAML;KERNEL_SOURCES;DTYPE_SELECTIVE_BUILD;SHARED_WITH;LIBRARY" ${ARGN})
+  get_property(selection GLOBAL PROPERTY SG_${arg_LIB_NAME}_YAML)
+  if(NOT selection)
+    message(FATAL_ERROR "generate_bindings_for_kernels(${arg_LIB_NAME}): call gen_selected_ops first")
+  endif()
+  if(NOT arg_FUNCTIONS_YAML AND NOT arg_CUSTOM_OPS_YAML)
+    message(FATAL_ERROR "generate_bindings_for_kernels(${arg_LIB_NAME}): give FUNCTIONS_YAML, CUSTOM_OPS_YAML or both")
+  endif()
+  set(library ${arg_LIBRARY})
+  if(NOT library)
+    set(library ${arg_LIB_NAME})
+  endif()
+  set(selections "${selection}")
+  set(shared)
+  foreach(other IN LISTS arg_SHARED_WITH)
+    get_property(yaml GLOBAL PROPERTY SG_${other}_YAML)
+    if(NOT yaml)
+      message(FATAL_ERROR "generate_bindings_for_kernels(${arg_LIB_NAME}): call gen_selected_ops for ${other} first")
+    endif()
+    list(APPEND selections "${yaml}")
+    list(APPEND shared --shared-with "${yaml}")
+  endforeach()
+  set(sources "${SG_NATIVE}/runtime" "${SG_NATIVE}/operators" "${SG_NATIVE}/prepacked" ${arg_KERNEL_SOURCES})
+  _sg_file_options(yamls --operators-yaml ${arg_FUNCTIONS_YAML} ${arg_CUSTOM_OPS_YAML})
+  _sg_file_options(kernels --kernel-sources ${sources})
+  set(options --library-name ${library} --selection "${selection}" ${shared} ${yamls} ${kernels})
+  if(NOT arg_DTYPE_SELECTIVE_BUILD AND NOT arg_SHARED_WITH)
+    list(APPEND options --all-dtypes)
+  endif()
+  set(files)
+  foreach(folder IN LISTS sources)
+    get_filename_component(folder "${folder}" ABSOLUTE)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS "${folder}/*.cpp" "${folder}/*.h")
+    list(APPEND files ${found})
+  endforeach()
+  foreach(yaml IN LISTS arg_FUNCTIONS_YAML arg_CUSTOM_OPS_YAML)
+    get_filename_component(yaml "${yaml}" ABSOLUTE)
+    list(APPEND files "${yaml}")
+  endforeach()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${arg_LIB_NAME}/code")
+  _sg_codegen(${arg_LIB_NAME}_code OUTPUT_DIR "${folder}" ARGUMENTS ${options} DEPENDS ${selections} ${files})
+  set_property(GLOBAL PROPERTY SG_${arg_LIB_NAME}_CODE "${folder}")
+endfunction()
+
+# Compiles a target against the headers that generate_bindings_for_kernels made for LIB_NAME.
+function(sg_use_selection target lib_name)
+  get_property(folder GLOBAL PROPERTY SG_${lib_name}_CODE)
+  if(NOT folder)
+    message(FATAL_ERROR "sg_use_selection(${target}): call generate_bindings_for_kernels for ${lib_name} first")
+  endif()
+  target_include_directories(${target} PRIVATE "${folder}")
+  add_dependencies(${target} ${lib_name}_code sg_schema)
+  target_link_libraries(${target} PRIVATE sg_flags)
+  set_property(TARGET ${target} PROPERTY SG_SELECTIVE ON)
+endfunction()
+
+# The library that an app links: registrations, the kernels, the runtime. Its initializers reach the app as objects, which
+# no linker leaves in an archive.
+#
+#   KERNEL_LIBS            kernel libraries, sg_kernels among them
+#   DEPS                   the runtime and what else is needed
+#   DTYPE_SELECTIVE_BUILD  kernels and runtime are built again for this app, with its dtypes and features; shared otherwise
+#   SOURCES                further sources that register operators by hand
+function(gen_operators_lib)
+  _sg_arguments(gen_operators_lib "LIB_NAME;KERNEL_LIBS;DEPS;DTYPE_SELECTIVE_BUILD;SOURCES" ${ARGN})
+  get_property(folder GLOBAL PROPERTY SG_${arg_LIB_NAME}_CODE)
+  if(NOT folder)
+    message(FATAL_ERROR "gen_operators_lib(${arg_LIB_NAME}): call generate_bindings_for_kernels first")
+  endif()
+  if(NOT arg_KERNEL_LIBS)
+    message(FATAL_ERROR "gen_operators_lib(${arg_LIB_NAME}): KERNEL_LIBS is missing; the kernels of this project are sg_kernels")
+  endif()
+  file(GLOB by_hand CONFIGURE_DEPENDS "${SG_NATIVE}/prepacked/*.cpp")
+  set(registered "${folder}/generated/RegisterCPU.cpp" "${folder}/generated/RegisterQuantizedCPU.cpp" "${folder}/generated/ops.cpp")
+  set_source_files_properties(${registered} PROPERTIES GENERATED TRUE)
+  set(objects ${arg_LIB_NAME}_objects)
+  add_library(${objects} OBJECT ${registered} "${SG_NATIVE}/operators/primitive.cpp" ${by_hand} ${arg_SOURCES})
+  sg_use_selection(${objects} ${arg_LIB_NAME})
+
+  add_library(${arg_LIB_NAME} INTERFACE)
+  target_sources(${arg_LIB_NAME} INTERFACE $<TARGET_OBJECTS:${objects}>)
+  foreach(library IN LISTS arg_KERNEL_LIBS arg_DEPS)
+    get_target_property(selective ${library} SG_SELECTIVE)
+    if(arg_DTYPE_SELECTIVE_BUILD AND selective)
+      _sg_build_again(own ${library} ${arg_LIB_NAME})
+      target_link_libraries(${arg_LIB_NAME} INTERFACE ${own})
+    elseif(arg_DTYPE_SELECTIVE_BUILD AND library IN_LIST arg_KERNEL_LIBS)
+      message(FATAL_ERROR "gen_operators_lib(${arg_LIB_NAME}): DTYPE_SELECTIVE_BUILD has no effect on ${library}: "
+        "call sg_use_selection(${library} …) on it, so that it can be built again")
+    else()
+      target_link_libraries(${arg_LIB_NAME} INTERFACE ${library})
+    endif()
+  endforeach()
+endfunction()
+
+# Builds the sources of a library again, against the headers of LIB_NAME. The result is the name of the new library.
+function(_sg_build_again result library lib_name)
+  set(own ${lib_name}_${library})
+  get_target_property(sources ${library} SOURCES)
+  get_target_property(folder ${library} SOURCE_DIR)
+  list(TRANSFORM sources REPLACE "^([^/$].*)$" "${folder}/\\1")
+  add_library(${own} STATIC EXCLUDE_FROM_ALL ${sources})
+  get_target_property(definitions ${library} COMPILE_DEFINITIONS)
+  if(definitions)
+    target_compile_definitions(${own} PRIVATE ${definitions})
+  endif()
+  sg_use_selection(${own} ${lib_name})
+  set(${result} ${own} PARENT_SCOPE)
+endfunction()
+
+# Builds kernel libraries again, once, for several apps: sg_share_kernels(LIB_NAME apps FROM vision_ops KERNEL_LIBS sg_kernels
+# sg_runtime) makes apps_sg_kernels and apps_sg_runtime with the headers of vision_ops, whose SHARED_WITH names the others.
+function(sg_share_kernels)
+  _sg_arguments(sg_share_kernels "LIB_NAME;FROM;KERNEL_LIBS" ${ARGN})
+  foreach(library IN LISTS arg_KERNEL_LIBS)
+    _sg_build_again(own ${library} ${arg_FROM})
+    add_library(${arg_LIB_NAME}_${library} ALIAS ${own})
+  endforeach()
+endfunction()
