@@ -1,0 +1,65 @@
+"""Turns native/operators/operators.yaml into tests/data/vectors: cases of each operator with PyTorch's own results.
+
+Run it with a Python that has torch 2.13 and pyyaml; its output is kept. usage: operator_vectors.py [OPERATOR …]
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from pathlib import Path
+
+import torch
+import yaml
+
+from vector_cases.recorder import GENERATORS, Recorder
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTPUT = ROOT / "tests" / "data" / "vectors"
+FAMILIES = (
+    "pointwise",
+    "unary",
+    "reductions",
+    "matrices",
+    "attention",
+    "convolutions",
+    "normalization",
+    "views",
+    "copies",
+    "quantization",
+    "primitives",
+)
+
+
+def operator_names() -> list[str]:
+    """The operators of the portable library."""
+    entries = yaml.safe_load((ROOT / "native" / "operators" / "operators.yaml").read_text())
+    return [entry["func"].partition("(")[0] for entry in entries]
+
+
+def main(arguments: list[str]) -> None:
+    torch.set_num_threads(1)  # the order of sums does not depend on the machine
+    torch.manual_seed(0)
+    warnings.simplefilter("ignore")
+    for family in FAMILIES:
+        importlib.import_module(f"vector_cases.{family}")
+    names = operator_names()
+    missing = sorted(set(names) - GENERATORS.keys())
+    extra = sorted(GENERATORS.keys() - set(names))
+    if missing or extra:
+        raise SystemExit(f"no cases for {missing}; not in operators.yaml: {extra}")
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    total = 0
+    for name in arguments or names:
+        recorder = Recorder(name)
+        GENERATORS[name](recorder)
+        data = recorder.file()
+        (OUTPUT / f"{name.replace('::', '.')}.zip").write_bytes(data)
+        total += len(data)
+        print(f"{name}: {len(recorder.cases)} cases, {len(recorder.refusals)} refusals, {len(data)} bytes", flush=True)
+    print(f"{total} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

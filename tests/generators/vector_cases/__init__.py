@@ -1,0 +1,1 @@
+"""Turns each family of operators into calls whose results PyTorch gives."""

@@ -1,0 +1,316 @@
+"""Turns operators on two tensors, or a tensor and a number, into cases."""
+
+from __future__ import annotations
+
+import torch
+
+from .recorder import Recorder, Ref, Script, operator
+from .tensors import ALL, DTYPES, FLOATING, INF, INTEGRAL, NAN, layouts, pairs, scalar, special, values
+
+NUMBERS = (2, -3, 0, 2.5, -1.5, True, False, INF, NAN)
+
+ARITHMETIC = ("aten::add.Tensor", "aten::sub.Tensor", "aten::mul.Tensor", "aten::div.Tensor")
+BITWISE = ("aten::bitwise_and.Tensor", "aten::bitwise_xor.Tensor", "aten::__and__.Tensor")
+
+
+def two_tensors(r: Recorder) -> None:
+    """Dtype pairs, broadcasting, layouts, tensors without dimensions and without elements, shapes that do not fit."""
+    for first, second in pairs():
+        r.case(values(first, 3, 1), values(second, 4, seed=1))
+        r.case(values(first, 2, 3), scalar(second, 1))
+        r.case(scalar(first, 1), values(second, 2, 3))
+        r.case(scalar(first, 1), scalar(second, 1))
+    for dtype in ALL:
+        r.case(special(dtype), special(dtype).flip(0))
+        r.case(special(dtype).reshape(8, 1), special(dtype))
+        r.case(values(dtype, 0), values(dtype, 0))
+        r.case(values(dtype, 2, 0, 3), values(dtype, 1, 3))
+        r.case(values(dtype, 2, 1, 3), values(dtype, 0, 1))
+        r.case(values(dtype, 17), values(dtype, 17, seed=1))
+        r.case(values(dtype, 4, 3).t(), values(dtype, 3, 8)[:, ::2])
+        for number in (2, -3, 2.5, True):
+            r.case(values(dtype, 2, 3), number)
+            r.case(scalar(dtype, 1), number)
+            r.case(number, values(dtype, 2, 3), row=dtype)
+        r.case(values(dtype, 0, 2), 2.5)
+    for dtype in ("Float", "Long", "BFloat16", "Bool"):
+        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 3, 4).values():
+            r.case(tensor, values(dtype, 3, 4, seed=1))
+            r.case(values("Int", 3, 4, seed=1), tensor)
+        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 4).values():
+            r.case(tensor, tensor)
+            r.case(tensor, values(dtype, 3, 1, seed=2))
+    r.case(values("Float", 2, 3, 4, 2), layouts(lambda *shape: values("Float", *shape), 2, 3, 4, 2)["channels last"])
+    r.case(values("Int", 2, 1, 3, 1, 2), values("Int", 3, 1, 2, 2))
+    r.refuse(values("Int", 3), values("Int", 4))
+    r.refuse(values("Int", 2, 3), values("Int", 3, 2))
+    r.refuse(values("Int", 0), values("Int", 2))
+
+
+@operator("aten::add.Tensor", "aten::sub.Tensor")
+def sums(r: Recorder) -> None:
+    two_tensors(r)
+    for dtype in ALL:
+        for alpha in (2, -1, 0, 0.5, True):
+            r.case(values(dtype, 2, 3), values(dtype, 3, seed=1), alpha=alpha)
+            r.case(values(dtype, 2, 3), 2, alpha=alpha)
+    for first, second in pairs():
+        r.case(values(first, 3), values(second, 3, seed=1), alpha=2)
+    r.case(values("Float", 3), values("Int", 3), alpha=1.25)
+    r.case(values("Int", 3), values("Float", 3), alpha=1.25)
+    r.case(values("Int", 3), 2.5, alpha=1.25)
+    r.case(values("Double", 3), values("Double", 3), alpha=1e300)
+
+
+@operator("aten::mul.Tensor", "aten::div.Tensor")
+def products(r: Recorder) -> None:
+    two_tensors(r)
+    view_after(r)
+
+
+@operator("aten::bitwise_and.Tensor", "aten::bitwise_xor.Tensor", "aten::__and__.Tensor")
+def bits(r: Recorder) -> None:
+    two_tensors(r)
+
+
+@operator("aten::gt.Tensor")
+def comparison(r: Recorder) -> None:
+    two_tensors(r)
+    r.case(torch.tensor([16777217, 16777216, 16777215]), torch.tensor([16777216.0] * 3))
+    r.case(torch.tensor([2**53 + 1, 2**53]), torch.tensor([2.0**53] * 2, dtype=torch.float64))
+
+
+def tensor_and_number(r: Recorder, numbers: tuple[float, ...] = NUMBERS) -> None:
+    for dtype in ALL:
+        for number in numbers:
+            r.case(values(dtype, 2, 5), number)
+            r.case(scalar(dtype, 1), number)
+            r.case(special(dtype), number)
+        r.case(values(dtype, 0), 2)
+        r.case(values(dtype, 2, 0), 2.5)
+        r.case(values(dtype, 19), 3)
+    for dtype in ("Float", "Short", "Half", "Bool"):
+        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 4).values():
+            r.case(tensor, 2)
+            r.case(tensor, 1.5)
+
+
+@operator("aten::mul.Scalar")
+def scaled(r: Recorder) -> None:
+    tensor_and_number(r)
+    view_after(r)
+
+
+@operator("aten::eq.Scalar", "aten::ne.Scalar", "aten::gt.Scalar")
+def compared(r: Recorder) -> None:
+    tensor_and_number(r, (*NUMBERS, 255, -128))
+    for dtype in FLOATING:
+        r.case(torch.tensor([0.1, 0.2, 1.1], dtype=DTYPES[dtype]), 0.1)
+        r.case(torch.tensor([0.1, 0.2, 1.1], dtype=DTYPES[dtype]), 1.1)
+    r.case(torch.tensor([16777217, 16777216]), 16777216.0)
+
+
+@operator("aten::remainder.Scalar")
+def remainder(r: Recorder) -> None:
+    tensor_and_number(r, (2, -3, 2.5, -1.5, True, INF, -INF, NAN, 7))
+    for dtype in FLOATING:
+        r.case(special(dtype), 0)
+        r.case(torch.tensor([5.5, -5.5, 5.0, -5.0, 0.0], dtype=DTYPES[dtype]), 2.5)
+        r.case(torch.tensor([5.5, -5.5, 5.0, -5.0, 0.0], dtype=DTYPES[dtype]), -2.5)
+    for dtype in INTEGRAL[1:]:
+        r.case(torch.tensor([7, -7, 6, -6, 0, 1, -1], dtype=DTYPES[dtype]), 3)
+        r.case(torch.tensor([7, -7, 6, -6, 0, 1, -1], dtype=DTYPES[dtype]), -3)
+
+
+@operator("aten::pow.Tensor_Scalar")
+def power(r: Recorder) -> None:
+    tensor_and_number(r, (0, 0.5, 1, 2, 3, -1, -0.5, 2.7, -2, 2.0, 0.0, True, INF, NAN))
+    for dtype in INTEGRAL:
+        r.case(torch.tensor([1, 2, 3], dtype=DTYPES[dtype]), 5)
+        r.case(torch.tensor([1, 2, 3], dtype=DTYPES[dtype]), -0.5)
+    view_after(r)
+
+
+@operator("aten::where.self")
+def where(r: Recorder) -> None:
+    condition = torch.tensor([[True, False, True], [False, False, True]])
+    for first, second in pairs():
+        r.case(condition, values(first, 2, 3), values(second, 3, seed=1), row=first)
+        r.case(condition, values(first, 2, 3), scalar(second, 1), row=first)
+        r.case(condition, scalar(first, 1), values(second, 2, 1), row=first)
+        r.case(condition, scalar(first, 0), scalar(second, 1), row=first)
+    for dtype in ALL:
+        r.case(torch.arange(8) % 3 == 0, special(dtype), special(dtype).flip(0), row=dtype)
+        r.case(values(dtype, 2, 3), values("Float", 2, 3), values("Float", 3), row=dtype)
+        for number in (2, 2.5, True):
+            r.case(condition, values(dtype, 2, 3), number, row=dtype)
+            r.case(condition, number, values(dtype, 2, 3), row=dtype)
+        r.case(torch.zeros(2, 0, dtype=torch.bool), values(dtype, 2, 1), values(dtype, 0), row=dtype)
+        r.case(torch.tensor(True), values(dtype, 2), values(dtype, 3, 1), row=dtype)
+    for tensor in layouts(lambda *shape: values("Float", *shape), 2, 3, 4).values():
+        r.case(values("Bool", 4, 3).t(), tensor, values("Int", 2, 1, 1), row="Float")
+    for tensor in layouts(lambda *shape: values("Bool", *shape), 2, 3).values():
+        r.case(tensor, values("Short", 2, 3), values("Short", 2, 3, seed=1), row="Short")
+    r.case(condition, 1.0, 2.0, row="Float")
+    r.case(condition, 1, 2, row="Long")
+    r.case(condition, 1, 2.5, row="Float")
+    r.refuse(condition, values("Float", 4), values("Float", 4))
+
+
+def view_after(r: Recorder, name: str | None = None) -> None:
+    """A result keeps the order of its input's strides: view works on it where it works in PyTorch."""
+    operator_name = name or r.name
+
+    def body(script: Script, dtype: str, dims: tuple[int, ...], back: tuple[int, ...]) -> None:
+        permuted = script.call("aten::permute", values(dtype, 2, 3, 4), list(dims))
+        extra = {"aten::mul.Tensor": (3,), "aten::mul.Scalar": (3,), "aten::div.Tensor": (2,), "aten::pow.Tensor_Scalar": (2,)}
+        result = script.call(operator_name, permuted, *extra.get(operator_name, ()))
+        script.output(result, script.call("aten::view", script.call("aten::permute", result, list(back)), [-1]))
+
+    for dtype in ("Float", "Int", "Half"):
+        for dims, back in (((0, 2, 1), (0, 2, 1)), ((2, 0, 1), (1, 2, 0)), ((2, 1, 0), (2, 1, 0))):
+            r.script(lambda s, dtype=dtype, dims=dims, back=back: body(s, dtype, dims, back), dtype)
+
+
+def through(script: Script, base: Ref, view: str) -> Ref:
+    """A strided view of a tensor of 4 × 6."""
+    match view:
+        case "transpose":
+            found = script.call("aten::transpose.int", base, 0, 1)
+        case "step":
+            found = script.call("aten::slice.Tensor", base, 1, 1, None, 2)
+        case "select":
+            found = script.call("aten::select.int", base, 1, 2)
+        case "rows":
+            found = script.call("aten::slice.Tensor", base, 0, 1, 3)
+        case "reshaped":
+            found = script.call("aten::view", base, [2, 2, -1])
+        case "expand":
+            found = script.call("aten::expand", script.call("aten::select.int", base, 1, 2), [3, 4])
+        case _:
+            raise AssertionError(view)
+    assert isinstance(found, Ref)
+    return found
+
+
+VIEWS = ("transpose", "step", "select", "rows", "reshaped", "expand")
+
+
+def in_place(r: Recorder, dtype: str, *arguments: object, **keywords: object) -> None:
+    """The operator on a fresh copy, and on views of one: the whole is looked at too."""
+
+    def whole(script: Script) -> None:
+        base = script.call("aten::clone", values(dtype, 4, 6))
+        result = script.call(r.name, base, *arguments, **keywords)
+        script.output(result, base)
+
+    r.script(whole, dtype)
+    for view in VIEWS:
+
+        def body(script: Script, view: str = view) -> None:
+            base = script.call("aten::clone", values(dtype, 4, 6))
+            target = through(script, base, view)
+            result = script.call(r.name, target, *arguments, **keywords)
+            script.output(result, base, target)
+
+        r.script(body, dtype)
+
+
+@operator("aten::add_.Tensor", "aten::mul_.Tensor")
+def added_in_place(r: Recorder) -> None:
+    for first, second in pairs():
+        for other in (values(second, 3, seed=1), values(second, 2, 1), scalar(second, 1)):
+
+            def body(script: Script, first: str = first, other: torch.Tensor = other) -> None:
+                target = script.call("aten::clone", values(first, 2, 3))
+                script.call(r.name, target, other)
+                script.output(target)
+
+            r.script(body, first)
+    for dtype in ALL:
+        for number in (2, 2.5, True):
+            in_place(r, dtype, number)
+        in_place(r, dtype, values(dtype, 1))
+        in_place(r, dtype, special(dtype)[3])
+    for first, second in (("Float", "Int"), ("Int", "Bool"), ("Half", "Double"), ("Long", "Byte"), ("Byte", "Long"), ("Bool", "Int")):
+        in_place(r, first, scalar(second, 3))
+
+    def itself(script: Script) -> None:
+        base = script.call("aten::clone", values("Float", 3, 3))
+        script.call(r.name, base, base)
+        script.output(base)
+
+    r.script(itself, "Float")
+
+    def grows(script: Script) -> None:
+        script.call(r.name, script.call("aten::clone", values("Float", 3)), values("Float", 2, 3))
+
+    r.script(grows, "Float", must=True)
+    if r.name == "aten::add_.Tensor":
+        for dtype in ALL:
+            for alpha in (2, 0.5):
+                in_place(r, dtype, values(dtype, 1), alpha=alpha)
+
+
+@operator("aten::fill_.Scalar")
+def filled(r: Recorder) -> None:
+    for dtype in ALL:
+        for number in (3, 0, 2.5, True, 100):
+            in_place(r, dtype, number)
+        if dtype != "Byte":
+            in_place(r, dtype, -3)
+        if dtype in FLOATING:
+            for number in (NAN, INF, -INF, -0.0, 0.1):
+                in_place(r, dtype, number)
+
+        def without_dimensions(script: Script, dtype: str = dtype) -> None:
+            target = script.call("aten::clone", scalar(dtype, 1))
+            empty = script.call("aten::clone", values(dtype, 0, 2))
+            script.call(r.name, target, 0)
+            script.output(target, script.call(r.name, empty, 2))
+
+        r.script(without_dimensions, dtype)
+
+
+@operator("aten::copy_")
+def copied(r: Recorder) -> None:
+    for first, second in pairs():
+        low = 0 if first == "Byte" else None
+        sources = (values(second, 2, 3, low=low), values(second, 3, low=low), scalar(second, 1), values(second, 6, 2, low=low).t()[:, ::2])
+        for source in sources:
+
+            def body(script: Script, first: str = first, source: torch.Tensor = source) -> None:
+                target = script.call("aten::clone", values(first, 2, 3, seed=1))
+                script.output(script.call(r.name, target, source), target)
+
+            r.script(body, first)
+    for dtype in ALL:
+        in_place(r, dtype, values(dtype, 1))
+        in_place(r, dtype, scalar("Int", 7))
+
+        def specials(script: Script, dtype: str = dtype) -> None:
+            target = script.call("aten::clone", values(dtype, 8))
+            script.output(script.call(r.name, target, special(dtype)))
+
+        r.script(specials, dtype)
+        for source in FLOATING:
+
+            def truth(script: Script, source: str = source) -> None:
+                target = script.call("aten::clone", values("Bool", 8))
+                script.output(script.call(r.name, target, special(source)))
+
+            r.script(truth, "Bool")
+    for tensor in layouts(lambda *shape: values("Float", *shape), 3, 4).values():
+
+        def strided(script: Script, tensor: torch.Tensor = tensor) -> None:
+            base = script.call("aten::clone", values("Double", 4, 6))
+            target = script.call("aten::transpose.int", script.call("aten::slice.Tensor", base, 1, 0, None, 2), 0, 1)
+            script.call(r.name, target, tensor)
+            script.output(base)
+
+        r.script(strided, "Double")
+
+    def grows(script: Script) -> None:
+        script.call(r.name, script.call("aten::clone", values("Float", 3)), values("Float", 2, 3))
+
+    r.script(grows, "Float", must=True)
