@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -135,8 +137,9 @@ def check_program(program: Program) -> None:
     _require(list(program.operators) == sorted(set(program.operators)), "the operators are not sorted and unique")
     for name in program.operators:
         _require(_OPERATOR_NAME.fullmatch(name) is not None, f"'{name}' is no operator name")
+    held = [len(storage) for storage in program.storages]
     for i, tensor in enumerate(program.tensors):
-        _check_tensor(tensor, program, f"tensor {i}")
+        check_tensor(tensor, held, f"tensor {i}")
     for i, value in enumerate(program.values):
         _check_value(value, program, i, f"value {i}")
     for i, instruction in enumerate(program.instructions):
@@ -156,18 +159,16 @@ def _require(holds: bool, message: str) -> None:
         raise ProgramError(message)
 
 
-def _check_tensor(tensor: TensorView, program: Program, where: str) -> None:
+def check_tensor(tensor: TensorView, held: Sequence[int], where: str) -> None:
+    """Raise ProgramError unless the view lies in its storage; held: bytes of each storage."""
     _require(tensor.dtype in NAMES, f"{where}: dtype {tensor.dtype} is unknown")
     _require(len(tensor.sizes) == len(tensor.strides), f"{where}: {len(tensor.sizes)} sizes, {len(tensor.strides)} strides")
     _require(len(tensor.sizes) <= MAXIMUM_DIMENSIONS, f"{where}: {len(tensor.sizes)} dimensions; at most {MAXIMUM_DIMENSIONS}")
-    _require(0 <= tensor.storage < len(program.storages), f"{where}: storage {tensor.storage} of {len(program.storages)}")
+    _require(0 <= tensor.storage < len(held), f"{where}: storage {tensor.storage} of {len(held)}")
     _require(all(number >= 0 for number in (*tensor.sizes, *tensor.strides, tensor.offset)), f"{where}: a negative size, stride or offset")
-    elements = 1
-    for size in tensor.sizes:
-        elements *= size if size else 1
+    elements = math.prod(size for size in tensor.sizes if size)
     _require(elements * element_size(tensor.dtype) <= INT64_MAX, f"{where}: larger than any memory")
-    held = len(program.storages[tensor.storage])
-    _require(tensor.end <= held, f"{where}: needs {tensor.end} bytes of a storage of {held}")
+    _require(tensor.end <= held[tensor.storage], f"{where}: needs {tensor.end} bytes of a storage of {held[tensor.storage]}")
 
 
 def _check_value(value: Value, program: Program, index: int, where: str) -> None:

@@ -1,0 +1,76 @@
+"""Turns a .pt2 file, and arrays to run it with, into a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.errors import InputError
+from sizeguard.model_import.builder import ProgramBuilder
+from sizeguard.model_import.cases import add_cases
+from sizeguard.model_import.exported_program import ExportedProgram, read_exported_program
+from sizeguard.model_import.lower import GraphLowering, Lowering
+from sizeguard.model_import.lower_inputs import InputLowering
+from sizeguard.model_import.prepack import RUN, prepack_linear
+from sizeguard.model_import.program import Program
+from sizeguard.operator_library import Operator, read_operator_libraries
+
+_NATIVE = Path(__file__).resolve().parents[2] / "native"
+OPERATOR_FILES = (_NATIVE / "operators" / "operators.yaml", _NATIVE / "prepacked" / "operators.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A program, and what a person should know about it, a line each."""
+
+    program: Program
+    warnings: tuple[str, ...]
+
+
+def default_library() -> dict[str, Operator]:
+    """The operators of the runtime that this package belongs to."""
+    missing = [file for file in OPERATOR_FILES if not file.is_file()]
+    if missing:
+        raise InputError(f"{missing[0]}: the runtime's operators are not there; name them with --operators-yaml")
+    return read_operator_libraries(OPERATOR_FILES)
+
+
+def import_model(
+    path: Path, library: Mapping[str, Operator], name: str, cases: Sequence[Sequence[Path]] = (), prepack: bool = False
+) -> Imported:
+    """Import a .pt2 file as a program of that name. cases: of each bundled input the .npy files, one for each input of the model.
+
+    Raises InputError for a malformed file, for operators that the library lacks, and for arrays that do not fit.
+    """
+    exported = read_exported_program(path)
+    if prepack and RUN not in library:
+        raise InputError(f"{path}: --prepack needs the operator {RUN}, which the libraries lack; add its operators.yaml")
+    lowering = lower(exported, library, name)
+    lowering.check_supported()
+    if prepack:
+        prepack_linear(lowering.builder)
+    program = lowering.builder.finish()
+    if cases:
+        program = add_cases(program, cases)
+    return Imported(program, tuple(_warnings(exported)))
+
+
+def lower(exported: ExportedProgram, library: Mapping[str, Operator], name: str) -> Lowering:
+    """Lower a model. Operators that the library lacks are noted, not refused."""
+    if len(exported.graph.inputs) != len(exported.inputs) or len(exported.graph.outputs) != len(exported.outputs):
+        raise InputError(f"{exported.path}: the signature and the graph differ in their inputs or outputs")
+    lowering = Lowering(exported, library, ProgramBuilder(name))
+    main = GraphLowering(lowering, exported.graph)
+    InputLowering(lowering, main).lower()
+    outputs = main.lower()
+    if len(outputs) != len(exported.outputs):
+        raise InputError(f"{exported.path}: an output is a list")
+    lowering.builder.outputs = [ref for ref, spec in zip(outputs, exported.outputs, strict=True) if spec.kind == "user"]
+    return lowering
+
+
+def _warnings(exported: ExportedProgram) -> Iterable[str]:
+    for spec in exported.outputs:
+        if spec.kind == "mutation":
+            yield f"{exported.path}: the model writes to {spec.target}; what it writes is not kept from one run to the next"

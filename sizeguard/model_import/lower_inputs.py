@@ -1,0 +1,115 @@
+"""Turns the inputs of an exported graph into inputs and constants of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sizeguard.errors import InputError
+from sizeguard.model_import.builder import Ref
+from sizeguard.model_import.dtypes import CODES, SUPPORTED
+from sizeguard.model_import.exported_program import Argument, Graph, GraphArgument, Name, Node, TensorMeta
+from sizeguard.model_import.lower import KIND_TAGS, GraphLowering, Lowering, operator_name
+from sizeguard.model_import.program import Input, ProgramError, Tag, TensorView
+from sizeguard.model_import.symbolic import bounds
+
+
+class InputLowering:
+    """Binds the inputs of the model's own graph. Weights that no node uses are left out."""
+
+    def __init__(self, lowering: Lowering, main: GraphLowering) -> None:
+        self.lowering = lowering
+        self.exported = lowering.exported
+        self.builder = lowering.builder
+        self.main = main
+        self.storages: dict[str, int] = {}  # entry of the archive → storage
+
+    def lower(self) -> None:
+        written = self._written()
+        for spec in self.exported.inputs:
+            name = spec.argument.name if isinstance(spec.argument, Name) else ""
+            if spec.kind == "user":
+                self._user_input(spec.argument)
+            elif spec.kind == "constant" and name:
+                self.main.values[name] = self.main.arguments.plain(spec.value)
+            elif spec.kind != "weight":
+                raise InputError(f"{self.exported.path}: inputs of this kind are not supported: {spec.argument}")
+            elif name in self.main.used:
+                self.main.values[name] = self._weight(name, spec.target)
+            if name in self.main.used and {spec.target, name} & written:
+                self._copy(name)
+
+    def _written(self) -> set[str]:
+        """What the model writes to in place: constants and the caller's inputs are not written to, so it gets copies."""
+        if not any(self._writes(node) for node in _all_nodes(self.main.graph)):
+            return set()
+        return {spec.target for spec in self.exported.outputs if spec.kind == "mutation"}
+
+    def _writes(self, node: Node) -> bool:
+        operator = self.lowering.library.get(operator_name(node.target))
+        return operator is not None and operator.schema.is_mutable
+
+    def _copy(self, name: str) -> None:
+        source = self.main.values[name]
+        copied = self.builder.variable(source.tag, source.dtypes)
+        self.main.call("aten::clone", [source, self.main.arguments.none()], [copied])
+        self.main.values[name] = copied
+
+    def _user_input(self, argument: Argument) -> None:
+        if not isinstance(argument, Name):
+            return  # a number that the model was exported with: the nodes that use it hold it
+        if argument.kind != "tensor":
+            self.main.values[argument.name] = self.builder.input(Input(0, KIND_TAGS[argument.kind]))
+            return
+        meta = self.exported.graph.tensors.get(argument.name)
+        if meta is None:
+            raise InputError(f"{self.exported.path}: nothing is known of the input {argument.name}")
+        code = self._code(meta, f"the input {argument.name}")
+        dims = tuple(bounds(size, self.exported.ranges) for size in meta.sizes)
+        self.main.values[argument.name] = self.builder.input(Input(0, Tag.TENSOR, code, dims))
+
+    def _weight(self, name: str, target: str) -> Ref:
+        """A constant tensor over the bytes of an entry of the archive."""
+        if self.exported.data is None:
+            known = self.exported.graph.tensors.get(name)
+            return self.builder.variable(Tag.TENSOR, frozenset([known.dtype]) if known else frozenset())
+        where = f"tensor {target}"
+        weight = self.exported.weights.get(target)
+        if weight is None:
+            raise InputError(f"{self.exported.path}: {where} is not among the weights")
+        meta = weight.meta
+        view = TensorView(
+            self._code(meta, where),
+            tuple(self._number(size, where) for size in meta.sizes),
+            tuple(self._number(stride, where) for stride in meta.strides),
+            self._number(meta.offset, where),
+            self._storage(weight.entry, self.exported.data[weight.entry]),
+        )
+        try:
+            return self.builder.tensor(view)
+        except ProgramError as error:
+            raise InputError(f"{self.exported.path}: {where} does not fit {weight.entry}: {error}") from error
+
+    def _number(self, size: int | str, where: str) -> int:
+        if not isinstance(size, int):
+            raise InputError(f"{self.exported.path}: {where} has a size that is no number")
+        return size
+
+    def _code(self, meta: TensorMeta, where: str) -> int:
+        if meta.dtype not in CODES:
+            raise InputError(f"{self.exported.path}: {where} has dtype {meta.dtype}; the runtime has {SUPPORTED}")
+        return CODES[meta.dtype]
+
+    def _storage(self, entry: str, data: bytes) -> int:
+        if entry not in self.storages:
+            self.storages[entry] = len(self.builder.storages)
+            self.builder.storages.append(data)
+        return self.storages[entry]
+
+
+def _all_nodes(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph and of the graphs in it."""
+    for node in graph.nodes:
+        yield node
+        for _, argument in node.inputs:
+            if isinstance(argument, GraphArgument):
+                yield from _all_nodes(argument.graph)
