@@ -202,6 +202,9 @@ void Context::sweep(const Block* mark, Span<const Value> results) {
   for (const Value& result : results) count_uses(result, -1, false);  // their new owner counts them
 }
 
+// What is left of a message without the feature verbose_errors.
+const char kNoMessage[] = "invalid (build with the feature verbose_errors to learn why)";
+
 Failed Context::fail(Error error, const char* message) {
   if (error_ != Error::None) return Failed{};
   error_ = error;
@@ -209,12 +212,8 @@ Failed Context::fail(Error error, const char* message) {
   const char* caller = frame == nullptr || frame->caller == nullptr ? "" : frame->caller->op->schema;
   std::snprintf(message_, sizeof message_, "%.*s%s%.*s%s%s%s", name_length(name), name,
                 *caller == 0 ? "" : " (called by ", name_length(caller), caller, *caller == 0 ? "" : ")",
-                *name == 0 ? "" : ": ", message == nullptr ? "invalid arguments" : message);
+                *name == 0 ? "" : ": ", message == nullptr ? kNoMessage : message);
   return Failed{};
-}
-
-Failed Context::invalid(const char* message) {
-  return fail(Error::Invalid, message);
 }
 
 }  // namespace sg

@@ -8,8 +8,10 @@
 
 #include <csetjmp>
 
+#include "native/runtime/hooks.h"
 #include "native/runtime/result.h"
 #include "native/runtime/value.h"
+#include "native/selective/build_feature.h"
 
 namespace sg {
 
@@ -76,8 +78,14 @@ class Context {
 
   /// Sets the error: the operator that is running, its caller, and the message (null: none).
   Failed fail(Error error, const char* message);
-  /// fail(Error::Invalid, message)
-  Failed invalid(const char* message);
+  /// fail(Error::Invalid, message); builds without the feature verbose_errors hold no such messages.
+  Failed invalid(const char* message) {
+    if constexpr (SG_BUILD_FEATURE(verbose_errors)) {
+      record_feature("verbose_errors");
+      return fail(Error::Invalid, message);
+    }
+    return fail(Error::Invalid, nullptr);
+  }
   Error error() const { return error_; }
   const char* message() const { return message_; }
   void clear_error() {

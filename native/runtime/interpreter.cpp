@@ -45,14 +45,14 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
   char text[160];
   if (inputs.size() != this->inputs()) {
     std::snprintf(text, sizeof text, "the program takes %zu inputs, not %zu", this->inputs(), inputs.size());
-    return context.invalid(text);
+    return context.fail(Error::Invalid, text);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const InputSpec spec = input(i);
     const Value& value = inputs[i];
     if (value.tag != spec.tag) {
       std::snprintf(text, sizeof text, "input %zu is not of the kind that the program takes", i);
-      return context.invalid(text);
+      return context.fail(Error::Invalid, text);
     }
     if (spec.tag != Tag::Tensor) continue;
     const Tensor tensor(value.tensor);
@@ -60,7 +60,7 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
       std::snprintf(text, sizeof text, "input %zu is %s with %d dimensions, the program takes %s with %d", i,
                     scalar_type_name(tensor.scalar_type()), static_cast<int>(tensor.dim()),
                     scalar_type_name(spec.dtype), static_cast<int>(spec.dim));
-      return context.invalid(text);
+      return context.fail(Error::Invalid, text);
     }
     for (size_t axis = 0; axis < spec.dim; ++axis) {
       const int64_t size = tensor.size(static_cast<int64_t>(axis));
@@ -68,7 +68,7 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
         std::snprintf(text, sizeof text, "input %zu has size %lld in dimension %zu, the program takes %lld to %lld", i,
                       static_cast<long long>(size), axis, static_cast<long long>(spec.minimum(axis)),
                       static_cast<long long>(spec.maximum(axis)));
-        return context.invalid(text);
+        return context.fail(Error::Invalid, text);
       }
     }
   }

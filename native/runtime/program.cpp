@@ -59,7 +59,7 @@ Status Program::resolve(Context& context) {
     if (instruction.kind() != fb::Kind::Call) continue;
     const Operator* op = operators_[instruction.target()];
     if (op != nullptr && !has_arity(op->schema, instruction.inputs(), instruction.outputs())) {
-      return context.invalid("a call does not fit the operator's schema");
+      return context.fail(Error::Invalid, "a call does not fit the operator's schema");
     }
   }
   return {};

@@ -56,7 +56,7 @@ Status check_libraries(Context& context) {
         char text[200];
         std::snprintf(text, sizeof text, "%.*s is registered by library %s and again by library %s", length, schema,
                       other->name, one->name);
-        return context.invalid(text);
+        return context.fail(Error::Invalid, text);
       }
     }
   }

@@ -175,7 +175,7 @@ const fb::Program* verify_program(Context& context, const void* data, size_t siz
     defect = find_defect(*program);
     if (defect == nullptr) return program;
   }
-  context.invalid(defect);
+  context.fail(Error::Invalid, defect);
   return nullptr;
 }
 

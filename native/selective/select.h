@@ -1,4 +1,4 @@
-// The macros that let a selection remove an operator, an implementation, a custom class or a feature.
+// The macros that let a selection remove an operator, an implementation or a custom class (a feature: build_feature.h).
 //
 // Each looks a constant name up in a constant list, so that what is not selected is never referenced. A name without a
 // namespace, or one that is no constant, does not compile: it could never match, or never be checked.
@@ -7,8 +7,8 @@
 
 #include <cstddef>
 
+#include "native/selective/build_feature.h"
 #include "selected/classes.h"
-#include "selected/features.h"
 #include "selected/operators.h"
 
 namespace sg {
@@ -21,18 +21,6 @@ struct SelectiveName {
 
 namespace selective {
 
-/// Whether `list`, items with ';' after each, holds the first `length` characters of `name` as an item.
-consteval bool contains(const char* list, const char* name, size_t length) {
-  while (*list != 0) {
-    size_t i = 0;
-    while (i < length && list[i] != ';' && list[i] == name[i]) ++i;
-    if (i == length && list[i] == ';') return true;
-    while (*list++ != ';') {
-    }
-  }
-  return false;
-}
-
 /// Length of the operator's name; no constant, so no compilation, if it has no namespace.
 consteval size_t operator_name_length(const char* schema) {
   size_t length = 0;
@@ -44,22 +32,12 @@ consteval size_t operator_name_length(const char* schema) {
   return length;
 }
 
-consteval size_t text_length(const char* text) {
-  size_t length = 0;
-  while (text[length] != 0) ++length;
-  return length;
-}
-
 consteval bool is_operator_selected(const char* schema) {
   return selected::all_operators || contains(selected::operators, schema, operator_name_length(schema));
 }
 
 consteval bool is_class_selected(const char* name) {
   return selected::all_classes || contains(selected::classes, name, text_length(name));
-}
-
-consteval bool is_feature_selected(const char* name) {
-  return selected::all_features || contains(selected::features, name, text_length(name));
 }
 
 }  // namespace selective
@@ -73,6 +51,3 @@ consteval bool is_feature_selected(const char* name) {
 
 /// A custom class's name: SG_SELECTIVE_CLASS("LinearOpContext").
 #define SG_SELECTIVE_CLASS(name) (::sg::SelectiveName<::sg::selective::is_class_selected(name)>{name})
-
-/// Whether a feature is built in, a constant: if constexpr (SG_BUILD_FEATURE(bundled_inputs)) …
-#define SG_BUILD_FEATURE(feature) (::sg::selective::is_feature_selected(#feature))

@@ -1,0 +1,143 @@
+// .npy, versions 1 and 2: a magic, a header that is a Python dictionary, the elements.
+
+#include "native/apps/npy.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace sg {
+namespace {
+
+/// Four bytes a code of ScalarType: numpy's type without the byte order.
+const char kTypes[] =
+    "u1\0\0i1\0\0i2\0\0i4\0\0i8\0\0f2\0\0f4\0\0f8\0\0\0\0\0\0\0\0\0\0\0\0\0\0b1\0\0\0\0\0\0\0\0\0\0\0\0\0\0V2\0";
+
+/// Where the value of a key starts, or null.
+const char* find_value(const char* header, const char* key) {
+  const char* found = std::strstr(header, key);
+  if (found == nullptr) return nullptr;
+  found += std::strlen(key);
+  while (*found == ' ' || *found == ':' || *found == '(' || *found == '\'') ++found;
+  return found;
+}
+
+int find_dtype(const char* type) {
+  for (int code = 0; code < kScalarTypeCodes; ++code) {
+    if (is_scalar_type(code) && std::strncmp(type, kTypes + 4 * code, 2) == 0) return code;
+  }
+  return -1;
+}
+
+}  // namespace
+
+void* read_file(const char* path, size_t* size) {
+  std::FILE* file = std::fopen(path, "rb");
+  void* bytes = nullptr;
+  if (file != nullptr && std::fseek(file, 0, SEEK_END) == 0) {
+    const long end = std::ftell(file);
+    std::rewind(file);
+    // A folder can be opened, and says LONG_MAX.
+    if (end >= 0 && end < (int64_t{1} << 40)) bytes = std::malloc(static_cast<size_t>(end) + 1);
+    *size = static_cast<size_t>(end);
+    if (bytes != nullptr && std::fread(bytes, 1, *size, file) != *size) {
+      std::free(bytes);
+      bytes = nullptr;
+    }
+  }
+  if (bytes == nullptr) std::fprintf(stderr, "error: %s: cannot read the file\n", path);
+  if (file != nullptr) std::fclose(file);
+  return bytes;
+}
+
+Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  if (size < 12 || std::memcmp(bytes, "\x93NUMPY", 6) != 0) return context.fail(Error::Invalid, "not a .npy file");
+  const size_t start = bytes[6] == 1 ? 10 : 12;
+  const size_t length =
+      bytes[8] | bytes[9] << 8 | (bytes[6] == 1 ? 0 : static_cast<size_t>(bytes[10] | bytes[11] << 8) << 16);
+  char header[512];
+  if (length > size - start || length >= sizeof header) return context.fail(Error::Invalid, "damaged .npy header");
+  std::memcpy(header, bytes + start, length);
+  header[length] = 0;
+
+  const char* type = find_value(header, "'descr'");
+  const char* order = find_value(header, "'fortran_order'");
+  const char* shape = find_value(header, "'shape'");
+  const int dtype = type == nullptr || (*type != '<' && *type != '|') ? -1 : find_dtype(type + 1);
+  if (dtype < 0 || order == nullptr || *order != 'F' || shape == nullptr) {
+    return context.fail(Error::Invalid, "not a dtype or order of .npy that this program reads");
+  }
+  int64_t sizes[kMaxDims];
+  size_t dim = 0;
+  while (*shape >= '0' && *shape <= '9' && dim < kMaxDims) {
+    char* end;
+    sizes[dim++] = std::strtoll(shape, &end, 10);
+    shape = end + std::strspn(end, ", ");
+  }
+  const IntArrayRef dims(sizes, dim);
+  const int64_t count = count_elements(dims);
+  const auto available = static_cast<int64_t>(size - start - length);
+  if (*shape != ')' || count < 0 || count > available / element_size(static_cast<ScalarType>(dtype))) {
+    return context.fail(Error::Invalid, "the .npy file is too short for its shape");
+  }
+  const unsigned char* elements = bytes + start + length;
+  if (reinterpret_cast<uintptr_t>(elements) % 8 == 0)
+    return context.borrow(static_cast<ScalarType>(dtype), dims, {}, elements);
+  SG_ASSIGN(const Tensor copy, context.empty(static_cast<ScalarType>(dtype), dims));
+  std::memcpy(copy.bytes(), elements, static_cast<size_t>(count * copy.element_size()));
+  return copy;
+}
+
+bool write_npy(Context& context, const char* path, const Value& value) {
+  Tensor tensor(value.tensor);
+  if (value.tag != Tag::Tensor) {
+    const auto wrapped = context.wrap_number(value.to_scalar());
+    if (!wrapped.ok()) return false;
+    tensor = wrapped.value();
+  }
+  char shape[24 * kMaxDims] = "";
+  int used = 0;
+  for (const int64_t size : tensor.sizes()) {
+    used +=
+        std::snprintf(shape + used, sizeof shape - static_cast<size_t>(used), "%lld,", static_cast<long long>(size));
+  }
+  char header[512];
+  const char* type = kTypes + 4 * code_of(tensor.scalar_type());
+  const int text = std::snprintf(header, sizeof header, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }",
+                                 tensor.element_size() == 1 ? '|' : '<', type, shape);
+  // Padded so that the elements start at a multiple of 64.
+  const int length = (10 + text + 1 + 63) / 64 * 64 - 10;
+  std::memset(header + text, ' ', static_cast<size_t>(length - text));
+  header[length - 1] = '\n';
+  const unsigned char magic[10] = {0x93,
+                                   'N',
+                                   'U',
+                                   'M',
+                                   'P',
+                                   'Y',
+                                   1,
+                                   0,
+                                   static_cast<unsigned char>(length & 255),
+                                   static_cast<unsigned char>(length >> 8)};
+  std::FILE* file = std::fopen(path, "wb");
+  if (file == nullptr) return false;
+  std::fwrite(magic, 1, sizeof magic, file);
+  std::fwrite(header, 1, static_cast<size_t>(length), file);
+  // Views are written element by element, in the order of the indices.
+  const auto size = static_cast<size_t>(tensor.element_size());
+  const int64_t run = tensor.is_contiguous() ? tensor.numel() : 1;
+  for (int64_t i = 0; i < tensor.numel(); i += run) {
+    int64_t offset = 0;
+    int64_t rest = i;
+    for (int64_t axis = tensor.dim() - 1; axis >= 0; --axis) {
+      offset += rest % tensor.size(axis) * tensor.stride(axis);
+      rest /= tensor.size(axis);
+    }
+    std::fwrite(tensor.bytes() + offset * tensor.element_size(), size, static_cast<size_t>(run), file);
+  }
+  const bool failed = std::ferror(file) != 0;
+  return (std::fclose(file) == 0) && !failed;
+}
+
+}  // namespace sg

@@ -1,0 +1,142 @@
+// run_program: runs a program on arrays from files, or says what this build lacks for it.
+//
+//   run_program --program model.sgp --input a.npy --output-dir out     writes out/output0.npy …
+//   run_program --program model.sgp --case 0 --output-dir out          the same with a bundled input
+//   run_program --program model.sgp --check                            lists missing operators and classes
+//
+// Exit codes: 0 done, 1 something is missing in this build, 2 bad input.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "native/apps/npy.h"
+#include "native/runtime/program.h"
+
+namespace {
+
+constexpr size_t kMaxInputs = 256;
+
+struct Options {
+  const char* program = nullptr;
+  const char* output_dir = nullptr;
+  const char* inputs[kMaxInputs];
+  size_t input_count = 0;
+  long long bundled_case = -1;
+  bool check = false;
+};
+
+/// False for an option that is unknown or lacks its value.
+bool parse(int argc, char** argv, Options& options, sg::Context& context) {
+  for (int i = 1; i < argc; ++i) {
+    const char* name = argv[i];
+    if (std::strcmp(name, "--check") == 0) {
+      options.check = true;
+      continue;
+    }
+    if (++i == argc) return false;
+    if (std::strcmp(name, "--program") == 0) {
+      options.program = argv[i];
+    } else if (std::strcmp(name, "--output-dir") == 0) {
+      options.output_dir = argv[i];
+    } else if (std::strcmp(name, "--input") == 0 && options.input_count < kMaxInputs) {
+      options.inputs[options.input_count++] = argv[i];
+    } else if (std::strcmp(name, "--case") == 0) {
+      options.bundled_case = std::atoll(argv[i]);
+    } else if (std::strcmp(name, "--max-instructions") == 0) {
+      context.instruction_limit = std::atoll(argv[i]);
+    } else {
+      return false;
+    }
+  }
+  return options.program != nullptr && (options.check || options.output_dir != nullptr);
+}
+
+int report(const sg::Context& context, const char* file) {
+  std::fprintf(stderr, "error: %s: %s\n", file, context.message());
+  return context.error() == sg::Error::Missing ? 1 : 2;
+}
+
+/// How many operators and classes this build lacks; a line for each.
+size_t list_missing(const sg::Program& program, const char* file) {
+  size_t missing = 0;
+  for (size_t i = 0; i < program.operators(); ++i) {
+    if (program.has_operator(i)) continue;
+    std::fprintf(stderr, "error: %s: operator %s is not in this build\n", file, program.operator_name(i));
+    ++missing;
+  }
+  for (size_t i = 0; i < program.values(); ++i) {
+    const char* name = program.missing_class(i);
+    if (name == nullptr) continue;
+    std::fprintf(stderr, "error: %s: class %s is not in this build\n", file, name);
+    ++missing;
+  }
+  return missing;
+}
+
+int read_inputs(sg::Context& context, const Options& options, const sg::Program& program, sg::Value* inputs) {
+  if (options.bundled_case >= 0) {
+    if (static_cast<size_t>(options.bundled_case) >= program.cases()) {
+      std::fprintf(stderr, "error: %s: has %zu bundled inputs, no number %lld\n", options.program, program.cases(),
+                   options.bundled_case);
+      return 2;
+    }
+    const bool loaded = program.load_case(context, static_cast<size_t>(options.bundled_case), inputs).ok();
+    return loaded ? 0 : report(context, options.program);
+  }
+  for (size_t i = 0; i < options.input_count; ++i) {
+    size_t size;
+    const void* bytes = sg::read_file(options.inputs[i], &size);  // kept until the process ends: the tensor borrows it
+    if (bytes == nullptr) return 2;
+    const auto tensor = sg::read_npy(context, bytes, size);
+    if (!tensor.ok()) return report(context, options.inputs[i]);
+    inputs[i] = tensor.value();
+    // A number that the program takes comes as an array of no dimensions.
+    if (i < program.inputs() && program.input(i).tag != sg::Tag::Tensor && tensor.value().dim() == 0) {
+      const sg::Tensor array = tensor.value();
+      if (array.scalar_type() == sg::ScalarType::Long) inputs[i] = *array.data<int64_t>();
+      if (array.scalar_type() == sg::ScalarType::Double) inputs[i] = *array.data<double>();
+      if (array.scalar_type() == sg::ScalarType::Bool) inputs[i] = *array.data<bool>();
+    }
+    context.retain(inputs[i]);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  sg::Context context;
+  Options options;
+  if (!parse(argc, argv, options, context)) {
+    std::fputs(
+        "usage: run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) [--max-instructions "
+        "N]\n",
+        stderr);
+    return 2;
+  }
+  size_t size;
+  void* bytes = sg::read_file(options.program, &size);
+  if (bytes == nullptr) return 2;
+  sg::Program program;
+  if (!program.load(context, bytes, size).ok()) return report(context, options.program);
+  if (list_missing(program, options.program) != 0) return 1;
+  if (options.check) return 0;
+
+  const size_t input_count = options.bundled_case >= 0 ? program.inputs() : options.input_count;
+  auto* inputs = static_cast<sg::Value*>(std::calloc(input_count + program.outputs() + 1, sizeof(sg::Value)));
+  if (inputs == nullptr) return 2;
+  const int failed = read_inputs(context, options, program, inputs);
+  if (failed != 0) return failed;
+  sg::Value* outputs = inputs + input_count;
+  if (!program.run(context, {inputs, input_count}, outputs).ok()) return report(context, options.program);
+  for (size_t i = 0; i < program.outputs(); ++i) {
+    char path[4096];
+    const int length = std::snprintf(path, sizeof path, "%s/output%zu.npy", options.output_dir, i);
+    if (length >= static_cast<int>(sizeof path) || !sg::write_npy(context, path, outputs[i])) {
+      std::fprintf(stderr, "error: %s: cannot write output %zu\n", options.output_dir, i);
+      return 2;
+    }
+  }
+  return 0;
+}

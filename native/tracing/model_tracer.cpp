@@ -1,0 +1,184 @@
+// model_tracer: runs every bundled input of every model and writes what they used as a selection.
+//
+//   model_tracer --model_input_path a.sgp,b.sgp --build_yaml_path out.yaml [--executed-only]
+//
+// Roots are the operators that the programs name, on any path; --executed-only leaves out those that no input reached.
+// Exit codes: 0 written, 1 something is missing in this build, 2 bad input.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "native/apps/npy.h"
+#include "native/runtime/program.h"
+#include "native/tracing/recorder.h"
+
+namespace {
+
+struct Trace {
+  const char* models[sg::kMaxModels];
+  size_t model_count = 0;
+  sg::NameSet roots;
+  bool executed_only = false;
+};
+
+int fail(const sg::Context& context, const char* path) {
+  std::fprintf(stderr, "error: %s: %s\n", path, context.message());
+  return context.error() == sg::Error::Missing ? 1 : 2;
+}
+
+/// Runs all bundled inputs of one model.
+int trace_model(const char* path, Trace& trace) {
+  size_t size;
+  void* bytes = sg::read_file(path, &size);
+  if (bytes == nullptr) return 2;
+  sg::Context context;
+  sg::Program program;
+  if (!program.load(context, bytes, size).ok()) return fail(context, path);
+  if (program.cases() == 0) {
+    std::fprintf(stderr, "error: %s: has no bundled inputs to run: import the model with --case\n", path);
+    return 2;
+  }
+  for (size_t i = 0; i < program.operators(); ++i) {
+    trace.roots.add(program.operator_name(i), std::strlen(program.operator_name(i)), sg::recording().model);
+  }
+  const size_t values = program.inputs() + program.outputs();
+  auto* inputs = static_cast<sg::Value*>(std::calloc(values + 1, sizeof(sg::Value)));
+  sg::Value* outputs = inputs + program.inputs();
+  int failed = 0;
+  for (size_t i = 0; i < program.cases() && failed == 0; ++i) {
+    if (!program.load_case(context, i, inputs).ok() ||
+        !program.run(context, {inputs, program.inputs()}, outputs).ok()) {
+      failed = fail(context, path);
+    }
+  }
+  std::free(inputs);
+  std::free(bytes);
+  return failed;
+}
+
+/// A path as a YAML (and JSON) string.
+void write_quoted(std::FILE* file, const char* text) {
+  std::fputc('"', file);
+  for (; *text != 0; ++text) {
+    const auto byte = static_cast<unsigned char>(*text);
+    if (byte == '"' || byte == '\\') {
+      std::fprintf(file, "\\%c", byte);
+    } else if (byte < 0x20 || byte == 0x7F) {
+      std::fprintf(file, "\\x%02x", byte);
+    } else {
+      std::fputc(byte, file);
+    }
+  }
+  std::fputc('"', file);
+}
+
+void write_models(std::FILE* file, const char* indent, unsigned long long users, const Trace& trace) {
+  for (size_t i = 0; i < trace.model_count; ++i) {
+    if ((users >> i & 1) == 0) continue;
+    std::fprintf(file, "%s- ", indent);
+    write_quoted(file, trace.models[i]);
+    std::fputc('\n', file);
+  }
+}
+
+void write_names(std::FILE* file, const char* key, const sg::NameSet& names) {
+  std::fprintf(file, "%s:%s\n", key, names.size() == 0 ? " []" : "");
+  for (size_t i = 0; i < names.size(); ++i) std::fprintf(file, "- %s\n", names[i].name);
+}
+
+void write_kernel_metadata(std::FILE* file, const sg::NameSet& kernel_dtypes) {
+  std::fprintf(file, "kernel_metadata:%s\n", kernel_dtypes.size() == 0 ? " {}" : "");
+  const char* tag = "";
+  size_t tag_length = 0;
+  for (size_t i = 0; i < kernel_dtypes.size(); ++i) {
+    const char* name = kernel_dtypes[i].name;
+    const size_t length = std::strcspn(name, "$");
+    if (length != tag_length || std::strncmp(name, tag, length) != 0) {
+      tag = name;
+      tag_length = length;
+      std::fprintf(file, "  %.*s:\n", static_cast<int>(length), name);
+    }
+    std::fprintf(file, "  - %s\n", name + length + 1);
+  }
+}
+
+void write_operators(std::FILE* file, const Trace& trace) {
+  const sg::NameSet& executed = sg::recording().operators;
+  // The union in order: both sets are sorted.
+  std::fprintf(file, "operators:%s\n", executed.size() + trace.roots.size() == 0 ? " {}" : "");
+  size_t e = 0;
+  size_t r = 0;
+  while (e < executed.size() || r < trace.roots.size()) {
+    const int order = e == executed.size()      ? 1
+                      : r == trace.roots.size() ? -1
+                                                : std::strcmp(executed[e].name, trace.roots[r].name);
+    const char* name = order <= 0 ? executed[e].name : trace.roots[r].name;
+    const unsigned long long users = (order <= 0 ? executed[e].models : 0) | (order >= 0 ? trace.roots[r].models : 0);
+    e += order <= 0;
+    r += order >= 0;
+    if (order > 0 && trace.executed_only) continue;
+    std::fprintf(file, "  %s:\n    debug_info:\n", name);
+    write_models(file, "    ", users, trace);
+    std::fprintf(file, "    include_all_overloads: false\n    is_root_operator: %s\n    is_used_for_training: false\n",
+                 order >= 0 ? "true" : "false");
+  }
+}
+
+bool write_selection(const char* path, const Trace& trace) {
+  // Written beside and renamed: nobody reads half a selection.
+  char temporary[4096];
+  if (std::snprintf(temporary, sizeof temporary, "%s.new", path) >= static_cast<int>(sizeof temporary)) return false;
+  std::FILE* file = std::fopen(temporary, "w");
+  if (file == nullptr) return false;
+  const sg::Recording& used = sg::recording();
+  write_names(file, "build_features", used.features);
+  write_names(file, "custom_classes", used.classes);
+  std::fputs("debug_info:\n", file);
+  write_models(file, "", ~0ull, trace);
+  std::fputs("et_kernel_metadata: {}\ninclude_all_non_op_selectives: false\ninclude_all_operators: false\n", file);
+  write_kernel_metadata(file, used.kernel_dtypes);
+  write_operators(file, trace);
+  const bool written = std::ferror(file) == 0;
+  return std::fclose(file) == 0 && written && std::rename(temporary, path) == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Trace trace;
+  char* models = nullptr;
+  const char* output = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--executed-only") == 0) {
+      trace.executed_only = true;
+    } else if (std::strcmp(argv[i], "--model_input_path") == 0 && i + 1 < argc) {
+      models = argv[++i];
+    } else if (std::strcmp(argv[i], "--build_yaml_path") == 0 && i + 1 < argc) {
+      output = argv[++i];
+    } else {
+      models = nullptr;
+      break;
+    }
+  }
+  if (models == nullptr || output == nullptr) {
+    std::fputs("usage: model_tracer --model_input_path A.sgp,B.sgp --build_yaml_path OUT.yaml [--executed-only]\n",
+               stderr);
+    return 2;
+  }
+  for (char* path = std::strtok(models, ","); path != nullptr; path = std::strtok(nullptr, ",")) {
+    if (trace.model_count == sg::kMaxModels) {
+      std::fprintf(stderr, "error: more than %zu models in one trace\n", sg::kMaxModels);
+      return 2;
+    }
+    sg::recording().model = trace.model_count;
+    trace.models[trace.model_count++] = path;
+    const int failed = trace_model(path, trace);
+    if (failed != 0) return failed;
+  }
+  if (!write_selection(output, trace)) {
+    std::fprintf(stderr, "error: %s: cannot write\n", output);
+    return 2;
+  }
+  return 0;
+}
