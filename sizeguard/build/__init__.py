@@ -1,0 +1,1 @@
+"""Turns a variant and a toolchain into a binary and a record of how it came to be."""

@@ -1,0 +1,105 @@
+"""Turns build.json into a build, a build into build.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sizeguard.build.sizes import Sizes
+from sizeguard.errors import InputError
+
+SCHEMA_VERSION = 1
+RECORD = "build.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A built variant.
+
+    image:       run_program with symbols and debug information
+    shipped:     its stripped twin, which loads the same bytes
+    objects:     what was linked, in order
+    selection:   the effective selection
+    fingerprint: hash of all that went in
+    """
+
+    variant: str
+    app: str
+    target: str
+    toolchain: str
+    optimize: str
+    image: Path
+    shipped: Path
+    map: Path
+    gc_log: Path
+    objects: tuple[Path, ...]
+    selection: Path
+    model_tracer: Path | None
+    fingerprint: str
+    sizes: Sizes
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "variant": self.variant,
+            "app": self.app,
+            "target": self.target,
+            "toolchain": self.toolchain,
+            "optimize": self.optimize,
+            "image": str(self.image),
+            "shipped": str(self.shipped),
+            "map": str(self.map),
+            "gc_log": str(self.gc_log),
+            "objects": [str(path) for path in self.objects],
+            "selection": str(self.selection),
+            "model_tracer": str(self.model_tracer) if self.model_tracer else None,
+            "fingerprint": self.fingerprint,
+            "sizes": asdict(self.sizes),
+        }
+
+
+def read_build(path: Path) -> Build:
+    """Read build.json, or the one in a folder. Raises InputError for what is none."""
+    file = path / RECORD if path.is_dir() else path
+    try:
+        content = json.loads(file.read_text())
+    except OSError as error:
+        raise InputError(f"{file}: cannot read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{file}: not JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("schema_version") != SCHEMA_VERSION:
+        raise InputError(f"{file}: not a build.json of version {SCHEMA_VERSION}; build again with sizeguard build")
+    try:
+        return _build(content)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{file}: not a complete build.json ({error}); build again with sizeguard build") from error
+
+
+def _build(content: Mapping[str, object]) -> Build:
+    def text(key: str) -> str:
+        value = content[key]
+        if not isinstance(value, str):
+            raise TypeError(f"{key} is no text")
+        return value
+
+    objects, sizes, tracer = content["objects"], content["sizes"], content["model_tracer"]
+    if not isinstance(objects, list) or not isinstance(sizes, dict):
+        raise TypeError("objects is a list and sizes is a table")
+    return Build(
+        variant=text("variant"),
+        app=text("app"),
+        target=text("target"),
+        toolchain=text("toolchain"),
+        optimize=text("optimize"),
+        image=Path(text("image")),
+        shipped=Path(text("shipped")),
+        map=Path(text("map")),
+        gc_log=Path(text("gc_log")),
+        objects=tuple(Path(str(path)) for path in objects),
+        selection=Path(text("selection")),
+        model_tracer=Path(str(tracer)) if tracer else None,
+        fingerprint=text("fingerprint"),
+        sizes=Sizes(**{name: int(sizes[name]) for name in ("load", "ram", "file", "page_slack")}),
+    )

@@ -1,0 +1,1 @@
+"""Turns the bytes of binaries into images: sections, segments, symbols."""
