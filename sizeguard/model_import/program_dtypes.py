@@ -1,14 +1,14 @@
 """Turns a program into the dtypes that each of its operators may meet.
 
-A program says the dtypes of its inputs and constants only; those of results follow from PyTorch's rules. What the
-rules here do not know exactly is widened, so that no dtype that can occur is left out.
+A program says the dtypes of its inputs and constants only; those of results follow from PyTorch's rules. Where the
+rules here do not know, they widen, so that no dtype that can occur is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from sizeguard.model_import.dtypes import INTEGRAL, NAMES
+from sizeguard.model_import.dtypes import ELEMENT_SIZES, INTEGRAL, NAMES
 from sizeguard.model_import.program import Instruction, Kind, Program, Tag, Value
 from sizeguard.operator_library import Operator
 
@@ -17,47 +17,24 @@ Dtypes = frozenset[str]
 _NOTHING: Dtypes = frozenset()
 _NUMBER_DTYPES = {Tag.BOOL: "Bool", Tag.INT: "Long", Tag.DOUBLE: "Float"}
 
-# Operators by what dtype their result has, whatever the overload.
-_TO_BOOL = frozenset(["eq", "ne", "lt", "le", "gt", "ge", "logical_not", "logical_and", "logical_or", "logical_xor", "any", "all"])
-_TO_LONG = frozenset(["argmax", "argmin"])
-_TO_THE_SAME = frozenset(
-    # fmt: off
-    [
-        "view",
-        "expand",
-        "permute",
-        "transpose",
-        "t",
-        "select",
-        "slice",
-        "squeeze",
-        "unsqueeze",
-        "unbind",
-        "split_with_sizes",
-        "reshape",
-        "flatten",
-        "detach",
-        "alias",
-        "clone",
-        "contiguous",
-        "cat",
-        "stack",
-        "relu",
-        "relu_",
-        "__getitem__",
-        "copy_",
-        "fill_",
-        "embedding",
-        "dropout",
-        "bitwise_and",
-        "bitwise_xor",
-        "__and__",
-        "add_",
-        "mul_",
-        "hardtanh_",
-    ]
-    # fmt: on
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Operators by the dtype of their results, whatever the overload. What is not here gets the widest rule.
+_TO_BOOL = _names("eq ne lt le gt ge logical_not logical_and logical_or logical_xor any all")
+_TO_LONG = _names("argmax argmin")
+_AS_FIRST = _names(
+    "view expand permute transpose t select slice squeeze unsqueeze unbind split_with_sizes reshape flatten detach alias clone "
+    "contiguous relu relu_ hardtanh hardtanh_ copy_ fill_ add_ mul_ dropout embedding full_like mm bmm addmm matmul linear lstm "
+    "scaled_dot_product_attention convolution conv2d linear_clamp_run _native_batch_norm_legit_no_training batch_norm layer_norm "
+    "_adaptive_avg_pool2d adaptive_avg_pool2d"
 )
+_PROMOTED = _names("add sub mul remainder pow clamp where cat stack bitwise_and bitwise_xor __and__ __getitem__")
+_TO_FLOATING = _names("div sqrt sigmoid tanh erf gelu mean _softmax _log_softmax softmax log_softmax dequantize_per_tensor")
+_TO_FLOATING |= _names("dequantize_per_channel")
+_SUMS = _names("sum cumsum")
 
 
 def operator_dtypes(program: Program, library: Mapping[str, Operator]) -> dict[str, Dtypes]:
@@ -69,22 +46,18 @@ def operator_dtypes(program: Program, library: Mapping[str, Operator]) -> dict[s
     held |= {item.slot: frozenset([NAMES[item.dtype]]) for item in program.inputs if item.tag == Tag.TENSOR}
     found: dict[str, Dtypes] = dict.fromkeys(program.operators, _NOTHING)
     for step in program.instructions:
-        given = _union([held.get(slot, _NOTHING) for slot in step.inputs])
+        given = [held.get(slot, _NOTHING) for slot in step.inputs]
         if step.kind == Kind.CALL:
             name = program.operators[step.target]
-            made = _result(program, step, given, library.get(name), name)
+            made = _result(program, step, given, name, library.get(name))
             held |= dict.fromkeys(step.outputs, made)
             # Taking an element out of a list computes nothing.
-            found[name] |= _NOTHING if name == "aten::__getitem__.t" else given | made
+            found[name] |= _NOTHING if name == "aten::__getitem__.t" else made.union(*given)
         elif step.kind == Kind.LIST:
-            held[step.outputs[0]] = given
+            held[step.outputs[0]] = _promoted(given)
         elif step.kind == Kind.MOVE:
-            held[step.outputs[0]] = held.get(step.outputs[0], _NOTHING) | given
+            held[step.outputs[0]] = held.get(step.outputs[0], _NOTHING) | given[0]
     return found
-
-
-def _union(sets: Sequence[Dtypes]) -> Dtypes:
-    return _NOTHING.union(*sets)
 
 
 def _constant(program: Program, value: Value) -> Dtypes:
@@ -94,14 +67,13 @@ def _constant(program: Program, value: Value) -> Dtypes:
     if value.tag == Tag.TENSOR_LIST:
         return frozenset(NAMES[program.tensors[i].dtype] for i in value.integers if i >= 0)
     if value.tag == Tag.OBJECT:
-        return _union([_constant(program, program.values[i]) for i in value.integers])
+        return _NOTHING.union(*(_constant(program, program.values[i]) for i in value.integers))
     return _NOTHING
 
 
-def _result(program: Program, step: Instruction, given: Dtypes, operator: Operator | None, name: str) -> Dtypes:
+def _result(program: Program, step: Instruction, given: list[Dtypes], name: str, operator: Operator | None) -> Dtypes:
     """The dtypes that the results of a call may have."""
-    returns = operator.schema.returns if operator else ()
-    if operator is not None and not any(result.type.name in ("Tensor", "t") for result in returns):
+    if operator is not None and not any(result.type.name in ("Tensor", "t") for result in operator.schema.returns):
         return _NOTHING
     base = name.partition("::")[2].partition(".")[0]
     asked = _asked_dtype(program, step, operator)
@@ -111,14 +83,62 @@ def _result(program: Program, step: Instruction, given: Dtypes, operator: Operat
         return frozenset(["Bool"])
     if base in _TO_LONG:
         return frozenset(["Long"])
-    if base in _TO_THE_SAME:
-        return given
-    numbers = [program.values[slot].tag for slot in step.inputs if slot < len(program.values)]
-    wider = frozenset(_NUMBER_DTYPES[tag] for tag in numbers if tag in _NUMBER_DTYPES)
-    # Sums of integers are Long, quotients and roots of integers Float, and so are new tensors of no given dtype.
-    if given and not given & INTEGRAL:
-        return given
-    return given | wider | {"Float", "Long"} if given else wider | {"Float"}
+    first = next((dtypes for dtypes in given if dtypes), _NOTHING)
+    if base in _AS_FIRST:
+        return first
+    if base in _SUMS:
+        return frozenset("Long" if dtype in INTEGRAL else dtype for dtype in first)
+    # The condition of where takes no part in promotion.
+    tensors = given[1:] if base == "where" else given
+    promoted = _promoted(tensors)
+    for numbers in _numbers(program, step, given, operator):
+        promoted = frozenset(_with_number(dtype, number) for dtype in promoted for number in numbers) or numbers
+    if base in _PROMOTED:
+        return promoted
+    floating = frozenset("Float" if dtype in INTEGRAL else dtype for dtype in promoted)
+    return floating if base in _TO_FLOATING else promoted | floating | _new_tensor(promoted)
+
+
+def _new_tensor(promoted: Dtypes) -> Dtypes:
+    """What an operator that nothing is known of may make besides."""
+    return frozenset(["Long"]) if promoted & INTEGRAL else frozenset() if promoted else frozenset(["Float"])
+
+
+def _numbers(program: Program, step: Instruction, given: list[Dtypes], operator: Operator | None) -> Iterable[Dtypes]:
+    """What numbers that stand where tensors or Scalars may stand count for."""
+    if operator is None:
+        return
+    for argument, slot, dtypes in zip(operator.schema.arguments, step.inputs, given, strict=False):
+        if argument.type.name not in ("Tensor", "Scalar") or argument.type.is_list or dtypes:
+            continue
+        if slot >= len(program.values):
+            yield frozenset(["Float", "Long"])  # a number that is computed
+        elif program.values[slot].tag in _NUMBER_DTYPES and argument.name not in ("alpha", "beta"):
+            yield frozenset([_NUMBER_DTYPES[program.values[slot].tag]])
+
+
+def _with_number(dtype: str, number: str) -> str:
+    """What a tensor and a number give: the tensor's dtype, unless the number is of a higher kind."""
+    return number if _kind(number) > _kind(dtype) else dtype
+
+
+def _kind(dtype: str) -> int:
+    return 0 if dtype == "Bool" else 1 if dtype in INTEGRAL else 2
+
+
+def _promoted(sets: Iterable[Dtypes]) -> Dtypes:
+    """What tensors of these dtypes give together: either's dtype (one may have no dimensions) or the common one."""
+    result = _NOTHING
+    for dtypes in sets:
+        result |= dtypes | frozenset(_common(a, b) for a in result for b in dtypes)
+    return result
+
+
+def _common(a: str, b: str) -> str:
+    """PyTorch's promotion of two dtypes."""
+    if {a, b} == {"Half", "BFloat16"}:
+        return "Float"
+    return "Short" if {a, b} == {"Byte", "Char"} else max((a, b), key=lambda dtype: (_kind(dtype), ELEMENT_SIZES[dtype]))
 
 
 def _asked_dtype(program: Program, step: Instruction, operator: Operator | None) -> str | None:
