@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sizeguard.errors import InputError
 from sizeguard.operator_library import read_operator_libraries
+from sizeguard.selection.merge import merge
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.yaml_reader import read_selection
 from sizeguard.selection.yaml_writer import format_selection
@@ -46,12 +47,13 @@ def united_selection(sources: Sources) -> tuple[Selection, str]:
         return Selection(include_all_operators=everything, include_all_non_op_selectives=everything), option
     if not named and not sources.root_ops:
         raise InputError("no selection: give --selection FILE, --root-ops, --ops-from-model or --all-operators")
-    parts = [_read(path) for path in sources.selections]
+    parts = [(path.name, _read(path)) for path in sources.selections]
     if sources.root_ops or sources.ops_schemas or sources.models:
         names = [*sources.root_ops, *read_operator_libraries(sources.ops_schemas)]
         root = SelectedOperator(is_used_for_training=False, include_all_overloads=False)
-        parts.append(Selection(operators=dict.fromkeys(names, root), include_all_non_op_selectives=not sources.selections))
-    return parts[0], ", ".join([*map(str, named), *(["--root-ops"] if sources.root_ops else [])])
+        selection = Selection(operators=dict.fromkeys(names, root), include_all_non_op_selectives=not sources.selections)
+        parts.append(("root-ops", selection))
+    return parts[0][1] if len(parts) == 1 else merge(parts).selection, ", ".join([*map(str, named), *(["--root-ops"] if sources.root_ops else [])])
 
 
 def shared_selection(selection: Selection, others: Iterable[Path]) -> Selection:
