@@ -6,6 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 namespace sg {
 namespace {
 
@@ -22,6 +26,18 @@ const char* find_value(const char* header, const char* key) {
   return found;
 }
 
+/// read() or write() until all is done: either may do less than asked.
+template <typename Call, typename Byte>
+bool transfer(Call call, int file, Byte* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t done = call(file, bytes, size);
+    if (done <= 0) return false;
+    bytes += done;
+    size -= static_cast<size_t>(done);
+  }
+  return true;
+}
+
 int find_dtype(const char* type) {
   for (int code = 0; code < kScalarTypeCodes; ++code) {
     if (is_scalar_type(code) && std::strncmp(type, kTypes + 4 * code, 2) == 0) return code;
@@ -32,21 +48,19 @@ int find_dtype(const char* type) {
 }  // namespace
 
 void* read_file(const char* path, size_t* size) {
-  std::FILE* file = std::fopen(path, "rb");
   void* bytes = nullptr;
-  if (file != nullptr && std::fseek(file, 0, SEEK_END) == 0) {
-    const long end = std::ftell(file);
-    std::rewind(file);
-    // A folder can be opened, and says LONG_MAX.
-    if (end >= 0 && end < (int64_t{1} << 40)) bytes = std::malloc(static_cast<size_t>(end) + 1);
-    *size = static_cast<size_t>(end);
-    if (bytes != nullptr && std::fread(bytes, 1, *size, file) != *size) {
+  struct stat status;
+  const int file = open(path, O_RDONLY);
+  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+    *size = static_cast<size_t>(status.st_size);
+    bytes = std::malloc(*size + 1);
+    if (bytes != nullptr && !transfer(read, file, static_cast<char*>(bytes), *size)) {
       std::free(bytes);
       bytes = nullptr;
     }
   }
   if (bytes == nullptr) std::fprintf(stderr, "error: %s: cannot read the file\n", path);
-  if (file != nullptr) std::fclose(file);
+  if (file >= 0) close(file);
   return bytes;
 }
 
@@ -102,42 +116,41 @@ bool write_npy(Context& context, const char* path, const Value& value) {
     used +=
         std::snprintf(shape + used, sizeof shape - static_cast<size_t>(used), "%lld,", static_cast<long long>(size));
   }
-  char header[512];
+  // The header is padded so that the elements start at a multiple of 64.
+  const auto element = static_cast<size_t>(tensor.element_size());
+  char header[576];
   const char* type = kTypes + 4 * code_of(tensor.scalar_type());
-  const int text = std::snprintf(header, sizeof header, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }",
-                                 tensor.element_size() == 1 ? '|' : '<', type, shape);
-  // Padded so that the elements start at a multiple of 64.
-  const int length = (10 + text + 1 + 63) / 64 * 64 - 10;
-  std::memset(header + text, ' ', static_cast<size_t>(length - text));
-  header[length - 1] = '\n';
-  const unsigned char magic[10] = {0x93,
-                                   'N',
-                                   'U',
-                                   'M',
-                                   'P',
-                                   'Y',
-                                   1,
-                                   0,
-                                   static_cast<unsigned char>(length & 255),
-                                   static_cast<unsigned char>(length >> 8)};
-  std::FILE* file = std::fopen(path, "wb");
-  if (file == nullptr) return false;
-  std::fwrite(magic, 1, sizeof magic, file);
-  std::fwrite(header, 1, static_cast<size_t>(length), file);
-  // Views are written element by element, in the order of the indices.
-  const auto size = static_cast<size_t>(tensor.element_size());
-  const int64_t run = tensor.is_contiguous() ? tensor.numel() : 1;
-  for (int64_t i = 0; i < tensor.numel(); i += run) {
-    int64_t offset = 0;
-    int64_t rest = i;
-    for (int64_t axis = tensor.dim() - 1; axis >= 0; --axis) {
-      offset += rest % tensor.size(axis) * tensor.stride(axis);
-      rest /= tensor.size(axis);
+  const int text = std::snprintf(header, sizeof header,
+                                 "\x93NUMPY\1%c%c%c{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }", 0, 0, 0,
+                                 element == 1 ? '|' : '<', type, shape);
+  const size_t start = (static_cast<size_t>(text) + 1 + 63) / 64 * 64;
+  std::memset(header + text, ' ', start - static_cast<size_t>(text));
+  header[8] = static_cast<char>((start - 10) & 255);
+  header[9] = static_cast<char>((start - 10) >> 8);
+  header[start - 1] = '\n';
+
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  bool done = file >= 0 && transfer(write, file, header, start);
+  // A view is gathered first, in the order of the indices.
+  const char* elements = tensor.bytes();
+  auto* gathered =
+      static_cast<char*>(std::malloc(tensor.is_contiguous() ? 1 : static_cast<size_t>(tensor.numel()) * element));
+  if (!tensor.is_contiguous() && gathered != nullptr) {
+    elements = gathered;
+    for (int64_t i = 0; i < tensor.numel(); ++i) {
+      int64_t offset = 0;
+      int64_t rest = i;
+      for (int64_t axis = tensor.dim() - 1; axis >= 0; --axis) {
+        offset += rest % tensor.size(axis) * tensor.stride(axis);
+        rest /= tensor.size(axis);
+      }
+      std::memcpy(gathered + static_cast<size_t>(i) * element, tensor.bytes() + static_cast<size_t>(offset) * element,
+                  element);
     }
-    std::fwrite(tensor.bytes() + offset * tensor.element_size(), size, static_cast<size_t>(run), file);
   }
-  const bool failed = std::ferror(file) != 0;
-  return (std::fclose(file) == 0) && !failed;
+  done = done && gathered != nullptr && transfer(write, file, elements, static_cast<size_t>(tensor.numel()) * element);
+  std::free(gathered);
+  return file >= 0 && close(file) == 0 && done;
 }
 
 }  // namespace sg

@@ -28,23 +28,25 @@ struct Options {
 
 /// False for an option that is unknown or lacks its value.
 bool parse(int argc, char** argv, Options& options, sg::Context& context) {
+  const auto is = [](const char* given, const char* name) { return std::strcmp(given, name) == 0; };
   for (int i = 1; i < argc; ++i) {
     const char* name = argv[i];
-    if (std::strcmp(name, "--check") == 0) {
+    if (is(name, "--check")) {
       options.check = true;
       continue;
     }
-    if (++i == argc) return false;
-    if (std::strcmp(name, "--program") == 0) {
-      options.program = argv[i];
-    } else if (std::strcmp(name, "--output-dir") == 0) {
-      options.output_dir = argv[i];
-    } else if (std::strcmp(name, "--input") == 0 && options.input_count < kMaxInputs) {
-      options.inputs[options.input_count++] = argv[i];
-    } else if (std::strcmp(name, "--case") == 0) {
-      options.bundled_case = std::atoll(argv[i]);
-    } else if (std::strcmp(name, "--max-instructions") == 0) {
-      context.instruction_limit = std::atoll(argv[i]);
+    const char* value = argv[++i];  // argv ends with a null
+    if (value == nullptr) return false;
+    if (is(name, "--program")) {
+      options.program = value;
+    } else if (is(name, "--output-dir")) {
+      options.output_dir = value;
+    } else if (is(name, "--input") && options.input_count < kMaxInputs) {
+      options.inputs[options.input_count++] = value;
+    } else if (is(name, "--case")) {
+      options.bundled_case = std::strtoll(value, nullptr, 10);
+    } else if (is(name, "--max-instructions")) {
+      context.instruction_limit = std::strtoll(value, nullptr, 10);
     } else {
       return false;
     }
@@ -60,15 +62,17 @@ int report(const sg::Context& context, const char* file) {
 /// How many operators and classes this build lacks; a line for each.
 size_t list_missing(const sg::Program& program, const char* file) {
   size_t missing = 0;
-  for (size_t i = 0; i < program.operators(); ++i) {
-    if (program.has_operator(i)) continue;
-    std::fprintf(stderr, "error: %s: operator %s is not in this build\n", file, program.operator_name(i));
-    ++missing;
-  }
-  for (size_t i = 0; i < program.values(); ++i) {
-    const char* name = program.missing_class(i);
+  for (size_t i = 0; i < program.operators() + program.values(); ++i) {
+    const char* kind = "operator";
+    const char* name = nullptr;
+    if (i >= program.operators()) {
+      kind = "class";
+      name = program.missing_class(i - program.operators());
+    } else if (!program.has_operator(i)) {
+      name = program.operator_name(i);
+    }
     if (name == nullptr) continue;
-    std::fprintf(stderr, "error: %s: class %s is not in this build\n", file, name);
+    std::fprintf(stderr, "error: %s: %s %s is not in this build\n", file, kind, name);
     ++missing;
   }
   return missing;

@@ -6,7 +6,7 @@
 
 #include "native/runtime/dispatcher.h"
 #include "native/runtime/program.h"
-#include "program_generated.h"
+#include "native/runtime/program_view.h"
 
 namespace sg {
 namespace {
@@ -77,19 +77,12 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
 
 Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) {
   SG_TRY(check_inputs(context, inputs));
-  for (size_t i = 0; i < operators(); ++i) {
-    if (operators_[i] == nullptr)
-      return context.fail(Error::Missing, "the program names operators that this build lacks");
-  }
-  for (size_t i = 0; i < values(); ++i) {
-    if (missing_class(i) != nullptr)
-      return context.fail(Error::Missing, "the program names classes that this build lacks");
-  }
-  const size_t slot_count = root_->slot_count();
+  if (!complete_) return context.fail(Error::Missing, "the program names operators or classes that this build lacks");
+  const size_t slot_count = view_->slot_count;
   auto* slots = static_cast<Value*>(std::calloc(slot_count + 1, sizeof(Value)));  // zeros are None
   if (slots == nullptr) return context.fail(Error::Memory, "out of memory");
   for (size_t i = 0; i < values(); ++i) assign(context, slots[i], constants_[i]);
-  for (uint32_t i = 0; i < inputs.size(); ++i) assign(context, slots[root_->inputs()->Get(i)->slot()], inputs[i]);
+  for (uint32_t i = 0; i < inputs.size(); ++i) assign(context, slots[view_->inputs->Get(i)->slot()], inputs[i]);
 
   const Block* mark = context.newest();
   jmp_buf escape;
@@ -99,7 +92,7 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
   context.frame = nullptr;
   for (uint32_t i = 0; i < this->outputs(); ++i) {
     outputs[i] = Value();
-    if (done) assign(context, outputs[i], slots[root_->outputs()->Get(i)]);
+    if (done) assign(context, outputs[i], slots[view_->outputs->Get(i)]);
   }
   for (size_t i = 0; i < slot_count; ++i) context.release(slots[i]);
   context.sweep(mark, {});  // what an escaped operator left
@@ -108,12 +101,11 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
 }
 
 Status Program::run_instructions(Context& context, Value* slots) {
-  const size_t size = root_->instructions() == nullptr ? 0 : root_->instructions()->size();
   int64_t executed = 0;
-  for (uint32_t pc = 0; pc < size;) {
+  for (uint32_t pc = 0; pc < view_->instructions->size();) {
     if (++executed > context.instruction_limit) return context.fail(Error::Budget, "more instructions than the limit");
-    const fb::Instruction& instruction = *root_->instructions()->Get(pc);
-    const uint32_t* inputs = root_->slots()->data() + instruction.first();
+    const fb::Instruction& instruction = *view_->instructions->Get(pc);
+    const uint32_t* inputs = view_->slots->data() + instruction.first();
     const uint32_t* outputs = inputs + instruction.inputs();
     uint32_t next = pc + 1;
     switch (instruction.kind()) {

@@ -8,7 +8,6 @@
 #include "native/runtime/hooks.h"
 #include "native/runtime/verify.h"
 #include "native/selective/select.h"
-#include "program_generated.h"
 
 namespace sg {
 namespace {
@@ -21,44 +20,43 @@ T* allocate_zeroed(Context& context, size_t count) {
   return static_cast<T*>(memory);
 }
 
-template <typename Vector>
-size_t count(const Vector* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
-
 IntArrayRef integers(const flatbuffers::Vector<int64_t>* vector) {
-  return vector == nullptr ? IntArrayRef() : IntArrayRef(vector->data(), vector->size());
+  return {or_empty(vector)->data(), or_empty(vector)->size()};
 }
 
 }  // namespace
 
 Program::~Program() {
+  std::free(view_);
   std::free(operators_);
   std::free(constants_);
   std::free(last_uses_);
 }
 
 Status Program::load(Context& context, const void* data, size_t size) {
-  root_ = verify_program(context, data, size);
-  if (root_ == nullptr) return Failed{};
+  view_ = allocate_zeroed<ProgramView>(context, 1);
+  if (view_ == nullptr) return Failed{};
+  SG_TRY(verify_program(context, data, size, *view_));
   SG_TRY(check_libraries(context));
+  operators_ = allocate_zeroed<const Operator*>(context, operators());
+  constants_ = allocate_zeroed<Value>(context, values());
+  last_uses_ = allocate_zeroed<uint32_t>(context, view_->slot_count);
+  if (operators_ == nullptr || constants_ == nullptr || last_uses_ == nullptr) return Failed{};
   SG_TRY(resolve(context));
   SG_TRY(create_constants(context));
-  last_uses_ = allocate_zeroed<uint32_t>(context, root_->slot_count());
-  if (last_uses_ == nullptr) return Failed{};
   find_last_uses();
   return {};
 }
 
 Status Program::resolve(Context& context) {
-  operators_ = allocate_zeroed<const Operator*>(context, operators());
-  if (operators_ == nullptr) return Failed{};
-  for (size_t i = 0; i < operators(); ++i) operators_[i] = find_operator(operator_name(i));
-  for (uint32_t i = 0; i < count(root_->instructions()); ++i) {
-    const fb::Instruction& instruction = *root_->instructions()->Get(i);
-    if (instruction.kind() != fb::Kind::Call) continue;
-    const Operator* op = operators_[instruction.target()];
-    if (op != nullptr && !has_arity(op->schema, instruction.inputs(), instruction.outputs())) {
+  for (size_t i = 0; i < operators(); ++i) {
+    operators_[i] = find_operator(operator_name(i));
+    complete_ &= operators_[i] != nullptr;
+  }
+  for (const fb::Instruction* instruction : *view_->instructions) {
+    if (instruction->kind() != fb::Kind::Call) continue;
+    const Operator* op = operators_[instruction->target()];
+    if (op != nullptr && !has_arity(op->schema, instruction->inputs(), instruction->outputs())) {
       return context.fail(Error::Invalid, "a call does not fit the operator's schema");
     }
   }
@@ -66,29 +64,29 @@ Status Program::resolve(Context& context) {
 }
 
 Status Program::create_constants(Context& context) {
-  constants_ = allocate_zeroed<Value>(context, values());
-  if (constants_ == nullptr) return Failed{};
   for (size_t i = 0; i < values(); ++i) {
-    if (missing_class(i) != nullptr) continue;
-    SG_TRY(create_value(context, *root_->values()->Get(static_cast<uint32_t>(i)), constants_[i]));
+    if (missing_class(i) != nullptr) {
+      complete_ = false;
+      continue;
+    }
+    SG_TRY(create_value(context, *view_->values->Get(static_cast<uint32_t>(i)), constants_[i]));
     context.retain(constants_[i]);
   }
   return {};
 }
 
 Status Program::create_tensor(Context& context, int64_t index, Tensor& tensor) const {
-  const fb::TensorView& stored = *root_->tensors()->Get(static_cast<uint32_t>(index));
+  const fb::TensorView& stored = *view_->tensors->Get(static_cast<uint32_t>(index));
   const auto dtype = static_cast<ScalarType>(stored.dtype());
-  const auto* bytes = root_->storages()->Get(stored.storage())->data();
-  static const char nothing[1] = {};
-  const char* data = bytes == nullptr ? nothing : reinterpret_cast<const char*>(bytes->data());
+  const uint8_t* data = or_empty(view_->storages->Get(stored.storage())->data())->data();
   SG_ASSIGN(tensor, context.borrow(dtype, integers(stored.sizes()), integers(stored.strides()),
                                    data + stored.offset() * element_size(dtype)));
   return {};
 }
 
 Status Program::create_value(Context& context, const fb::Value& stored, Value& value) const {
-  const size_t size = count(stored.integers());
+  const IntArrayRef numbers = integers(stored.integers());
+  const size_t size = numbers.size();
   switch (stored.tag()) {
     case fb::Tag::None:
       break;
@@ -108,8 +106,7 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
       value = integers(stored.integers());
       break;
     case fb::Tag::DoubleList:
-      value = stored.numbers() == nullptr ? DoubleArrayRef()
-                                          : DoubleArrayRef(stored.numbers()->data(), stored.numbers()->size());
+      value = DoubleArrayRef(or_empty(stored.numbers())->data(), or_empty(stored.numbers())->size());
       break;
     case fb::Tag::Tensor: {
       Tensor tensor;
@@ -120,7 +117,7 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
     case fb::Tag::BoolList: {
       auto* bools = static_cast<bool*>(context.allocate(static_cast<int64_t>(size)));
       if (bools == nullptr) return Failed{};
-      for (uint32_t i = 0; i < size; ++i) bools[i] = stored.integers()->Get(i) != 0;
+      for (size_t i = 0; i < size; ++i) bools[i] = numbers[i] != 0;
       value = BoolArrayRef(bools, size);
       value.owned = true;
       break;
@@ -130,9 +127,9 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
       if (tensors == nullptr) return Failed{};
       value = TensorList(tensors, size);
       value.owned = true;
-      for (uint32_t i = 0; i < size; ++i) {
+      for (size_t i = 0; i < size; ++i) {
         tensors[i] = Tensor();
-        const int64_t index = stored.integers()->Get(i);
+        const int64_t index = numbers[i];
         if (index >= 0) SG_TRY(create_tensor(context, index, tensors[i]));
       }
       break;
@@ -140,7 +137,7 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
     case fb::Tag::Object: {
       record_class(stored.text()->c_str());
       Value state[kMaxArguments];
-      for (uint32_t i = 0; i < size; ++i) state[i] = constants_[stored.integers()->Get(i)];
+      for (size_t i = 0; i < size; ++i) state[i] = constants_[numbers[i]];
       Object* object = find_class(stored.text()->c_str())->create(context, {state, size});
       if (object == nullptr) return Failed{};
       value = object;
@@ -153,57 +150,57 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
 void Program::find_last_uses() {
   constexpr uint32_t kNever = UINT32_MAX;
   bool loops = false;
-  for (uint32_t i = 0; i < count(root_->instructions()); ++i) {
-    const fb::Instruction& instruction = *root_->instructions()->Get(i);
+  for (uint32_t i = 0; i < view_->instructions->size(); ++i) {
+    const fb::Instruction& instruction = *view_->instructions->Get(i);
     loops |= (instruction.kind() == fb::Kind::Jump || instruction.kind() == fb::Kind::JumpFalse) &&
              instruction.target() <= i;
     const uint32_t end = instruction.first() + instruction.inputs() + instruction.outputs();
-    for (uint32_t k = instruction.first(); k < end; ++k) last_uses_[root_->slots()->Get(k)] = i;
+    for (uint32_t k = instruction.first(); k < end; ++k) last_uses_[view_->slots->Get(k)] = i;
   }
   // Constants belong to the program, outputs to the caller; in a loop, what comes later may be read again.
-  for (uint32_t slot = 0; slot < (loops ? root_->slot_count() : values()); ++slot) last_uses_[slot] = kNever;
-  for (uint32_t i = 0; i < outputs(); ++i) last_uses_[root_->outputs()->Get(i)] = kNever;
+  for (uint32_t slot = 0; slot < (loops ? view_->slot_count : values()); ++slot) last_uses_[slot] = kNever;
+  for (const uint32_t slot : *view_->outputs) last_uses_[slot] = kNever;
 }
 
 size_t Program::operators() const {
-  return count(root_->operators());
+  return view_->operators->size();
 }
-
 const char* Program::operator_name(size_t index) const {
-  return root_->operators()->Get(static_cast<uint32_t>(index))->c_str();
+  return view_->operators->Get(static_cast<uint32_t>(index))->c_str();
+}
+size_t Program::values() const {
+  return view_->values->size();
+}
+size_t Program::inputs() const {
+  return view_->inputs->size();
+}
+size_t Program::outputs() const {
+  return view_->outputs->size();
+}
+size_t Program::cases() const {
+  return view_->cases->size();
 }
 
 const char* Program::missing_class(size_t index) const {
-  const fb::Value& value = *root_->values()->Get(static_cast<uint32_t>(index));
-  return value.tag() == fb::Tag::Object && find_class(value.text()->c_str()) == nullptr ? value.text()->c_str()
-                                                                                        : nullptr;
-}
-
-size_t Program::values() const {
-  return count(root_->values());
-}
-size_t Program::inputs() const {
-  return count(root_->inputs());
-}
-size_t Program::outputs() const {
-  return count(root_->outputs());
-}
-size_t Program::cases() const {
-  return count(root_->cases());
+  const fb::Value& value = *view_->values->Get(static_cast<uint32_t>(index));
+  if (value.tag() != fb::Tag::Object) return nullptr;
+  const char* name = value.text()->c_str();
+  return find_class(name) == nullptr ? name : nullptr;
 }
 
 InputSpec Program::input(size_t index) const {
-  const fb::Input& input = *root_->inputs()->Get(static_cast<uint32_t>(index));
-  return {static_cast<Tag>(input.tag()), static_cast<ScalarType>(input.dtype()), count(input.dims()),
-          input.dims() == nullptr ? nullptr : reinterpret_cast<const int64_t*>(input.dims()->Data())};
+  const fb::Input& input = *view_->inputs->Get(static_cast<uint32_t>(index));
+  const auto* dims = or_empty(input.dims());
+  return {static_cast<Tag>(input.tag()), static_cast<ScalarType>(input.dtype()), dims->size(),
+          reinterpret_cast<const int64_t*>(dims->Data())};
 }
 
 Status Program::load_case(Context& context, size_t index, Value* inputs) const {
   if constexpr (SG_BUILD_FEATURE(bundled_inputs)) {
     record_feature("bundled_inputs");
-    const fb::Case& stored = *root_->cases()->Get(static_cast<uint32_t>(index));
+    const fb::Case& stored = *view_->cases->Get(static_cast<uint32_t>(index));
     for (uint32_t i = 0; i < this->inputs(); ++i) {
-      SG_TRY(create_value(context, *stored.values()->Get(i), inputs[i]));
+      SG_TRY(create_value(context, *or_empty(stored.values())->Get(i), inputs[i]));
       context.retain(inputs[i]);
     }
     return {};

@@ -10,9 +10,10 @@
 namespace sg {
 
 namespace fb {
-struct Program;
 struct Value;
 }  // namespace fb
+
+struct ProgramView;
 
 /// What a program wants for an input.
 struct InputSpec {
@@ -68,7 +69,8 @@ class Program {
   Status run_instructions(Context& context, Value* slots);
   void find_last_uses();
 
-  const fb::Program* root_ = nullptr;
+  ProgramView* view_ = nullptr;
+  bool complete_ = true;  // the build has every operator and class
   const Operator** operators_ = nullptr;
   Value* constants_ = nullptr;
   uint32_t* last_uses_ = nullptr;  // of each slot: the instruction after which nothing reads it

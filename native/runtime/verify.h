@@ -4,17 +4,13 @@
 
 #include <cstddef>
 
-#include "native/runtime/result.h"
+#include "native/runtime/context.h"
+#include "native/runtime/program_view.h"
 
 namespace sg {
 
-class Context;
-namespace fb {
-struct Program;
-}
-
-/// The program in the bytes, or null with the error set. After it every index, slot and jump target is in range, every
-/// tensor lies in its storage, and every vector that is read in place is aligned.
-const fb::Program* verify_program(Context& context, const void* data, size_t size);
+/// Checks the bytes, which are aligned to 16, and points the view at their tables. After it every index, slot and jump
+/// target is in range, every tensor lies in its storage, and every vector that is read in place is aligned.
+Status verify_program(Context& context, const void* data, size_t size, ProgramView& view);
 
 }  // namespace sg
