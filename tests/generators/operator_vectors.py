@@ -12,7 +12,6 @@ from pathlib import Path
 
 import torch
 import yaml
-
 from vector_cases.recorder import GENERATORS, Recorder
 
 ROOT = Path(__file__).resolve().parents[2]

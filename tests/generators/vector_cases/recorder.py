@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,6 +28,10 @@ import torch
 from .tensors import CODES, NAMES
 
 REFUSED = (RuntimeError, NotImplementedError, IndexError, ValueError, TypeError, AssertionError)
+_DTYPE_NAME = re.compile(
+    r"\b(c10::)?(Byte|Char|Short|Int|Long|Half|Float|Double|Bool|BFloat16|u?int\d+|b?float\d+|"
+    r"(un)?signed char|(short |long )?int|float|double|bool)\b"
+)
 MAXIMUM_MESSAGE = 100  # characters of what PyTorch says
 
 GENERATORS: dict[str, Callable[[Recorder], None]] = {}
@@ -52,9 +57,9 @@ def find(name: str) -> Any:
 
 
 # PyTorch's Python bindings cannot pass lists of a type variable; the meaning is Python's.
-BUILT_IN: dict[str, Callable[..., Any]] = {
-    "aten::__getitem__.t": lambda items, index: items[index],
-    "aten::len.t": len,
+BUILT_IN: dict[str, tuple[str, Callable[..., Any]]] = {
+    "aten::__getitem__.t": ("aten::__getitem__.t(t[](a) list, int idx) -> t(*)", lambda items, index: items[index]),
+    "aten::len.t": ("aten::len.t(t[] a) -> int", len),
 }
 
 
@@ -68,6 +73,10 @@ class Ref:
 
 class Refusal(Exception):
     """PyTorch refused a call."""
+
+
+class NotCallable(Exception):
+    """PyTorch's Python bindings cannot make the call, whatever the operator would say: such a call is no case."""
 
 
 @dataclass
@@ -95,17 +104,21 @@ class Script:
             self.row = next((d for d in map(_dtype_of, full) if d is not None), "number")
         values = [_value(value) for value in full]
         if name in BUILT_IN:
-            result = BUILT_IN[name](*values)
+            result = BUILT_IN[name][1](*values)
         else:
             function = find(name)
             positional = [v for v, a in zip(values, schema_arguments, strict=True) if not a.kwarg_only]
             named = {a.name: v for v, a in zip(values, schema_arguments, strict=True) if a.kwarg_only}
+            before = [_bytes(value) for value in full if isinstance(value, torch.Tensor)]
             try:
-                result = function(*positional, **_native(named, schema_arguments))
+                result = function(*positional, **named)
             except REFUSED as error:
+                if "Expected a value of type" in str(error):
+                    raise NotCallable(str(error)) from error
                 self.calls.append([name, coded, []])
                 self.refused = next(iter(str(error).splitlines()), type(error).__name__)[:MAXIMUM_MESSAGE]
                 raise Refusal(self.refused) from error
+            assert before == [_bytes(value) for value in full if isinstance(value, torch.Tensor)], f"{name} writes to a constant"
         count = 1 if name in BUILT_IN else len(find(name)._schema.returns)
         results = () if count == 0 else (result,) if count == 1 else tuple(result)
         refs = tuple(Ref({"v": f"r{self.names + i}"}, value) for i, value in enumerate(results))
@@ -149,10 +162,10 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _native(named: dict[str, Any], arguments: list[Any]) -> dict[str, Any]:
-    """Keyword arguments as PyTorch wants them: a default memory format is a number in its schema."""
-    del arguments
-    return {name: torch.contiguous_format if name == "memory_format" and value == 0 else value for name, value in named.items()}
+def _bytes(value: torch.Tensor) -> bytes:
+    """The storage of a tensor."""
+    storage = value.untyped_storage()
+    return torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,)).numpy().tobytes()
 
 
 def _dtype_of(value: Any) -> str | None:
@@ -174,6 +187,7 @@ class Recorder:
         self._tensor_numbers: dict[str, int] = {}
         self._storage_numbers: dict[bytes, int] = {}
         self._seen: set[str] = set()
+        self._refused: set[tuple[str | None, str]] = set()
 
     def case(self, *arguments: Any, row: str | None = None, **keywords: Any) -> None:
         """One call, all of its results compared; a refusal if PyTorch refuses."""
@@ -196,17 +210,22 @@ class Recorder:
     def script(self, body: Callable[[Script], None], row: str | None = None, must: bool = False) -> None:
         """Some calls."""
         script = Script(self, row)
-        marks = len(self.tensors), len(self.storages)
         try:
             body(script)
+        except NotCallable:
+            return
         except Refusal:
+            # One refusal of a kind is enough: each is a program of its own.
+            kind = (script.row, _DTYPE_NAME.sub("", script.refused or ""))
+            if not must and kind in self._refused:
+                return
+            self._refused.add(kind)
             self._add(self.refusals, {"dtype": script.row, "calls": script.calls, "must": must, "message": script.refused})
             return
         assert not must
         expected = [script.encode(ref.value) for ref in script.outputs]
         outputs = [ref.code for ref in script.outputs]
-        if not self._add(self.cases, {"dtype": script.row, "calls": script.calls, "outputs": outputs, "expected": expected}):
-            assert marks == (len(self.tensors), len(self.storages))
+        self._add(self.cases, {"dtype": script.row, "calls": script.calls, "outputs": outputs, "expected": expected})
 
     def _add(self, items: list[dict[str, Any]], item: dict[str, Any]) -> bool:
         key = json.dumps(item["calls"])
@@ -218,10 +237,7 @@ class Recorder:
 
     def schema_arguments(self, name: str) -> list[Any]:
         if name in BUILT_IN:
-            function = torch._C._parse_schema({"aten::__getitem__.t": "aten::__getitem__.t(t[](a) list, int idx) -> t(*)"}.get(
-                name, "aten::len.t(t[] a) -> int"
-            ))
-            return list(function.arguments)
+            return list(torch._C.parse_schema(BUILT_IN[name][0]).arguments)
         return list(find(name)._schema.arguments)
 
     def tensor(self, value: torch.Tensor) -> int:
@@ -235,9 +251,7 @@ class Recorder:
         return self._tensor_numbers[key]
 
     def _storage(self, value: torch.Tensor) -> int:
-        storage = value.untyped_storage()
-        whole = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,))
-        data = whole.numpy().tobytes()
+        data = _bytes(value)
         if data not in self._storage_numbers:
             self._storage_numbers[data] = len(self.storages)
             self.storages.append(data)

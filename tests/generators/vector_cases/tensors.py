@@ -51,8 +51,10 @@ def values(dtype: str, *shape: int, seed: int = 0, low: float | None = None, hig
 def grid(dtype: str, *shape: int, seed: int = 0, bound: int = 4) -> torch.Tensor:
     """Quarters from -1 to 1 (small integers for integral dtypes): sums of their products are exact in every floating dtype."""
     if dtype not in FLOATING:
-        return values(dtype, *shape, seed=seed, high=bound) if dtype == "Bool" else values(
-            dtype, *shape, seed=seed, low=0 if dtype == "Byte" else -bound, high=bound
+        return (
+            values(dtype, *shape, seed=seed, high=bound)
+            if dtype == "Bool"
+            else values(dtype, *shape, seed=seed, low=0 if dtype == "Byte" else -bound, high=bound)
         )
     generator = np.random.default_rng(zlib.crc32(f"grid {shape} {seed} {bound}".encode()))
     return torch.from_numpy(np.asarray(generator.integers(-bound, bound + 1, shape) / 4.0)).to(DTYPES[dtype])

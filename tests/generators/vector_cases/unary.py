@@ -40,7 +40,9 @@ def gelu(r: Recorder) -> None:
     for approximate in ("none", "tanh"):
         one_tensor(r, approximate=approximate)
         for dtype in FLOATING:
-            r.case(torch.tensor([-100.0, -9.0, -3.0, -0.5, -1e-3, 1e-3, 0.5, 3.0, 9.0, 100.0], dtype=DTYPES[dtype]), approximate=approximate)
+            r.case(
+                torch.tensor([-100.0, -9.0, -3.0, -0.5, -1e-3, 1e-3, 0.5, 3.0, 9.0, 100.0], dtype=DTYPES[dtype]), approximate=approximate
+            )
     r.refuse(values("Float", 3), approximate="sigmoid")
 
 

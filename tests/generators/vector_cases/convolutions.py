@@ -1,0 +1,100 @@
+"""Turns convolutions and adaptive pooling into cases."""
+
+from __future__ import annotations
+
+import torch
+
+from .recorder import Recorder, operator
+from .tensors import ALL, FLOATING, INF, NAN, layouts, operands, values
+
+
+@operator("aten::convolution")
+def convolution(r: Recorder) -> None:
+    for dtype in ALL:
+        image, weight = operands(dtype, 1, 2, 5, 4), operands(dtype, 3, 2, 3, 2, seed=1)
+        r.case(image, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+        r.case(image, weight, operands(dtype, 3), [2, 1], [1, 0], [1, 1], False, [0, 0], 1)
+        r.case(image, weight, operands(dtype, 3), [1, 1], [2, 1], [2, 1], False, [0, 0], 1)
+        r.case(image, operands(dtype, 2, 1, 3, 3), operands(dtype, 2), [1, 1], [1, 1], [1, 1], False, [0, 0], 2)
+        r.case(image, operands(dtype, 4, 1, 2, 2), None, [2, 2], [0, 0], [1, 1], False, [0, 0], 2)
+        r.case(operands(dtype, 2, 4, 3, 3), operands(dtype, 4, 2, 2, 2), None, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)
+        r.case(image, operands(dtype, 3, 2, 1, 1), operands(dtype, 3), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+        # one dimension, three dimensions
+        r.case(operands(dtype, 2, 2, 6), operands(dtype, 3, 2, 3), operands(dtype, 3), [1], [1], [1], False, [0], 1)
+        r.case(operands(dtype, 1, 2, 9), operands(dtype, 2, 1, 3), None, [2], [0], [2], False, [0], 2)
+        r.case(
+            operands(dtype, 1, 2, 3, 3, 3),
+            operands(dtype, 2, 2, 2, 2, 2),
+            operands(dtype, 2),
+            [1] * 3,
+            [1, 0, 0],
+            [1] * 3,
+            False,
+            [0] * 3,
+            1,
+        )
+        # transposed
+        r.case(operands(dtype, 1, 2, 3, 3), operands(dtype, 2, 3, 2, 2), operands(dtype, 3), [2, 2], [0, 0], [1, 1], True, [0, 0], 1)
+        r.case(operands(dtype, 1, 2, 3, 3), operands(dtype, 2, 3, 3, 3), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)
+        r.case(operands(dtype, 1, 4, 3, 2), operands(dtype, 4, 1, 2, 3), operands(dtype, 2), [1, 2], [0, 1], [2, 1], True, [0, 1], 2)
+        r.case(operands(dtype, 2, 2, 4), operands(dtype, 2, 3, 3), operands(dtype, 3), [2], [1], [1], True, [1], 1)
+        # no batch dimension, no images
+        r.case(operands(dtype, 0, 2, 5, 4), weight, operands(dtype, 3), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+        for other in ALL:
+            if other != dtype:
+                r.case(image, operands(other, 3, 2, 3, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+        r.case(image, weight, operands("Double" if dtype == "Float" else "Float", 3), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    for dtype in ("Float", "BFloat16"):
+        for tensor in layouts(lambda *shape, dtype=dtype: operands(dtype, *shape), 2, 2, 4, 3).values():
+            r.case(tensor, operands(dtype, 3, 2, 2, 2), operands(dtype, 3), [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+        for tensor in layouts(lambda *shape, dtype=dtype: operands(dtype, *shape), 3, 2, 2, 2).values():
+            r.case(operands(dtype, 1, 2, 4, 3), tensor, operands(dtype, 6)[::2], [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    r.case(torch.tensor([[[[1.0, INF, NAN, 0.0]]]]), torch.ones(1, 1, 1, 2), None, [1, 1], [0, 1], [1, 1], False, [0, 0], 1)
+    r.case(values("Float", 1, 8, 9, 9), values("Float", 8, 1, 3, 3), None, [2, 2], [1, 1], [1, 1], False, [0, 0], 8)
+    r.case(values("Float", 1, 8, 6, 6), values("Float", 24, 8, 1, 1), values("Float", 24), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    image, weight = operands("Float", 1, 2, 5, 4), operands("Float", 3, 2, 3, 2)
+    r.case(image, weight, None, [1], [1], [1], False, [0], 1)
+    r.refuse(image, operands("Float", 3, 3, 3, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    r.refuse(image, weight, operands("Float", 2), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    r.refuse(image, weight, None, [0, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    r.refuse(image, weight, None, [1, 1], [-1, 0], [1, 1], False, [0, 0], 1)
+    r.refuse(image, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 2)
+    r.refuse(image, operands("Float", 3, 2, 7, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    r.refuse(image, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 0)
+    r.refuse(operands("Float", 2, 5, 4, 1)[..., 0, 0], weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+
+
+@operator("aten::conv2d")
+def conv2d(r: Recorder) -> None:
+    for dtype in ALL:
+        image, weight = operands(dtype, 2, 2, 5, 4), operands(dtype, 4, 2, 3, 3, seed=1)
+        r.case(image, weight)
+        r.case(image, weight, operands(dtype, 4))
+        r.case(image, weight, operands(dtype, 4), [2, 1], [1, 2])
+        r.case(image, weight, operands(dtype, 4), [1, 1], [2, 2], [2, 2])
+        r.case(image, operands(dtype, 2, 1, 3, 3), operands(dtype, 2), [1, 1], [1, 1], [1, 1], 2)
+        r.case(image[0], weight, operands(dtype, 4), [1, 1], [1, 1])
+        r.case(image.transpose(2, 3), weight, None, [1, 1], [1, 1])
+    r.case(operands("Float", 1, 2, 4, 4), operands("Float", 2, 2, 3, 3), None, [2], [1], [1])
+    r.refuse(operands("Float", 4), operands("Float", 4, 2, 3, 3))
+
+
+@operator("aten::_adaptive_avg_pool2d", "aten::adaptive_avg_pool2d")
+def pooling(r: Recorder) -> None:
+    for dtype in ALL:
+        for output in ([1, 1], [2, 3], [3, 2], [5, 7], [1, 4], [6, 9]):
+            r.case(values(dtype, 2, 2, 5, 7), output)
+        r.case(values(dtype, 2, 4, 4), [2, 2])
+        r.case(values(dtype, 2, 4, 4), [1, 1])
+        r.case(values(dtype, 0, 2, 4, 4), [2, 2])
+        r.case(values(dtype, 1, 2, 1, 1), [1, 1])
+        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 2, 4, 3).values():
+            r.case(tensor, [1, 1])
+            r.case(tensor, [3, 2])
+    for dtype in FLOATING:
+        edges = torch.tensor([[[[1.0, INF, 2.0, NAN], [-INF, 0.0, 1.0, 3.0]]]]).to(operands(dtype, 1).dtype)
+        r.case(edges, [1, 2])
+        r.case(edges, [2, 4])
+    r.refuse(values("Float", 4, 4), [2, 1])
+    r.refuse(values("Float", 1, 2, 0, 4), [2, 1])
+    r.refuse(values("Float", 1, 2, 4, 4), [1])
