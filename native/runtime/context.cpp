@@ -82,7 +82,8 @@ void Context::free_block(Block* block) {
 Result<Tensor> Context::create_tensor(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides) {
   const auto dim = static_cast<int64_t>(sizes.size());
   const int64_t numel = count_elements(sizes);
-  if (dim > kMaxDims || numel < 0 || numel > INT64_MAX / 8 || !is_scalar_type(static_cast<int64_t>(dtype))) {
+  // The limit holds for views too: an expanded one takes no memory, but time.
+  if (dim > kMaxDims || numel < 0 || numel > memory_limit / 8 || !is_scalar_type(static_cast<int64_t>(dtype))) {
     return invalid("no such shape or dtype");
   }
   auto* impl = static_cast<TensorImpl*>(create_block(sizeof(TensorImpl) + 16 * sizes.size(), Block::Kind::Tensor));
