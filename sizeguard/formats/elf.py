@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.errors import InputError
 
-SHT_SYMTAB, SHT_NOBITS, SHT_DYNSYM, SHT_NOTE = 2, 8, 11, 7
+SHT_SYMTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL, SHT_DYNSYM = 2, 4, 7, 8, 9, 11
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 PT_LOAD = 1
 NT_GNU_BUILD_ID = 3
@@ -100,6 +100,19 @@ class Elf:
     segments: tuple[Segment, ...]
     symbols: tuple[Symbol, ...]
     is_stripped: bool
+    data: bytes = field(repr=False)
+
+    def content(self, section: Section) -> bytes:
+        """The section's bytes in the file."""
+        return self.data[section.offset : section.offset + section.file_size]
+
+    def relocations(self, section: Section) -> Iterator[tuple[int, int, int]]:
+        """Of a section with addends (RELA): offset in the section that it relocates, index of the symbol, addend."""
+        is_64 = self.data[4] == 2
+        layout = struct.Struct(("<" if self.data[5] == 1 else ">") + ("QQq" if is_64 else "IIi"))
+        content = self.content(section)
+        for offset, info, addend in layout.iter_unpack(content[: len(content) // layout.size * layout.size]):
+            yield offset, info >> 32 if is_64 else info >> 8, addend
 
 
 def read_elf(path: Path) -> Elf:
@@ -108,6 +121,11 @@ def read_elf(path: Path) -> Elf:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    return parse_elf(path, data)
+
+
+def parse_elf(path: Path, data: bytes) -> Elf:
+    """The same for bytes that are there; the path is for messages."""
     if data[:4] != b"\x7fELF":
         raise InputError(f"{path}: not an ELF file")
     try:
@@ -159,6 +177,7 @@ class _Reader:
             segments=tuple(self.segments(phoff, phentsize, phnum)),
             symbols=tuple(symbol for table in tables for symbol in self.symbols(table, sections)),
             is_stripped=is_stripped,
+            data=self.data,
         )
 
     def check(self, what: str, offset: int, size: int) -> None:
@@ -199,7 +218,7 @@ class _Reader:
         if table.link >= len(sections):
             raise self.damaged(f"symbol names in section {table.link} of {len(sections)}")
         strings = sections[table.link]
-        names = self.data[strings.offset : strings.offset + strings.size]
+        names = self.data[strings.offset : strings.offset + strings.file_size]
         entries = self.data[table.offset : table.offset + table.size]
         layout = struct.Struct(self.order + ("IBBHQQ" if self.is_64 else "IIIBBH"))
         if len(entries) % layout.size:

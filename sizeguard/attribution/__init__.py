@@ -1,0 +1,1 @@
+"""Turns the spans of an image into rows by operator, kernel and dtype."""

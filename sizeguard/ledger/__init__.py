@@ -1,0 +1,1 @@
+"""Turns an image into the exact partition of its bytes."""

@@ -1,0 +1,21 @@
+"""Turns rows of text into a table for the terminal, Markdown or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+
+def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_: str) -> str:
+    """The table without a newline at its end. format_: terminal, markdown or csv."""
+    if format_ == "csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+        return text.getvalue().rstrip("\n")
+    if format_ == "markdown":
+        lines = [list(columns), ["---"] * len(columns), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    lines = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (columns, *rows)]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
