@@ -9,7 +9,10 @@ namespace sg {
 /// Converts rows of elements. Widens to int64_t or double, and narrows from there: no code for a pair of dtypes.
 class Converter {
  public:
+  Converter() = default;  // uninitialised
   Converter(Context& context, ScalarType from, ScalarType to);
+  /// Whether it does more than copy.
+  bool converts() const { return copied_size_ == 0; }
   void operator()(int64_t n, const char* source, int64_t source_stride, char* target, int64_t target_stride) const;
 
  private:

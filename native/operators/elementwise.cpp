@@ -16,30 +16,30 @@ ScalarType wanted(const Elementwise& what, size_t i) {
 void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor out, Span<const Tensor> operands,
                    const Parameters& parameters) {
   alignas(8) char buffers[Rows::kMaxOperands][kChunk * 8];
-  const auto dtype_of = [&](size_t k) { return k == 0 ? out.scalar_type() : operands[k - 1].scalar_type(); };
-  const auto wanted_of = [&](size_t k) { return k == 0 ? what.writes : wanted(what, k - 1); };
   const size_t count = operands.size() + 1;
-  // Same dtypes make a converter that copies, so the code stays one path; what needs none is not copied below.
-  const Converter store(context, what.writes, out.scalar_type());
+  Converter converters[Rows::kMaxOperands];
+  int64_t sizes[Rows::kMaxOperands];  // of what the loop reads and writes
+  for (size_t k = 0; k < count; ++k) {
+    const ScalarType inner = k == 0 ? what.writes : wanted(what, k - 1);
+    sizes[k] = element_size(inner);
+    converters[k] = k == 0 ? Converter(context, inner, out.scalar_type())
+                           : Converter(context, operands[k - 1].scalar_type(), inner);
+  }
   for (rows.start(); !rows.done(); rows.next()) {
     for (int64_t done = 0; done < rows.length(); done += kChunk) {
       const int64_t n = rows.length() - done < kChunk ? rows.length() - done : kChunk;
+      char* outer[Rows::kMaxOperands];
       char* data[Rows::kMaxOperands];
       int64_t strides[Rows::kMaxOperands];
       for (size_t k = 0; k < count; ++k) {
-        data[k] = rows.data[k] + done * rows.strides[k];
-        strides[k] = rows.strides[k];
-        if (dtype_of(k) == wanted_of(k)) continue;
-        if (k > 0) {
-          const Converter load(context, dtype_of(k), wanted_of(k));
-          load(n, data[k], strides[k], buffers[k], element_size(wanted_of(k)));
-        }
-        data[k] = buffers[k];
-        strides[k] = element_size(wanted_of(k));
+        outer[k] = rows.data[k] + done * rows.strides[k];
+        const bool converts = converters[k].converts();
+        data[k] = converts ? buffers[k] : outer[k];
+        strides[k] = converts ? sizes[k] : rows.strides[k];
+        if (converts && k > 0) converters[k](n, outer[k], rows.strides[k], buffers[k], sizes[k]);
       }
       what.loop(n, data, strides, parameters);
-      if (data[0] == buffers[0])
-        store(n, buffers[0], strides[0], rows.data[0] + done * rows.strides[0], rows.strides[0]);
+      if (converters[0].converts()) converters[0](n, buffers[0], sizes[0], outer[0], rows.strides[0]);
     }
   }
 }
