@@ -26,7 +26,7 @@ TEXT = st.one_of(
     st.sampled_from(
         ["aten::add", "aten::add.Tensor", "yes", "null", "1", "1e3", "12:30", "~", "", "a: b", "# no", "'", '"', "\\", "v1/6;0,1|6;0,1"]
     ),
-    st.text(st.characters(exclude_categories=("Cs",)), max_size=8),
+    st.text(st.characters(codec="utf-8"), max_size=8),
 )
 WORDS = st.frozensets(TEXT, max_size=3)
 TABLES = st.dictionaries(TEXT, WORDS, max_size=3)
@@ -93,10 +93,10 @@ def test_every_yaml_reader_reads_the_same(selection: Selection) -> None:
 def test_bytes_do_not_depend_on_the_order_of_the_input(selection: Selection) -> None:
     backwards = replace(
         selection,
-        operators=dict(reversed(selection.operators.items())),
-        kernel_metadata=dict(reversed(selection.kernel_metadata.items())),
-        et_kernel_metadata=dict(reversed(selection.et_kernel_metadata.items())),
-        provenance=dict(reversed(selection.provenance.items())),
+        operators=dict(reversed(list(selection.operators.items()))),
+        kernel_metadata=dict(reversed(list(selection.kernel_metadata.items()))),
+        et_kernel_metadata=dict(reversed(list(selection.et_kernel_metadata.items()))),
+        provenance=dict(reversed(list(selection.provenance.items()))),
     )
     assert format_selection(backwards) == format_selection(selection)
 
@@ -182,7 +182,7 @@ def test_widenings_name_what_and_who() -> None:
         ("is_root_operator", "aten::add.Tensor", ("static.yaml",)),
         ("dtype", "add Float", ("traced.yaml",)),
     ]
-    assert describe(merged.widenings) == [
+    assert describe(merged) == [
         "only static.yaml switches the selection of dtypes, classes and features off for all",
         "only static.yaml adds operators: aten::mul.Tensor",
         "only static.yaml makes roots of: aten::add.Tensor",
@@ -208,7 +208,7 @@ HOSTILE = {
     + b"]\noperators: {"
     + b",".join(b"a%d: {debug_info: *a}" % i for i in range(5000))
     + b"}",
-    "laughs": b"a: &a [x]\n" + b"".join(b"a%d: &a%d [*a%s,*a%s]\n" % (i, i, *([b"%d" % (i - 1) if i else b""] * 2)) for i in range(60)),
+    "laughs": b"a: &a0 [x]\n" + b"".join(b"a%d: &a%d [*a%d,*a%d]\n" % (i, i, i - 1, i - 1) for i in range(1, 60)),
     "long name": b"operators: {" + b"x" * 100_000 + b": {}}",
     "large": b" " * (17 << 20),
     "huge number": b"debug_info: [" + b"9" * 100_000 + b"]",

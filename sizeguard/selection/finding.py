@@ -7,11 +7,10 @@ from enum import Enum
 
 
 class Level(Enum):
-    """error: the entry cannot do what it says. warning: it does more than it seems to say. note: worth knowing."""
+    """error: the entry cannot do what it says. warning: it keeps more than it seems to say, or says it badly."""
 
     ERROR = "error"
     WARNING = "warning"
-    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)

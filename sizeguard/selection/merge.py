@@ -21,7 +21,7 @@ KINDS = {
     "include_all_non_op_selectives": "switches the selection of dtypes, classes and features off",
     "operator": "adds operators",
     "is_root_operator": "makes roots of",
-    "is_used_for_training": "trains",
+    "is_used_for_training": "marks as used for training",
     "include_all_overloads": "adds all overloads of",
     "dtype": "adds dtypes",
     "kernel key": "adds kernels",
@@ -57,17 +57,23 @@ def merge(sources: Sequence[tuple[str, Selection]]) -> Merged:
     return Merged(union, _widenings(sources))
 
 
-def describe(widenings: Iterable[Widening]) -> list[str]:
-    """A line for each kind and set of files, with the first names."""
+def describe(merged: Merged) -> list[str]:
+    """A line for each kind of widening and set of files, with the first names; and one if nothing was merged into anything."""
     names: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for widening in widenings:
+    for widening in merged.widenings:
         names.setdefault((widening.kind, widening.by), []).append(widening.name)
     lines = []
     for (kind, by), group in names.items():
-        more = f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else ""
-        listed = f": {', '.join(group[:_SHOWN])}{more}" if any(group) else " for all"
-        lines.append(f"only {' and '.join(by)} {KINDS[kind]}{listed}")
+        listed = f": {_listed(group)}" if any(group) else " for all"
+        lines.append(f"only {_listed(by)} {KINDS[kind]}{listed}")
+    if merged.selection.is_empty():
+        lines.append("warning: the merge is empty: it selects no operator")
     return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return ", ".join([*names[:_SHOWN], *more])
 
 
 def credited(selection: Selection, source: str) -> Selection:
