@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from sizeguard.model_import.builder import ProgramBuilder, Ref
 from sizeguard.model_import.dtypes import CODES, SUPPORTED
 from sizeguard.model_import.exported_program import Argument, DtypeArgument, Name
-from sizeguard.model_import.program import INT64_MAX, INT64_MIN, Tag, Value
+from sizeguard.model_import.program import INT64_MAX, INT64_MIN, LIST_TAGS, Tag, Value
 from sizeguard.schema import Default, Type
 
 # The tag of a value that a scalar type of a schema takes.
@@ -139,6 +139,8 @@ class ArgumentLowering:
         if tag == Tag.TENSOR_LIST and any(item.tag not in (Tag.TENSOR, Tag.NONE) for item in items):
             raise ArgumentError("expected a list of tensors, found a number in it")
         if not all(item.is_constant for item in items):
+            if tag not in LIST_TAGS:
+                raise ArgumentError("a list of floats or bools that are computed is not supported")
             return self.builder.list_of(tag, items, _dtypes(items))
         values = [self.builder.value(item) for item in items]
         if tag == Tag.DOUBLE_LIST:

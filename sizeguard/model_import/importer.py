@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def import_model(
     program = lowering.builder.finish()
     if cases:
         program = add_cases(program, cases)
-    return Imported(program, tuple(_warnings(exported)))
+    return Imported(program, tuple(f"{path}: {warning}" for warning in lowering.warnings))
 
 
 def lower(exported: ExportedProgram, library: Mapping[str, Operator], name: str) -> Lowering:
@@ -68,9 +68,3 @@ def lower(exported: ExportedProgram, library: Mapping[str, Operator], name: str)
         raise InputError(f"{exported.path}: an output is a list")
     lowering.builder.outputs = [ref for ref, spec in zip(outputs, exported.outputs, strict=True) if spec.kind == "user"]
     return lowering
-
-
-def _warnings(exported: ExportedProgram) -> Iterable[str]:
-    for spec in exported.outputs:
-        if spec.kind == "mutation":
-            yield f"{exported.path}: the model writes to {spec.target}; what it writes is not kept from one run to the next"

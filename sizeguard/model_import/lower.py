@@ -40,6 +40,7 @@ class Lowering:
 
     unsupported: operator that the libraries lack → the first node that calls it
     dtypes:      operator that the program calls → the dtypes of the tensors that it is seen with
+    warnings:    what a person should know, a line each
     """
 
     exported: ExportedProgram
@@ -47,6 +48,7 @@ class Lowering:
     builder: ProgramBuilder
     unsupported: dict[str, str] = field(default_factory=dict)
     dtypes: dict[str, set[str]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     def call(self, operator: str, inputs: Sequence[Ref], outputs: Sequence[Ref], node: str) -> None:
         if operator not in self.library:
@@ -137,6 +139,7 @@ class GraphLowering:
         else:
             given = [argument.name for argument in flat(argument for _, argument in node.inputs) if isinstance(argument, Name)]
             inputs = [self.values[name] for name in given if name in self.values]
+            self.lowering.unsupported.setdefault(name, node.name)  # first: its results may have dtypes that are no better
             outputs = [self._unknown_result(output) for output in node.outputs]
         self.call(name, inputs, outputs)
         for argument, ref in zip(node.outputs, outputs, strict=False):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sizeguard.errors import InputError
 from sizeguard.model_import.builder import Ref
 from sizeguard.model_import.dtypes import CODES, SUPPORTED
-from sizeguard.model_import.exported_program import Argument, Graph, GraphArgument, Name, Node, TensorMeta
-from sizeguard.model_import.lower import KIND_TAGS, GraphLowering, Lowering, operator_name
+from sizeguard.model_import.exported_program import Argument, Name, TensorMeta
+from sizeguard.model_import.lower import KIND_TAGS, GraphLowering, Lowering
+from sizeguard.model_import.mutation import written_inputs
 from sizeguard.model_import.program import Input, ProgramError, Tag, TensorView
 from sizeguard.model_import.symbolic import bounds
 
@@ -24,7 +23,8 @@ class InputLowering:
         self.storages: dict[str, int] = {}  # entry of the archive → storage
 
     def lower(self) -> None:
-        written = self._written()
+        kept = {spec.target for spec in self.exported.outputs if spec.kind == "mutation"}
+        written = written_inputs(self.main.graph, self.lowering.library)
         for spec in self.exported.inputs:
             name = spec.argument.name if isinstance(spec.argument, Name) else ""
             if spec.kind == "user":
@@ -35,20 +35,15 @@ class InputLowering:
                 raise InputError(f"{self.exported.path}: inputs of this kind are not supported: {spec.argument}")
             elif name in self.main.used:
                 self.main.values[name] = self._weight(name, spec.target)
-            if name in self.main.used and {spec.target, name} & written:
+            if name in written:
                 self._copy(name)
-
-    def _written(self) -> set[str]:
-        """What the model writes to in place: constants and the caller's inputs are not written to, so it gets copies."""
-        if not any(self._writes(node) for node in _all_nodes(self.main.graph)):
-            return set()
-        return {spec.target for spec in self.exported.outputs if spec.kind == "mutation"}
-
-    def _writes(self, node: Node) -> bool:
-        operator = self.lowering.library.get(operator_name(node.target))
-        return operator is not None and operator.schema.is_mutable
+            if name in written or spec.target in kept or name in kept:
+                self.lowering.warnings.append(
+                    f"the model writes to {spec.target or name}; what it writes is not kept from one run to the next"
+                )
 
     def _copy(self, name: str) -> None:
+        """Let the model write to a copy: constants and the caller's arrays are not written to."""
         source = self.main.values[name]
         copied = self.builder.variable(source.tag, source.dtypes)
         self.main.call("aten::clone", [source, self.main.arguments.none()], [copied])
@@ -104,12 +99,3 @@ class InputLowering:
             self.storages[entry] = len(self.builder.storages)
             self.builder.storages.append(data)
         return self.storages[entry]
-
-
-def _all_nodes(graph: Graph) -> Iterator[Node]:
-    """The nodes of a graph and of the graphs in it."""
-    for node in graph.nodes:
-        yield node
-        for _, argument in node.inputs:
-            if isinstance(argument, GraphArgument):
-                yield from _all_nodes(argument.graph)

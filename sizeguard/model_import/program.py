@@ -13,7 +13,9 @@ from sizeguard.model_import.dtypes import NAMES, element_size
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
 MAXIMUM_DIMENSIONS = 16  # of a tensor; the runtime keeps shapes on the stack
-MAXIMUM_SLOTS = 2**31
+MAXIMUM_SLOTS = 2**24
+MAXIMUM_ARGUMENTS = 32  # of a call, and of an object's constructor
+MAXIMUM_RESULTS = 8
 
 _OPERATOR_NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.\w+)?", re.ASCII)
 
@@ -44,7 +46,7 @@ class Kind(IntEnum):
     MOVE = 4
 
 
-LIST_TAGS = (Tag.INT_LIST, Tag.DOUBLE_LIST, Tag.BOOL_LIST, Tag.TENSOR_LIST)
+LIST_TAGS = (Tag.INT_LIST, Tag.TENSOR_LIST)  # what an instruction can make a list of
 INPUT_TAGS = (Tag.TENSOR, Tag.BOOL, Tag.INT, Tag.DOUBLE)
 
 
@@ -76,7 +78,7 @@ class TensorView:
     def end(self) -> int:
         """Bytes of storage that the view needs."""
         if self.is_empty:
-            return 0
+            return self.offset * element_size(self.dtype)
         last = self.offset + sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True))
         return (last + 1) * element_size(self.dtype)
 
@@ -184,6 +186,7 @@ def _check_value(value: Value, program: Program, index: int, where: str) -> None
         _require(all(number in (0, 1) for number in value.integers), f"{where}: a bool that is neither 0 nor 1")
     elif value.tag == Tag.OBJECT:
         _require(value.text.isidentifier(), f"{where}: '{value.text}' is no class name")
+        _require(len(value.integers) <= MAXIMUM_ARGUMENTS, f"{where}: made of {len(value.integers)} values")
         for older in value.integers:
             _require(0 <= older < index, f"{where}: made of value {older}, which is not older")
     _require("\0" not in value.text, f"{where}: a text with a zero byte")
@@ -196,9 +199,10 @@ def _check_instruction(instruction: Instruction, program: Program, index: int) -
         _require(0 <= slot < program.slot_count, f"{where}: slot {slot} of {program.slot_count}")
     for slot in instruction.outputs:
         _require(slot >= len(program.values), f"{where}: writes the constant in slot {slot}")
-    _require(inputs < 2**16 and outputs < 2**16, f"{where}: {inputs} inputs, {outputs} outputs")
+    _require(inputs < 2**16, f"{where}: {inputs} inputs")
     if instruction.kind == Kind.CALL:
         _require(0 <= target < len(program.operators), f"{where}: operator {target} of {len(program.operators)}")
+        _require(inputs <= MAXIMUM_ARGUMENTS and outputs <= MAXIMUM_RESULTS, f"{where}: a call of {inputs} inputs, {outputs} outputs")
     elif instruction.kind == Kind.LIST:
         _require(target in LIST_TAGS and outputs == 1, f"{where}: a list of tag {target} with {outputs} outputs")
     elif instruction.kind == Kind.MOVE:
