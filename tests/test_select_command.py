@@ -42,7 +42,7 @@ def test_operators_of_every_kind_of_model(tmp_path: Path) -> None:
     done = select("ops", *models, "-o", output, "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {row["name"]: row for row in json.loads(done.stdout)["operators"]}
-    assert rows["aten::linear"]["models"] == [str(program), str(models[1]), str(models[3])]
+    assert rows["aten::linear"]["models"] == ["mlp.sgp", "model.pt2", "mlp.ptl"]
     assert rows["aten::linear"]["dtypes"] == ["Float"]
     assert rows["aten::add.out"]["kernel_keys"] == ["v1/4;0|4;|4;0|4;0", "v1/5;0|5;|5;0|5;0"]
 
@@ -53,8 +53,8 @@ def test_operators_of_every_kind_of_model(tmp_path: Path) -> None:
     assert all(entry.is_root_operator for entry in selection.operators.values())
     # What dtypes the kernels inside of aten::linear meet is not in the file of a model: all are kept.
     assert selection.include_all_non_op_selectives
-    assert selection.operators["aten::linear"].debug_info == {str(program), str(models[1]), str(models[3])}
-    assert selection.provenance[str(models[2])].operator_dtypes["aten::mul.out"] == {"Long"}
+    assert selection.operators["aten::linear"].debug_info == {"mlp.sgp", "model.pt2", "mlp.ptl"}
+    assert selection.provenance["mixed.pte"].operator_dtypes["aten::mul.out"] == {"Long"}
 
 
 def test_an_executorch_selection_stays_selective(tmp_path: Path) -> None:
@@ -63,6 +63,14 @@ def test_an_executorch_selection_stays_selective(tmp_path: Path) -> None:
     selection = read_selection(output).selection
     assert not selection.include_all_non_op_selectives
     assert selection.selected_kernel_keys("aten::relu.out", ["v1/6;0,1|6;0,1|6;0,1", "default"]) == {"v1/6;0,1|6;0,1|6;0,1", "default"}
+
+
+def test_models_of_one_file_name_go_by_their_paths(tmp_path: Path) -> None:
+    models = ("native/models/mlp/model.pt2", "native/models/branchy/model.pt2")
+    assert select("ops", *models, "-o", tmp_path / "out.yaml").returncode == 0
+    selection = read_selection(tmp_path / "out.yaml").selection
+    assert selection.operators["aten::linear"].debug_info == set(models)
+    assert selection.operators["aten::cumsum"].debug_info == {models[1]}
 
 
 def test_the_order_of_models_does_not_matter(tmp_path: Path) -> None:
@@ -83,9 +91,9 @@ def test_the_list_has_every_operator_of_the_runtime(format_: str) -> None:
 def test_csv_and_markdown_have_a_row_for_each_operator() -> None:
     table = list(csv.reader(io.StringIO(select("ops", "tests/data/models_executorch/mixed.pte", "--format", "csv").stdout)))
     assert table[0] == ["operator", "dtypes", "models"]
-    assert table[1] == ["aten::add.out", "Half Long", "tests/data/models_executorch/mixed.pte"]
+    assert table[1] == ["aten::add.out", "Half Long", "mixed.pte"]
     lines = select("ops", "tests/data/models_executorch/mixed.pte", "--format", "markdown").stdout.splitlines()
-    assert lines[1:3] == ["| --- | --- | --- |", "| aten::add.out | Half Long | tests/data/models_executorch/mixed.pte |"]
+    assert lines[1:3] == ["| --- | --- | --- |", "| aten::add.out | Half Long | mixed.pte |"]
     assert len(lines) == len(table) + 1
 
 

@@ -21,8 +21,11 @@ from sizeguard.selection.selection import SelectedOperator, Selection
 
 
 def read_models(paths: Iterable[Path]) -> list[OperatorInfo]:
-    """Read model files. Each is called as it was given: several may have the same file name."""
-    return [replace(read_operators(path), model=path.as_posix()) for path in paths]
+    """Read model files. They go by their file names, the same on every machine, or by their paths if two have the same name."""
+    files = list(paths)
+    if len({path.name for path in files}) == len(files):
+        return [read_operators(path) for path in files]
+    return [replace(read_operators(path), model=path.as_posix()) for path in files]
 
 
 def selection_of_models(models: Iterable[OperatorInfo]) -> Selection:
