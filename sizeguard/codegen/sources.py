@@ -48,12 +48,16 @@ def united_selection(sources: Sources) -> tuple[Selection, str]:
     if not named and not sources.root_ops:
         raise InputError("no selection: give --selection FILE, --root-ops, --ops-from-model or --all-operators")
     parts = [(path.name, _read(path)) for path in sources.selections]
-    if sources.root_ops or sources.ops_schemas or sources.models:
+    if sources.models:
+        parts += [(path.name, _model_selection(path)) for path in sources.models]
+    if sources.root_ops or sources.ops_schemas:
         names = [*sources.root_ops, *read_operator_libraries(sources.ops_schemas)]
         root = SelectedOperator(is_used_for_training=False, include_all_overloads=False)
         selection = Selection(operators=dict.fromkeys(names, root), include_all_non_op_selectives=not sources.selections)
         parts.append(("root-ops", selection))
-    return parts[0][1] if len(parts) == 1 else merge(parts).selection, ", ".join([*map(str, named), *(["--root-ops"] if sources.root_ops else [])])
+    return parts[0][1] if len(parts) == 1 else merge(parts).selection, ", ".join(
+        [*map(str, named), *(["--root-ops"] if sources.root_ops else [])]
+    )
 
 
 def shared_selection(selection: Selection, others: Iterable[Path]) -> Selection:
@@ -79,6 +83,13 @@ def check_has_dtypes(selection: Selection, source: str) -> None:
 def united_selection_file(selection: Selection) -> Mapping[str, str]:
     """The one file of a selection that is not resolved against a library yet, and the list of outputs."""
     return {"selected_operators.yaml": format_selection(selection), OUTPUTS: "selected_operators.yaml\n"}
+
+
+def _model_selection(path: Path) -> Selection:
+    from sizeguard.model_import.op_info import read_operators
+    from sizeguard.selection.from_models import selection_of_model
+
+    return selection_of_model(read_operators(path))
 
 
 def _read(path: Path) -> Selection:

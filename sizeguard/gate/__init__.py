@@ -1,0 +1,1 @@
+"""Turns builds, measurements and a policy into a verdict."""

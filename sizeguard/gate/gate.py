@@ -1,0 +1,135 @@
+"""Turns the apps of sizeguard.yaml into a verdict: built, run, measured, compared with the baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.attribution.image import report_of_build
+from sizeguard.build.driver import build
+from sizeguard.build.programs import program_of
+from sizeguard.build.record import Build
+from sizeguard.build.toolchain import Toolchain
+from sizeguard.build.variants import Variant, default_folder, make_variant
+from sizeguard.errors import InputError
+from sizeguard.gate.baselines import Baseline, baseline_path, other_toolchains, read_baseline, toolchain_key
+from sizeguard.gate.config import App, Config
+from sizeguard.gate.limits import GrowthLimit
+from sizeguard.gate.models import ModelResult, compare_model
+from sizeguard.gate.savings import Saving, operator_loads, savings
+from sizeguard.progress import Progress
+
+PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One number against its limit, in bytes; limit and headroom are None if there is nothing to compare with."""
+
+    id: str
+    app: str
+    target: str
+    metric: str
+    limit: int | None
+    actual: int
+    headroom: int | None
+    verdict: str
+    rule: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What changed since the baseline: loaded bytes of an operator."""
+
+    operator: str
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class AppResult:
+    app: str
+    full: Build
+    selective: Build
+    checks: tuple[Check, ...]
+    models: tuple[ModelResult, ...]
+    savings: tuple[Saving, ...]
+    growth: tuple[Growth, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """fail if anything fails; inconclusive if nothing fails and something could not be decided."""
+
+    verdict: str
+    apps: tuple[AppResult, ...]
+
+
+def run_gate(root: Path, config: Config, toolchain: Toolchain, only: Sequence[str]) -> GateResult:
+    """Build full and each app, run the models on both, compare sizes."""
+    apps = chosen_apps(config, only)
+    full_variant = Variant("full")
+    full = build(root, full_variant, toolchain, default_folder(root, full_variant, toolchain))
+    built = [(app, build_app(root, app, toolchain)) for app in apps]
+    results = tuple(_app_result(root, app, config, full, selective) for app, selective in built)
+    verdicts = {check.verdict for result in results for check in result.checks} | {m.verdict for result in results for m in result.models}
+    return GateResult(FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS, results)
+
+
+def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
+    """The apps of that name; all if none is named."""
+    known = {app.name: app for app in config.apps}
+    for name in only:
+        if name not in known:
+            raise InputError(f"sizeguard.yaml has no app {name}; there are {', '.join(known)}")
+    return tuple(app for app in config.apps if not only or app.name in only)
+
+
+def build_app(root: Path, app: App, toolchain: Toolchain) -> Build:
+    variant = make_variant(root, "selective", app.name, app.selection, dtypes=True, optimize="s", sanitize="")
+    return build(root, variant, toolchain, default_folder(root, variant, toolchain))
+
+
+def _app_result(root: Path, app: App, config: Config, full: Build, selective: Build) -> AppResult:
+    models = []
+    with Progress(f"running {app.name}", "full = selective, bit for bit") as progress:
+        for i, model in enumerate(app.models):
+            models.append(compare_model(program_of(model, root / "build" / "programs"), app.name, full, selective))
+            progress.step(i + 1, len(app.models), models[-1].model)
+    full_report, report = report_of_build(full, ("operator",)), report_of_build(selective, ("operator",))
+    path = baseline_path(root, selective)
+    baseline = read_baseline(path) if path.is_file() else None
+    checks = tuple(_checks(root, app, config, selective, baseline))
+    growth = _growth(baseline, operator_loads(report)) if baseline else ()
+    return AppResult(app.name, full, selective, checks, tuple(models), savings(full_report, report), growth)
+
+
+def _checks(root: Path, app: App, config: Config, selective: Build, baseline: Baseline | None) -> Iterable[Check]:
+    for metric, limit in config.limits.items():
+        actual = {"load": selective.sizes.load, "ram": selective.sizes.ram, "file": selective.sizes.file}[metric]
+        if baseline is None:
+            others = other_toolchains(root, selective)
+            reason = f"the baselines are of {', '.join(others)}, this is {toolchain_key(selective)}" if others else "there is no baseline"
+            advice = f"{reason}; review and keep this build's sizes: sizeguard baseline update --app {app.name}"
+            yield Check(f"{app.name}/{metric}", app.name, selective.target, metric, None, actual, None, INCONCLUSIVE, limit.text, advice)
+        else:
+            yield _check(app, selective, metric, actual, baseline.size(metric), limit)
+
+
+def _check(app: App, selective: Build, metric: str, actual: int, base: int, limit: GrowthLimit) -> Check:
+    bound = base + limit.allowed(base)
+    ok = actual <= bound
+    advice = (
+        "" if ok else f"see what grew: sizeguard report build/{app.name} --by operator,symbol; or make it normal: sizeguard baseline update"
+    )
+    return Check(
+        f"{app.name}/{metric}", app.name, selective.target, metric, bound, actual, bound - actual, PASS if ok else FAIL, limit.text, advice
+    )
+
+
+def _growth(baseline: Baseline, now: dict[str, int]) -> tuple[Growth, ...]:
+    names = {*baseline.operators, *now}
+    rows = [Growth(name, baseline.operators.get(name, 0), now.get(name, 0)) for name in names]
+    return tuple(sorted((row for row in rows if row.old != row.new), key=lambda row: (row.old - row.new, row.operator)))
