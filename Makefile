@@ -1,0 +1,34 @@
+# setup  makes .venv with the sizeguard command and installs what the system lacks
+# gate   builds full and selective runtimes, runs the models on both, compares sizes with baselines/
+# test   what a change must pass       lint  its quick part
+# bench  measures run times            soak  the long checks: fuzzing, all models × compilers
+
+.PHONY: setup setup-test gate test lint bench soak clean
+
+setup:
+	@.ci/setup gate
+
+setup-test:
+	@.ci/setup test
+
+gate: setup
+	.venv/bin/sizeguard gate
+
+lint: setup-test
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy --strict sizeguard
+	clang-format-19 --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.h')
+
+test: lint
+	.venv/bin/pytest
+
+bench: setup-test
+	.venv/bin/python tests/soak/bench.py
+
+soak: setup-test
+	.venv/bin/python tests/soak/fuzz.py
+	.venv/bin/python tests/soak/size_table.py
+
+clean:
+	rm -rf build
