@@ -11,6 +11,7 @@ import pytest
 
 from sizeguard.errors import InputError
 from sizeguard.selection.merge import merge
+from sizeguard.selection.provenance import write_record
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.yaml_reader import read_selection
 from sizeguard.selection.yaml_writer import format_selection
@@ -61,7 +62,8 @@ def our_content(selection: Selection) -> dict[str, Any]:
     return {
         "include_all_operators": selection.include_all_operators,
         "include_all_non_op_selectives": selection.include_all_non_op_selectives,
-        "debug_info": sorted(selection.debug_info),
+        # Our records are free text to torchgen.
+        "debug_info": sorted({*selection.debug_info, *(write_record(model, asked) for model, asked in selection.provenance.items())}),
         "operators": {
             name: [entry.is_root_operator, entry.is_used_for_training, entry.include_all_overloads, sorted(entry.debug_info)]
             for name, entry in selection.operators.items()

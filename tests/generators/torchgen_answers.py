@@ -83,6 +83,15 @@ ACCEPTED = {
         "operators:\n  aten::conv2d: {include_all_overloads: Yes, is_root_operator: Yes, is_used_for_training: No, debug_info: [kws]}\n"
         "include_all_non_op_selectives: Yes\n"
     ),
+    "our_tracer": (
+        'build_features:\n- bundled_inputs\ncustom_classes: []\ndebug_info:\n- "a b.sgp"\n- "b.sgp"\net_kernel_metadata: {}\n'
+        "include_all_non_op_selectives: false\ninclude_all_operators: false\nkernel_metadata:\n  cumsum:\n  - Float\n  - Long\n"
+        'operators:\n  aten::cumsum:\n    debug_info:\n    - "a b.sgp"\n    - "b.sgp"\n'
+        "    include_all_overloads: false\n    is_root_operator: true\n    is_used_for_training: false\n"
+    ),
+    "our_records": (
+        'kernel_metadata: {cumsum: [Float]}\ndebug_info: [\'{"kernel_metadata": {"cumsum": ["Float"]}, "model": "a.sgp"}\', \'by hand\']\n'
+    ),
     "anchors": (
         "operators:\n  aten::add.out: &entry\n    include_all_overloads: false\n    debug_info: &by [model]\n"
         "  aten::mul.out: *entry\n  aten::sub.out: {debug_info: *by}\n"
