@@ -12,10 +12,11 @@ import argparse
 import shutil
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from sizeguard.build.driver import build
-from sizeguard.build.toolchain import find_toolchain
+from sizeguard.build.toolchain import Toolchain, find_toolchain
 from sizeguard.build.trace import trace
 from sizeguard.build.variants import make_variant
 from sizeguard.model_import.importer import default_library, import_model
@@ -46,6 +47,14 @@ def selections(forms: list[str], folder: Path) -> dict[str, Path]:
     return traced
 
 
+def loaded_bytes(toolchain: Toolchain, optimize: str, variant: str, selection: Path | None = None, dtypes: bool = True) -> int:
+    """Build a variant in a folder of its own, and give its loaded bytes."""
+    root = project_root()
+    what = make_variant(root, variant, "", selection, dtypes=dtypes, optimize=optimize, sanitize="")
+    name = f"{toolchain.compiler}-{optimize}-{variant}{'' if dtypes else '-operators'}"
+    return build(root, what, toolchain, root / "build" / "soak" / name, None).sizes.load
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--compilers", default="gcc,clang")
@@ -63,11 +72,7 @@ def main() -> int:
             for optimize in options.optimize.split(","):
                 where = f"{compiler} -O{optimize}"
 
-                def load(variant: str, selection: Path | None = None, dtypes: bool = True) -> int:
-                    what = make_variant(root, variant, "", selection, dtypes=dtypes, optimize=optimize, sanitize="")
-                    output = root / "build" / "soak" / f"{compiler}-{optimize}-{variant}{'' if dtypes else '-operators'}"
-                    return build(root, what, toolchain, output, None).sizes.load
-
+                load = partial(loaded_bytes, toolchain, optimize)
                 core = load("core")
                 full = load("full")
                 each = (full - core) / operators
