@@ -42,7 +42,7 @@ class Archive:
         if info is not None and info.file_size > MAXIMUM_JSON:
             raise InputError(f"{self.path}: {name} has {info.file_size} bytes; {MAXIMUM_JSON} are read at most")
         try:
-            return Json(json.loads(self.read(name)), f"{self.path}: {name}: ")
+            return Json(json.loads(self.read(name)), f"{self.path}: {name}")
         except (ValueError, RecursionError) as error:
             raise InputError(f"{self.path}: {name} is not JSON: {_one_line(error)}") from error
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sizeguard.model_import.builder import ProgramBuilder, Ref
 from sizeguard.model_import.dtypes import CODES, SUPPORTED
-from sizeguard.model_import.exported_program import Argument, DtypeArgument, Name
+from sizeguard.model_import.exported_program import Argument, DtypeArgument, GraphArgument, Name, Unsupported
 from sizeguard.model_import.program import INT64_MAX, INT64_MIN, LIST_TAGS, Tag, Value
 from sizeguard.schema import Default, Type
 
@@ -77,6 +77,8 @@ class ArgumentLowering:
             return self.number(argument)
         if isinstance(argument, str):
             return self.builder.constant(Value(Tag.STRING, text=argument))
+        if isinstance(argument, Unsupported):
+            raise ArgumentError(f"{argument.kind} is not supported")
         raise ArgumentError(f"expected a tensor or a number, found {_shown(argument)}")
 
     def convert(self, ref: Ref, tag: Tag) -> Ref:
@@ -154,6 +156,13 @@ def _dtypes(items: Iterable[Ref]) -> frozenset[str]:
 
 
 def _shown(argument: object) -> str:
-    if isinstance(argument, Name):
-        return f"{argument.name} of kind {argument.kind}"
-    return ascii(argument)[:40] if isinstance(argument, bool | int | float | str | None) else f"a {type(argument).__name__}"
+    match argument:
+        case Name(name=name, kind=kind):
+            return f"{name} of kind {kind}"
+        case tuple():
+            return "a list"
+        case GraphArgument():
+            return "a graph"
+        case DtypeArgument():
+            return "a dtype"
+    return ascii(argument)[:40]

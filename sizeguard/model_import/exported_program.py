@@ -85,7 +85,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """Where a graph input comes from: user, weight (`target` names it), constant (`value`) or unsupported."""
+    """Where a graph input comes from: user, weight (`target` names it), or constant (`value`)."""
 
     kind: str
     argument: Argument
@@ -299,7 +299,7 @@ def _input_spec(union: Json) -> InputSpec:
             constant = _argument(spec.field("value"), 0)
             if isinstance(constant, bool | int | float | str | None):
                 return InputSpec("constant", Name(spec.field("name").name(), key.removeprefix("as_")), value=constant)
-    return InputSpec("unsupported", Unsupported(kind))
+    raise InputError(f"{union.where}: inputs of the kind {ascii(kind)[1:-1]} are not supported")
 
 
 def _output_spec(union: Json) -> OutputSpec:

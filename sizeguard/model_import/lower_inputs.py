@@ -29,10 +29,8 @@ class InputLowering:
             name = spec.argument.name if isinstance(spec.argument, Name) else ""
             if spec.kind == "user":
                 self._user_input(spec.argument)
-            elif spec.kind == "constant" and name:
+            elif spec.kind == "constant":
                 self.main.values[name] = self.main.arguments.plain(spec.value)
-            elif spec.kind != "weight":
-                raise InputError(f"{self.exported.path}: inputs of this kind are not supported: {spec.argument}")
             elif name in self.main.used:
                 self.main.values[name] = self._weight(name, spec.target)
             if name in written:
