@@ -36,11 +36,24 @@ using Vector [[gnu::vector_size(Lanes<T>::kBytes), gnu::may_alias]] = Element<T>
 template <typename T>
 constexpr int64_t kColumns = 2 * Lanes<T>::kBytes / static_cast<int64_t>(sizeof(T));  // of a register tile
 
-/// Rows of b from `first` on, a tile's columns of each, one after another; zeros where b has no column.
+/// Rows of b from `start` on, a tile's columns of each from `column` on, one after another; zeros where b has no
+/// column.
 template <typename T>
-void pack_panel(const Element<T>* b, int64_t row, int64_t column, int64_t rows, int64_t columns, Element<T>* panel) {
-  for (; rows > 0; --rows, b += row) {
-    for (int64_t j = 0; j < kColumns<T>; ++j) *panel++ = j < columns ? b[j * column] : Element<T>(0);
+[[gnu::always_inline]] inline void pack_panel(const MatrixProduct& product, int64_t start, int64_t rows, int64_t column,
+                                              Element<T>* panel) {
+  const int64_t columns = product.n - column;
+  const auto* b = reinterpret_cast<const Element<T>*>(product.b) + start * product.b_row + column * product.b_column;
+  for (; rows > 0; --rows, b += product.b_row) {
+    for (int64_t j = 0; j < kColumns<T>; ++j) *panel++ = j < columns ? b[j * product.b_column] : Element<T>(0);
+  }
+}
+
+/// All panels, each of k rows.
+template <typename T>
+SG_DTYPE_BODY void pack_panels(const MatrixProduct& product, char* packed) {
+  auto* panel = reinterpret_cast<Element<T>*>(packed);
+  for (int64_t column = 0; column < product.n; column += kColumns<T>, panel += product.k * kColumns<T>) {
+    pack_panel<T>(product, 0, product.k, column, panel);
   }
 }
 
@@ -48,14 +61,18 @@ template <typename T>
 SG_DTYPE_BODY void multiply(const MatrixProduct& product) {
   using Element = Element<T>;
   using Vector = Vector<T>;
-  alignas(16) Element panel[kDepth * kColumns<T>];
+  alignas(16) Element buffer[kDepth * kColumns<T>];
   for (int64_t column = 0; column < product.n; column += kColumns<T>) {
     const int64_t columns = product.n - column < kColumns<T> ? product.n - column : kColumns<T>;
     int64_t start = 0;
     do {
       const int64_t depth = product.k - start < kDepth ? product.k - start : kDepth;
-      pack_panel<T>(reinterpret_cast<const Element*>(product.b) + start * product.b_row + column * product.b_column,
-                    product.b_row, product.b_column, depth, columns, panel);
+      const Element* panel = buffer;
+      if (product.b_packed) {
+        panel = reinterpret_cast<const Element*>(product.b) + column * product.k + start * kColumns<T>;
+      } else {
+        pack_panel<T>(product, start, depth, column, buffer);
+      }
       const bool accumulate = product.accumulate || start > 0;
       for (int64_t row = 0; row < product.m; row += kRows) {
         // Past the last row, the last one again: computed, not stored.
@@ -96,7 +113,18 @@ SG_DTYPE_BODY void multiply(const MatrixProduct& product) {
 }  // namespace
 
 void gemm(Context& context, ScalarType dtype, const MatrixProduct& product) {
+  if (product.m == 0) return;  // n may be any size then, and costs nothing
   SG_SWITCH_ACCUMULATE(dtype, gemm, [&]<typename T>() { multiply<T>(product); });
+}
+
+int64_t packed_size(ScalarType dtype, int64_t k, int64_t n) {
+  const int64_t columns = dtype == ScalarType::Float ? kColumns<float> : kColumns<double>;
+  return (n + columns - 1) / columns * columns * k;
+}
+
+void pack_right_side(Context& context, ScalarType dtype, const MatrixProduct& product, char* packed) {
+  if (product.k == 0) return;
+  SG_SWITCH_ACCUMULATE(dtype, gemm, [&]<typename T>() { pack_panels<T>(product, packed); });
 }
 
 }  // namespace sg

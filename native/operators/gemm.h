@@ -20,10 +20,18 @@ struct MatrixProduct {
   char* c;
   int64_t c_row;
   bool accumulate;
+  bool b_packed;  // b is what pack_right_side made, and its strides do not count
 };
 
 /// Computes a product of Float, Double or Long; integers wrap. Other dtypes are converted to one of these before.
 void gemm(Context& context, ScalarType dtype, const MatrixProduct& product);
+
+/// Elements of a right side of k × n once it is packed.
+int64_t packed_size(ScalarType dtype, int64_t k, int64_t n);
+
+/// Lays out a constant right side (its size, data and strides in `product`) once, in the order in which gemm reads it.
+/// `packed` is aligned to 16.
+void pack_right_side(Context& context, ScalarType dtype, const MatrixProduct& product, char* packed);
 
 /// The dtype in which sums of products are computed: Half and BFloat16 in Float, integers in Long.
 constexpr ScalarType accumulate_type(ScalarType dtype) {

@@ -147,7 +147,7 @@ void run_columns(Context& context, const Group& group, RunBody scatter) {
     if (scatter != nullptr) {
       gemm(context, group.dtype,
            {rows, n, group.point_channels, group.weight, 1, rows, points, count, 1, columns, n,
-            !unfolds && group.accumulate});
+            !unfolds && group.accumulate, false});
       if (unfolds) fold(scatter, first, n);
     } else {
       if (unfolds) {
@@ -155,7 +155,8 @@ void run_columns(Context& context, const Group& group, RunBody scatter) {
         fold(copy, first, n);
       }
       gemm(context, group.dtype,
-           {group.point_channels, n, rows, group.weight, rows, 1, columns, n, 1, points, count, group.accumulate});
+           {group.point_channels, n, rows, group.weight, rows, 1, columns, n, 1, points, count, group.accumulate,
+            false});
     }
   }
 }

@@ -47,7 +47,8 @@ Result<Tensor> multiply(Context& context, Tensor a, Tensor b, Tensor sums) {
   MatrixProduct product{sizes[1],    sizes[2],          depth,
                         a.bytes(),   a.stride(batched), a.stride(1 + batched),
                         b.bytes(),   b.stride(batched), b.stride(1 + batched),
-                        out.bytes(), sizes[2],          sums.defined()};
+                        out.bytes(), sizes[2],          sums.defined(),
+                        false};
   const int64_t size = element_size(wide);
   for (int64_t left = batched ? sizes[0] : 1; left > 0; --left) {
     gemm(context, wide, product);
