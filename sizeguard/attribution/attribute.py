@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.names import demangled, dtype_of, kernel_of, short_name
-from sizeguard.attribution.reach import CORE, SHARED, Reached, reach
+from sizeguard.attribution.reach import CORE, ENTRY_SIZE, SHARED, Reached, reach
 from sizeguard.errors import InputError
 from sizeguard.formats.elf import Elf, read_elf
 from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.linkmap.row import InputSection
-from sizeguard.ledger.image import Owner, Span, image_spans
+from sizeguard.ledger.image import Owner, Part, Span, image_spans
 
 LEVELS = ("operator", "kernel", "dtype", "kind", "section", "symbol", "object")
 OUTSIDE = "(headers, tables, padding)"
+
+# Kinds that belong to the image, not to a part of the program.
+TABLES = frozenset({"symbol table", "string table", "dynamic", "import", "note", "header", "padding"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,9 @@ def attribute(evidence: Evidence, by: Sequence[str], ram: int) -> Report:
     for level in by:
         if level not in LEVELS:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
-    spans = image_spans(evidence.image, evidence.names, evidence.inputs)
+    entries = evidence.reached.entries if evidence.reached is not None else ()
+    parts = [Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator) for entry in entries]
+    spans = image_spans(evidence.image, evidence.names, evidence.inputs, parts)
     sums: dict[tuple[str, ...], list[int]] = {}
     known: dict[Owner, Mapping[str, str]] = {}
     for span in spans:
@@ -116,7 +121,9 @@ def _values(owner: Owner, reached: Reached | None) -> Mapping[str, str]:
 
 
 def _operator(owner: Owner, reached: Reached | None) -> str:
-    if not owner.loaded or owner.section.startswith("(") or not (owner.symbol or owner.object):
+    if owner.part:
+        return owner.part
+    if not owner.loaded or owner.kind in TABLES or not (owner.symbol or owner.object):
         return OUTSIDE
     if reached is not None:
         return reached.owners.get((owner.object, owner.input), CORE)
