@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sizeguard.build.record import Build
 from operator_table import ACCEPTS_MORE, TABLE
 from vectors import Runner, operators, read_vectors, vector_files
 
@@ -25,9 +26,9 @@ def test_every_operator_has_cases() -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN, ids=file_of)
-def test_results(name: str, run_program_full: Path, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_results(name: str, full_build: Build, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     vectors = read_vectors(next(path for path in vector_files() if path.stem == file_of(name)))
-    failures = Runner(run_program_full, tmp_path, KNOWN).run(vectors, vectors.cases)
+    failures = Runner(full_build.shipped, tmp_path, KNOWN).run(vectors, vectors.cases)
     total = Counter(case.dtype for case in vectors.cases)
     failed = Counter(failure.case.dtype for failure in failures)
     record_property(TABLE, [name, {dtype: [count - failed[dtype], count] for dtype, count in total.items()}])
@@ -36,10 +37,10 @@ def test_results(name: str, run_program_full: Path, tmp_path: Path, record_prope
 
 
 @pytest.mark.parametrize("name", KNOWN, ids=file_of)
-def test_refusals(name: str, run_program_full: Path, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_refusals(name: str, full_build: Build, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     """What PyTorch refuses ends in one line and exit 1 or 2; a dtype that is accepted beyond PyTorch's is listed."""
     vectors = read_vectors(next(path for path in vector_files() if path.stem == file_of(name)))
-    runner = Runner(run_program_full, tmp_path, KNOWN)
+    runner = Runner(full_build.shipped, tmp_path, KNOWN)
     accepted, wrong = [], []
     for case in vectors.refusals:
         outcome, _ = runner.attempt(vectors, [case])

@@ -1,0 +1,1 @@
+"""Turns random choices into models."""

@@ -1,0 +1,79 @@
+"""Turns steps over numbered values into a torch.nn.Module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One or a few calls. function takes the module's tensors by name, then the values; gives a tensor or several."""
+
+    function: Callable[..., Any]
+    inputs: tuple[int, ...]
+    parameters: tuple[str, ...] = ()
+
+
+class Model(torch.nn.Module):
+    """Runs the steps and gives the values that were asked for."""
+
+    def __init__(self, parameters: dict[str, torch.Tensor], steps: list[Step], outputs: list[int]) -> None:
+        super().__init__()
+        for name, tensor in parameters.items():
+            if tensor.is_floating_point():
+                self.register_parameter(name, torch.nn.Parameter(tensor, requires_grad=False))
+            else:
+                self.register_buffer(name, tensor)
+        self.steps = steps
+        self.outputs = outputs
+
+    def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        values = list(inputs)
+        for step in self.steps:
+            parameters = [getattr(self, name) for name in step.parameters]
+            result = step.function(*parameters, *(values[i] for i in step.inputs))
+            values += result if isinstance(result, tuple | list) else [result]
+        return tuple(values[i] for i in self.outputs)
+
+
+@dataclass
+class Graph:
+    """A graph while it is drawn: every value is there, so that the next step can be chosen by its dtype and shape.
+
+    shared: values that an input or another value may share memory with are not written to.
+    """
+
+    inputs: list[torch.Tensor]
+    dynamic: bool
+    parameters: dict[str, torch.Tensor] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    values: list[torch.Tensor] = field(default_factory=list)
+    used: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.values = list(self.inputs)
+
+    def parameter(self, tensor: torch.Tensor) -> str:
+        name = f"p{len(self.parameters)}"
+        self.parameters[name] = tensor
+        return name
+
+    def add(self, function: Callable[..., Any], *inputs: int, parameters: tuple[torch.Tensor, ...] = ()) -> None:
+        """Append a step and run it; nothing happens if PyTorch cannot."""
+        try:
+            result = function(*parameters, *(self.values[i] for i in inputs))
+        except (RuntimeError, IndexError):
+            return
+        names = tuple(self.parameter(tensor) for tensor in parameters)
+        self.steps.append(Step(function, inputs, names))
+        self.used.update(inputs)
+        self.values += result if isinstance(result, tuple | list) else [result]
+
+    def model(self, limit: int) -> Model:
+        """The module; its outputs are the newest values that nothing uses, `limit` at most."""
+        free = [i for i in range(len(self.inputs), len(self.values)) if i not in self.used]
+        return Model(self.parameters, self.steps, free[-limit:]).eval()
