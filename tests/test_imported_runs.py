@@ -15,7 +15,7 @@ from sizeguard.model_import.program_file import write_program
 
 ROOT = Path(__file__).parents[1]
 FEATURES = [path for path in sorted((ROOT / "tests" / "data" / "exported_models").glob("*/*.pt2")) if list(path.parent.glob("case0_*"))]
-WITH_LINEAR = [ROOT / "native" / "models" / name for name in ("mlp", "encoder", "lstm_tagger", "quant_cnn", "mobilenet_v2", "branchy")]
+WITH_LINEAR = [ROOT / "native" / "models" / name for name in ("mlp", "encoder", "lstm_tagger", "mobilenet_v2", "branchy")]
 PREPACKED = [folder / f"{form}.pt2" for folder in WITH_LINEAR for form in ("model", "model_core")]
 
 
