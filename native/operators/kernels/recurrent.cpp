@@ -19,15 +19,10 @@ struct State {
   Tensor cell;
 };
 
-/// What the gates see of the input at all steps: one product instead of one for each step.
-Result<Tensor> project_input(Context& context, Tensor input, const Cell& cell) {
-  SG_ASSIGN(const Tensor gates, ops::linear::call(context, input, cell.input_weight, cell.input_bias));
-  return cell.hidden_bias.defined() ? ops::add_Tensor::call(context, gates, cell.hidden_bias, 1) : gates;
-}
-
-/// One step: gates is what the input contributes.
-Result<State> advance(Context& context, Tensor gates, Tensor hidden_weight, const State& state) {
-  SG_ASSIGN(const Tensor all, ops::addmm::call(context, gates, state.hidden, hidden_weight, 1, 1));
+/// One step: `gates` is what the input contributes to them. In PyTorch's order, so that 16-bit numbers round alike.
+Result<State> advance(Context& context, Tensor gates, const Cell& cell, const State& state) {
+  SG_ASSIGN(const Tensor recurrent, ops::linear::call(context, state.hidden, cell.hidden_weight, cell.hidden_bias));
+  SG_ASSIGN(const Tensor all, ops::add_Tensor::call(context, recurrent, gates, 1));
   const int64_t size = state.hidden.size(1);
   const int64_t sizes[] = {size, size, size, size};
   SG_ASSIGN(const TensorList parts, ops::split_with_sizes::call(context, all, sizes, 1));
@@ -46,16 +41,15 @@ Result<State> advance(Context& context, Tensor gates, Tensor hidden_weight, cons
 
 /// Runs over all steps, the last one first if reversed: gives the hidden states, and the last state in `state`.
 Result<Tensor> run_direction(Context& context, Tensor input, const Cell& cell, bool reversed, State& state) {
-  SG_ASSIGN(const Tensor gates, project_input(context, input, cell));
-  const int64_t swapped[] = {1, 0};
-  SG_ASSIGN(const Tensor hidden_weight, ops::permute::call(context, cell.hidden_weight, swapped));
+  // What the input contributes at all steps: one product instead of one for each step.
+  SG_ASSIGN(const Tensor gates, ops::linear::call(context, input, cell.input_weight, cell.input_bias));
   const int64_t steps = input.size(0);
   auto* outputs = static_cast<Tensor*>(context.allocate(steps * static_cast<int64_t>(sizeof(Tensor))));
   if (outputs == nullptr) return Failed{};
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t step = reversed ? steps - 1 - i : i;
     SG_ASSIGN(const Tensor one, ops::select_int::call(context, gates, 0, step));
-    SG_ASSIGN(state, advance(context, one, hidden_weight, state));
+    SG_ASSIGN(state, advance(context, one, cell, state));
     outputs[step] = state.hidden;
   }
   return ops::stack::call(context, TensorList(outputs, static_cast<size_t>(steps)), 0);
