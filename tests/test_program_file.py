@@ -20,7 +20,7 @@ from sizeguard.model_import.program_file import program_bytes, program_from_byte
 
 SCHEMA = Path(__file__).parents[1] / "native" / "runtime" / "program.fbs"
 INT64 = st.integers(-(2**63), 2**63 - 1)
-DOUBLES = st.floats(allow_nan=False)
+DOUBLES = st.floats(allow_nan=False, allow_infinity=False)  # which flatc prints as no JSON; they have a test of their own
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 
 
@@ -125,7 +125,7 @@ def test_what_is_written_reads_back_equal(program: Program) -> None:
 
 
 @given(programs())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_flatc_reads_the_same(tmp_path_factory: pytest.TempPathFactory, program: Program) -> None:
     folder = tmp_path_factory.mktemp("flatc")
     write_program(program, folder / "p.sgp")

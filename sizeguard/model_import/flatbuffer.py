@@ -33,7 +33,9 @@ class Buffer:
 
     def number(self, layout: struct.Struct, position: int) -> int | float:
         if position < 0 or position + layout.size > len(self.data):
-            raise FlatBufferError(f"reaches {position + layout.size - len(self.data)} bytes beyond the end")
+            raise FlatBufferError(f"a number at {position} of {len(self.data)} bytes")
+        if position % layout.size:
+            raise FlatBufferError(f"a number at {position} is not aligned to {layout.size} bytes")
         value: int | float = layout.unpack_from(self.data, position)[0]
         return value
 
@@ -96,20 +98,21 @@ class Table:
         return start + 4, count
 
     def text(self, field: int) -> str:
-        start, count = self._vector(field, 1)
-        return _decode(self.buffer.data[start : start + count])
+        position = self._at(field)
+        return "" if position is None else self._text_at(position)
 
     def texts(self, field: int) -> list[str]:
         start, count = self._vector(field, 4)
         return [self._text_at(start + 4 * i) for i in range(count)]
 
     def _text_at(self, position: int) -> str:
+        """A text that the offset at a position leads to. It ends with a zero byte that does not count."""
         start = position + self.buffer.integer(U32, position)
-        count = self.buffer.integer(U32, start)
-        self.buffer.spend(count)
-        if start + 4 + count > len(self.buffer.data):
-            raise FlatBufferError("a text reaches beyond the end")
-        return _decode(self.buffer.data[start + 4 : start + 4 + count])
+        end = start + 4 + self.buffer.integer(U32, start)
+        self.buffer.spend(end - start)
+        if self.buffer.data[end : end + 1] != b"\0":
+            raise FlatBufferError(f"a text at {start} does not end")
+        return _decode(self.buffer.data[start + 4 : end])
 
     def tables(self, field: int) -> list[Table]:
         start, count = self._vector(field, 4)
@@ -117,14 +120,18 @@ class Table:
         return [Table(self.buffer, position + self.buffer.integer(U32, position)) for position in positions]
 
     def aligned_bytes(self, field: int, alignment: int) -> bytes:
-        start, count = self._vector(field, 1)
-        if start % alignment:
-            raise FlatBufferError(f"data at {start} is not aligned to {alignment} bytes")
+        start, count = self._aligned_vector(field, 1, alignment)
         return self.buffer.data[start : start + count]
 
+    def _aligned_vector(self, field: int, element: int, alignment: int) -> tuple[int, int]:
+        start, count = self._vector(field, element)
+        if start % alignment:
+            raise FlatBufferError(f"data at {start} is not aligned to {alignment} bytes")
+        return start, count
+
     def structs(self, field: int, dtype: np.dtype) -> np.ndarray:
-        """A vector of numbers or structs, as an array of that dtype."""
-        start, count = self._vector(field, dtype.itemsize)
+        """A vector of numbers or structs, as an array of that dtype, which says how they are aligned."""
+        start, count = self._aligned_vector(field, dtype.itemsize, dtype.alignment)
         return np.frombuffer(self.buffer.data, dtype, count, start) if count else np.zeros(0, dtype)
 
 

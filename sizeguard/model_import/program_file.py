@@ -32,14 +32,15 @@ MAXIMUM_SIZE = 2**31 - 64  # bytes; FlatBuffers' offsets are 32 bits, signed in 
 _INT64 = np.dtype("<i8")
 _UINT32 = np.dtype("<u4")
 _DOUBLE = np.dtype("<f8")
-_DIM = np.dtype([("minimum", "<i8"), ("maximum", "<i8")])
+_DIM = np.dtype([("minimum", "<i8"), ("maximum", "<i8")], align=True)
 _INSTRUCTION = np.dtype(
     {
         "names": ["first", "target", "inputs", "outputs", "kind"],
         "formats": ["<u4", "<u4", "<u2", "<u2", "u1"],
         "offsets": [0, 4, 8, 10, 12],
         "itemsize": 16,
-    }
+    },
+    align=True,
 )
 
 
@@ -53,7 +54,7 @@ def write_program(program: Program, path: Path) -> None:
 
 
 def read_program(path: Path) -> Program:
-    """Read a .sgp file. Raises InputError for anything that the runtime's loader would refuse."""
+    """Read a .sgp file. Raises InputError for what the runtime's loader refuses before it looks at the operators."""
     try:
         if path.stat().st_size > MAXIMUM_SIZE:
             raise InputError(f"{path}: larger than a program can be ({MAXIMUM_SIZE} bytes)")
