@@ -12,11 +12,9 @@ if(NOT SG_LINKER MATCHES "^(|bfd|lld)$")
 endif()
 
 get_filename_component(SG_ROOT "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
-set(SG_LINK_LOGGED "${CMAKE_CURRENT_LIST_DIR}/link_logged.sh")
 
 add_library(sg_flags INTERFACE)
 target_include_directories(sg_flags INTERFACE "${SG_ROOT}")
-target_compile_features(sg_flags INTERFACE cxx_std_20)
 target_compile_options(sg_flags INTERFACE
   ${SG_OPTIMIZE}
   -g
@@ -34,7 +32,7 @@ target_compile_options(sg_flags INTERFACE
   "-ffile-prefix-map=${SG_ROOT}=."
   "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build"
   -Wall -Wextra -Werror
-  "$<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden;-fno-rtti;-fno-threadsafe-statics>")
+  "$<$<COMPILE_LANGUAGE:CXX>:-std=c++20;-fvisibility-inlines-hidden;-fno-rtti;-fno-threadsafe-statics>")
 if(NOT SG_UNWIND_TABLES)
   target_compile_options(sg_flags INTERFACE -fno-asynchronous-unwind-tables -fno-unwind-tables)
 endif()
@@ -84,5 +82,5 @@ set(CMAKE_CXX_ARCHIVE_FINISH "<CMAKE_RANLIB> -D <TARGET>")
 function(sg_executable name)
   target_link_libraries(${name} PRIVATE sg_flags m)
   target_link_options(${name} PRIVATE "-Wl,-Map=$<TARGET_FILE:${name}>.map")
-  set_target_properties(${name} PROPERTIES RULE_LAUNCH_LINK "sh ${SG_LINK_LOGGED}" LINKER_LANGUAGE C)
+  set_target_properties(${name} PROPERTIES RULE_LAUNCH_LINK "sh ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/link_logged.sh" LINKER_LANGUAGE C)
 endfunction()

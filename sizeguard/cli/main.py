@@ -58,7 +58,9 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; every foreseen error is one line on stderr and its exit code."""
     try:
-        cli.main(prog_name="sizeguard", standalone_mode=False)
+        # Outside of its standalone mode click returns the code that a command ends with.
+        code = cli.main(prog_name="sizeguard", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except SizeguardError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
