@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sizeguard.build.record import Build
 from operator_table import ACCEPTS_MORE, TABLE
 from vectors import Runner, operators, read_vectors, vector_files
+
+from sizeguard.build.record import Build
 
 KNOWN = operators()
 SHOWN = 12  # failures of one operator that are listed

@@ -10,6 +10,7 @@ from .tensors import ALL, DTYPES, FLOATING, INF, grid, layouts, operands, values
 
 @operator("aten::scaled_dot_product_attention")
 def attention(r: Recorder) -> None:
+    r.rounds = True
     for dtype in ALL:
         query, key, value = operands(dtype, 2, 2, 3, 4), operands(dtype, 2, 2, 5, 4, seed=1), operands(dtype, 2, 2, 5, 4, seed=2)
         r.case(query, key, value)
@@ -59,6 +60,7 @@ def lstm_parameters(dtype: str, inputs: int, hidden: int, layers: int, direction
 
 @operator("aten::lstm.input")
 def lstm(r: Recorder) -> None:
+    r.rounds = True
     for dtype in ALL:
         for layers in (1, 2):
             for bidirectional in (False, True):

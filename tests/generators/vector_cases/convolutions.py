@@ -10,6 +10,7 @@ from .tensors import ALL, FLOATING, INF, NAN, layouts, operands, values
 
 @operator("aten::convolution")
 def convolution(r: Recorder) -> None:
+    r.rounds = True
     for dtype in ALL:
         image, weight = operands(dtype, 1, 2, 5, 4), operands(dtype, 3, 2, 3, 2, seed=1)
         r.case(image, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)

