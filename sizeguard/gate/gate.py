@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,32 +101,36 @@ def _app_result(root: Path, app: App, config: Config, full: Build, selective: Bu
     full_report, report = report_of_build(full, ("operator",)), report_of_build(selective, ("operator",))
     path = baseline_path(root, selective)
     baseline = read_baseline(path) if path.is_file() else None
-    checks = tuple(_checks(root, app, config, selective, baseline))
+    others = other_toolchains(root, selective)
+    checks = tuple(size_checks(app.name, config.limits, selective, baseline, others))
     growth = _growth(baseline, operator_loads(report)) if baseline else ()
     return AppResult(app.name, full, selective, checks, tuple(models), savings(full_report, report), growth)
 
 
-def _checks(root: Path, app: App, config: Config, selective: Build, baseline: Baseline | None) -> Iterable[Check]:
-    for metric, limit in config.limits.items():
+def size_checks(
+    app: str, limits: Mapping[str, GrowthLimit], selective: Build, baseline: Baseline | None, others: Sequence[str]
+) -> Iterable[Check]:
+    """Each limited size against the baseline; inconclusive without one. others: toolchains that there are baselines of."""
+    for metric, limit in limits.items():
         actual = {"load": selective.sizes.load, "ram": selective.sizes.ram, "file": selective.sizes.file}[metric]
         if baseline is None:
-            others = other_toolchains(root, selective)
             reason = f"the baselines are of {', '.join(others)}, this is {toolchain_key(selective)}" if others else "there is no baseline"
-            advice = f"{reason}; review and keep this build's sizes: sizeguard baseline update --app {app.name}"
-            yield Check(f"{app.name}/{metric}", app.name, selective.target, metric, None, actual, None, INCONCLUSIVE, limit.text, advice)
+            advice = f"{reason}; review and keep this build's sizes: sizeguard baseline update --app {app}"
+            yield Check(f"{app}/{metric}", app, selective.target, metric, None, actual, None, INCONCLUSIVE, limit.text, advice)
         else:
             yield _check(app, selective, metric, actual, baseline.size(metric), limit)
 
 
-def _check(app: App, selective: Build, metric: str, actual: int, base: int, limit: GrowthLimit) -> Check:
+def _check(app: str, selective: Build, metric: str, actual: int, base: int, limit: GrowthLimit) -> Check:
     bound = base + limit.allowed(base)
     ok = actual <= bound
     advice = (
-        "" if ok else f"see what grew: sizeguard report build/{app.name} --by operator,symbol; or make it normal: sizeguard baseline update"
+        f"see what it is: sizeguard report build/{app} --by operator,symbol; make it normal: sizeguard baseline update --app {app}"
+        if not ok
+        else ""
     )
-    return Check(
-        f"{app.name}/{metric}", app.name, selective.target, metric, bound, actual, bound - actual, PASS if ok else FAIL, limit.text, advice
-    )
+    verdict = PASS if ok else FAIL
+    return Check(f"{app}/{metric}", app, selective.target, metric, bound, actual, bound - actual, verdict, limit.text, advice)
 
 
 def _growth(baseline: Baseline, now: dict[str, int]) -> tuple[Growth, ...]:
