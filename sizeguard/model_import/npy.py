@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def read_npy(path: Path) -> Array:
         raise InputError(f"{path}: not a .npy file: its header lacks descr, fortran_order or shape")
     descr, shape = header["descr"], header["shape"]
     if not isinstance(descr, str) or descr.startswith("|O") or descr not in _DTYPES:
-        raise InputError(f"{path}: dtype {str(descr)[:40]} is not supported; save it as one of {SUPPORTED}, little endian")
+        raise InputError(f"{path}: dtype {ascii(descr)[:40]} is not supported; save it as one of {SUPPORTED}, little endian")
     if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size < 2**63 for size in shape):
         raise InputError(f"{path}: its header has no shape")
     if len(shape) > MAXIMUM_DIMENSIONS:
@@ -80,6 +81,8 @@ def _header(content: bytes, path: Path) -> tuple[object, int]:
     if start > len(content) or start > MAXIMUM_HEADER:
         raise InputError(f"{path}: not a .npy file: its header is {start} bytes long")
     try:
-        return ast.literal_eval(content[8 + width : start].decode("latin-1").strip()), start
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's opinion on escapes in a damaged header
+            return ast.literal_eval(content[8 + width : start].decode("latin-1").strip()), start
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise InputError(f"{path}: not a .npy file: its header cannot be read") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -86,7 +87,9 @@ def bounds(size: int | str, ranges: Mapping[str, Range]) -> Dim:
     if len(size) > MAXIMUM_EXPRESSION:
         return everything
     try:
-        interval = _interval(ast.parse(size, mode="eval").body, ranges)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's opinion on a text that is no expression of SymPy's
+            interval = _interval(ast.parse(size, mode="eval").body, ranges)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return everything
     if interval is None:
