@@ -2,6 +2,7 @@
 
 #include "native/runtime/dispatcher.h"
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
@@ -48,6 +49,11 @@ uint16_t accepted_by(char letter) {
       return 0xFFFF;  // v
   }
 }
+
+// Letters that a kernel's calls may have, and the tags that their words get.
+constexpr char kLetters[] = "ibtzIDBLO";
+constexpr Tag kTags[] = {Tag::Int,        Tag::Bool,     Tag::Tensor,     Tag::String,    Tag::IntList,
+                         Tag::DoubleList, Tag::BoolList, Tag::TensorList, Tag::TensorList};
 
 /// Converts a number to what a letter wants. PyTorch's rules for Python numbers: int to float, bool to int, any to a
 /// tensor.
@@ -111,14 +117,62 @@ bool call_operator(Context& context, const Operator& op, Value* arguments, Value
   return done;
 }
 
-bool call_operator(Context& context, const char* name, Value* arguments, Value* results) {
-  const Operator* op = find_operator(name);
-  if (op != nullptr) return call_operator(context, *op, arguments, results);
-  char text[200];
-  std::snprintf(text, sizeof text, "calls %s, which is not in this build: trace the model with inputs that get here",
-                name);
-  context.fail(Error::Missing, text);
-  return false;
+namespace {
+
+/// The Values that the words of ops::NAME::call stand for.
+void read_words(const char* letters, va_list words, Value* arguments) {
+  for (Value* value = arguments; *letters != ')'; ++value) {
+    const char letter = *letters++;
+    const bool optional = *letters == '?';
+    letters += optional;
+    const bool is_number = letter == 'i' || letter == 'b' || letter == 'd' || letter == 's';
+    const bool none = optional && is_number && va_arg(words, int64_t) == 0;
+    if (letter == 'd') {
+      *value = va_arg(words, double);
+    } else {
+      value->integer = va_arg(words, int64_t);
+      value->tag =
+          letter == 's' ? static_cast<Tag>(va_arg(words, int64_t)) : kTags[std::strchr(kLetters, letter) - kLetters];
+      if (value->tag >= Tag::IntList) value->size = static_cast<uint32_t>(va_arg(words, int64_t));
+      if (value->tag == Tag::Tensor && value->tensor == nullptr) value->tag = Tag::None;
+    }
+    if (none) *value = Value();
+  }
+}
+
+bool call_words(Context& context, const char* schema, Value* results, va_list words) {
+  const int length = name_length(schema);
+  const Operator* op = find_operator(schema, static_cast<size_t>(length));
+  if (op == nullptr || std::strcmp(op->schema, schema) != 0) {
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "calls %.*s, which is not in this build: trace the model with inputs that get here", length, schema);
+    context.fail(Error::Missing, text);
+    return false;
+  }
+  Value arguments[kMaxArguments];
+  read_words(schema + length + 1, words, arguments);
+  return call_operator(context, *op, arguments, results);
+}
+
+}  // namespace
+
+bool call_words(Context& context, const char* schema, Value* results, ...) {
+  va_list words;
+  va_start(words, results);
+  const bool done = call_words(context, schema, results, words);
+  va_end(words);
+  return done;
+}
+
+Result<Tensor> call_words_tensor(Context& context, const char* schema, ...) {
+  Value result;
+  va_list words;
+  va_start(words, schema);
+  const bool done = call_words(context, schema, &result, words);
+  va_end(words);
+  if (!done) return Failed{};
+  return Tensor(result.tensor);
 }
 
 }  // namespace sg

@@ -17,8 +17,15 @@ inline constexpr size_t kMaxResults = 8;
 /// the kernel, frees what it leaves behind. False: failed, and the Context knows why.
 bool call_operator(Context& context, const Operator& op, Value* arguments, Value* results);
 
-/// The same by name, from a kernel. An operator that is not registered is an error that names the caller.
-bool call_operator(Context& context, const char* name, Value* arguments, Value* results);
+/// The same from a kernel, by "aten::to.dtype(tibbi?)t"; ops::NAME::call are made of it. The arguments follow as words
+/// of eight bytes, by letter: t a TensorImpl*, i and b an int64_t, d a double, z a const char*, s what Scalar::bits()
+/// and tag() say, a list its data and size; an optional i, d, b or s starts with an int64_t that says whether it is
+/// there. (So a call takes 30 to 60 bytes; building the Values in each took 150.) An operator that is not registered is
+/// an error that names the caller.
+bool call_words(Context& context, const char* schema, Value* results, ...);
+
+/// The same, for the many operators that return one tensor.
+Result<Tensor> call_words_tensor(Context& context, const char* schema, ...);
 
 /// Whether a schema's letters take that many arguments and return that many results.
 bool has_arity(const char* schema, size_t arguments, size_t results);
@@ -36,21 +43,6 @@ inline Result<std::array<Tensor, 2>> unbox_result(const Value* results) {
 template <>
 inline Result<std::array<Tensor, 3>> unbox_result(const Value* results) {
   return std::array{Tensor(results[0].tensor), Tensor(results[1].tensor), Tensor(results[2].tensor)};
-}
-
-/// A typed call; ops::NAME::call are made of it, one section each.
-template <typename R, typename... Arguments>
-Result<R> dispatch(Context& context, const char* name, Arguments... arguments) {
-  Value boxed_arguments[] = {Value(arguments)...};
-  Value results[kMaxResults];
-  if (!call_operator(context, name, boxed_arguments, results)) return Failed{};
-  return unbox_result<R>(results);
-}
-
-template <typename... Arguments>
-Status dispatch_status(Context& context, const char* name, Arguments... arguments) {
-  Value boxed_arguments[] = {Value(arguments)...};
-  return Status(call_operator(context, name, boxed_arguments, nullptr));
 }
 
 }  // namespace sg

@@ -3,6 +3,7 @@
 #include "native/runtime/program.h"
 
 #include <cstdlib>
+#include <cstring>
 
 #include "native/runtime/dispatcher.h"
 #include "native/runtime/hooks.h"
@@ -50,7 +51,7 @@ Status Program::load(Context& context, const void* data, size_t size) {
 
 Status Program::resolve(Context& context) {
   for (size_t i = 0; i < operators(); ++i) {
-    operators_[i] = find_operator(operator_name(i));
+    operators_[i] = find_operator(operator_name(i), std::strlen(operator_name(i)));
     complete_ &= operators_[i] != nullptr;
   }
   for (const fb::Instruction* instruction : *view_->instructions) {

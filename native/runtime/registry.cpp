@@ -38,8 +38,7 @@ int name_length(const char* schema) {
   return static_cast<int>(std::strcspn(schema, "("));
 }
 
-const Operator* find_operator(const char* name) {
-  const size_t length = std::strlen(name);
+const Operator* find_operator(const char* name, size_t length) {
   for (const Library* library = first_library; library != nullptr; library = library->next) {
     if (const Operator* found = find_in(*library, name, length)) return found;
   }

@@ -35,8 +35,8 @@ void register_library(Library* library);
 /// All libraries, the last registered first.
 const Library* libraries();
 
-/// The operator of that name, or null.
-const Operator* find_operator(const char* name);
+/// The operator of that name, `length` characters long, or null.
+const Operator* find_operator(const char* name, size_t length);
 
 /// Sets the error if two libraries register one operator, and names both.
 Status check_libraries(Context& context);

@@ -24,6 +24,7 @@ class Scalar {
   Scalar(int value) : Scalar(static_cast<int64_t>(value)) {}          // NOLINT
 
   Tag tag() const { return tag_; }
+  int64_t bits() const { return bits_.integer; }
   bool is_floating() const { return tag_ == Tag::Double; }
   bool is_bool() const { return tag_ == Tag::Bool; }
   double to_double() const { return is_floating() ? bits_.number : static_cast<double>(bits_.integer); }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sizeguard.codegen.cpp_types import identifier, is_plain, parameters, return_type, value_type
+from sizeguard.codegen.cpp_types import identifier, is_plain, parameters, return_type, signature, value_type, words
 from sizeguard.errors import InputError
 from sizeguard.operator_library import Operator
 
@@ -68,9 +68,21 @@ def _declaration(name: str, operator: Operator) -> str:
 
 def _definition(name: str, operator: Operator) -> str:
     schema = operator.schema
-    arguments = "".join(f", {identifier(argument.name)}" for argument in schema.arguments)
-    dispatch = f"dispatch<{value_type(schema.returns)}>" if schema.returns else "dispatch_status"
+    head = f"{return_type(schema.returns)} {name}::call({parameters(schema.arguments)}) {{\n"
+    arguments = ""
+    for argument in schema.arguments:
+        if argument.name == operator.wrap:
+            head += f"  SG_ASSIGN(const Tensor wrapped, context.wrap_number({identifier(argument.name)}));\n"
+            arguments += ", wrapped.impl()"
+        else:
+            arguments += "".join(f", {word}" for word in words(argument))
+    letters = f'"{signature(schema, operator.wrap)}"'
+    if return_type(schema.returns) == "Result<Tensor>":
+        return f"{head}  return call_words_tensor(context, {letters}{arguments});\n}}\n\n"
+    if not schema.returns:
+        return f"{head}  return Status(call_words(context, {letters}, nullptr{arguments}));\n}}\n\n"
     return (
-        f"{return_type(schema.returns)} {name}::call({parameters(schema.arguments)}) {{\n"
-        f'  return {dispatch}(context, "{schema.name}"{arguments});\n}}\n\n'
+        f"{head}  Value results[{len(schema.returns)}];\n"
+        f"  if (!call_words(context, {letters}, results{arguments})) return Failed{{}};\n"
+        f"  return unbox_result<{value_type(schema.returns)}>(results);\n}}\n\n"
     )
