@@ -92,7 +92,7 @@ def _first_error(output: str) -> str:
         if line.startswith("CMake Error"):
             told = [text for text in lines[i + 1 :] if text]
             return " ".join(told[:3])
-        if re.search(r"(?<![\w-])error[: ]|undefined reference|ERROR:", line):
+        if re.search(r"(?<![\w-])error[: ]|^\w+Error: |undefined reference|ERROR:", line) and not line.startswith("ninja: "):
             return line
     return lines[-1] if lines else "no message"
 
