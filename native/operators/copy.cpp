@@ -3,6 +3,7 @@
 #include "native/operators/copy.h"
 
 #include <type_traits>
+#include <utility>
 
 #include "native/selective/dtype_switch.h"
 #include "selected/copy.h"
@@ -68,13 +69,15 @@ Converter::Converter(Context& context, ScalarType from, ScalarType to)
       narrows_number_(is_number(to)),
       copied_size_(from == to ? static_cast<int8_t>(element_size(from)) : 0) {
   if (copied_size_ != 0) return;
+  if constexpr (!selected::copy.any()) dtype_not_selected(context, from);
   SG_SWITCH_STORED(from, copy, [&]<typename T>() { load_ = load_row<T>; });
   SG_SWITCH_STORED(to, copy, [&]<typename T>() { store_ = store_row<T>; });
 }
 
 void Converter::operator()(int64_t n, const char* source, int64_t source_stride, char* target,
                            int64_t target_stride) const {
-  if (copied_size_ != 0) return copy_row(copied_size_, n, source, source_stride, target, target_stride);
+  if (copied_size_ != 0 || !selected::copy.any())
+    return copy_row(copied_size_, n, source, source_stride, target, target_stride);
   union {
     double numbers[kChunk];
     int64_t integers[kChunk];
@@ -115,6 +118,36 @@ Result<Tensor> copy_to_dtype(Context& context, Tensor self, ScalarType dtype) {
   return out;
 }
 
+Scalar wrapped_number(Tensor tensor) {
+  switch (tensor.scalar_type()) {
+    case ScalarType::Double:
+      return *tensor.data<double>();
+    case ScalarType::Bool:
+      return *tensor.data<bool>();
+    default:
+      return *tensor.data<int64_t>();
+  }
+}
+
+Result<Tensor> number_as(Context& context, Scalar number, ScalarType dtype) {
+  SG_ASSIGN(const Tensor out, context.empty(dtype, {}));
+  const int64_t integer = number.to_int();
+  switch (dtype) {
+    case ScalarType::Float:
+      *out.data<float>() = static_cast<float>(number.to_double());
+      break;
+    case ScalarType::Double:
+      *out.data<double>() = number.to_double();
+      break;
+    case ScalarType::Bool:
+      *out.data<bool>() = number.to_double() != 0;
+      break;
+    default:
+      std::memcpy(out.bytes(), &integer, static_cast<size_t>(out.element_size()));  // little endian: its low bytes
+  }
+  return out;
+}
+
 Result<Tensor> to_dtype(Context& context, Tensor self, ScalarType dtype) {
   return self.scalar_type() == dtype ? self : copy_to_dtype(context, self, dtype);
 }
@@ -127,8 +160,60 @@ Result<Tensor> empty_like(Context& context, Tensor self) {
   return context.empty(self.scalar_type(), self.sizes());
 }
 
+namespace {
+
+/// Whether dimension a is walked in larger steps than b (1), in smaller ones (-1), or none of the operands can tell
+/// (0): the first that is not broadcast in one of the two decides, as in PyTorch.
+int compare_steps(IntArrayRef sizes, Span<const Tensor> operands, int64_t a, int64_t b) {
+  for (const Tensor& operand : operands) {
+    const int64_t missing = static_cast<int64_t>(sizes.size()) - operand.dim();
+    const auto step = [&](int64_t axis) {
+      const int64_t own = axis - missing;
+      const bool broadcast = own < 0 || operand.size(own) != sizes[static_cast<size_t>(axis)];
+      return broadcast ? 0 : operand.stride(own);
+    };
+    const int64_t of_a = step(a);
+    const int64_t of_b = step(b);
+    if (of_a == 0 || of_b == 0) continue;
+    if (of_a != of_b) return of_a < of_b ? -1 : 1;
+    if (sizes[static_cast<size_t>(a)] > sizes[static_cast<size_t>(b)]) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef sizes, Span<const Tensor> operands) {
+  SG_ASSIGN(const Tensor out, context.empty(dtype, sizes));
+  bool contiguous = true;
+  for (const Tensor& operand : operands) contiguous &= operand.is_contiguous();
+  if (contiguous) return out;
+  // An insertion sort of the dimensions by their steps, the smallest first. Those that cannot be told apart stay.
+  const auto dims = static_cast<int>(sizes.size());
+  int order[kMaxDims];
+  for (int i = 0; i < dims; ++i) {
+    order[i] = dims - 1 - i;
+    int at = i;
+    for (int before = i - 1; before >= 0; --before) {
+      const int larger = compare_steps(sizes, operands, order[before], order[at]);
+      if (larger < 0) break;
+      if (larger == 0) continue;
+      std::swap(order[before], order[at]);
+      at = before;
+    }
+  }
+  Shape strides;
+  strides.size = sizes.size();
+  int64_t stride = 1;
+  for (int i = 0; i < dims; ++i) {
+    strides.data[order[i]] = stride;
+    if (sizes[static_cast<size_t>(order[i])] > 1) stride *= sizes[static_cast<size_t>(order[i])];
+  }
+  return context.view(out, sizes, strides, 0);
+}
+
 Status fill_elements(Context& context, Tensor self, Scalar value) {
-  SG_ASSIGN(const Tensor number, context.wrap_number(value));
+  SG_ASSIGN(const Tensor number, number_as(context, value, compute_type(self.scalar_type())));
   return copy_elements(context, self, number);
 }
 

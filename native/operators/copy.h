@@ -37,11 +37,22 @@ Result<Tensor> copy_to_dtype(Context& context, Tensor self, ScalarType dtype);
 /// `self` if it has the dtype, else a contiguous copy that does.
 Result<Tensor> to_dtype(Context& context, Tensor self, ScalarType dtype);
 
+/// A number as a tensor of no dimensions of a dtype that is computed in (not Half, not BFloat16). No dtype switch: what
+/// numbers cost does not depend on the selection.
+Result<Tensor> number_as(Context& context, Scalar number, ScalarType dtype);
+
+/// The number in a tensor that Context::wrap_number made.
+Scalar wrapped_number(Tensor tensor);
+
 /// `self` if it is contiguous and has the dtype, else a copy that is.
 Result<Tensor> to_contiguous(Context& context, Tensor self, ScalarType dtype);
 
 /// Uninitialised and contiguous, with the dtype and sizes of `self`.
 Result<Tensor> empty_like(Context& context, Tensor self);
+
+/// Uninitialised, with elements that lie in memory in the order in which those of the operands do, as far as they
+/// agree: later views of the result depend on it.
+Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef sizes, Span<const Tensor> operands);
 
 /// Fills a tensor with a number, converted to its dtype.
 Status fill_elements(Context& context, Tensor self, Scalar value);

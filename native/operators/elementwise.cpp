@@ -2,6 +2,8 @@
 
 #include "native/operators/elementwise.h"
 
+#include "selected/copy.h"
+
 namespace sg {
 namespace {
 
@@ -48,18 +50,20 @@ void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor
 
 Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const Tensor> given,
                            const Parameters& parameters) {
-  // A single number is converted once, not in every chunk: most mixtures of dtypes are a tensor and a number.
+  // A single element is converted once, not in every chunk: most mixtures of dtypes are a tensor and a number.
   Tensor converted[Rows::kMaxOperands];
   for (size_t i = 0; i < given.size(); ++i) {
     converted[i] = given[i];
-    if (given[i].numel() == 1) {
+    if (given[i].is_wrapped_number()) {
+      SG_ASSIGN(converted[i], number_as(context, wrapped_number(given[i]), wanted(what, i)));
+    } else if (given[i].numel() == 1) {
       SG_ASSIGN(converted[i], to_dtype(context, given[i], wanted(what, i)));
     }
   }
   const Span<const Tensor> operands(converted, given.size());
   Shape shape;
   SG_TRY(broadcast(context, operands, shape));
-  SG_ASSIGN(const Tensor out, context.empty(what.result, shape));
+  SG_ASSIGN(const Tensor out, empty_in_order(context, what.result, shape, operands));
   Rows rows(shape);
   rows.add(out);
   bool converts = what.result != what.writes;
@@ -68,6 +72,8 @@ Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const
     converts |= operands[i].scalar_type() != wanted(what, i);
   }
   if (converts) {
+    // A selection without a single conversion needs none of the code for them.
+    if constexpr (!selected::copy.any()) dtype_not_selected(context, what.reads);
     run_converted(context, what, rows, out, operands, parameters);
     return out;
   }

@@ -19,6 +19,7 @@ class DtypeSet {
   }
 
   constexpr DtypeSet(const DtypeSet&) = default;
+  constexpr bool any() const { return bits_ != 0; }
   constexpr bool contains(ScalarType dtype) const { return ((bits_ >> code_of(dtype)) & 1) != 0; }
 
  private:

@@ -50,10 +50,13 @@ struct Remainder {
   }
 };
 
+/// Parameter 0: whether exponents of one half become roots, which differ at minus infinity: not for Half in PyTorch.
 struct Power {
   template <typename T>
-  static T apply(T a, T b, const Parameters&) {
+  static T apply(T a, T b, const Parameters& takes_roots) {
     if constexpr (std::is_floating_point_v<T>) {
+      if (takes_roots.integers[0] != 0 && b == T(0.5)) return std::sqrt(a);
+      if (takes_roots.integers[0] != 0 && b == T(-0.5)) return 1 / std::sqrt(a);
       return std::pow(a, b);
     } else {
       uint64_t result = 1;
@@ -152,9 +155,12 @@ Result<Tensor> pow(Context& context, Tensor self, Tensor exponent) {
       *exponent.data<int64_t>() < 0) {
     return context.invalid("integers to negative integer powers are not allowed");
   }
+  // A bool to the power of a bool is computed as any integer would do.
+  const ScalarType computed = dtype == ScalarType::Bool ? ScalarType::Byte : compute_type(dtype);
   ElementLoop loop;
-  SG_SWITCH_REAL(compute_type(dtype), pow, [&]<typename T>() { loop = binary_loop<T, T, Power>; });
-  return run(context, loop, dtype, self, exponent);
+  SG_SWITCH_REAL(computed, pow, [&]<typename T>() { loop = binary_loop<T, T, Power>; });
+  const Tensor operands[] = {self, exponent};
+  return elementwise(context, {loop, computed, computed, dtype}, operands, Parameters(dtype != ScalarType::Half));
 }
 
 Result<Tensor> bitwise_and(Context& context, Tensor self, Tensor other) {

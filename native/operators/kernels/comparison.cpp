@@ -52,8 +52,14 @@ ScalarType promote(Tensor self, Tensor other) {
   return result_type(operands);
 }
 
+/// Numbers are rounded to the promoted dtype before they are compared: a Half is equal to 0.1 if it is the Half of 0.1.
 Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor self, Tensor other) {
-  const Tensor operands[] = {self, other};
+  Tensor operands[] = {self, other};
+  if (compute_type(dtype) != dtype) {
+    for (Tensor& operand : operands) {
+      SG_ASSIGN(operand, to_dtype(context, operand, dtype));
+    }
+  }
   return elementwise(context, {loop, compute_type(dtype), ScalarType::Bool, ScalarType::Bool}, operands);
 }
 

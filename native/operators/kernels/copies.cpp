@@ -28,14 +28,42 @@ Status joined_shape(Context& context, TensorList tensors, int64_t axis, Shape& s
   return {};
 }
 
-}  // namespace
+constexpr int64_t kContiguous = 0;  // c10's codes of memory formats
+constexpr int64_t kPreserve = 1;
+constexpr int64_t kChannelsLast = 2;
 
-Result<Tensor> clone(Context& context, Tensor self, std::optional<int64_t>) {
-  return copy_to_dtype(context, self, self.scalar_type());
+/// Sizes and strides of a tensor of four dimensions, the second of which lies closest in memory.
+Result<Tensor> channels_last(Context& context, Tensor base, IntArrayRef sizes) {
+  const int64_t row = sizes[1] * sizes[3];
+  const int64_t strides[] = {row * sizes[2], 1, row, sizes[1]};
+  return context.view(base, sizes, strides, 0);
 }
 
-Result<Tensor> contiguous(Context& context, Tensor self, int64_t) {
-  return self.is_contiguous() ? self : ops::clone::call(context, self, std::nullopt);
+/// A copy whose elements lie in the order of a memory format.
+Result<Tensor> copy_formatted(Context& context, Tensor self, ScalarType dtype, int64_t format) {
+  if (format == kPreserve) {
+    SG_ASSIGN(const Tensor out, empty_in_order(context, dtype, self.sizes(), {&self, 1}));
+    SG_TRY(copy_elements(context, out, self));
+    return out;
+  }
+  SG_ASSIGN(Tensor out, context.empty(dtype, self.sizes()));
+  if (format == kChannelsLast) {
+    if (self.dim() != 4) return context.invalid("channels_last is for four dimensions");
+    SG_ASSIGN(out, channels_last(context, out, self.sizes()));
+  }
+  SG_TRY(copy_elements(context, out, self));
+  return out;
+}
+
+}  // namespace
+
+Result<Tensor> clone(Context& context, Tensor self, std::optional<int64_t> memory_format) {
+  return copy_formatted(context, self, self.scalar_type(), memory_format.value_or(kPreserve));
+}
+
+Result<Tensor> contiguous(Context& context, Tensor self, int64_t memory_format) {
+  if (memory_format == kContiguous && self.is_contiguous()) return self;
+  return ops::clone::call(context, self, memory_format);
 }
 
 Result<Tensor> copy_(Context& context, Tensor self, Tensor src, bool) {
@@ -49,13 +77,13 @@ Result<Tensor> copy_(Context& context, Tensor self, Tensor src, bool) {
 }
 
 Result<Tensor> _to_copy(Context& context, Tensor self, std::optional<ScalarType> dtype, std::optional<int64_t>,
-                        std::optional<int64_t>, std::optional<bool>, bool, std::optional<int64_t>) {
-  return copy_to_dtype(context, self, dtype.value_or(self.scalar_type()));
+                        std::optional<int64_t>, std::optional<bool>, bool, std::optional<int64_t> memory_format) {
+  return copy_formatted(context, self, dtype.value_or(self.scalar_type()), memory_format.value_or(kPreserve));
 }
 
 Result<Tensor> to(Context& context, Tensor self, ScalarType dtype, bool non_blocking, bool copy,
                   std::optional<int64_t> memory_format) {
-  if (self.scalar_type() == dtype && !copy) return self;
+  if (self.scalar_type() == dtype && !copy && memory_format != kChannelsLast) return self;
   return ops::_to_copy::call(context, self, dtype, std::nullopt, std::nullopt, std::nullopt, non_blocking,
                              memory_format);
 }

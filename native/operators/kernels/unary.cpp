@@ -93,7 +93,7 @@ Result<Tensor> relu_(Context& context, Tensor self) {
 
 Result<Tensor> hardtanh(Context& context, Tensor self, Scalar min_val, Scalar max_val) {
   const ScalarType dtype = self.scalar_type();
-  if (dtype == ScalarType::Byte && (min_val.to_double() < 0 || max_val.to_double() < 0)) {
+  if (dtype == ScalarType::Byte && (min_val.to_int() < 0 || max_val.to_int() < 0)) {
     return context.invalid("bytes are not clamped to negative bounds");
   }
   ElementLoop loop;
@@ -115,6 +115,12 @@ Result<Tensor> clamp(Context& context, Tensor self, std::optional<Scalar> min, s
         (is_floating(dtype) ? 2 : dtype != ScalarType::Bool) < (bound->is_floating() ? 2 : !bound->is_bool())) {
       dtype = promote_types(dtype, bound->scalar_type());
     }
+  }
+  for (const auto& bound : {min, max}) {
+    if (!bound.has_value() || !std::isnan(bound->to_double())) continue;
+    SG_ASSIGN(const Tensor out, context.empty(dtype, self.sizes()));
+    SG_TRY(fill_elements(context, out, *bound));
+    return out;
   }
   // An absent bound is one that nothing passes: infinity, or the widest integer that the dtype has.
   const int bits = static_cast<int>(8 * element_size(dtype));
@@ -165,7 +171,8 @@ Result<Tensor> gelu(Context& context, Tensor self, const char* approximate) {
   return run(context, loop, dtype, self, Parameters(by_tanh));
 }
 
-Result<Tensor> dropout(Context& context, Tensor input, double, bool train) {
+Result<Tensor> dropout(Context& context, Tensor input, double p, bool train) {
+  if (!(p >= 0 && p <= 1)) return context.invalid("a probability is between 0 and 1");
   if (train) return context.invalid("drops nothing at random: export the model in evaluation mode");
   return input;
 }

@@ -8,6 +8,8 @@
 namespace sg::kernels {
 namespace {
 
+constexpr int64_t kContiguous = 0;  // c10's code of the memory format
+
 /// Sizes and strides of a view that is being made.
 struct Layout {
   Shape sizes;
@@ -229,7 +231,7 @@ Result<Tensor> reshape(Context& context, Tensor self, IntArrayRef shape) {
   Layout layout;
   SG_TRY(infer_sizes(context, shape, self.numel(), layout.sizes));
   if (self.numel() != 0 && !view_strides(self, layout.sizes, layout.strides)) {
-    SG_ASSIGN(self, ops::clone::call(context, self, std::nullopt));
+    SG_ASSIGN(self, ops::clone::call(context, self, kContiguous));
   }
   return ops::view::call(context, self, layout.sizes);
 }
