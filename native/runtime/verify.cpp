@@ -58,6 +58,14 @@ bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
   return is_aligned(data, 16) && (is_empty ? tensor.offset() <= elements : last < elements);
 }
 
+/// Names end up on terminals.
+bool is_printable(const flatbuffers::String& name) {
+  for (const char c : name) {
+    if (c < ' ' || c > '~') return false;
+  }
+  return true;
+}
+
 /// `earlier`: how many values an Object may refer to.
 bool is_value_valid(const ProgramView& view, const fb::Value& value, uint32_t earlier) {
   const auto* integers = or_empty(value.integers());
@@ -72,7 +80,8 @@ bool is_value_valid(const ProgramView& view, const fb::Value& value, uint32_t ea
     case fb::Tag::TensorList:
       return all_in(integers, -1, tensors);
     case fb::Tag::Object:
-      return has_text && integers->size() <= kMaxArguments && all_in(integers, 0, earlier);
+      return has_text && is_printable(*value.text()) && integers->size() <= kMaxArguments &&
+             all_in(integers, 0, earlier);
     default:
       return value.tag() < fb::Tag::Object;
   }
@@ -133,6 +142,9 @@ constexpr const char* detail(const char* text) {
 const char* find_defect(const ProgramView& view) {
   if (view.slot_count > kMaxSlots || view.values->size() > view.slot_count) return detail("too many slots or values");
   if (!is_aligned(view.instructions, 4) || !is_aligned(view.slots, 4)) return detail("misaligned");
+  for (const flatbuffers::String* name : *view.operators) {
+    if (!is_printable(*name)) return detail("the name of an operator is no name");
+  }
   for (const fb::TensorView* tensor : *view.tensors) {
     if (!is_tensor_valid(view, *tensor)) return detail("a tensor does not fit its data");
   }
