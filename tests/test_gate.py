@@ -1,0 +1,157 @@
+"""The gate's limits, configuration, baselines and verdicts."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.image import report_of_build
+from sizeguard.build.record import Build
+from sizeguard.build.toolchain import Toolchain
+from sizeguard.errors import InputError
+from sizeguard.gate.baselines import Baseline, baseline_of, baseline_path, other_toolchains, read_baseline, write_baseline
+from sizeguard.gate.config import read_config
+from sizeguard.gate.gate import run_gate, size_checks
+from sizeguard.gate.limits import parse_limit
+from sizeguard.gate.models import compare_model
+from sizeguard.gate.savings import operator_loads, savings
+from sizeguard.report.gate import gate_text
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "allowed"),
+    [("max(1%, 512B)", 10_000, 512), ("max(1%, 512B)", 100_000, 1000), ("0.5%", 2001, 10), ("0B", 9, 0), ("512 B", 0, 512)],
+)
+def test_limits(text: str, base: int, allowed: int) -> None:
+    assert parse_limit(text, "x").allowed(base) == allowed
+
+
+@pytest.mark.parametrize("text", ["", "1", "-1%", "max(1%", "1KB", "max(1%; 2B)"])
+def test_what_is_no_limit_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"sizeguard\.yaml:3: .* is no limit"):
+        parse_limit(text, "sizeguard.yaml:3")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"sizeguard\.yaml:1: expected a table"),
+        ("apps: [a]", r"sizeguard\.yaml:1:7: expected a table"),
+        ("aps: {}", r"sizeguard\.yaml:1:1: unknown key 'aps'; nearest is 'apps'"),
+        ("growth: {load: 1%}", "names no apps"),
+        ("apps:\n  a: {models: [m.pt2]}", r"sizeguard\.yaml:2:6: app a needs selection"),
+        ("apps:\n  a: {selection: s, models: m}", r"sizeguard\.yaml:2:29: models is a list"),
+        ("apps: {}\ngrowth: {opertor: 1%}", r"sizeguard\.yaml:2:10: unknown key 'opertor'"),
+        ("apps: {}\ngrowth: {load: many}", r"sizeguard\.yaml:2: 'many' is no limit"),
+        ("apps: [", r"sizeguard\.yaml:1: not YAML"),
+    ],
+)
+def test_a_wrong_configuration_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "sizeguard.yaml").write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        read_config(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_this_projects_configuration(root: Path) -> None:
+    config = read_config(root)
+    assert [app.name for app in config.apps] == ["vision", "language"]
+    for app in config.apps:
+        assert app.selection.is_file()
+        assert all(model.is_file() for model in app.models)
+
+
+def test_a_baseline_reads_as_it_was_written(tmp_path: Path, core_build: Build) -> None:
+    baseline = baseline_of(core_build, {"aten::add.Tensor": 506, "aten::alias, aten::detach": 24})
+    path = baseline_path(tmp_path, core_build)
+    assert write_baseline(path, baseline)
+    assert not write_baseline(path, baseline)
+    assert read_baseline(path) == baseline
+    assert other_toolchains(tmp_path, core_build) == [baseline.toolchain]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "app: x", "app: [", "app: a\ntarget: t\ntoolchain: c\nload: 1.5\nram: 1\nfile: 1\noperators: {}"]
+)
+def test_a_damaged_baseline_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=re.escape(str(path))):
+        read_baseline(path)
+
+
+def sized(built: Build, load: int) -> Build:
+    return dataclasses.replace(built, sizes=dataclasses.replace(built.sizes, load=load))
+
+
+def test_growth_beyond_the_limit_fails_and_up_to_it_passes(core_build: Build) -> None:
+    limits = {"load": parse_limit("max(1%, 512B)", "x")}
+    base = baseline_of(sized(core_build, 20_000), {})
+    verdicts = {}
+    for load in (10_000, 20_000, 20_512, 20_513):
+        (check,) = size_checks("core", limits, sized(core_build, load), base, [])
+        verdicts[load] = (check.verdict, check.headroom, bool(check.advice))
+    expected = {10_000: ("pass", 10_512, False), 20_000: ("pass", 512, False), 20_512: ("pass", 0, False), 20_513: ("fail", -1, True)}
+    assert verdicts == expected
+
+
+def test_another_toolchain_is_inconclusive_and_says_so(core_build: Build) -> None:
+    limits = {"load": parse_limit("1%", "x")}
+    (check,) = size_checks("core", limits, core_build, None, ["gcc-99.1-bfd-3.0-Os"])
+    assert check.verdict == "inconclusive"
+    assert "gcc-99.1-bfd-3.0-Os" in check.advice
+    (check,) = size_checks("core", limits, core_build, None, [])
+    assert "there is no baseline" in check.advice
+
+
+def test_savings_sum_to_the_difference_of_the_loads(full_build: Build, core_build: Build) -> None:
+    full, core = (report_of_build(built, ("operator",)) for built in (full_build, core_build))
+    rows = savings(full, core)
+    assert sum(row.saved for row in rows) == full_build.sizes.load - core_build.sizes.load
+    assert {row.operator: row.full for row in rows if row.is_operator} == operator_loads(full)
+    assert not operator_loads(core)
+
+
+def test_a_model_that_lacks_operators_fails_and_names_them(program: Callable[..., Path], full_build: Build, core_build: Build) -> None:
+    result = compare_model(program("mlp"), "core", full_build, core_build)
+    assert result.verdict == "fail"
+    assert set(result.missing) == {"aten::linear", "aten::relu", "aten::softmax.int"}
+    same = compare_model(program("mlp"), "full", full_build, full_build)
+    assert (same.verdict, same.missing, same.message) == ("pass", (), "")
+    assert same.cases > 0
+
+
+def test_the_gate_holds_for_vision(root: Path, toolchain: Toolchain) -> None:
+    """The main job: full and selective builds, the real MobileNetV2 on both, the reviewed sizes."""
+    result = run_gate(root, read_config(root), toolchain, ["vision"])
+    content = json.loads(gate_text(result, "json"))
+    models = {model["model"]: model["verdict"] for model in content["models"]}
+    assert models == {"mobilenet_v2": "pass", "quant_cnn": "pass"}
+    assert {check["metric"]: check["verdict"] for check in content["checks"]} == {"load": "pass", "ram": "pass"}
+    assert content["verdict"] == result.verdict == "pass"
+    saved = {row["operator"]: row["saved"] for row in content["saved"]}
+    assert saved["aten::convolution"] > 0  # its other dtypes
+    text = gate_text(result, "terminal")
+    assert text.startswith("PASS  vision loads ")
+    assert "what the selection saved, by operator" in text
+
+
+def test_a_failing_gate_names_what_to_do(root: Path, toolchain: Toolchain, tmp_path: Path) -> None:
+    config = read_config(root)
+    result = run_gate(root, config, toolchain, ["vision"])
+    app = result.apps[0]
+    small = Baseline("vision", "x86_64-linux", "x", app.selective.sizes.load - 600, 9999, 0, {})
+    checks = tuple(size_checks("vision", config.limits, app.selective, small, []))
+    text = gate_text(dataclasses.replace(result, verdict="fail", apps=(dataclasses.replace(app, checks=checks),)), "terminal")
+    assert re.match(r"FAIL  vision: \d+ bytes over the limit of `load`", text)
+    assert "sizeguard baseline update --app vision" in text
+
+
+def test_an_unknown_app_is_refused(root: Path, toolchain: Toolchain) -> None:
+    with pytest.raises(InputError, match="no app visio; there are vision, language"):
+        run_gate(root, read_config(root), toolchain, ["visio"])

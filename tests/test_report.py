@@ -1,0 +1,199 @@
+"""Readers agree with the system's tools, and the rows of a report sum to the file and to what is loaded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.attribute import LEVELS
+from sizeguard.attribution.image import report_of
+from sizeguard.attribution.names import demangled, dtype_of, kernel_of, short_name
+from sizeguard.attribution.reach import CORE, SHARED, reach
+from sizeguard.build.driver import build
+from sizeguard.build.record import Build
+from sizeguard.build.toolchain import find_toolchain
+from sizeguard.build.variants import Variant, default_folder
+from sizeguard.errors import InputError
+from sizeguard.formats.archive import read_archive
+from sizeguard.formats.elf import read_elf
+from sizeguard.formats.linkmap import read_map
+from sizeguard.operator_library import read_operator_libraries
+from sizeguard.report.sizes import report_text
+
+BY = [("operator",), ("section",), ("symbol",), ("object",), ("kind", "section"), ("operator", "dtype", "kernel"), LEVELS]
+
+
+def tool(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="session")
+def lld_build(root: Path) -> Build:
+    variant, toolchain = Variant("core"), find_toolchain("clang", "lld")
+    return build(root, variant, toolchain, default_folder(root, variant, toolchain))
+
+
+def test_sections_are_those_of_size(full_build: Build) -> None:
+    table = [line.split() for line in tool("size", "-A", str(full_build.image)).splitlines()]
+    sizes = {row[0]: int(row[1]) for row in table if len(row) == 3 and row[1].isdigit()}
+    assert len(sizes) > 20
+    assert {section.name: section.size for section in read_elf(full_build.image).sections if section.name in sizes} == sizes
+
+
+def test_symbols_are_those_of_nm(full_build: Build) -> None:
+    theirs = set()
+    for line in tool("nm", "-S", "--defined-only", str(full_build.image)).splitlines():
+        row = line.split()
+        if len(row) == 4:
+            theirs.add((row[3].split("@")[0], int(row[0], 16), int(row[1], 16)))
+    ours = {(s.name.split("@")[0], s.address, s.size) for s in read_elf(full_build.image).symbols if s.size and s.section}
+    assert ours == theirs
+
+
+def test_the_build_id_is_readelfs(full_build: Build) -> None:
+    assert f"Build ID: {read_elf(full_build.image).build_id}" in tool("readelf", "-n", str(full_build.image))
+
+
+def test_load_is_what_the_section_headers_say(full_build: Build) -> None:
+    load = 0
+    for line in tool("readelf", "-SW", str(full_build.shipped)).splitlines():
+        row = re.match(r"\s*\[\s*\d+\]\s(\S*)\s+(\S+)\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s+[0-9a-f]+\s+(\S*A\S*)\s", line)
+        if row and row[2] != "NOBITS":
+            load += int(row[3], 16)
+    assert full_build.sizes.load == load
+
+
+def test_the_stripped_twin_loads_the_same_bytes(full_build: Build) -> None:
+    image, shipped = read_elf(full_build.image), read_elf(full_build.shipped)
+    loaded = {section.name: image.content(section) for section in image.sections if section.load_size}
+    assert loaded == {section.name: shipped.content(section) for section in shipped.sections if section.load_size}
+    assert shipped.is_stripped
+    assert not image.is_stripped
+    assert full_build.sizes.file == full_build.shipped.stat().st_size
+
+
+def test_archive_members_are_those_of_ar(full_build: Build) -> None:
+    for path in full_build.objects:
+        if path.suffix == ".a":
+            assert [name for name, _ in read_archive(path)] == tool("ar", "t", str(path)).split()
+
+
+@pytest.mark.parametrize("by", BY, ids="-".join)
+@pytest.mark.parametrize("which", ["build", "image", "shipped", "object"])
+def test_rows_sum_to_the_file_and_to_what_is_loaded(full_build: Build, by: tuple[str, ...], which: str) -> None:
+    path = {
+        "build": full_build.image.parent,
+        "image": full_build.image,
+        "shipped": full_build.shipped,
+        "object": next(path for path in full_build.objects if path.suffix == ".o"),
+    }[which]
+    report = report_of(path, by)
+    elf = read_elf(report.path)
+    assert sum(row.file for row in report.rows) == report.file == elf.size
+    assert sum(row.load for row in report.rows) == report.load == sum(section.load_size for section in elf.sections)
+    assert len({row.keys for row in report.rows}) == len(report.rows)
+
+
+def test_sections_of_a_report_are_the_sections(full_build: Build) -> None:
+    rows = {row.keys[0]: row.load for row in report_of(full_build.image.parent, ("section",)).rows}
+    for section in read_elf(full_build.shipped).sections:
+        if section.load_size:
+            assert rows[section.name] == section.load_size
+
+
+def test_symbols_of_a_report_have_nms_sizes(full_build: Build) -> None:
+    symbols = [symbol for symbol in read_elf(full_build.image).symbols if symbol.name.startswith("_ZN2sg7kernels")]
+    rows = {row.keys[0]: row.load for row in report_of(full_build.image, ("symbol",)).rows}
+    count = Counter(short_name(symbol.name) for symbol in symbols)  # files may use one name for two functions
+    alone = {short_name(symbol.name): symbol.size for symbol in symbols if count[short_name(symbol.name)] == 1}
+    assert len(alone) > 50
+    assert {name: rows[name] for name in alone} == alone
+
+
+@pytest.mark.parametrize("fixture", ["core_build", "lld_build"])
+def test_map_rows_lie_in_their_sections(fixture: str, request: pytest.FixtureRequest) -> None:
+    built: Build = request.getfixturevalue(fixture)
+    sections = {section.name: section for section in read_elf(built.image).sections if section.load_size}
+    rows = [row for row in read_map(built.map) if row.output in sections]
+    text = sum(row.size for row in rows if row.output == ".text")
+    assert 0.95 * sections[".text"].size < text <= sections[".text"].size
+    for row in rows:
+        assert sections[row.output].address <= row.address
+        assert row.address + row.size <= sections[row.output].address + sections[row.output].size
+
+
+@pytest.mark.parametrize("fixture", ["core_build", "lld_build"])
+def test_core_has_no_operators(fixture: str, request: pytest.FixtureRequest) -> None:
+    built: Build = request.getfixturevalue(fixture)
+    assert not reach(built.objects, built.image.parent).entries
+
+
+def test_every_operator_is_found_where_it_is_registered(full_build: Build, root: Path) -> None:
+    known = read_operator_libraries(sorted((root / "native").glob("*/operators.yaml")))
+    reached = reach(full_build.objects, full_build.image.parent)
+    assert {name for entry in reached.entries for name in entry.operator.split(", ")} == set(known)
+    rows = {row.keys[0]: row for row in report_of(full_build.image.parent, ("operator",)).rows}
+    for entry in reached.entries:
+        assert rows[entry.operator].load > 0
+    assert {CORE, SHARED} < set(rows)
+
+
+def test_a_kernels_bytes_belong_to_its_operator(full_build: Build) -> None:
+    rows = {row.keys for row in report_of(full_build.image.parent, ("operator", "symbol")).rows}
+    assert ("aten::convolution", "convolution") in rows
+    assert ("aten::relu", "relu") in rows
+    assert (CORE, "main") in rows
+
+
+@pytest.mark.parametrize(
+    ("mangled", "short", "dtype", "kernel"),
+    [
+        ("_ZN2sg7kernels3addERNS_7ContextENS_6TensorES3_NS_6ScalarE", "add", "", "add"),
+        ("_ZN2sg7kernels12_GLOBAL__N_19conv_bodyIfEEvPKT_", "conv_body<float>", "Float", ""),
+        ("_ZN2sg11binary_loopIssNS_3AddEEEvlPPc", "binary_loop<short, short, sg::Add>", "Short", ""),
+        ("_ZN2sg12convert_loopIdlEEvPKcPcl", "convert_loop<double, long>", "Double+Long", ""),
+        ("main", "main", "", ""),
+    ],
+)
+def test_names(mangled: str, short: str, dtype: str, kernel: str) -> None:
+    assert (short_name(mangled), dtype_of(mangled), kernel_of(mangled)) == (short.replace("sg::", ""), dtype, kernel)
+    assert demangled(mangled) == (mangled if mangled == "main" else demangled(mangled))
+
+
+def test_formats_say_the_same(core_build: Build) -> None:
+    report = report_of(core_build.image.parent, ("kind", "section"))
+    content = json.loads(report_text(report, "json", 1))
+    assert content["totals"] == {"file": report.file, "load": report.load, "ram": report.ram}
+    assert len(content["rows"]) == len(report.rows)  # a limit does not cut JSON
+    table = list(csv.DictReader(io.StringIO(report_text(report, "csv", 1))))
+    assert [{**row, "file": int(row["file"]), "load": int(row["load"]), "count": int(row["count"])} for row in table] == content["rows"]
+    for format_ in ("terminal", "markdown"):
+        text = report_text(report, format_, 2)
+        assert f"{len(report.rows) - 2} smaller rows" in text
+        assert f"{report.load:,}" in text
+
+
+def test_what_is_no_image_is_refused_in_one_line(tmp_path: Path, core_build: Build) -> None:
+    data = core_build.shipped.read_bytes()
+    for name, content, message in [
+        ("empty", b"", "not an ELF file"),
+        ("text", b"hello", "not an ELF file"),
+        ("cut", data[:100], "damaged"),
+        ("half", data[: len(data) // 2], "damaged"),
+    ]:
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=message) as error:
+            report_of(path, ("section",))
+        assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match=r"unknown level opertor"):
+        report_of(core_build.shipped, ("opertor",))
+    with pytest.raises(InputError, match="cannot read"):
+        report_of(tmp_path, ("section",))
