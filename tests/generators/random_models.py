@@ -60,7 +60,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     for _ in range(3 * wanted):
         if len(graph.steps) == wanted:
             break
-        steps.STEPS[draw(st.integers(0, len(steps.STEPS) - 1))](draw, graph)
+        steps.choose(draw, steps.STEPS)(draw, graph)
     return graph
 
 
