@@ -102,6 +102,16 @@ Status check_alpha(Context& context, ScalarType dtype, Scalar alpha) {
   return {};
 }
 
+/// What was computed goes into `self`, unless a fraction or more than a bool would be lost.
+Result<Tensor> write_back(Context& context, Tensor self, Tensor computed) {
+  const ScalarType from = computed.scalar_type();
+  const ScalarType to = self.scalar_type();
+  if ((is_floating(from) && !is_floating(to)) || (from != ScalarType::Bool && to == ScalarType::Bool)) {
+    return context.invalid("the result does not fit the tensor's dtype");
+  }
+  return ops::copy_::call(context, self, computed, false);
+}
+
 Result<Tensor> add_scaled(Context& context, Tensor self, Tensor other, Scalar alpha) {
   const ScalarType dtype = promote(self, other);
   SG_TRY(check_alpha(context, dtype, alpha));
@@ -117,9 +127,10 @@ Result<Tensor> add(Context& context, Tensor self, Tensor other, Scalar alpha) {
 }
 
 Result<Tensor> sub(Context& context, Tensor self, Tensor other, Scalar alpha) {
-  if (self.scalar_type() == ScalarType::Bool && other.scalar_type() == ScalarType::Bool) {
+  if (self.scalar_type() == ScalarType::Bool || other.scalar_type() == ScalarType::Bool) {
     return context.invalid("bools are not subtracted: use logical_xor");
   }
+  if (alpha.is_bool()) return context.invalid("a bool alpha is for bool tensors");
   return add_scaled(context, self, other, alpha.is_floating() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int()));
 }
 
@@ -183,12 +194,12 @@ Result<Tensor> and_operator(Context& context, Tensor self, Tensor other) {
 
 Result<Tensor> add_(Context& context, Tensor self, Tensor other, Scalar alpha) {
   SG_ASSIGN(const Tensor sum, ops::add_Tensor::call(context, self, other, alpha));
-  return ops::copy_::call(context, self, sum, false);
+  return write_back(context, self, sum);
 }
 
 Result<Tensor> mul_(Context& context, Tensor self, Tensor other) {
   SG_ASSIGN(const Tensor product, ops::mul_Tensor::call(context, self, other));
-  return ops::copy_::call(context, self, product, false);
+  return write_back(context, self, product);
 }
 
 }  // namespace sg::kernels

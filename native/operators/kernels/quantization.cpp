@@ -101,6 +101,7 @@ Result<Tensor> dequantize_per_tensor(Context& context, Tensor input, double scal
                                      ScalarType dtype, std::optional<ScalarType> out_dtype) {
   if (input.scalar_type() != dtype) return context.invalid("the input is not of the quantized dtype");
   SG_TRY(check_quantized(context, dtype));
+  if (out_dtype == ScalarType::Bool) return context.invalid("bools are not subtracted");
   SG_ASSIGN(const Tensor in, to_dtype(context, input, out_dtype.value_or(ScalarType::Float)));
   SG_ASSIGN(const Tensor zero, context.wrap_number(zero_point));
   SG_ASSIGN(const Tensor factor, context.wrap_number(scale));

@@ -96,6 +96,9 @@ Result<Tensor> hardtanh(Context& context, Tensor self, Scalar min_val, Scalar ma
   if (dtype == ScalarType::Byte && (min_val.to_int() < 0 || max_val.to_int() < 0)) {
     return context.invalid("bytes are not clamped to negative bounds");
   }
+  if (!is_floating(dtype) && !(std::fabs(min_val.to_double()) < 0x1p63 && std::fabs(max_val.to_double()) < 0x1p63)) {
+    return context.invalid("a bound is no integer");
+  }
   ElementLoop loop;
   SG_SWITCH_REAL(compute_type(dtype), hardtanh, [&]<typename T>() { loop = unary_loop<T, T, Clamp>; });
   return run(context, loop, dtype, self, Parameters(min_val, max_val));
