@@ -1,0 +1,57 @@
+"""Every sample model, in both forms and with every case: the full build gives what PyTorch gave, the selective build the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from vectors import ROOT, difference, run_program
+
+from sizeguard.build.record import Build
+from sizeguard.model_import.npy import read_npy
+
+MODELS = sorted(path.name for path in (ROOT / "native" / "models").iterdir() if path.is_dir())
+FORMS = ("model", "model_core")
+
+
+def results(build: Build, program: Path, model: str, folder: Path) -> dict[tuple[int, int], Path]:
+    """Run every case; gives the file of each output of each case."""
+    cases = len(list((ROOT / "native" / "models" / model).glob("case*_input0.npy")))
+    assert cases
+    found = {}
+    for case in range(cases):
+        output_dir = folder / build.variant.replace("/", "_") / str(case)
+        outcome = run_program(build.shipped, program, output_dir, "--case", str(case))
+        assert (outcome.returncode, outcome.stderr) == (0, "")
+        found.update({(case, i): output_dir / f"output{i}.npy" for i in range(len(list(output_dir.iterdir())))})
+    return found
+
+
+def test_there_are_eleven_models() -> None:
+    assert len(MODELS) == 11
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("model", MODELS)
+def test_full_build_gives_the_expected_arrays(
+    model: str, form: str, full_build: Build, program: Callable[..., Path], tmp_path: Path
+) -> None:
+    given = results(full_build, program(model, form), model, tmp_path)
+    expected = list((ROOT / "native" / "models" / model).glob("case*_expected*.npy"))
+    assert len(given) == len(expected)
+    for (case, i), file in given.items():
+        wrong = difference(read_npy(file), read_npy(ROOT / "native" / "models" / model / f"case{case}_expected{i}.npy"))
+        assert wrong is None, f"case {case}, output {i}: {wrong}"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("model", MODELS)
+def test_selective_build_gives_the_same_bits(
+    model: str, form: str, full_build: Build, selective: Callable[..., Build], program: Callable[..., Path], tmp_path: Path
+) -> None:
+    wanted = results(full_build, program(model, form), model, tmp_path)
+    given = results(selective(model, form), program(model, form), model, tmp_path)
+    assert given.keys() == wanted.keys()
+    for key, file in wanted.items():
+        assert given[key].read_bytes() == file.read_bytes(), f"case {key[0]}, output {key[1]}"
