@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 import yaml
 
+from sizeguard.build.driver import build
 from sizeguard.build.record import Build
+from sizeguard.build.toolchain import Toolchain
 from sizeguard.build.trace import trace
+from sizeguard.build.variants import make_variant
 from sizeguard.model_import.importer import default_library, import_model
 from sizeguard.model_import.program import Dim, Input, Instruction, Kind, Program, Tag, TensorView, Value
 from sizeguard.model_import.program_file import write_program
@@ -229,20 +232,21 @@ def test_a_view_shares_its_storage_and_a_write_shows_through(full_build: Build, 
 
 
 def test_a_trace_of_one_branch_lacks_the_other(
-    selective: Callable[..., Build], programs: Callable[..., Path], tmp_path: Path, instrumented_build: Build
+    programs: Callable[..., Path], tmp_path: Path, instrumented_build: Build, toolchain: Toolchain
 ) -> None:
     second = tmp_path / "second.yaml"
-    trace(project_root(), (programs("branchy", 1),), second)
+    trace(project_root(), (programs("branchy", 1),), second, executed_only=False)
     selection = yaml.safe_load(second.read_text())
     assert selection["operators"]["aten::linear"]["is_root_operator"] is True
     assert "aten::addmm" not in selection["operators"]
     assert "sigmoid" not in selection["kernel_metadata"]
 
-    build = selective(second)
+    variant = make_variant(project_root(), "selective", "", second, dtypes=True, optimize="s", sanitize="")
+    selective = build(project_root(), variant, toolchain, project_root() / "build" / "models" / "branchy_second")
     both = programs("branchy")
-    done = run(build.shipped, both, "--case", "1", "--output-dir", str(tmp_path))
+    done = run(selective.shipped, both, "--case", "1", "--output-dir", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    done = run(build.shipped, both, "--case", "0", "--output-dir", str(tmp_path))
+    done = run(selective.shipped, both, "--case", "0", "--output-dir", str(tmp_path))
     assert_one_line(done, 1, "aten::linear", "which is not in this build", "trace the model")
 
 
@@ -250,11 +254,11 @@ def test_a_trace_of_two_models_keeps_the_roots_of_both(instrumented_build: Build
     roots: set[str] = set()
     for model in ("int_ops", "mlp"):
         alone = tmp_path / f"{model}.yaml"
-        trace(project_root(), (programs(model),), alone)
+        trace(project_root(), (programs(model),), alone, executed_only=False)
         operators = yaml.safe_load(alone.read_text())["operators"]
         roots |= {name for name, entry in operators.items() if entry["is_root_operator"]}
     together = tmp_path / "both.yaml"
-    trace(project_root(), (programs("int_ops"), programs("mlp")), together)
+    trace(project_root(), (programs("int_ops"), programs("mlp")), together, executed_only=False)
     operators = yaml.safe_load(together.read_text())["operators"]
     assert {name for name, entry in operators.items() if entry["is_root_operator"]} == roots
 

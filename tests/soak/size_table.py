@@ -43,7 +43,7 @@ def selections(forms: list[str], folder: Path) -> dict[str, Path]:
             program = folder / f"{source.name}_{form}.sgp"
             write_program(import_model(source / f"{form}.pt2", default_library(), source.name, cases, False).program, program)
             traced[name] = folder / f"{source.name}_{form}.yaml"
-            trace(root, (program,), traced[name])
+            trace(root, (program,), traced[name], executed_only=False)
     return traced
 
 
@@ -62,7 +62,7 @@ def main() -> int:
     parser.add_argument("--forms", default="model")
     options = parser.parse_args()
     root = project_root()
-    operators = len(read_operator_libraries(sorted((root / "native").glob("*/operators.yaml"))).operators)
+    operators = len(read_operator_libraries(sorted((root / "native").glob("*/operators.yaml"))))
     failures = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
