@@ -36,7 +36,7 @@ _sg_find_sizeguard()
 
 # Parses ARGN into arg_NAME for each of the names; anything else that looks like an argument's name is an error.
 macro(_sg_arguments function names)
-  cmake_parse_arguments(arg "" "LIB_NAME;LIBRARY;FROM" "${names}" ${ARGN})
+  cmake_parse_arguments(arg "" "" "${names}" ${ARGN})
   set(unknown ${arg_UNPARSED_ARGUMENTS})
   set(known ${names})
   foreach(word ${ARGN})
