@@ -2,7 +2,6 @@
 
 #include "native/runtime/dispatcher.h"
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
@@ -50,10 +49,11 @@ uint16_t accepted_by(char letter) {
   }
 }
 
-// Letters that a kernel's calls may have, and the tags that their words get.
-constexpr char kLetters[] = "ibtzIDBLO";
-constexpr Tag kTags[] = {Tag::Int,        Tag::Bool,     Tag::Tensor,     Tag::String,    Tag::IntList,
-                         Tag::DoubleList, Tag::BoolList, Tag::TensorList, Tag::TensorList};
+// Letters that a kernel's calls may have, and the tags that their words get. The first ones are told when absent.
+constexpr char kLetters[] = "ibdstzIDBLO";
+constexpr size_t kNumberLetters = 4;
+constexpr Tag kTags[] = {Tag::Int,     Tag::Bool,       Tag::Double,   Tag::None,       Tag::Tensor,    Tag::String,
+                         Tag::IntList, Tag::DoubleList, Tag::BoolList, Tag::TensorList, Tag::TensorList};
 
 /// Converts a number to what a letter wants. PyTorch's rules for Python numbers: int to float, bool to int, any to a
 /// tensor.
@@ -120,27 +120,24 @@ bool call_operator(Context& context, const Operator& op, Value* arguments, Value
 namespace {
 
 /// The Values that the words of ops::NAME::call stand for.
-void read_words(const char* letters, va_list words, Value* arguments) {
-  for (Value* value = arguments; *letters != ')'; ++value) {
+void read_words(const char* letters, const int64_t* words, Value* value) {
+  for (; *letters != ')'; ++value) {
     const char letter = *letters++;
     const bool optional = *letters == '?';
     letters += optional;
-    const bool is_number = letter == 'i' || letter == 'b' || letter == 'd' || letter == 's';
-    const bool none = optional && is_number && va_arg(words, int64_t) == 0;
-    if (letter == 'd') {
-      *value = va_arg(words, double);
-    } else {
-      value->integer = va_arg(words, int64_t);
-      value->tag =
-          letter == 's' ? static_cast<Tag>(va_arg(words, int64_t)) : kTags[std::strchr(kLetters, letter) - kLetters];
-      if (value->tag >= Tag::IntList) value->size = static_cast<uint32_t>(va_arg(words, int64_t));
-      if (value->tag == Tag::Tensor && value->tensor == nullptr) value->tag = Tag::None;
-    }
-    if (none) *value = Value();
+    const size_t known = static_cast<size_t>(std::strchr(kLetters, letter) - kLetters);
+    const bool none = optional && known < kNumberLetters && *words++ == 0;
+    value->integer = *words++;
+    value->tag = kTags[known];
+    if (letter == 's') value->tag = static_cast<Tag>(*words++);
+    if (value->tag >= Tag::IntList) value->size = static_cast<uint32_t>(*words++);
+    if (none || (value->tag == Tag::Tensor && value->tensor == nullptr)) *value = Value();
   }
 }
 
-bool call_words(Context& context, const char* schema, Value* results, va_list words) {
+}  // namespace
+
+bool call_words(Context& context, const char* schema, Value* results, const int64_t* words) {
   const int length = name_length(schema);
   const Operator* op = find_operator(schema, static_cast<size_t>(length));
   if (op == nullptr || std::strcmp(op->schema, schema) != 0) {
@@ -155,23 +152,9 @@ bool call_words(Context& context, const char* schema, Value* results, va_list wo
   return call_operator(context, *op, arguments, results);
 }
 
-}  // namespace
-
-bool call_words(Context& context, const char* schema, Value* results, ...) {
-  va_list words;
-  va_start(words, results);
-  const bool done = call_words(context, schema, results, words);
-  va_end(words);
-  return done;
-}
-
-Result<Tensor> call_words_tensor(Context& context, const char* schema, ...) {
+Result<Tensor> call_words(Context& context, const char* schema, const int64_t* words) {
   Value result;
-  va_list words;
-  va_start(words, schema);
-  const bool done = call_words(context, schema, &result, words);
-  va_end(words);
-  if (!done) return Failed{};
+  if (!call_words(context, schema, &result, words)) return Failed{};
   return Tensor(result.tensor);
 }
 

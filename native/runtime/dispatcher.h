@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <type_traits>
 
 #include "native/runtime/boxing.h"
 #include "native/runtime/registry.h"
@@ -17,15 +19,29 @@ inline constexpr size_t kMaxResults = 8;
 /// the kernel, frees what it leaves behind. False: failed, and the Context knows why.
 bool call_operator(Context& context, const Operator& op, Value* arguments, Value* results);
 
-/// The same from a kernel, by "aten::to.dtype(tibbi?)t"; ops::NAME::call are made of it. The arguments follow as words
-/// of eight bytes, by letter: t a TensorImpl*, i and b an int64_t, d a double, z a const char*, s what Scalar::bits()
-/// and tag() say, a list its data and size; an optional i, d, b or s starts with an int64_t that says whether it is
-/// there. (So a call takes 30 to 60 bytes; building the Values in each took 150.) An operator that is not registered is
-/// an error that names the caller.
-bool call_words(Context& context, const char* schema, Value* results, ...);
+/// An argument as a word, for call_words: its bits if it is a double or a pointer.
+inline int64_t word(Tensor tensor) {
+  return reinterpret_cast<int64_t>(tensor.impl());
+}
+template <typename T>
+int64_t word(T value) {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<int64_t>(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<int64_t>(value);
+  } else {
+    return static_cast<int64_t>(value);
+  }
+}
+
+/// The same from a kernel, by "aten::to.dtype(tibbi?)t"; ops::NAME::call are made of it. Of each argument the words: a
+/// number, pointer or tensor one; a Scalar its bits and its tag; a list its data and size; an optional i, d, b or s
+/// starts with whether it is there. (So a call takes some 60 bytes; building the Values in each took 150.) An operator
+/// that is not registered is an error that names the caller.
+bool call_words(Context& context, const char* schema, Value* results, const int64_t* words);
 
 /// The same, for the many operators that return one tensor.
-Result<Tensor> call_words_tensor(Context& context, const char* schema, ...);
+Result<Tensor> call_words(Context& context, const char* schema, const int64_t* words);
 
 /// Whether a schema's letters take that many arguments and return that many results.
 bool has_arity(const char* schema, size_t arguments, size_t results);

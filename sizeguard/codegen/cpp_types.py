@@ -126,23 +126,15 @@ def parameters(arguments: Sequence[Argument]) -> str:
 
 
 def words(argument: Argument) -> list[str]:
-    """An argument as the words of eight bytes that the dispatcher's call_words takes (native/runtime/dispatcher.h)."""
+    """An argument as the words that the dispatcher's call_words takes (native/runtime/dispatcher.h)."""
     name = identifier(argument.name)
     type_ = argument_type(argument.type)
-    if type_ == "Tensor":
-        return [f"{name}.impl()"]
-    if type_ in ("double", "const char*", "int64_t"):
-        return [name]
-    if type_ == "Scalar":
-        return [f"{name}.bits()", f"static_cast<int64_t>({name}.tag())"]
-    if type_ in ("ScalarType", "bool"):
-        return [f"static_cast<int64_t>({name})"]
     if type_.startswith("std::optional<"):
         plain = type_.removeprefix("std::optional<").removesuffix(">")
-        there = f"static_cast<int64_t>({name}.has_value())"
-        if plain == "Scalar":
-            number = f"{name}.value_or(Scalar())"
-            return [there, f"{number}.bits()", f"static_cast<int64_t>({number}.tag())"]
         value = f"{name}.value_or({plain}())"
-        return [there, value if plain in ("double", "int64_t") else f"static_cast<int64_t>({value})"]
-    return [f"{name}.data()", f"{name}.size()"]
+        return [f"word({name}.has_value())", *([f"{value}.bits()", f"word({value}.tag())"] if plain == "Scalar" else [f"word({value})"])]
+    if type_ == "Scalar":
+        return [f"{name}.bits()", f"word({name}.tag())"]
+    if argument.type.is_list:
+        return [f"word({name}.data())", f"word({name}.size())"]
+    return [f"word({name})"]

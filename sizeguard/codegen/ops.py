@@ -69,20 +69,22 @@ def _declaration(name: str, operator: Operator) -> str:
 def _definition(name: str, operator: Operator) -> str:
     schema = operator.schema
     head = f"{return_type(schema.returns)} {name}::call({parameters(schema.arguments)}) {{\n"
-    arguments = ""
+    given = []
     for argument in schema.arguments:
         if argument.name == operator.wrap:
             head += f"  SG_ASSIGN(const Tensor wrapped, context.wrap_number({identifier(argument.name)}));\n"
-            arguments += ", wrapped.impl()"
+            given.append("word(wrapped)")
         else:
-            arguments += "".join(f", {word}" for word in words(argument))
+            given += words(argument)
+    head += f"  const int64_t words[] = {{{', '.join(given)}}};\n" if given else ""
+    array = "words" if given else "nullptr"
     letters = f'"{signature(schema, operator.wrap)}"'
     if return_type(schema.returns) == "Result<Tensor>":
-        return f"{head}  return call_words_tensor(context, {letters}{arguments});\n}}\n\n"
+        return f"{head}  return call_words(context, {letters}, {array});\n}}\n\n"
     if not schema.returns:
-        return f"{head}  return Status(call_words(context, {letters}, nullptr{arguments}));\n}}\n\n"
+        return f"{head}  return Status(call_words(context, {letters}, nullptr, {array}));\n}}\n\n"
     return (
         f"{head}  Value results[{len(schema.returns)}];\n"
-        f"  if (!call_words(context, {letters}, results{arguments})) return Failed{{}};\n"
+        f"  if (!call_words(context, {letters}, results, {array})) return Failed{{}};\n"
         f"  return unbox_result<{value_type(schema.returns)}>(results);\n}}\n\n"
     )
