@@ -24,9 +24,11 @@ test: lint
 	.venv/bin/pytest
 
 bench: setup-test
-	.venv/bin/python tests/soak/bench.py
+	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }
+	.venv/bin/python tests/soak/mobilenet_speed.py --torch-python $(TORCH_PYTHON)
 
 soak: setup-test
+	.venv/bin/python tests/soak/sanitized_models.py
 	.venv/bin/python tests/soak/fuzz.py
 	.venv/bin/python tests/soak/size_table.py
 
