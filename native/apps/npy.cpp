@@ -96,6 +96,9 @@ Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
     return context.fail(Error::Invalid, "the .npy file is too short for its shape");
   }
   const unsigned char* elements = bytes + start + length;
+  if (dtype == static_cast<int>(ScalarType::Bool) && !are_bools(elements, static_cast<size_t>(count))) {
+    return context.fail(Error::Invalid, "a bool is neither 0 nor 1");
+  }
   if (reinterpret_cast<uintptr_t>(elements) % 8 == 0)
     return context.borrow(static_cast<ScalarType>(dtype), dims, {}, elements);
   SG_ASSIGN(const Tensor copy, context.empty(static_cast<ScalarType>(dtype), dims));

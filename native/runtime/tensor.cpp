@@ -17,6 +17,15 @@ bool same_sizes(IntArrayRef a, IntArrayRef b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(int64_t)) == 0);
 }
 
+bool are_bools(const void* bytes, size_t size) {
+  const auto* byte = static_cast<const uint8_t*>(bytes);
+  while (size > 0 && *byte <= 1) {
+    ++byte;
+    --size;
+  }
+  return size == 0;
+}
+
 int64_t count_elements(IntArrayRef sizes) {
   int64_t count = 1;
   bool none = false;

@@ -79,6 +79,9 @@ using TensorList = Span<const Tensor>;
 
 bool same_sizes(IntArrayRef a, IntArrayRef b);
 
+/// Whether bytes from a file are bools, 0 or 1 each: C++ does not define what others do.
+bool are_bools(const void* bytes, size_t size);
+
 /// Product of the sizes; -1 if a size is negative or the product overflows.
 int64_t count_elements(IntArrayRef sizes);
 

@@ -53,6 +53,7 @@ bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
       return false;
     }
   }
+  if (dtype == static_cast<int8_t>(ScalarType::Bool) && !are_bools(data->data(), data->size())) return false;
   const int64_t elements = static_cast<int64_t>(data->size()) / element_size(static_cast<ScalarType>(dtype));
   // No element, no reach: strides of an empty tensor may be any.
   return is_aligned(data, 16) && (is_empty ? tensor.offset() <= elements : last < elements);
