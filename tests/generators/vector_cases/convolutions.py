@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from .recorder import Recorder, operator
-from .tensors import ALL, FLOATING, INF, NAN, layouts, operands, values
+from .tensors import ALL, FLOATING, INF, NAN, grid, layouts, operands, values
 
 
 @operator("aten::convolution")
@@ -53,6 +53,9 @@ def convolution(r: Recorder) -> None:
     r.case(torch.tensor([[[[1.0, INF, NAN, 0.0]]]]), torch.ones(1, 1, 1, 2), None, [1, 1], [0, 1], [1, 1], False, [0, 0], 1)
     r.case(values("Float", 1, 8, 9, 9), values("Float", 8, 1, 3, 3), None, [2, 2], [1, 1], [1, 1], False, [0, 0], 8)
     r.case(values("Float", 1, 8, 6, 6), values("Float", 24, 8, 1, 1), values("Float", 24), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    # More unfolded columns than are kept at a time.
+    r.case(grid("Float", 1, 8, 40, 41), grid("Float", 3, 8, 3, 3), grid("Float", 3), [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+    r.case(grid("Float", 3, 5, 24, 24), grid("Float", 2, 5, 5, 5), None, [1, 1], [2, 2], [1, 1], False, [0, 0], 1)
     image, weight = operands("Float", 1, 2, 5, 4), operands("Float", 3, 2, 3, 2)
     r.case(image, weight, None, [1], [1], [1], False, [0], 1)
     r.refuse(image, operands("Float", 3, 3, 3, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)

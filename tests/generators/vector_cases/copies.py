@@ -62,7 +62,9 @@ def convert(r: Recorder) -> None:
         low = 0 if target == "Byte" else None
         for tensor in (values(source, 2, 3, low=low), scalar(source, 1), values(source, 4, 3, low=low).t()[:, ::2], values(source, 0, 2)):
             r.case(tensor, dtype=DTYPES[target])
-        r.case(values(source, 41, low=low), dtype=DTYPES[target])
+        for length in (41, 129):
+            r.case(values(source, length, low=low), dtype=DTYPES[target])
+        r.case(values(source, 130, 3, low=low)[:, ::2], dtype=DTYPES[target])
         if source not in FLOATING or target in FLOATING or target == "Bool":
             r.case(special(source), dtype=DTYPES[target])
     # What rounds: to the nearest even, beyond the largest number to infinity, denormal numbers kept.
@@ -110,6 +112,7 @@ def join(r: Recorder) -> None:
         r.case([values(dtype, 2, 3)], 1)
         r.case([special(dtype), special(dtype)])
         r.case([values(dtype, 0, 3), values(dtype, 0, 3)])
+        r.case([values(dtype, 2, 3, seed=i) for i in range(20)], -1)
         for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 3, 4).values():
             r.case([tensor, values(dtype, 3, 4, seed=1), tensor], 1)
         if joined:

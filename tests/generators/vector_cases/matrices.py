@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from .recorder import Recorder, operator
-from .tensors import ALL, FLOATING, INF, NAN, layouts, operands, scalar, values
+from .tensors import ALL, FLOATING, INF, NAN, grid, layouts, operands, scalar, values
 
 
 def layouts_of_factors(r: Recorder, dtype: str) -> None:
@@ -24,8 +24,11 @@ def mm(r: Recorder) -> None:
             if other != dtype:
                 r.case(operands(dtype, 2, 3), operands(other, 3, 2))
         layouts_of_factors(r, dtype)
-    for rows, depth, columns in ((17, 19, 13), (33, 5, 9), (4, 70, 6)):
-        r.case(operands("Float", rows, depth), operands("Float", depth, columns))
+    # Sizes that no tile of a blocked product divides; quarters, whose sums are exact.
+    for dtype in ("Byte", "Int", "Long", *FLOATING):
+        for rows, depth, columns in ((17, 19, 13), (33, 5, 9), (4, 70, 6), (6, 300, 10), (1, 513, 5), (9, 257, 1), (5, 16, 40)):
+            r.case(grid(dtype, rows, depth), grid(dtype, depth, columns))
+            r.case(grid(dtype, depth, rows).t(), grid(dtype, columns, depth).t())
     r.case(torch.tensor([[INF, 1.0], [NAN, 0.0]]), torch.tensor([[0.0, 1.0], [2.0, INF]]))
     r.refuse(operands("Float", 2, 3), operands("Float", 2, 3))
     r.refuse(operands("Float", 3), operands("Float", 3, 2))

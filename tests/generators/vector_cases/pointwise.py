@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from .recorder import Recorder, Ref, Script, operator
@@ -20,7 +21,14 @@ def two_tensors(r: Recorder) -> None:
         r.case(values(first, 2, 3), scalar(second, 1))
         r.case(scalar(first, 1), values(second, 2, 3))
         r.case(scalar(first, 1), scalar(second, 1))
+        r.case(values(first, 4, 3).t(), values(second, 3, 8)[:, ::2])
+        r.case(values(first, 2, 1, 4).expand(2, 3, 4), values(second, 4, 3, 2).permute(2, 1, 0))
+        # Longer than the pieces in which numbers are converted.
+        r.case(values(first, 7), values(second, 150, 1) if first == "Int" or second == "Float" else values(second, 7))
     for dtype in ALL:
+        for length in (127, 128, 129, 300):
+            r.case(values(dtype, length), values("Int" if dtype != "Int" else "Short", length, seed=1))
+            r.case(values(dtype, length, 2)[:, 1], values(dtype, 2 * length, seed=1)[::2])
         r.case(special(dtype), special(dtype).flip(0))
         r.case(special(dtype).reshape(8, 1), special(dtype))
         r.case(values(dtype, 0), values(dtype, 0))
@@ -232,6 +240,7 @@ def added_in_place(r: Recorder) -> None:
             in_place(r, dtype, number)
         in_place(r, dtype, values(dtype, 1))
         in_place(r, dtype, special(dtype)[3])
+    chains(r)
     for first, second in (("Float", "Int"), ("Int", "Bool"), ("Half", "Double"), ("Long", "Byte"), ("Byte", "Long"), ("Bool", "Int")):
         in_place(r, first, scalar(second, 3))
 
@@ -250,6 +259,65 @@ def added_in_place(r: Recorder) -> None:
         for dtype in ALL:
             for alpha in (2, 0.5):
                 in_place(r, dtype, values(dtype, 1), alpha=alpha)
+
+
+def random_view(script: Script, base: Ref, random: np.random.Generator) -> Ref:
+    """One view of a tensor, chosen at random among those that it has."""
+    shape = list(base.value.shape)
+    dims = len(shape)
+    dim = int(random.integers(-dims, dims)) if dims else 0
+    kinds = ["unsqueeze", "alias"]
+    if dims:
+        kinds += ["permute", "transpose", "slice", "slice", "split", "flatten"]
+        kinds += ["select", "unbind"] if shape[dim] and dims > 1 else []
+        kinds += ["squeeze"] if 1 in shape else []
+    kind = random.choice(kinds)
+    if kind == "permute":
+        found = script.call("aten::permute", base, [int(i) for i in random.permutation(dims)])
+    elif kind == "transpose":
+        found = script.call("aten::transpose.int", base, dim, int(random.integers(0, dims)))
+    elif kind == "slice":
+        start, step = int(random.integers(-shape[dim] - 1, shape[dim] + 1)), int(random.integers(1, 4))
+        found = script.call("aten::slice.Tensor", base, dim, start, None if step == 1 else int(random.integers(0, 9)), step)
+    elif kind == "split":
+        first = int(random.integers(0, shape[dim] + 1))
+        pieces = script.call("aten::split_with_sizes", base, [first, shape[dim] - first], dim)
+        found = script.item(pieces, int(random.integers(-2, 2)))
+    elif kind == "flatten":
+        found = script.call("aten::flatten.using_ints", base, 0, -1)  # a copy where no view will do
+    elif kind == "select":
+        found = script.call("aten::select.int", base, dim, int(random.integers(-shape[dim], shape[dim])))
+    elif kind == "unbind":
+        found = script.item(script.call("aten::unbind.int", base, dim), int(random.integers(-shape[dim], shape[dim])))
+    elif kind == "squeeze":
+        found = script.call("aten::squeeze.dims", base, [shape.index(1)])
+    elif kind == "unsqueeze":
+        found = script.call("aten::unsqueeze", base, int(random.integers(-dims - 1, dims + 1)))
+    else:
+        found = script.call("aten::alias", base)
+    assert isinstance(found, Ref)
+    return found
+
+
+def chains(r: Recorder) -> None:
+    """Writes through views of views, chosen at random: everything that shares the memory is looked at."""
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        dtype = str(random.choice(ALL))
+
+        def body(script: Script, dtype: str = dtype, random: np.random.Generator = random) -> None:
+            base = script.call("aten::clone", values(dtype, 3, 4, 2))
+            views = [base]
+            for _ in range(int(random.integers(2, 7))):
+                view = random_view(script, views[int(random.integers(max(0, len(views) - 2), len(views)))], random)
+                if view.value.dim() < 7:
+                    views.append(view)
+                if random.integers(0, 3) == 0:
+                    script.call(r.name, views[-1], scalar(dtype, 1))
+            script.call(r.name, views[-1], scalar("Byte", 1) if dtype != "Bool" else scalar("Bool", 1))
+            script.output(*views)
+
+        r.script(body, dtype)
 
 
 @operator("aten::fill_.Scalar")
@@ -300,6 +368,7 @@ def copied(r: Recorder) -> None:
                 script.output(script.call(r.name, target, special(source)))
 
             r.script(truth, "Bool")
+    chains(r)
     for tensor in layouts(lambda *shape: values("Float", *shape), 3, 4).values():
 
         def strided(script: Script, tensor: torch.Tensor = tensor) -> None:

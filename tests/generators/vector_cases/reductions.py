@@ -59,7 +59,10 @@ def along(r: Recorder) -> None:
             r.case(tensor, dim)
     r.case(values("Float", 2, 2, 3, 4), [2, 3])
     r.case(values("Float", 2, 2, 3, 4), [-1, -2], True)
-    r.case(values("Half", 2, 30), [1])
+    for dtype in ALL:
+        r.case(values(dtype, 3, 300), [1])
+        r.case(values(dtype, 300, 3), [0])
+        r.case(values(dtype, 4, 5, 6, 2).permute(3, 1, 0, 2), [1, -1])
     r.case(values("Float", 60, 2), [0])
     result_dtypes(r, [1])
     r.refuse(values("Float", 2, 3), [2])
@@ -97,6 +100,8 @@ def argmax(r: Recorder) -> None:
             r.case(values(dtype, 3, 4), dim, True)
             r.case(torch.ones(3, 2, dtype=DTYPES[dtype]), dim)
             r.case(scalar(dtype, 1), dim if dim != 1 else 0)
+        r.case(values(dtype, 300))
+        r.case(values(dtype, 3, 300), 1)
         r.case(special(dtype))
         r.case(special(dtype).flip(0), 0)
         r.case(torch.tensor([1, 3, 0, 3, 3, 2], dtype=DTYPES[dtype]), 0)
@@ -118,6 +123,7 @@ def cumsum(r: Recorder) -> None:
         for dim in (0, 1, -1, -2):
             r.case(values(dtype, 3, 4), dim)
         r.case(values(dtype, 37), 0)
+        r.case(values(dtype, 300, 2), 0)
         r.case(scalar(dtype, 1), 0)
         r.case(scalar(dtype, 1), -1)
         r.case(values(dtype, 0, 3), 0)
@@ -157,6 +163,8 @@ def softmaxes(r: Recorder, last: tuple[object, ...]) -> None:
                 r.case(values(dtype, 0), dim, *last)
                 r.case(values(dtype, 2, 0, 3), dim, *last)
         r.case(values(dtype, 2, 37), 1, *last)
+        r.case(values(dtype, 2, 300), 1, *last)
+        r.case(values(dtype, 300, 2), 0, *last)
         r.case(values(dtype, 21, 2), 0, *last)
         for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 3, 4).values():
             r.case(tensor, 0, *last)

@@ -19,7 +19,9 @@ def one_tensor(r: Recorder, *arguments: object, **keywords: object) -> None:
     """Every dtype, special values, every layout, no dimensions, no elements."""
     for dtype in ALL:
         r.case(values(dtype, 3, 4), *arguments, **keywords)
-        r.case(values(dtype, 37), *arguments, **keywords)
+        for length in (37, 128, 129, 300):
+            r.case(values(dtype, length), *arguments, **keywords)
+        r.case(values(dtype, 3, 200)[:, ::3], *arguments, **keywords)
         r.case(edges(r, dtype), *arguments, **keywords)
         r.case(scalar(dtype, 1), *arguments, **keywords)
         r.case(values(dtype, 0), *arguments, **keywords)
