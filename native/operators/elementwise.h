@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <type_traits>
+
 #include "native/operators/copy.h"
 #include "native/selective/dtype_switch.h"
 
@@ -28,6 +30,11 @@ struct Parameters {
     }
   }
 };
+
+/// What sums and products of a type are computed in: integers wrap around.
+template <typename T>
+using Arithmetic = std::conditional_t<!std::is_integral_v<T> || std::is_same_v<T, bool>, T,
+                                      std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
 
 /// A row of n elements: data[0] is the result, data[1] … the operands, strides in bytes.
 using ElementLoop = void (*)(int64_t n, char* const* data, const int64_t* strides, const Parameters& parameters);

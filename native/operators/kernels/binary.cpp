@@ -1,11 +1,13 @@
-// add, sub, mul, div, remainder, pow, bitwise_and, bitwise_xor: two tensors, element by element.
+// add, sub, mul, div, remainder, pow, bitwise_and, bitwise_or, bitwise_xor: two tensors, element by element.
 
 #include "generated/ops.h"
 #include "native/operators/kernel.h"
 #include "selected/add.h"
 #include "selected/bitwise_and.h"
+#include "selected/bitwise_or.h"
 #include "selected/bitwise_xor.h"
 #include "selected/div.h"
+#include "selected/div_mode.h"
 #include "selected/mul.h"
 #include "selected/pow.h"
 #include "selected/remainder.h"
@@ -17,14 +19,14 @@ namespace {
 struct Add {
   template <typename T>
   static T apply(T a, T b, const Parameters& alpha) {
-    return static_cast<T>(a + alpha.get<T>(0) * b);
+    return static_cast<T>(Arithmetic<T>(a) + Arithmetic<T>(alpha.get<T>(0)) * Arithmetic<T>(b));
   }
 };
 
 struct Multiply {
   template <typename T>
   static T apply(T a, T b, const Parameters&) {
-    return static_cast<T>(a * b);
+    return static_cast<T>(Arithmetic<T>(a) * Arithmetic<T>(b));
   }
 };
 
@@ -43,9 +45,30 @@ struct Remainder {
       const T rest = std::fmod(a, b);
       return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
     } else {
-      if (b == T(-1)) return 0;  // the smallest integer by -1 would trap
+      if (std::is_signed_v<T> && b == T(-1)) return 0;  // the smallest integer by -1 would trap
       const T rest = static_cast<T>(a % b);
       return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+    }
+  }
+};
+
+/// Division that is rounded: towards zero, or down if parameter 0 is not zero.
+struct DivideRounded {
+  template <typename T>
+  static T apply(T a, T b, const Parameters& down) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (down.integers[0] == 0) return std::trunc(a / b);
+      // As Python does: the quotient of what the remainder leaves is nearly an integer.
+      if (b == 0) return a / b;
+      const T rest = std::fmod(a, b);
+      const T quotient = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0));
+      if (quotient == 0) return std::copysign(T(0), a / b);
+      const T rounded = std::floor(quotient);
+      return quotient - rounded > T(0.5) ? rounded + 1 : rounded;
+    } else {
+      if (std::is_signed_v<T> && b == T(-1)) return static_cast<T>(-Arithmetic<T>(a));
+      const T quotient = static_cast<T>(a / b);
+      return static_cast<T>(quotient - (down.integers[0] != 0 && a % b != 0 && (a < 0) != (b < 0)));
     }
   }
 };
@@ -59,6 +82,10 @@ struct Power {
       if (takes_roots.integers[0] != 0 && b == T(-0.5)) return 1 / std::sqrt(a);
       return std::pow(a, b);
     } else {
+      if (b < T(0)) {  // one over an integer
+        if (a == T(-1)) return (b & 1) != 0 ? a : T(1);
+        return a == T(1) ? a : T(0);
+      }
       uint64_t result = 1;
       uint64_t base = static_cast<uint64_t>(a);
       for (auto left = static_cast<uint64_t>(b); left != 0; left >>= 1, base *= base) {
@@ -73,6 +100,13 @@ struct And {
   template <typename T>
   static T apply(T a, T b, const Parameters&) {
     return static_cast<T>(a & b);
+  }
+};
+
+struct Or {
+  template <typename T>
+  static T apply(T a, T b, const Parameters&) {
+    return static_cast<T>(a | b);
   }
 };
 
@@ -120,6 +154,31 @@ Result<Tensor> add_scaled(Context& context, Tensor self, Tensor other, Scalar al
   return run(context, loop, dtype, self, other, Parameters(alpha));
 }
 
+Result<Tensor> power(Context& context, Tensor self, Tensor exponent, bool takes_roots) {
+  const ScalarType dtype = promote(self, exponent);
+  // A bool to the power of a bool is computed as any integer would do.
+  const ScalarType computed = dtype == ScalarType::Bool ? ScalarType::Byte : compute_type(dtype);
+  ElementLoop loop;
+  SG_SWITCH_REAL(computed, pow, [&]<typename T>() { loop = binary_loop<T, T, Power>; });
+  const Tensor operands[] = {self, exponent};
+  return elementwise(context, {loop, computed, computed, dtype}, operands, Parameters(takes_roots));
+}
+
+/// Failed if an integer is to be divided by zero.
+Status check_divisor(Context& context, ScalarType dtype, Tensor self, Tensor other) {
+  if (is_floating(dtype) || self.numel() == 0) return {};
+  static constexpr char kZero[8] = {};
+  const auto size = static_cast<size_t>(element_size(dtype));
+  SG_ASSIGN(const Tensor divisor, other.is_wrapped_number() ? number_as(context, wrapped_number(other), dtype)
+                                                            : to_contiguous(context, other, dtype));
+  for (int64_t i = 0; i < divisor.numel(); ++i) {
+    if (std::memcmp(divisor.bytes() + static_cast<size_t>(i) * size, kZero, size) == 0) {
+      return context.invalid("division by zero");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Tensor> add(Context& context, Tensor self, Tensor other, Scalar alpha) {
@@ -149,12 +208,21 @@ Result<Tensor> div(Context& context, Tensor self, Tensor other) {
   return run(context, loop, dtype, self, other);
 }
 
+/// Rounded down, towards zero, or not at all.
+Result<Tensor> div_mode(Context& context, Tensor self, Tensor other, const char* rounding_mode) {
+  if (rounding_mode == nullptr) return div(context, self, other);
+  const bool down = std::strcmp(rounding_mode, "floor") == 0;
+  if (!down && std::strcmp(rounding_mode, "trunc") != 0) return context.invalid("rounds by floor or trunc");
+  const ScalarType dtype = promote(self, other);
+  SG_TRY(check_divisor(context, dtype, self, other));
+  ElementLoop loop;
+  SG_SWITCH_REAL(compute_type(dtype), div_mode, [&]<typename T>() { loop = binary_loop<T, T, DivideRounded>; });
+  return run(context, loop, dtype, self, other, Parameters(down));
+}
+
 Result<Tensor> remainder(Context& context, Tensor self, Tensor other) {
   const ScalarType dtype = promote(self, other);
-  if (!is_floating(dtype) && other.is_wrapped_number()) {
-    SG_ASSIGN(const Tensor divisor, to_dtype(context, other, ScalarType::Long));
-    if (*divisor.data<int64_t>() == 0) return context.invalid("division by zero");
-  }
+  SG_TRY(check_divisor(context, dtype, self, other));
   ElementLoop loop;
   SG_SWITCH_REAL(compute_type(dtype), remainder, [&]<typename T>() { loop = binary_loop<T, T, Remainder>; });
   return run(context, loop, dtype, self, other);
@@ -166,18 +234,24 @@ Result<Tensor> pow(Context& context, Tensor self, Tensor exponent) {
       *exponent.data<int64_t>() < 0) {
     return context.invalid("integers to negative integer powers are not allowed");
   }
-  // A bool to the power of a bool is computed as any integer would do.
-  const ScalarType computed = dtype == ScalarType::Bool ? ScalarType::Byte : compute_type(dtype);
-  ElementLoop loop;
-  SG_SWITCH_REAL(computed, pow, [&]<typename T>() { loop = binary_loop<T, T, Power>; });
-  const Tensor operands[] = {self, exponent};
-  return elementwise(context, {loop, computed, computed, dtype}, operands, Parameters(dtype != ScalarType::Half));
+  return power(context, self, exponent, dtype != ScalarType::Half);
+}
+
+Result<Tensor> pow_tensor(Context& context, Tensor self, Tensor exponent) {
+  return power(context, self, exponent, false);
 }
 
 Result<Tensor> bitwise_and(Context& context, Tensor self, Tensor other) {
   const ScalarType dtype = promote(self, other);
   ElementLoop loop;
   SG_SWITCH_BITS(dtype, bitwise_and, [&]<typename T>() { loop = binary_loop<T, T, And>; });
+  return run(context, loop, dtype, self, other);
+}
+
+Result<Tensor> bitwise_or(Context& context, Tensor self, Tensor other) {
+  const ScalarType dtype = promote(self, other);
+  ElementLoop loop;
+  SG_SWITCH_BITS(dtype, bitwise_or, [&]<typename T>() { loop = binary_loop<T, T, Or>; });
   return run(context, loop, dtype, self, other);
 }
 

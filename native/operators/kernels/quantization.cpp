@@ -21,15 +21,10 @@ void quantize_loop(int64_t n, char* const* data, const int64_t* strides, const P
   }
 }
 
-/// Integers wrap around.
 struct Difference {
   template <typename T>
   static T apply(T a, T b, const Parameters&) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return a - b;
-    } else {
-      return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-    }
+    return static_cast<T>(Arithmetic<T>(a) - Arithmetic<T>(b));
   }
 };
 
