@@ -19,7 +19,7 @@ from sizeguard.gate.config import read_config
 from sizeguard.gate.gate import run_gate, size_checks
 from sizeguard.gate.limits import parse_limit
 from sizeguard.gate.models import compare_model
-from sizeguard.gate.savings import operator_loads, savings
+from sizeguard.gate.savings import loads, savings
 from sizeguard.report.gate import gate_text
 
 
@@ -113,8 +113,9 @@ def test_savings_sum_to_the_difference_of_the_loads(full_build: Build, core_buil
     full, core = (report_of_build(built, ("operator",)) for built in (full_build, core_build))
     rows = savings(full, core)
     assert sum(row.saved for row in rows) == full_build.sizes.load - core_build.sizes.load
-    assert {row.operator: row.full for row in rows if row.is_operator} == operator_loads(full)
-    assert not operator_loads(core)
+    assert {row.operator: row.full for row in rows if row.full} == loads(full)
+    assert sum(loads(full).values()) == full_build.sizes.load
+    assert not any(row.selective for row in rows if row.is_operator)
 
 
 def test_a_model_that_lacks_operators_fails_and_names_them(program: Callable[..., Path], full_build: Build, core_build: Build) -> None:

@@ -17,7 +17,10 @@ FOLDER = "baselines"
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Reviewed sizes of one app with one toolchain, in bytes; operators: loaded bytes of each."""
+    """Reviewed sizes of one app with one toolchain, in bytes.
+
+    operators: loaded bytes of each, and of (core) and the like: they sum to the load.
+    """
 
     app: str
     target: str

@@ -17,7 +17,7 @@ from sizeguard.gate.baselines import Baseline, baseline_path, other_toolchains, 
 from sizeguard.gate.config import App, Config
 from sizeguard.gate.limits import GrowthLimit
 from sizeguard.gate.models import ModelResult, compare_model
-from sizeguard.gate.savings import Saving, operator_loads, savings
+from sizeguard.gate.savings import Saving, loads, savings
 from sizeguard.progress import Progress
 
 PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
@@ -41,7 +41,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What changed since the baseline: loaded bytes of an operator."""
+    """What changed since the baseline: loaded bytes of an operator, or of (core) and the like."""
 
     operator: str
     old: int
@@ -103,7 +103,7 @@ def _app_result(root: Path, app: App, config: Config, full: Build, selective: Bu
     baseline = read_baseline(path) if path.is_file() else None
     others = other_toolchains(root, selective)
     checks = tuple(size_checks(app.name, config.limits, selective, baseline, others))
-    growth = _growth(baseline, operator_loads(report)) if baseline else ()
+    growth = _growth(baseline, loads(report)) if baseline else ()
     return AppResult(app.name, full, selective, checks, tuple(models), savings(full_report, report), growth)
 
 

@@ -33,6 +33,6 @@ def savings(full: Report, selective: Report) -> tuple[Saving, ...]:
     return tuple(sorted((row for row in rows if row.full or row.selective), key=lambda row: (-row.saved, row.operator)))
 
 
-def operator_loads(report: Report) -> dict[str, int]:
-    """Loaded bytes of each operator of a report by operator."""
-    return {row.keys[0]: row.load for row in report.rows if row.load and row.keys[0] not in (CORE, SHARED, OUTSIDE)}
+def loads(report: Report) -> dict[str, int]:
+    """Loaded bytes of each row of a report by operator; they sum to the load."""
+    return {row.keys[0]: row.load for row in report.rows if row.load}

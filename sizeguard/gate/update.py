@@ -11,7 +11,7 @@ from sizeguard.build.toolchain import Toolchain
 from sizeguard.gate.baselines import FOLDER, Baseline, baseline_of, baseline_path, read_baseline, write_baseline
 from sizeguard.gate.config import Config
 from sizeguard.gate.gate import build_app, chosen_apps
-from sizeguard.gate.savings import operator_loads
+from sizeguard.gate.savings import loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def update_baselines(root: Path, config: Config, toolchain: Toolchain, only: Seq
         built = build_app(root, app, toolchain)
         path = baseline_path(root, built)
         old = read_baseline(path) if path.is_file() else None
-        new = baseline_of(built, operator_loads(report_of_build(built, ("operator",))))
+        new = baseline_of(built, loads(report_of_build(built, ("operator",))))
         write_baseline(path, new)
         updates.append(Update(path, old, new))
     return tuple(updates)

@@ -78,6 +78,7 @@ def _app(app: AppResult) -> Iterable[str]:
         yield "what changed since the baseline"
         for row in app.growth:
             yield f"  {row.new - row.old:>+8,}  {row.operator}  {row.old:,} → {row.new:,}"
+        yield f"  {sum(row.new - row.old for row in app.growth):>+8,}  = the change of `load`"
     advice = list(dict.fromkeys(check.advice for check in app.checks if check.advice))
     if advice:
         yield ""
