@@ -55,8 +55,9 @@ def _markdown(report: Report, limit: int) -> str:
 
 
 def _terminal(report: Report, limit: int) -> str:
-    head = f"{report.title}  {report.arch}  id {report.id[:8] or 'none'}"
-    lines = [f"{head:<52} load {report.load:,}   ram {report.ram:,}   file {report.file:,}", ""]
+    arch = "" if report.arch in report.title else f"  {report.arch}"
+    head = f"{report.title}{arch}  id {report.id[:8] or 'none'}"
+    lines = [f"{head:<56} load {report.load:,}   ram {report.ram:,}   file {report.file:,}", ""]
     lines.append(f"{'load':>10} {'share':>6} {'total':>6} {'file':>10} {'n':>5}  {'  '.join(report.by)}")
     shown, rest = _cut(report, limit)
     running = 0
