@@ -1,0 +1,72 @@
+"""The laws of a partition, against a byte-by-byte oracle; the places of parts and relocations in a real image."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.attribution.reach import ENTRY_SIZE, reach
+from sizeguard.build.record import Build
+from sizeguard.formats.elf import read_elf
+from sizeguard.formats.linkmap import read_map
+from sizeguard.ledger.image import RELOCATION_SIZE, Part, image_spans
+from sizeguard.ledger.partition import UNATTRIBUTED, Claims, partition
+
+SIZE = 64
+
+
+@st.composite
+def claims(draw: st.DrawFn) -> Claims:
+    place = st.integers(0, SIZE)
+    rows = draw(st.lists(st.tuples(place, place, st.integers(0, 5), st.integers(0, 3)), max_size=12))
+    start = np.array([min(a, b) for a, b, _, _ in rows], np.int64)
+    end = np.array([max(a, b) for a, b, _, _ in rows], np.int64)
+    owner = np.array([owner for _, _, owner, _ in rows], np.int64)
+    return Claims(start, end, owner, np.array([rank for _, _, _, rank in rows], np.int8))
+
+
+@given(claims())
+def test_every_byte_has_the_strongest_owner(c: Claims) -> None:
+    expected = np.full(SIZE, UNATTRIBUTED)
+    strength = np.full(SIZE, -1)
+    for start, end, owner, rank in zip(c.start, c.end, c.owner, c.rank, strict=True):
+        wins = np.arange(start, end)[strength[start:end] < rank]
+        expected[wins], strength[wins] = owner, rank
+    p = partition(c, SIZE)
+    actual = np.repeat(p.owner, np.diff(p.start, append=SIZE))
+    assert actual.tolist() == expected.tolist()
+
+
+@given(claims())
+def test_sums_equal_the_size(c: Claims) -> None:
+    assert partition(c, SIZE).bytes_by_owner(owners=6).sum() == SIZE
+
+
+def test_a_claim_outside_the_image_is_refused() -> None:
+    outside = Claims(np.array([60]), np.array([70]), np.array([0]), np.array([1], np.int8))
+    with pytest.raises(ValueError, match=r"claim 0 covers \[60, 70\) of an image of 64 bytes"):
+        partition(outside, 64)
+
+
+def test_spans_cover_each_byte_once(full_build: Build) -> None:
+    image = read_elf(full_build.shipped)
+    spans = image_spans(image, read_elf(full_build.image), read_map(full_build.map))
+    assert spans[0].start == 0
+    assert spans[-1].end == image.size
+    assert all(before.end == after.start for before, after in pairwise(spans))
+
+
+def test_an_entry_and_its_relocations_belong_to_the_operator(full_build: Build) -> None:
+    reached = reach(full_build.objects, full_build.image.parent)
+    parts = [Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator) for entry in reached.entries]
+    spans = image_spans(read_elf(full_build.shipped), read_elf(full_build.image), read_map(full_build.map), parts)
+    mine = [span for span in spans if span.owner.part == "aten::relu"]
+    # One entry of two pointers, each of which the loader fills in.
+    sizes: dict[str, int] = {}
+    for span in mine:
+        sizes[span.owner.kind] = sizes.get(span.owner.kind, 0) + span.size
+    assert sizes == {"rodata": ENTRY_SIZE, "relocation": 2 * RELOCATION_SIZE}
