@@ -3,7 +3,6 @@
 #include "native/operators/copy.h"
 
 #include <type_traits>
-#include <utility>
 
 #include "native/selective/dtype_switch.h"
 #include "selected/copy.h"
@@ -162,23 +161,10 @@ Result<Tensor> empty_like(Context& context, Tensor self) {
 
 namespace {
 
-/// Whether dimension a is walked in larger steps than b (1), in smaller ones (-1), or none of the operands can tell
-/// (0): the first that is not broadcast in one of the two decides, as in PyTorch.
-int compare_steps(IntArrayRef sizes, Span<const Tensor> operands, int64_t a, int64_t b) {
-  for (const Tensor& operand : operands) {
-    const int64_t missing = static_cast<int64_t>(sizes.size()) - operand.dim();
-    const auto step = [&](int64_t axis) {
-      const int64_t own = axis - missing;
-      const bool broadcast = own < 0 || operand.size(own) != sizes[static_cast<size_t>(axis)];
-      return broadcast ? 0 : operand.stride(own);
-    };
-    const int64_t of_a = step(a);
-    const int64_t of_b = step(b);
-    if (of_a == 0 || of_b == 0) continue;
-    if (of_a != of_b) return of_a < of_b ? -1 : 1;
-    if (sizes[static_cast<size_t>(a)] > sizes[static_cast<size_t>(b)]) return 1;
-  }
-  return 0;
+/// The stride of an operand along a dimension, counted from the last; 0 if it is broadcast.
+[[gnu::noinline]] int64_t step_along(Tensor operand, int64_t from_last, int64_t size) {
+  const int64_t axis = operand.dim() - 1 - from_last;
+  return axis < 0 || operand.size(axis) != size ? 0 : operand.stride(axis);
 }
 
 }  // namespace
@@ -188,26 +174,39 @@ Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef si
   bool contiguous = true;
   for (const Tensor& operand : operands) contiguous &= operand.is_contiguous();
   if (contiguous) return out;
-  // An insertion sort of the dimensions by their steps, the smallest first. Those that cannot be told apart stay.
-  const auto dims = static_cast<int>(sizes.size());
-  int order[kMaxDims];
-  for (int i = 0; i < dims; ++i) {
-    order[i] = dims - 1 - i;
-    int at = i;
-    for (int before = i - 1; before >= 0; --before) {
-      const int larger = compare_steps(sizes, operands, order[before], order[at]);
+  // An insertion sort of the dimensions, counted from the last, by how far the operands step along them. The first
+  // operand that is broadcast along neither of two decides; of equal steps, that of the smaller dimension counts as
+  // smaller.
+  const auto dims = static_cast<int64_t>(sizes.size());
+  const int64_t* last = sizes.end() - 1;
+  int64_t order[kMaxDims];
+  for (int64_t i = 0; i < dims; ++i) {
+    order[i] = i;
+    int64_t at = i;
+    for (int64_t before = i - 1; before >= 0; --before) {
+      const int64_t a = order[before];
+      const int64_t b = order[at];
+      int64_t larger = 0;
+      for (const Tensor& operand : operands) {
+        const int64_t of_a = step_along(operand, a, last[-a]);
+        const int64_t of_b = step_along(operand, b, last[-b]);
+        if (of_a == 0 || of_b == 0) continue;
+        larger = of_a == of_b ? last[-a] > last[-b] : of_a - of_b;
+        if (larger != 0) break;
+      }
       if (larger < 0) break;
       if (larger == 0) continue;
-      std::swap(order[before], order[at]);
+      order[before] = b;
+      order[at] = a;
       at = before;
     }
   }
   Shape strides;
   strides.size = sizes.size();
   int64_t stride = 1;
-  for (int i = 0; i < dims; ++i) {
-    strides.data[order[i]] = stride;
-    if (sizes[static_cast<size_t>(order[i])] > 1) stride *= sizes[static_cast<size_t>(order[i])];
+  for (int64_t i = 0; i < dims; ++i) {
+    strides.data[dims - 1 - order[i]] = stride;
+    if (last[-order[i]] > 1) stride *= last[-order[i]];
   }
   return context.view(out, sizes, strides, 0);
 }
