@@ -15,24 +15,19 @@ constexpr int64_t kLargest = 1 << 30;      // size, stride, padding or dilation:
 /// The image is what comes in and the points go out, or the other way round if transposed. One and two dimensions get
 /// leading ones of size 1.
 struct Geometry {
+  enum List { Stride, Padding, Dilation, OutputPadding, Lists };
+
+  int64_t lists[Lists][3];
   int64_t image[3];
   int64_t points[3];
   int64_t kernel[3];
-  int64_t stride[3];
-  int64_t padding[3];
-  int64_t dilation[3];
 
-  int64_t image_size() const { return image[0] * image[1] * image[2]; }
-  int64_t point_count() const { return points[0] * points[1] * points[2]; }
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  /// Whether each point meets one element, its own.
-  bool is_pointwise() const {
-    for (int axis = 0; axis < 3; ++axis) {
-      if (kernel[axis] != 1 || stride[axis] != 1 || padding[axis] != 0) return false;
-    }
-    return true;
-  }
+  const int64_t* stride() const { return lists[Stride]; }
 };
+
+int64_t volume(const int64_t* sizes) {
+  return sizes[0] * sizes[1] * sizes[2];
+}
 
 /// What happens where a tap meets the image: to a run of n elements, at a stride in the image, without one in the
 /// points.
@@ -43,9 +38,10 @@ using RunBody = void (*)(int64_t n, char* image, int64_t stride, char* points, c
                                     RunBody body, char* image, char* points, const void* weight) {
   const int64_t tap_at[] = {tap / (at.kernel[1] * at.kernel[2]), tap / at.kernel[2] % at.kernel[1], tap % at.kernel[2]};
   int64_t offset[3];
-  for (int axis = 0; axis < 3; ++axis) offset[axis] = tap_at[axis] * at.dilation[axis] - at.padding[axis];
+  for (int axis = 0; axis < 3; ++axis)
+    offset[axis] = tap_at[axis] * at.lists[Geometry::Dilation][axis] - at.lists[Geometry::Padding][axis];
   // The points of a line that meet the image lie in [low, high).
-  const int64_t stride = at.stride[2];
+  const int64_t stride = at.stride()[2];
   const int64_t low = offset[2] < 0 ? (stride - 1 - offset[2]) / stride : 0;
   const int64_t room = at.image[2] - offset[2] + stride - 1;
   const int64_t high = room < 0 ? 0 : room / stride;
@@ -55,8 +51,8 @@ using RunBody = void (*)(int64_t n, char* image, int64_t stride, char* points, c
   for (int64_t point = first; point < end; x = 0) {
     const int64_t left = end - point;
     const int64_t line_end = at.points[2] - x < left ? at.points[2] : x + left;
-    const int64_t image_z = z * at.stride[0] + offset[0];
-    const int64_t image_y = y * at.stride[1] + offset[1];
+    const int64_t image_z = z * at.stride()[0] + offset[0];
+    const int64_t image_y = y * at.stride()[1] + offset[1];
     const int64_t from = low < x ? x : low;
     const int64_t to = high < line_end ? high : line_end;
     if (from < to && image_z >= 0 && image_z < at.image[0] && image_y >= 0 && image_y < at.image[1]) {
@@ -98,28 +94,36 @@ SG_DTYPE_BODY void scatter_run(int64_t n, char* image, int64_t stride, char* poi
 
 /// One group of one image: all pointers to contiguous elements of the accumulate type.
 struct Group {
-  const Geometry& geometry;
+  Geometry geometry;
   ScalarType dtype;
   int64_t image_channels;
   int64_t point_channels;
   char* image;
   char* points;
   const char* weight;  // point_channels × image_channels × taps
-  char* columns;       // room for one chunk
+  char* columns;       // of one chunk: image_channels × taps rows of as many points; null if the image is that already
   int64_t chunk;       // points
-  bool accumulate;     // the points hold the bias
+  bool accumulate;     // the result holds the bias
 };
 
-/// Every point of a channel gathers from the one channel of the image.
-void run_depthwise(const Group& group, RunBody gather) {
+/// Calls `body` for all runs of n points from `first` on: of the columns, or of a depthwise convolution's points, which
+/// gather from the one channel of the image.
+void for_each_row(const Group& group, RunBody body, bool depthwise, int64_t first, int64_t n) {
   const int64_t element = element_size(group.dtype);
-  const int64_t count = group.geometry.point_count();
-  const int64_t taps = group.geometry.taps();
-  for (int64_t channel = 0; channel < group.point_channels; ++channel) {
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      for_each_run(group.geometry, tap, 0, count, element, gather, group.image,
-                   group.points + channel * count * element, group.weight + (channel * taps + tap) * element);
+  const int64_t taps = volume(group.geometry.kernel);
+  const int64_t rows = (depthwise ? group.point_channels : group.image_channels) * taps;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t channel = row / taps;
+    char* image = group.image;
+    char* points = group.points;
+    if (depthwise) {
+      points += channel * n * element;
+    } else {
+      image += channel * volume(group.geometry.image) * element;
+      points = group.columns + (row * n - first) * element;  // runs count points from the start of the image
     }
+    for_each_run(group.geometry, row % taps, first, first + n, element, body, image, points,
+                 group.weight + row * element);
   }
 }
 
@@ -127,52 +131,45 @@ void run_depthwise(const Group& group, RunBody gather) {
 /// is given): columns = weightᵀ · points, and the image gets what they add up to.
 void run_columns(Context& context, const Group& group, RunBody scatter) {
   const int64_t element = element_size(group.dtype);
-  const int64_t count = group.geometry.point_count();
-  const int64_t taps = group.geometry.taps();
-  const int64_t rows = group.image_channels * taps;
+  const int64_t count = volume(group.geometry.points);
+  const int64_t rows = group.image_channels * volume(group.geometry.kernel);
   const bool unfolds = group.columns != nullptr;
-  const RunBody copy = element == 4 ? copy_run<uint32_t> : copy_run<uint64_t>;
-  const auto fold = [&](RunBody body, int64_t first, int64_t n) {
-    for (int64_t row = 0; row < rows; ++row) {
-      // Points are counted from the start of the image, columns from `first`.
-      for_each_run(group.geometry, row % taps, first, first + n, element, body,
-                   group.image + row / taps * group.geometry.image_size() * element,
-                   group.columns + (row * n - first) * element, nullptr);
-    }
-  };
+  MatrixProduct product{};
+  product.a = group.weight;
+  product.b_column = 1;
   for (int64_t first = 0; first < count; first += group.chunk) {
-    const int64_t n = count - first < group.chunk ? count - first : group.chunk;
+    product.n = count - first < group.chunk ? count - first : group.chunk;
     char* columns = unfolds ? group.columns : group.image;
     char* points = group.points + first * element;
     if (scatter != nullptr) {
-      gemm(context, group.dtype,
-           {rows, n, group.point_channels, group.weight, 1, rows, points, count, 1, columns, n,
-            !unfolds && group.accumulate, false});
-      if (unfolds) fold(scatter, first, n);
-    } else {
-      if (unfolds) {
-        std::memset(columns, 0, static_cast<size_t>(rows * n * element));
-        fold(copy, first, n);
-      }
-      gemm(context, group.dtype,
-           {group.point_channels, n, rows, group.weight, rows, 1, columns, n, 1, points, count, group.accumulate,
-            false});
+      product.m = rows;
+      product.k = group.point_channels;
+      product.a_row = 1;
+      product.a_column = rows;
+      product.b = points;
+      product.b_row = count;
+      product.c = columns;
+      product.c_row = product.n;
+      product.accumulate = !unfolds && group.accumulate;
+      gemm(context, group.dtype, product);
+      if (unfolds) for_each_row(group, scatter, false, first, product.n);
+      continue;
     }
-  }
-}
-
-/// One value for all dimensions, or one for each.
-Status read_list(Context& context, IntArrayRef list, int dims, int64_t minimum, int64_t filler, int64_t* values) {
-  const auto size = static_cast<int>(list.size());
-  if (size != dims && size != 1) return context.invalid("wrong number of values for the dimensions");
-  for (int axis = 0; axis < 3; ++axis) {
-    const int own = axis - (3 - dims);
-    values[axis] = own < 0 ? filler : list[static_cast<size_t>(size == 1 ? 0 : own)];
-    if (values[axis] < minimum || values[axis] > kLargest) {
-      return context.invalid("a stride, padding, dilation or output padding is out of range");
+    if (unfolds) {
+      std::memset(columns, 0, static_cast<size_t>(rows * product.n * element));
+      for_each_row(group, element == 4 ? copy_run<uint32_t> : copy_run<uint64_t>, false, first, product.n);
     }
+    product.m = group.point_channels;
+    product.k = rows;
+    product.a_row = rows;
+    product.a_column = 1;
+    product.b = columns;
+    product.b_row = product.n;
+    product.c = points;
+    product.c_row = count;
+    product.accumulate = group.accumulate;
+    gemm(context, group.dtype, product);
   }
-  return {};
 }
 
 }  // namespace
@@ -195,41 +192,44 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
   if (bias.defined() && (bias.dim() != 1 || bias.size(0) != out_channels)) {
     return context.invalid("the bias must have one element for each channel");
   }
-  Geometry geometry;
-  int64_t extra[3];
-  SG_TRY(read_list(context, stride, dims, 1, 1, geometry.stride));
-  SG_TRY(read_list(context, padding, dims, 0, 0, geometry.padding));
-  SG_TRY(read_list(context, dilation, dims, 1, 1, geometry.dilation));
-  SG_TRY(read_list(context, output_padding, dims, 0, 0, extra));
-
+  Group group{};
+  Geometry& geometry = group.geometry;
+  const IntArrayRef given[Geometry::Lists] = {stride, padding, dilation, output_padding};
   Shape sizes;
   sizes.push_back(input.size(0));
   sizes.push_back(out_channels);
   bool dilated = false;
+  bool pointwise = true;
   for (int axis = 0; axis < 3; ++axis) {
-    const int own = axis - (3 - dims) + 2;
-    const int64_t in_size = own < 2 ? 1 : input.size(own);
-    const int64_t kernel = own < 2 ? 1 : weight.size(own);
-    if (in_size < 1 || in_size > kLargest || kernel < 1 || kernel > kLargest)
+    const int own = axis - (3 - dims);  // of the given lists; below zero for the leading ones of size 1
+    int64_t values[Geometry::Lists];
+    for (int list = 0; list < Geometry::Lists; ++list) {
+      const size_t count = given[list].size();
+      if (count != 1 && count != static_cast<size_t>(dims)) return context.invalid("a list has the wrong size");
+      const int64_t minimum = list == Geometry::Stride || list == Geometry::Dilation;
+      values[list] = own < 0 ? minimum : given[list][count == 1 ? 0 : static_cast<size_t>(own)];
+      if (values[list] < minimum || values[list] > kLargest) return context.invalid("a number is out of range");
+      geometry.lists[list][axis] = values[list];
+    }
+    const auto [step, pad, spread, extra] = values;
+    const int64_t in_size = own < 0 ? 1 : input.size(own + 2);
+    const int64_t kernel = own < 0 ? 1 : weight.size(own + 2);
+    if (in_size < 1 || in_size > kLargest || kernel < 1 || kernel > kLargest) {
       return context.invalid("a size is out of range");
-    const int64_t span = geometry.dilation[axis] * (kernel - 1) + 1;
-    const int64_t step = geometry.stride[axis];
-    const int64_t padded = 2 * geometry.padding[axis];
-    int64_t out_size;
+    }
+    const int64_t span = spread * (kernel - 1) + 1;
+    int64_t out_size = in_size + 2 * pad < span ? 0 : (in_size + 2 * pad - span) / step + 1;
     if (transposed) {
-      out_size = (in_size - 1) * step - padded + span + extra[axis];
-      if (extra[axis] >= step && extra[axis] >= geometry.dilation[axis]) {
-        return context.invalid("the output padding must be smaller than the stride or the dilation");
-      }
-    } else {
-      out_size = in_size + padded < span ? 0 : (in_size + padded - span) / step + 1;
+      out_size = (in_size - 1) * step - 2 * pad + span + extra;
+      if (extra >= step && extra >= spread) return context.invalid("the output padding is too large");
     }
     if (out_size < 1) return context.invalid("the kernel does not fit the input");
-    dilated |= geometry.dilation[axis] != 1;
+    if (own >= 0) sizes.push_back(out_size);
+    dilated |= spread != 1;
+    pointwise &= kernel == 1 && step == 1 && pad == 0;
     geometry.kernel[axis] = kernel;
     geometry.image[axis] = transposed ? out_size : in_size;
     geometry.points[axis] = transposed ? in_size : out_size;
-    if (own >= 2) sizes.push_back(out_size);
   }
 
   const ScalarType wide = accumulate_type(dtype);
@@ -242,12 +242,15 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
   SG_ASSIGN(input, to_contiguous(context, input, wide));
   SG_ASSIGN(weight, to_contiguous(context, weight, wide));
   const int64_t element = element_size(wide);
-  Group group{geometry, wide, 0, 0, nullptr, nullptr, nullptr, nullptr, geometry.point_count(), bias.defined()};
+  group.dtype = wide;
   group.image_channels = weight.size(1);
   group.point_channels = weight.size(0) / groups;
-  const int64_t rows = group.image_channels * geometry.taps();
+  group.chunk = volume(geometry.points);
+  group.accumulate = bias.defined();
+  const int64_t rows = group.image_channels * volume(geometry.kernel);
   const bool depthwise = !transposed && group.image_channels == 1 && group.point_channels <= 2;
-  if (!depthwise && !geometry.is_pointwise()) {
+  const bool unfolds = !depthwise && !pointwise;
+  if (unfolds) {
     const int64_t wanted = kColumnBytes / element / (rows + 1) / 8 * 8 + 8;
     if (group.chunk > wanted) group.chunk = wanted;
     group.columns = static_cast<char*>(context.allocate(rows * group.chunk * element));
@@ -259,45 +262,42 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
     const int64_t steps[] = {bias.stride(0), 0, 0, 0};
     SG_ASSIGN(const Tensor column, context.view(bias, {ones, sizes.size - 1}, {steps, sizes.size - 1}, 0));
     SG_TRY(copy_elements(context, out, column));
-  } else if (depthwise || (transposed && group.columns != nullptr)) {
+  } else if (depthwise || (transposed && unfolds)) {
     std::memset(out.bytes(), 0, static_cast<size_t>(out.numel() * element));
   }
-  RunBody gather = nullptr;
-  RunBody scatter = nullptr;
+  RunBody body = nullptr;
   if (depthwise || transposed) {
-    SG_SWITCH_ACCUMULATE(wide, convolution, [&]<typename T>() {
-      gather = gather_run<T>;
-      scatter = transposed ? scatter_run<T> : nullptr;
-    });
+    SG_SWITCH_ACCUMULATE(wide, convolution, [&]<typename T>() { body = transposed ? scatter_run<T> : gather_run<T>; });
   }
-  const int64_t image_bytes = group.image_channels * geometry.image_size() * element;
-  const int64_t point_bytes = group.point_channels * geometry.point_count() * element;
+  const int64_t image_bytes = group.image_channels * volume(geometry.image) * element;
+  const int64_t point_bytes = group.point_channels * volume(geometry.points) * element;
+  group.image = transposed ? out.bytes() : input.bytes();
+  group.points = transposed ? input.bytes() : out.bytes();
   for (int64_t i = 0; i < input.size(0) * groups; ++i) {
-    char* const in_data = input.bytes() + i * (transposed ? point_bytes : image_bytes);
-    char* const out_data = out.bytes() + i * (transposed ? image_bytes : point_bytes);
-    group.image = transposed ? out_data : in_data;
-    group.points = transposed ? in_data : out_data;
     group.weight = weight.bytes() + i % groups * group.point_channels * rows * element;
     if (depthwise) {
-      run_depthwise(group, gather);
+      for_each_row(group, body, true, 0, group.chunk);
     } else {
-      run_columns(context, group, scatter);
+      run_columns(context, group, body);
     }
+    group.image += image_bytes;
+    group.points += point_bytes;
   }
   return to_dtype(context, out, dtype);
 }
 
 Result<Tensor> conv2d(Context& context, Tensor input, Tensor weight, Tensor bias, IntArrayRef stride,
                       IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
-  const int64_t zeros[] = {0, 0};
-  if (input.dim() == 4) {
-    return ops::convolution::call(context, input, weight, bias, stride, padding, dilation, false, zeros, groups);
+  const bool batched = input.dim() == 4;
+  if (!batched) {
+    if (input.dim() != 3) return context.invalid("the input must have three or four dimensions");
+    SG_ASSIGN(input, ops::unsqueeze::call(context, input, 0));
   }
-  if (input.dim() != 3) return context.invalid("the input must have three or four dimensions");
-  SG_ASSIGN(const Tensor batch, ops::unsqueeze::call(context, input, 0));
-  SG_ASSIGN(const Tensor out,
-            ops::convolution::call(context, batch, weight, bias, stride, padding, dilation, false, zeros, groups));
-  return ops::select_int::call(context, out, 0, 0);
+  const int64_t zeros[] = {0, 0};
+  const auto out =
+      ops::convolution::call(context, input, weight, bias, stride, padding, dilation, false, zeros, groups);
+  if (batched || !out.ok()) return out;
+  return ops::select_int::call(context, out.value(), 0, 0);
 }
 
 }  // namespace sg::kernels

@@ -30,39 +30,52 @@ Status check_product(Context& context, Tensor a, Tensor b, int64_t dims) {
   return {};
 }
 
-/// The product of two matrices, or of each two of a batch: added to `sums` if that is defined. Its dtype is the
-/// accumulate type; the result has that of the operands.
-Result<Tensor> multiply(Context& context, Tensor a, Tensor b, Tensor sums) {
-  const ScalarType dtype = a.scalar_type();
-  const ScalarType wide = accumulate_type(dtype);
-  const bool batched = a.dim() == 3;
+/// The product of two matrices, or of each two of a batch, as a tensor of dtype `result`: added to `sums` if that is
+/// defined, whose dtype is the accumulate type.
+Result<Tensor> multiply(Context& context, Tensor a, Tensor b, Tensor sums, ScalarType result) {
+  const ScalarType wide = accumulate_type(result);
+  SG_ASSIGN(a, to_dtype(context, a, wide));
+  SG_ASSIGN(b, to_dtype(context, b, wide));
+  const int64_t batched = a.dim() - 2;
   const int64_t sizes[] = {a.size(0), a.size(batched), b.size(1 + batched)};
   Tensor out = sums;
   if (!out.defined()) {
-    SG_ASSIGN(out, context.empty(wide, {sizes + !batched, size_t{2} + batched}));
+    SG_ASSIGN(out, context.empty(wide, {sizes + 1 - batched, static_cast<size_t>(a.dim())}));
   }
-  const int64_t depth = a.size(1 + batched);
-  SG_ASSIGN(a, to_dtype(context, a, wide));
-  SG_ASSIGN(b, to_dtype(context, b, wide));
-  MatrixProduct product{sizes[1],    sizes[2],          depth,
-                        a.bytes(),   a.stride(batched), a.stride(1 + batched),
-                        b.bytes(),   b.stride(batched), b.stride(1 + batched),
-                        out.bytes(), sizes[2],          sums.defined(),
-                        false};
-  const int64_t size = element_size(wide);
-  for (int64_t left = batched ? sizes[0] : 1; left > 0; --left) {
+  MatrixProduct product{
+      sizes[1],  sizes[2],          a.size(1 + batched),   a.bytes(),   a.stride(batched), a.stride(1 + batched),
+      b.bytes(), b.stride(batched), b.stride(1 + batched), out.bytes(), sizes[2],          sums.defined(),
+      false};
+  const int64_t element = element_size(wide);
+  for (int64_t left = batched != 0 ? sizes[0] : 1; left > 0; --left) {
     gemm(context, wide, product);
-    if (!batched) break;
-    product.a += a.stride(0) * size;
-    product.b += b.stride(0) * size;
-    product.c += sizes[1] * sizes[2] * size;
+    product.a += a.stride(0) * element;
+    product.b += b.stride(0) * element;
+    product.c += sizes[1] * sizes[2] * element;
   }
-  return to_dtype(context, out, dtype);
+  return to_dtype(context, out, result);
 }
 
 void scale(Context& context, Tensor self, Scalar factor) {
   SG_SWITCH_ACCUMULATE(self.scalar_type(), addmm,
                        [&]<typename T>() { scale_elements<T>(self.numel(), self.data<T>(), Parameters(factor)); });
+}
+
+/// A matrix with the last dimension of `self`, and all others as one.
+Result<Tensor> flatten(Context& context, Tensor self) {
+  const auto last = static_cast<size_t>(self.dim() - 1);
+  const int64_t sizes[] = {count_elements({self.sizes().data(), last}), self.sizes()[last]};
+  if (last == 1) return self;
+  SG_ASSIGN(const Tensor whole, to_contiguous(context, self, self.scalar_type()));
+  return context.view(whole, sizes, {}, 0);
+}
+
+/// Broadcast, and copied if need be.
+Result<Tensor> expand_contiguous(Context& context, Tensor self, IntArrayRef sizes) {
+  if (same_sizes(self.sizes(), sizes)) return to_contiguous(context, self, self.scalar_type());
+  SG_ASSIGN(const Tensor out, context.empty(self.scalar_type(), sizes));
+  SG_TRY(copy_elements(context, out, self));
+  return out;
 }
 
 bool is_one(Scalar number) {
@@ -73,12 +86,12 @@ bool is_one(Scalar number) {
 
 Result<Tensor> mm(Context& context, Tensor self, Tensor mat2) {
   SG_TRY(check_product(context, self, mat2, 2));
-  return multiply(context, self, mat2, Tensor());
+  return multiply(context, self, mat2, Tensor(), self.scalar_type());
 }
 
 Result<Tensor> bmm(Context& context, Tensor self, Tensor mat2) {
   SG_TRY(check_product(context, self, mat2, 3));
-  return multiply(context, self, mat2, Tensor());
+  return multiply(context, self, mat2, Tensor(), self.scalar_type());
 }
 
 /// beta · self + alpha · mat1 · mat2; a factor of zero leaves its term out, NaNs included.
@@ -97,97 +110,81 @@ Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Sc
   }
   if (alpha.to_double() == 0 && wide == dtype) return sums;
   if (!is_one(alpha)) {
-    SG_ASSIGN(const Tensor scaled, copy_to_dtype(context, mat1, wide));
-    scale(context, scaled, alpha);
-    SG_ASSIGN(mat2, to_dtype(context, mat2, wide));
-    SG_ASSIGN(const Tensor out, multiply(context, scaled, mat2, sums));
-    return to_dtype(context, out, dtype);
+    SG_ASSIGN(mat1, copy_to_dtype(context, mat1, wide));
+    scale(context, mat1, alpha);
   }
-  return multiply(context, mat1, mat2, sums);
+  return multiply(context, mat1, mat2, sums, dtype);
 }
 
 /// A vector counts as a matrix of one row on the left, of one column on the right, and the result lacks that dimension.
 /// What more dimensions there are is a batch, broadcast.
 Result<Tensor> matmul(Context& context, Tensor self, Tensor other) {
-  if (self.dim() == 0 || other.dim() == 0) return context.invalid("both arguments need a dimension");
-  Tensor a = self;
-  Tensor b = other;
-  if (a.dim() == 1) {
-    SG_ASSIGN(a, ops::unsqueeze::call(context, a, 0));
+  Tensor sides[] = {self, other};
+  int64_t dims = 2;
+  for (int i = 0; i < 2; ++i) {
+    Tensor& side = sides[i];
+    if (side.dim() == 0) return context.invalid("both arguments need a dimension");
+    if (side.dim() == 1) {
+      const int64_t sizes[] = {1, side.size(0), 1};
+      const int64_t strides[] = {0, side.stride(0), 0};
+      SG_ASSIGN(side, context.view(side, {sizes + i, 2}, {strides + i, 2}, 0));
+    }
+    if (side.dim() > dims) dims = side.dim();
   }
-  if (b.dim() == 1) {
-    SG_ASSIGN(b, ops::unsqueeze::call(context, b, 1));
-  }
-  const int64_t rows = a.size(a.dim() - 2);
-  const int64_t depth = a.size(a.dim() - 1);
-  const int64_t columns = b.size(b.dim() - 1);
-  const int64_t dims = a.dim() > b.dim() ? a.dim() : b.dim();
-  Shape batch;
+  int64_t sizes[kMaxDims];  // those of the batch, then others' in turn
+  const auto batch_dims = static_cast<size_t>(dims - 2);
   for (int64_t axis = dims; axis > 2; --axis) {
-    const int64_t size = a.dim() < axis ? 1 : a.size(a.dim() - axis);
-    batch.push_back(size == 1 && b.dim() >= axis ? b.size(b.dim() - axis) : size);
+    int64_t size = 1;
+    for (const Tensor& side : sides) {
+      if (size == 1 && side.dim() >= axis) size = side.size(side.dim() - axis);
+    }
+    sizes[dims - axis] = size;
   }
-  Shape outer = batch;
-  outer.push_back(rows);
+  const int64_t count = count_elements({sizes, batch_dims});
+  int64_t* const last = sizes + batch_dims;
   Tensor out;
-  if (b.dim() == 2) {  // one right side for all rows
-    const int64_t folded[] = {count_elements(outer), depth};
-    if (a.dim() > 2) {
-      SG_ASSIGN(a, ops::reshape::call(context, a, folded));
-    }
-    SG_ASSIGN(out, ops::mm::call(context, a, b));
+  if (sides[1].dim() == 2) {  // one right side for all rows
+    SG_ASSIGN(const Tensor flat, flatten(context, sides[0]));
+    SG_ASSIGN(out, ops::mm::call(context, flat, sides[1]));
   } else {
-    Tensor* const sides[] = {&a, &b};
-    for (Tensor* side : sides) {
-      Shape sizes = batch;
-      sizes.push_back(side->size(side->dim() - 2));
-      sizes.push_back(side->size(side->dim() - 1));
-      if (!same_sizes(side->sizes(), sizes)) {
-        SG_ASSIGN(*side, ops::expand::call(context, *side, sizes, false));
-      }
-      const int64_t flat[] = {count_elements(batch), sizes[sizes.size - 2], sizes[sizes.size - 1]};
-      if (dims != 3) {
-        SG_ASSIGN(*side, ops::reshape::call(context, *side, flat));
-      }
+    for (Tensor& side : sides) {
+      const int64_t flat[] = {count, side.size(side.dim() - 2), side.size(side.dim() - 1)};
+      if (same_sizes(side.sizes(), flat)) continue;
+      last[0] = flat[1];
+      last[1] = flat[2];
+      SG_ASSIGN(side, expand_contiguous(context, side, {sizes, batch_dims + 2}));
+      SG_ASSIGN(side, context.view(side, flat, {}, 0));
     }
-    SG_ASSIGN(out, ops::bmm::call(context, a, b));
+    SG_ASSIGN(out, ops::bmm::call(context, sides[0], sides[1]));
   }
-  Shape sizes = self.dim() > 1 ? outer : batch;
-  if (other.dim() > 1) sizes.push_back(columns);
-  return same_sizes(out.sizes(), sizes) ? out : ops::view::call(context, out, sizes);
+  size_t at = batch_dims;
+  if (self.dim() > 1) sizes[at++] = self.size(self.dim() - 2);
+  if (other.dim() > 1) sizes[at++] = other.size(other.dim() - 1);
+  return context.view(out, {sizes, at}, {}, 0);
 }
 
-/// input · weightᵀ + bias. Leading dimensions of the input are folded to one, so that the bias is added by the product.
+/// input · weightᵀ + bias. Leading dimensions of the input are folded to one, so that the product adds the bias.
 Result<Tensor> linear(Context& context, Tensor input, Tensor weight, Tensor bias) {
-  if (input.dim() == 0 || weight.dim() == 0 || weight.dim() > 2) return context.invalid("wrong number of dimensions");
-  const int64_t last = input.dim() - 1;
+  if (input.dim() == 0 || weight.dim() == 0) return context.invalid("both arguments need a dimension");
+  const bool folds = input.dim() != 2;
+  if (weight.dim() > 1) {
+    const int64_t swapped[] = {1, 0};
+    SG_ASSIGN(weight, ops::permute::call(context, weight, swapped));
+  }
+  if (weight.dim() == 1 || (folds && bias.defined() && bias.dim() != 1)) {
+    SG_ASSIGN(const Tensor out, ops::matmul::call(context, input, weight));
+    if (!bias.defined()) return out;
+    SG_ASSIGN(const Tensor sum, ops::add_Tensor::call(context, out, bias, 1));
+    if (!same_sizes(sum.sizes(), out.sizes())) return context.invalid("the bias is larger than the result");
+    return sum;
+  }
   Shape sizes(input.sizes());
-  sizes.size = static_cast<size_t>(last);
-  const int64_t folded[] = {count_elements(sizes), input.size(last)};
-  Tensor matrix = weight;
-  if (weight.dim() == 2) {
-    sizes.push_back(weight.size(0));
-  } else {  // a single row, which the result lacks
-    if (bias.defined() && last == 1) return context.invalid("the weight must be a matrix");
-    SG_ASSIGN(matrix, ops::unsqueeze::call(context, weight, 0));
-  }
-  if (last != 1) {
-    SG_ASSIGN(input, ops::reshape::call(context, input, folded));
-  }
-  const int64_t swapped[] = {1, 0};
-  SG_ASSIGN(matrix, ops::permute::call(context, matrix, swapped));
-  Tensor out;
-  if (bias.defined()) {
-    const int64_t flat[] = {folded[0], matrix.size(1)};
-    if (last > 1 && (bias.dim() > 1 || weight.dim() == 1)) {  // meets the result's own dimensions, not the folded ones
-      SG_ASSIGN(bias, ops::expand::call(context, bias, sizes, false));
-      SG_ASSIGN(bias, ops::reshape::call(context, bias, flat));
-    }
-    SG_ASSIGN(out, ops::addmm::call(context, bias, input, matrix, 1, 1));
-  } else {
-    SG_ASSIGN(out, ops::mm::call(context, input, matrix));
-  }
-  return same_sizes(out.sizes(), sizes) ? out : ops::view::call(context, out, sizes);
+  sizes[sizes.size - 1] = weight.size(1);
+  SG_ASSIGN(const Tensor flat, flatten(context, input));
+  const auto product =
+      bias.defined() ? ops::addmm::call(context, bias, flat, weight, 1, 1) : ops::mm::call(context, flat, weight);
+  if (!folds || !product.ok()) return product;
+  return context.view(product.value(), sizes, {}, 0);
 }
 
 }  // namespace sg::kernels

@@ -10,15 +10,16 @@ namespace {
 
 /// out = (in − mean) / √(variance + eps) · weight + bias, channel by channel, with one factor and one term for each.
 template <typename T>
-SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t length, const T* in, T* out,
-                                      const T* const* parameters, T eps) {
-  const T* weight = parameters[0];
-  const T* bias = parameters[1];
+SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t length, const T* const* data, T* out,
+                                      T eps) {
+  const T* in = data[0];
+  const T* weight = data[1];
+  const T* bias = data[2];
   for (int64_t i = 0; i < images * channels; ++i) {
     const int64_t channel = i % channels;
-    T factor = T(1) / std::sqrt(parameters[3][channel] + eps);
+    T factor = T(1) / std::sqrt(data[4][channel] + eps);
     if (weight != nullptr) factor *= weight[channel];
-    T term = -parameters[2][channel] * factor;
+    T term = -data[3][channel] * factor;
     if (bias != nullptr) term += bias[channel];
     for (int64_t left = length; left > 0; --left) *out++ = *in++ * factor + term;
   }
@@ -26,8 +27,11 @@ SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t 
 
 /// Rows of `length` elements to mean 0 and variance 1, then · weight + bias. Sums in double.
 template <typename T>
-SG_DTYPE_BODY void normalize_rows(int64_t rows, int64_t length, const T* in, T* out, T* means, T* factors,
-                                  const T* weight, const T* bias, double eps) {
+SG_DTYPE_BODY void normalize_rows(int64_t rows, int64_t length, const T* const* data, T* out, T* means, T* factors,
+                                  double eps) {
+  const T* in = data[0];
+  const T* weight = data[1];
+  const T* bias = data[2];
   for (; rows > 0; --rows, in += length, out += length) {
     double sum = 0;
     for (int64_t i = 0; i < length; ++i) sum += in[i];
@@ -44,26 +48,22 @@ SG_DTYPE_BODY void normalize_rows(int64_t rows, int64_t length, const T* in, T* 
   }
 }
 
-/// The dtype of the parameters that are given: the input's, or Float for an input of Half or BFloat16.
-Result<ScalarType> parameter_type(Context& context, Tensor input, Span<const Tensor> parameters) {
-  const ScalarType dtype = input.scalar_type();
-  ScalarType found = dtype;
-  for (const Tensor& one : parameters) {
-    if (one.defined() && one.scalar_type() != dtype) found = compute_type(dtype);
-  }
-  for (const Tensor& one : parameters) {
-    if (one.defined() && one.scalar_type() != found) return context.invalid("the parameters are of another dtype");
-  }
-  return found;
-}
-
-/// Converts the parameters that are given, in place.
-Status make_contiguous(Context& context, Span<Tensor> tensors, ScalarType dtype) {
+/// Checks that what is given of the tensors after the first, the input, shares a dtype: the input's, or Float if that
+/// is Half or BFloat16. Makes all contiguous and of the dtype that is computed in; gives the one that they had.
+Result<ScalarType> prepare(Context& context, Span<Tensor> tensors) {
+  const ScalarType dtype = tensors[0].scalar_type();
+  const ScalarType wide = compute_type(dtype);
+  ScalarType given = dtype;
+  bool first = true;
   for (Tensor& one : tensors) {
     if (!one.defined()) continue;
-    SG_ASSIGN(one, to_contiguous(context, one, dtype));
+    const ScalarType own = one.scalar_type();
+    if (own != given && (!first || own != wide)) return context.invalid("the parameters are of another dtype");
+    first = &one == tensors.data();
+    given = own;
+    SG_ASSIGN(one, to_contiguous(context, one, wide));
   }
-  return {};
+  return given;
 }
 
 template <typename T>
@@ -77,31 +77,27 @@ Result<std::array<Tensor, 3>> _native_batch_norm_legit_no_training(Context& cont
                                                                    Tensor bias, Tensor running_mean, Tensor running_var,
                                                                    double, double eps) {
   if (input.dim() < 2) return context.invalid("the input needs a channel dimension");
-  Tensor parameters[] = {weight, bias, running_mean, running_var};
-  SG_ASSIGN(const ScalarType given, parameter_type(context, input, parameters));
   const int64_t channels = input.size(1);
-  for (const Tensor& one : parameters) {
-    if (one.defined() && (one.dim() != 1 || one.size(0) != channels)) {
+  Tensor tensors[] = {input, weight, bias, running_mean, running_var};
+  for (int i = 1; i < 5; ++i) {
+    if (tensors[i].defined() && !same_sizes(tensors[i].sizes(), {&channels, 1})) {
       return context.invalid("the parameters must have one element for each channel");
     }
   }
-  const ScalarType dtype = input.scalar_type();
-  const ScalarType wide = compute_type(dtype);
-  SG_ASSIGN(input, to_contiguous(context, input, wide));
-  SG_TRY(make_contiguous(context, parameters, wide));
-  SG_ASSIGN(const Tensor out, empty_like(context, input));
-  const int64_t length = input.numel() == 0 ? 0 : input.numel() / input.size(0) / channels;
-  SG_SWITCH_FLOATING(wide, batch_norm, [&]<typename T>() {
-    const T* pointers[4];
-    for (int i = 0; i < 4; ++i) pointers[i] = data_of<T>(parameters[i]);
-    normalize_channels(length == 0 ? 0 : input.size(0), channels, length, input.data<T>(), out.data<T>(), pointers,
-                       static_cast<T>(eps));
+  SG_ASSIGN(const ScalarType given, prepare(context, tensors));
+  SG_ASSIGN(Tensor out, empty_like(context, tensors[0]));
+  const int64_t images = input.numel() == 0 ? 0 : input.size(0);
+  const int64_t length = input.numel() == 0 ? 0 : input.numel() / images / channels;
+  SG_SWITCH_FLOATING(out.scalar_type(), batch_norm, [&]<typename T>() {
+    const T* pointers[5];
+    for (int i = 0; i < 5; ++i) pointers[i] = data_of<T>(tensors[i]);
+    normalize_channels(images, channels, length, pointers, out.data<T>(), static_cast<T>(eps));
   });
-  SG_ASSIGN(const Tensor result, to_dtype(context, out, dtype));
+  SG_ASSIGN(out, to_dtype(context, out, input.scalar_type()));
   const int64_t nothing[] = {0};
   SG_ASSIGN(const Tensor save_mean, context.empty(given, nothing));
   SG_ASSIGN(const Tensor save_invstd, context.empty(given, nothing));
-  return std::array{result, save_mean, save_invstd};
+  return std::array{out, save_mean, save_invstd};
 }
 
 Result<Tensor> batch_norm(Context& context, Tensor input, Tensor weight, Tensor bias, Tensor running_mean,
@@ -115,36 +111,34 @@ Result<Tensor> batch_norm(Context& context, Tensor input, Tensor weight, Tensor 
 
 Result<std::array<Tensor, 3>> native_layer_norm(Context& context, Tensor input, IntArrayRef normalized_shape,
                                                 Tensor weight, Tensor bias, double eps) {
-  const auto normalized = static_cast<int64_t>(normalized_shape.size());
-  const int64_t kept = input.dim() - normalized;
-  Tensor parameters[] = {weight, bias};
-  if (normalized == 0 || kept < 0 ||
+  const size_t kept = input.sizes().size() - normalized_shape.size();
+  if (normalized_shape.empty() || normalized_shape.size() > input.sizes().size() ||
       !same_sizes({input.sizes().data() + kept, normalized_shape.size()}, normalized_shape)) {
     return context.invalid("the normalized shape is not the end of the input's");
   }
-  for (const Tensor& one : parameters) {
-    if (one.defined() && !same_sizes(one.sizes(), normalized_shape)) {
+  Tensor tensors[] = {input, weight, bias};
+  for (int i = 1; i < 3; ++i) {
+    if (tensors[i].defined() && !same_sizes(tensors[i].sizes(), normalized_shape)) {
       return context.invalid("weight and bias must have the normalized shape");
     }
   }
-  SG_ASSIGN(const ScalarType given, parameter_type(context, input, parameters));
-  const ScalarType dtype = input.scalar_type();
-  const ScalarType wide = compute_type(dtype);
-  SG_ASSIGN(input, to_contiguous(context, input, wide));
-  SG_TRY(make_contiguous(context, parameters, wide));
-  SG_ASSIGN(const Tensor out, empty_like(context, input));
+  SG_ASSIGN(const ScalarType given, prepare(context, tensors));
+  const ScalarType wide = tensors[0].scalar_type();
   Shape sizes(input.sizes());
-  for (int64_t axis = kept; axis < input.dim(); ++axis) sizes[static_cast<size_t>(axis)] = 1;
-  SG_ASSIGN(Tensor mean, context.empty(wide, sizes));
-  SG_ASSIGN(Tensor rstd, context.empty(wide, sizes));
+  for (size_t axis = kept; axis < sizes.size; ++axis) sizes[axis] = 1;
+  SG_ASSIGN(const Tensor out, empty_like(context, tensors[0]));
+  SG_ASSIGN(const Tensor means, context.empty(wide, sizes));
+  SG_ASSIGN(const Tensor factors, context.empty(wide, sizes));
   SG_SWITCH_FLOATING(wide, layer_norm, [&]<typename T>() {
-    normalize_rows(mean.numel(), count_elements(normalized_shape), input.data<T>(), out.data<T>(), mean.data<T>(),
-                   rstd.data<T>(), data_of<T>(parameters[0]), data_of<T>(parameters[1]), eps);
+    const T* pointers[3];
+    for (int i = 0; i < 3; ++i) pointers[i] = data_of<T>(tensors[i]);
+    normalize_rows(means.numel(), count_elements(normalized_shape), pointers, out.data<T>(), means.data<T>(),
+                   factors.data<T>(), eps);
   });
-  SG_ASSIGN(const Tensor result, to_dtype(context, out, dtype));
-  SG_ASSIGN(mean, to_dtype(context, mean, given));
-  SG_ASSIGN(rstd, to_dtype(context, rstd, given));
-  return std::array{result, mean, rstd};
+  SG_ASSIGN(const Tensor result, to_dtype(context, out, input.scalar_type()));
+  SG_ASSIGN(const Tensor save_mean, to_dtype(context, means, given));
+  SG_ASSIGN(const Tensor save_rstd, to_dtype(context, factors, given));
+  return std::array{result, save_mean, save_rstd};
 }
 
 Result<Tensor> layer_norm(Context& context, Tensor input, IntArrayRef normalized_shape, Tensor weight, Tensor bias,

@@ -14,45 +14,55 @@ struct Cell {
   Tensor hidden_bias;
 };
 
-struct State {
-  Tensor hidden;  // batch × hidden
-  Tensor cell;
-};
-
-/// One step: `gates` is what the input contributes to them. In PyTorch's order, so that 16-bit numbers round alike.
-Result<State> advance(Context& context, Tensor gates, const Cell& cell, const State& state) {
-  SG_ASSIGN(const Tensor recurrent, ops::linear::call(context, state.hidden, cell.hidden_weight, cell.hidden_bias));
-  SG_ASSIGN(const Tensor all, ops::add_Tensor::call(context, recurrent, gates, 1));
-  const int64_t size = state.hidden.size(1);
-  const int64_t sizes[] = {size, size, size, size};
-  SG_ASSIGN(const TensorList parts, ops::split_with_sizes::call(context, all, sizes, 1));
-  SG_ASSIGN(const Tensor in, ops::sigmoid::call(context, parts[0]));
-  SG_ASSIGN(const Tensor forget, ops::sigmoid::call(context, parts[1]));
-  SG_ASSIGN(const Tensor candidate, ops::tanh::call(context, parts[2]));
-  SG_ASSIGN(const Tensor out, ops::sigmoid::call(context, parts[3]));
-  SG_ASSIGN(const Tensor kept, ops::mul_Tensor::call(context, forget, state.cell));
-  SG_ASSIGN(const Tensor added, ops::mul_Tensor::call(context, in, candidate));
-  State next;
-  SG_ASSIGN(next.cell, ops::add_Tensor::call(context, kept, added, 1));
-  SG_ASSIGN(const Tensor shown, ops::tanh::call(context, next.cell));
-  SG_ASSIGN(next.hidden, ops::mul_Tensor::call(context, out, shown));
-  return next;
+/// The part of a tensor that has one index in a dimension.
+Result<Tensor> select(Context& context, Tensor self, int64_t axis, int64_t index) {
+  Shape sizes;
+  Shape strides;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (i == axis) continue;
+    sizes.push_back(self.size(i));
+    strides.push_back(self.stride(i));
+  }
+  return context.view(self, sizes, strides, index * self.stride(axis));
 }
 
-/// Runs over all steps, the last one first if reversed: gives the hidden states, and the last state in `state`.
-Result<Tensor> run_direction(Context& context, Tensor input, const Cell& cell, bool reversed, State& state) {
+/// One step. `gates` is what the input contributes to them, `state` the hidden and the cell state (batch × hidden).
+/// In PyTorch's order, so that 16-bit numbers round alike.
+Status advance(Context& context, Tensor gates, const Cell& cell, Tensor* state) {
+  SG_ASSIGN(const Tensor recurrent, ops::linear::call(context, state[0], cell.hidden_weight, cell.hidden_bias));
+  SG_ASSIGN(const Tensor all, ops::add_Tensor::call(context, recurrent, gates, 1));
+  Tensor parts[4];
+  for (int64_t i = 0; i < 4; ++i) {
+    SG_ASSIGN(const Tensor part, context.view(all, state[0].sizes(), all.strides(), i * state[0].size(1)));
+    SG_ASSIGN(parts[i], i == 2 ? ops::tanh::call(context, part) : ops::sigmoid::call(context, part));
+  }
+  SG_ASSIGN(const Tensor kept, ops::mul_Tensor::call(context, parts[1], state[1]));
+  SG_ASSIGN(const Tensor added, ops::mul_Tensor::call(context, parts[0], parts[2]));
+  SG_ASSIGN(state[1], ops::add_Tensor::call(context, kept, added, 1));
+  SG_ASSIGN(const Tensor shown, ops::tanh::call(context, state[1]));
+  SG_ASSIGN(state[0], ops::mul_Tensor::call(context, parts[3], shown));
+  return {};
+}
+
+/// Runs over all steps, the last one first if reversed; writes the hidden states to `out` (steps × batch × hidden).
+Status run_direction(Context& context, Tensor input, const Cell& cell, bool reversed, Tensor* state, Tensor out) {
   // What the input contributes at all steps: one product instead of one for each step.
   SG_ASSIGN(const Tensor gates, ops::linear::call(context, input, cell.input_weight, cell.input_bias));
   const int64_t steps = input.size(0);
-  auto* outputs = static_cast<Tensor*>(context.allocate(steps * static_cast<int64_t>(sizeof(Tensor))));
-  if (outputs == nullptr) return Failed{};
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t step = reversed ? steps - 1 - i : i;
-    SG_ASSIGN(const Tensor one, ops::select_int::call(context, gates, 0, step));
-    SG_ASSIGN(state, advance(context, one, cell, state));
-    outputs[step] = state.hidden;
+    SG_ASSIGN(const Tensor one, select(context, gates, 0, step));
+    SG_TRY(advance(context, one, cell, state));
+    SG_ASSIGN(const Tensor target, select(context, out, 0, step));
+    SG_TRY(copy_elements(context, target, state[0]));
   }
-  return ops::stack::call(context, TensorList(outputs, static_cast<size_t>(steps)), 0);
+  return {};
+}
+
+/// Swaps the first two dimensions: what comes with the batch first, and goes out that way.
+Result<Tensor> swap_batch(Context& context, Tensor self) {
+  const int64_t order[] = {1, 0, 2};
+  return ops::permute::call(context, self, order);
 }
 
 }  // namespace
@@ -60,53 +70,58 @@ Result<Tensor> run_direction(Context& context, Tensor input, const Cell& cell, b
 Result<std::array<Tensor, 3>> lstm(Context& context, Tensor input, TensorList hx, TensorList params, bool has_biases,
                                    int64_t num_layers, double dropout, bool train, bool bidirectional,
                                    bool batch_first) {
-  const size_t each = has_biases ? 4 : 2;
-  const size_t directions = bidirectional ? 2 : 1;
-  if (num_layers < 1 || params.size() % (each * directions) != 0 ||
-      params.size() / (each * directions) != static_cast<size_t>(num_layers)) {
+  const int64_t each = has_biases ? 4 : 2;
+  const int64_t directions = bidirectional ? 2 : 1;
+  const auto cells = static_cast<int64_t>(params.size()) / each;
+  if (num_layers < 1 || cells % directions != 0 || cells / directions != num_layers ||
+      params.size() != static_cast<size_t>(cells * each)) {
     return context.invalid("wrong number of parameters for the layers (projections are not supported)");
   }
   if (train && dropout != 0 && num_layers > 1) {
     return context.invalid("drops nothing at random: export the model in evaluation mode");
   }
-  const size_t cells = static_cast<size_t>(num_layers) * directions;
   if (input.dim() != 3 || hx.size() != 2) return context.invalid("wrong number of dimensions or states");
+  Tensor layer = input;
+  if (batch_first) {
+    SG_ASSIGN(layer, swap_batch(context, layer));
+  }
   for (const Tensor& state : hx) {
-    if (state.dim() != 3 || state.size(0) != static_cast<int64_t>(cells) || state.size(1) != input.size(!batch_first)) {
+    if (state.dim() != 3 || state.size(0) != cells || state.size(1) != layer.size(1) ||
+        state.size(2) != hx[0].size(2)) {
       return context.invalid("the states must be layers by batch by features");
     }
   }
-  Tensor layer = input;
-  if (batch_first) {
-    SG_ASSIGN(layer, ops::transpose_int::call(context, layer, 0, 1));
-  }
   if (layer.size(0) == 0) return context.invalid("the sequence is empty");
-  auto* last = static_cast<Tensor*>(context.allocate(static_cast<int64_t>(2 * cells * sizeof(Tensor))));
-  if (last == nullptr) return Failed{};
-  for (size_t i = 0; i < cells; i += directions) {
-    Tensor outputs[2];
-    for (size_t direction = 0; direction < directions; ++direction) {
-      const size_t at = i + direction;
-      const Tensor* own = params.data() + at * each;
+  const int64_t hidden = hx[0].size(2);
+  const ScalarType dtype = input.scalar_type();
+  Tensor last[2];
+  for (Tensor& one : last) {
+    SG_ASSIGN(one, context.empty(dtype, hx[0].sizes()));
+  }
+  for (int64_t i = 0; i < cells;) {
+    const int64_t sizes[] = {layer.size(0), layer.size(1), directions * hidden};
+    SG_ASSIGN(const Tensor outputs, context.empty(dtype, sizes));
+    for (int64_t direction = 0; direction < directions; ++direction, ++i) {
+      const Tensor* own = params.data() + i * each;
       const Cell cell{own[0], own[1], has_biases ? own[2] : Tensor(), has_biases ? own[3] : Tensor()};
-      State state;
-      SG_ASSIGN(state.hidden, ops::select_int::call(context, hx[0], 0, static_cast<int64_t>(at)));
-      SG_ASSIGN(state.cell, ops::select_int::call(context, hx[1], 0, static_cast<int64_t>(at)));
-      SG_ASSIGN(outputs[direction], run_direction(context, layer, cell, direction == 1, state));
-      last[at] = state.hidden;
-      last[cells + at] = state.cell;
+      Tensor state[2];
+      for (int kind = 0; kind < 2; ++kind) {
+        SG_ASSIGN(state[kind], select(context, hx[static_cast<size_t>(kind)], 0, i));
+      }
+      const int64_t half[] = {sizes[0], sizes[1], hidden};
+      SG_ASSIGN(const Tensor target, context.view(outputs, half, outputs.strides(), direction * hidden));
+      SG_TRY(run_direction(context, layer, cell, direction == 1, state, target));
+      for (int kind = 0; kind < 2; ++kind) {
+        SG_ASSIGN(const Tensor kept, select(context, last[kind], 0, i));
+        SG_TRY(copy_elements(context, kept, state[kind]));
+      }
     }
-    layer = outputs[0];
-    if (bidirectional) {
-      SG_ASSIGN(layer, ops::cat::call(context, TensorList(outputs), -1));
-    }
+    layer = outputs;
   }
   if (batch_first) {
-    SG_ASSIGN(layer, ops::transpose_int::call(context, layer, 0, 1));
+    SG_ASSIGN(layer, swap_batch(context, layer));
   }
-  SG_ASSIGN(const Tensor hidden, ops::stack::call(context, TensorList(last, cells), 0));
-  SG_ASSIGN(const Tensor cell, ops::stack::call(context, TensorList(last + cells, cells), 0));
-  return std::array{layer, hidden, cell};
+  return std::array{layer, last[0], last[1]};
 }
 
 }  // namespace sg::kernels
