@@ -14,11 +14,12 @@ from sizeguard.attribution.image import report_of_build
 from sizeguard.build.record import Build
 from sizeguard.build.toolchain import Toolchain
 from sizeguard.errors import InputError
-from sizeguard.gate.baselines import Baseline, baseline_of, baseline_path, other_toolchains, read_baseline, write_baseline
+from sizeguard.gate.baselines import baseline_of, baseline_path, other_toolchains, read_baseline, write_baseline
 from sizeguard.gate.config import read_config
 from sizeguard.gate.gate import run_gate, size_checks
 from sizeguard.gate.limits import parse_limit
 from sizeguard.gate.models import compare_model
+from sizeguard.gate.result import Baseline
 from sizeguard.gate.savings import loads, savings
 from sizeguard.report.gate import gate_text
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.attribution.attribute import LEVELS
 from sizeguard.attribution.image import report_of
 from sizeguard.attribution.names import demangled, dtype_of, kernel_of, short_name
-from sizeguard.attribution.reach import CORE, SHARED, reach
+from sizeguard.attribution.reach import reach
+from sizeguard.attribution.result import CORE, LEVELS, SHARED
 from sizeguard.build.driver import build
 from sizeguard.build.record import Build
 from sizeguard.build.toolchain import find_toolchain

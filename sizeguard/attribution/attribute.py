@@ -7,43 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.names import demangled, dtype_of, kernel_of, short_name
-from sizeguard.attribution.reach import CORE, ENTRY_SIZE, SHARED, Reached, reach
+from sizeguard.attribution.reach import ENTRY_SIZE, Reached, reach
+from sizeguard.attribution.result import CORE, LEVELS, OUTSIDE, SHARED, Report, Row
 from sizeguard.errors import InputError
 from sizeguard.formats.elf import Elf, read_elf
 from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.ledger.image import Owner, Part, Span, image_spans
 
-LEVELS = ("operator", "kernel", "dtype", "kind", "section", "symbol", "object")
-OUTSIDE = "(headers, tables, padding)"
-
 # Kinds that belong to the image, not to a part of the program.
 TABLES = frozenset({"symbol table", "string table", "dynamic", "import", "note", "header", "padding"})
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """keys: a value for each level asked for. count: spans. Bytes."""
-
-    keys: tuple[str, ...]
-    file: int
-    load: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What there is to know of one image. The rows' file and load sum to the totals."""
-
-    path: Path
-    title: str
-    arch: str
-    id: str
-    file: int
-    load: int
-    ram: int
-    by: tuple[str, ...]
-    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +41,7 @@ def evidence_of_file(path: Path) -> Evidence:
     return Evidence(image, image, (), None, path.name)
 
 
-def attribute(evidence: Evidence, by: Sequence[str], ram: int) -> Report:
+def attribute(evidence: Evidence, by: Sequence[str]) -> Report:
     """Rows by the levels, the largest load first. Raises InputError for an unknown level."""
     for level in by:
         if level not in LEVELS:
@@ -94,7 +67,7 @@ def attribute(evidence: Evidence, by: Sequence[str], ram: int) -> Report:
         id=evidence.image.build_id,
         file=evidence.image.size,
         load=_load(spans),
-        ram=ram,
+        ram=evidence.image.ram,
         by=tuple(by),
         rows=tuple(sorted(rows, key=lambda row: (-row.load, -row.file, row.keys))),
     )

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.names import kernel_of
+from sizeguard.attribution.result import CORE, SHARED
 from sizeguard.formats.archive import read_archive
 from sizeguard.formats.elf import SHN_LORESERVE, SHT_RELA, STT_FUNC, Elf, Symbol, parse_elf, read_elf
-
-CORE = "(core)"
-SHARED = "(shared by operators)"
 
 _SCHEMA = re.compile(rb"[\w.]+::[\w.]+\(")
 

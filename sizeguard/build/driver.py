@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sizeguard.build.fingerprint import fingerprint, sources_hash
 from sizeguard.build.record import RECORD, Build, read_build
-from sizeguard.build.sizes import load_size, measure
+from sizeguard.build.sizes import measure
 from sizeguard.build.toolchain import Toolchain, require
 from sizeguard.build.variants import Variant
 from sizeguard.errors import BuildError
@@ -139,7 +139,7 @@ def _strip(image: Path, shipped: Path) -> None:
     done = subprocess.run(["strip", "--strip-all", "-o", str(shipped), str(image)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"strip {image}: {done.stderr.strip()}")
-    before, after = load_size(read_elf(image)), load_size(read_elf(shipped))
+    before, after = read_elf(image).load, read_elf(shipped).load
     if before != after:
         raise BuildError(f"{shipped} loads {after} bytes and {image} {before}: stripping changed what is loaded")
 

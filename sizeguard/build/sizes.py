@@ -26,15 +26,7 @@ class Sizes:
 
 def measure(shipped: Elf) -> Sizes:
     """The sizes of a stripped image."""
-    return Sizes(load=load_size(shipped), ram=ram_size(shipped), file=shipped.size, page_slack=_page_slack(shipped))
-
-
-def load_size(elf: Elf) -> int:
-    return sum(section.load_size for section in elf.sections)
-
-
-def ram_size(elf: Elf) -> int:
-    return sum(s.size for s in elf.sections if s.is_allocated and s.is_writable and s.name != ".relro_padding")
+    return Sizes(load=shipped.load, ram=shipped.ram, file=shipped.size, page_slack=_page_slack(shipped))
 
 
 def _page_slack(elf: Elf) -> int:

@@ -102,6 +102,16 @@ class Elf:
     is_stripped: bool
     data: bytes = field(repr=False)
 
+    @property
+    def load(self) -> int:
+        """Bytes of all ALLOC sections but NOBITS."""
+        return sum(section.load_size for section in self.sections)
+
+    @property
+    def ram(self) -> int:
+        """Bytes of writable ALLOC sections with NOBITS, less what lld pads its read-only part with."""
+        return sum(s.size for s in self.sections if s.is_allocated and s.is_writable and s.name != ".relro_padding")
+
     def content(self, section: Section) -> bytes:
         """The section's bytes in the file."""
         return self.data[section.offset : section.offset + section.file_size]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -11,27 +10,9 @@ import yaml
 from sizeguard.build.record import Build
 from sizeguard.errors import InputError
 from sizeguard.files import write_if_changed
+from sizeguard.gate.result import Baseline
 
 FOLDER = "baselines"
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """Reviewed sizes of one app with one toolchain, in bytes.
-
-    operators: loaded bytes of each, and of (core) and the like: they sum to the load.
-    """
-
-    app: str
-    target: str
-    toolchain: str
-    load: int
-    ram: int
-    file: int
-    operators: Mapping[str, int]
-
-    def size(self, metric: str) -> int:
-        return {"load": self.load, "ram": self.ram, "file": self.file}[metric]
 
 
 def toolchain_key(build: Build) -> str:

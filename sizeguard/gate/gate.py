@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.image import report_of_build
@@ -13,58 +12,13 @@ from sizeguard.build.record import Build
 from sizeguard.build.toolchain import Toolchain
 from sizeguard.build.variants import Variant, default_folder, make_variant
 from sizeguard.errors import InputError
-from sizeguard.gate.baselines import Baseline, baseline_path, other_toolchains, read_baseline, toolchain_key
+from sizeguard.gate.baselines import baseline_path, other_toolchains, read_baseline, toolchain_key
 from sizeguard.gate.config import App, Config
 from sizeguard.gate.limits import GrowthLimit
-from sizeguard.gate.models import ModelResult, compare_model
-from sizeguard.gate.savings import Saving, loads, savings
+from sizeguard.gate.models import compare_model
+from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, AppResult, Baseline, Check, GateResult, Growth
+from sizeguard.gate.savings import loads, savings
 from sizeguard.progress import Progress
-
-PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One number against its limit, in bytes; limit and headroom are None if there is nothing to compare with."""
-
-    id: str
-    app: str
-    target: str
-    metric: str
-    limit: int | None
-    actual: int
-    headroom: int | None
-    verdict: str
-    rule: str
-    advice: str
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """What changed since the baseline: loaded bytes of an operator, or of (core) and the like."""
-
-    operator: str
-    old: int
-    new: int
-
-
-@dataclass(frozen=True, slots=True)
-class AppResult:
-    app: str
-    full: Build
-    selective: Build
-    checks: tuple[Check, ...]
-    models: tuple[ModelResult, ...]
-    savings: tuple[Saving, ...]
-    growth: tuple[Growth, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """fail if anything fails; inconclusive if nothing fails and something could not be decided."""
-
-    verdict: str
-    apps: tuple[AppResult, ...]
 
 
 def run_gate(root: Path, config: Config, toolchain: Toolchain, only: Sequence[str]) -> GateResult:

@@ -9,22 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.build.record import Build
+from sizeguard.gate.result import FAIL, PASS, ModelResult
 from sizeguard.model_import.program_file import read_program
 
 _MISSING = re.compile(r"(?:operator|class) (\S+) is not in this build")
 TIMEOUT = 600  # seconds for one case
-
-
-@dataclass(frozen=True, slots=True)
-class ModelResult:
-    """verdict: pass or fail. missing: operators and classes that the selective build lacks. message: what went wrong."""
-
-    model: str
-    app: str
-    verdict: str
-    cases: int
-    missing: tuple[str, ...]
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +29,17 @@ def compare_model(program: Path, app: str, full: Build, selective: Build) -> Mod
     name = program.stem
     cases = len(read_program(program).cases)
     if cases == 0:
-        return ModelResult(name, app, "fail", 0, (), "has no bundled inputs, so that nothing was compared")
+        return ModelResult(name, app, FAIL, 0, (), "has no bundled inputs, so that nothing was compared")
     for case in range(cases):
         expected = _run(full, program, case)
         if expected.exit_code != 0:
-            return ModelResult(name, app, "fail", case, expected.missing, f"case {case} on full: {expected.message}")
+            return ModelResult(name, app, FAIL, case, expected.missing, f"case {case} on full: {expected.message}")
         actual = _run(selective, program, case)
         if actual.exit_code != 0:
-            return ModelResult(name, app, "fail", case, actual.missing, f"case {case} on {app}: {actual.message}")
+            return ModelResult(name, app, FAIL, case, actual.missing, f"case {case} on {app}: {actual.message}")
         if actual.outputs != expected.outputs:
-            return ModelResult(name, app, "fail", case, (), f"case {case}: {app} gives other results than full")
-    return ModelResult(name, app, "pass", cases, (), "")
+            return ModelResult(name, app, FAIL, case, (), f"case {case}: {app} gives other results than full")
+    return ModelResult(name, app, PASS, cases, (), "")
 
 
 def _run(build: Build, program: Path, case: int) -> _Run:

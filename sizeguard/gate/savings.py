@@ -2,27 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from sizeguard.attribution.attribute import OUTSIDE, Report
-from sizeguard.attribution.reach import CORE, SHARED
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """Loaded bytes of one operator, or of what is none: (core), (shared by operators), (headers, tables, padding)."""
-
-    operator: str
-    full: int
-    selective: int
-
-    @property
-    def saved(self) -> int:
-        return self.full - self.selective
-
-    @property
-    def is_operator(self) -> bool:
-        return self.operator not in (CORE, SHARED, OUTSIDE)
+from sizeguard.attribution.result import Report
+from sizeguard.gate.result import Saving
 
 
 def savings(full: Report, selective: Report) -> tuple[Saving, ...]:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.image import report_of_build
 from sizeguard.build.toolchain import Toolchain
-from sizeguard.gate.baselines import FOLDER, Baseline, baseline_of, baseline_path, read_baseline, write_baseline
+from sizeguard.gate.baselines import FOLDER, baseline_of, baseline_path, read_baseline, write_baseline
 from sizeguard.gate.config import Config
 from sizeguard.gate.gate import build_app, chosen_apps
+from sizeguard.gate.result import Baseline, Update
 from sizeguard.gate.savings import loads
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """A baseline before (None if there was none) and after."""
-
-    path: Path
-    old: Baseline | None
-    new: Baseline
 
 
 def update_baselines(root: Path, config: Config, toolchain: Toolchain, only: Sequence[str]) -> tuple[Update, ...]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from sizeguard.gate.baselines import Baseline
-from sizeguard.gate.update import Update
+from sizeguard.gate.result import Baseline, Update
 
 
 def update_text(updates: Sequence[Update]) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from sizeguard.gate.gate import FAIL, PASS, AppResult, Check, GateResult
-from sizeguard.gate.savings import Saving
+from sizeguard.gate.result import FAIL, PASS, AppResult, Check, GateResult, Saving
 
 SCHEMA_VERSION = 1
 MARKS = {"pass": "✓", "fail": "✗", "inconclusive": "?"}

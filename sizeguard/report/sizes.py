@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from sizeguard.attribution.attribute import Report, Row
+from sizeguard.attribution.result import Report, Row
 
 SCHEMA_VERSION = 1
 FORMATS = ("terminal", "json", "csv", "markdown")
