@@ -23,9 +23,11 @@ FAMILIES = (
     "matrices",
     "attention",
     "convolutions",
+    "pooling",
     "normalization",
     "views",
     "copies",
+    "lookups",
     "quantization",
     "primitives",
 )

@@ -1,7 +1,8 @@
-// eq, ne, gt, logical_not, where: what gives or takes truth, element by element.
+// eq, ne, gt, lt, ge, le, logical_not, logical_and, logical_or, where: what gives or takes truth, element by element.
 
 #include "native/operators/kernel.h"
 #include "selected/eq.h"
+#include "selected/ge.h"
 #include "selected/gt.h"
 #include "selected/logical_not.h"
 #include "selected/ne.h"
@@ -24,10 +25,32 @@ struct NotEqual {
   }
 };
 
+/// Parameter 0 is not zero if the operands are to be swapped.
 struct Greater {
   template <typename T>
+  static bool apply(T a, T b, const Parameters& swapped) {
+    return swapped.integers[0] != 0 ? b > a : a > b;
+  }
+};
+
+struct GreaterEqual {
+  template <typename T>
+  static bool apply(T a, T b, const Parameters& swapped) {
+    return swapped.integers[0] != 0 ? b >= a : a >= b;
+  }
+};
+
+struct And {
+  template <typename T>
   static bool apply(T a, T b, const Parameters&) {
-    return a > b;
+    return a && b;
+  }
+};
+
+struct Or {
+  template <typename T>
+  static bool apply(T a, T b, const Parameters&) {
+    return a || b;
   }
 };
 
@@ -53,14 +76,35 @@ ScalarType promote(Tensor self, Tensor other) {
 }
 
 /// Numbers are rounded to the promoted dtype before they are compared: a Half is equal to 0.1 if it is the Half of 0.1.
-Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor self, Tensor other) {
+Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor self, Tensor other,
+                   const Parameters& parameters = {}) {
   Tensor operands[] = {self, other};
   if (compute_type(dtype) != dtype) {
     for (Tensor& operand : operands) {
       SG_ASSIGN(operand, to_dtype(context, operand, dtype));
     }
   }
-  return elementwise(context, {loop, compute_type(dtype), ScalarType::Bool, ScalarType::Bool}, operands);
+  return elementwise(context, {loop, compute_type(dtype), ScalarType::Bool, ScalarType::Bool}, operands, parameters);
+}
+
+Result<Tensor> greater(Context& context, Tensor self, Tensor other, bool swapped) {
+  const ScalarType dtype = promote(self, other);
+  ElementLoop loop;
+  SG_SWITCH_ALL(compute_type(dtype), gt, [&]<typename T>() { loop = binary_loop<T, bool, Greater>; });
+  return run(context, loop, dtype, self, other, Parameters(swapped));
+}
+
+Result<Tensor> greater_equal(Context& context, Tensor self, Tensor other, bool swapped) {
+  const ScalarType dtype = promote(self, other);
+  ElementLoop loop;
+  SG_SWITCH_ALL(compute_type(dtype), ge, [&]<typename T>() { loop = binary_loop<T, bool, GreaterEqual>; });
+  return run(context, loop, dtype, self, other, Parameters(swapped));
+}
+
+/// Operands of all dtypes are read as Bool.
+Result<Tensor> run_logical(Context& context, ElementLoop loop, Tensor self, Tensor other) {
+  const Tensor operands[] = {self, other};
+  return elementwise(context, {loop, ScalarType::Bool, ScalarType::Bool, ScalarType::Bool}, operands);
 }
 
 }  // namespace
@@ -80,10 +124,27 @@ Result<Tensor> ne(Context& context, Tensor self, Tensor other) {
 }
 
 Result<Tensor> gt(Context& context, Tensor self, Tensor other) {
-  const ScalarType dtype = promote(self, other);
-  ElementLoop loop;
-  SG_SWITCH_ALL(compute_type(dtype), gt, [&]<typename T>() { loop = binary_loop<T, bool, Greater>; });
-  return run(context, loop, dtype, self, other);
+  return greater(context, self, other, false);
+}
+
+Result<Tensor> lt(Context& context, Tensor self, Tensor other) {
+  return greater(context, self, other, true);
+}
+
+Result<Tensor> ge(Context& context, Tensor self, Tensor other) {
+  return greater_equal(context, self, other, false);
+}
+
+Result<Tensor> le(Context& context, Tensor self, Tensor other) {
+  return greater_equal(context, self, other, true);
+}
+
+Result<Tensor> logical_and(Context& context, Tensor self, Tensor other) {
+  return run_logical(context, binary_loop<bool, bool, And>, self, other);
+}
+
+Result<Tensor> logical_or(Context& context, Tensor self, Tensor other) {
+  return run_logical(context, binary_loop<bool, bool, Or>, self, other);
 }
 
 Result<Tensor> logical_not(Context& context, Tensor self) {

@@ -1,4 +1,4 @@
-// full, full_like, zeros, scalar_tensor, fill_: tensors of one number.
+// full, full_like, zeros, ones, scalar_tensor, fill_: tensors of one number.
 
 #include <cfloat>
 
@@ -46,6 +46,11 @@ Result<Tensor> full_like(Context& context, Tensor self, Scalar fill_value, std::
 Result<Tensor> zeros(Context& context, IntArrayRef size, std::optional<ScalarType> dtype, std::optional<int64_t> layout,
                      std::optional<int64_t> device, std::optional<bool> pin_memory) {
   return ops::full::call(context, size, Scalar(0), dtype.value_or(ScalarType::Float), layout, device, pin_memory);
+}
+
+Result<Tensor> ones(Context& context, IntArrayRef size, std::optional<ScalarType> dtype, std::optional<int64_t> layout,
+                    std::optional<int64_t> device, std::optional<bool> pin_memory) {
+  return ops::full::call(context, size, Scalar(1), dtype.value_or(ScalarType::Float), layout, device, pin_memory);
 }
 
 Result<Tensor> scalar_tensor(Context& context, Scalar s, std::optional<ScalarType> dtype, std::optional<int64_t> layout,

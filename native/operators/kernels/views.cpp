@@ -95,6 +95,16 @@ Tensor* make_list(Context& context, int64_t size) {
   return static_cast<Tensor*>(context.allocate(size * static_cast<int64_t>(sizeof(Tensor))));
 }
 
+/// `count` parts of a size along an axis, the last one perhaps smaller.
+Result<TensorList> split_equally(Context& context, Tensor self, int64_t part, int64_t count, int64_t axis) {
+  if (count > INT32_MAX) return context.invalid("too many tensors");
+  auto* sizes = static_cast<int64_t*>(context.allocate(count * static_cast<int64_t>(sizeof(int64_t))));
+  if (sizes == nullptr) return Failed{};
+  for (int64_t i = 0; i < count; ++i) sizes[i] = part;
+  sizes[count - 1] = self.size(axis) - part * (count - 1);
+  return ops::split_with_sizes::call(context, self, {sizes, static_cast<size_t>(count)}, axis);
+}
+
 }  // namespace
 
 Result<Tensor> view(Context& context, Tensor self, IntArrayRef size) {
@@ -189,6 +199,16 @@ Result<Tensor> squeeze(Context& context, Tensor self, IntArrayRef dim) {
   return make_view(context, self, layout);
 }
 
+Result<Tensor> squeeze_dim(Context& context, Tensor self, int64_t dim) {
+  return ops::squeeze_dims::call(context, self, {&dim, 1});
+}
+
+Result<Tensor> squeeze_all(Context& context, Tensor self) {
+  Shape dims;
+  for (int64_t axis = 0; axis < self.dim(); ++axis) dims.push_back(axis);
+  return ops::squeeze_dims::call(context, self, dims);
+}
+
 Result<Tensor> unsqueeze(Context& context, Tensor self, int64_t dim) {
   if (self.dim() == kMaxDims) return context.invalid("too many dimensions");
   SG_ASSIGN(const int64_t place, wrap_dim(context, dim, self.dim() + 1));
@@ -225,6 +245,24 @@ Result<TensorList> split_with_sizes(Context& context, Tensor self, IntArrayRef s
   }
   if (left != 0) return context.invalid("the parts do not add up to the whole");
   return TensorList(parts, split_sizes.size());
+}
+
+/// The last part has what is left.
+Result<TensorList> split(Context& context, Tensor self, int64_t split_size, int64_t dim) {
+  SG_ASSIGN(const int64_t axis, existing_dim(context, self, dim));
+  const int64_t size = self.size(axis);
+  if (split_size < 0 || (split_size == 0 && size != 0)) return context.invalid("parts must have a positive size");
+  const int64_t count = size == 0 ? 1 : size / split_size + (size % split_size != 0);
+  return split_equally(context, self, split_size, count, axis);
+}
+
+/// Parts of the size that gives `chunks` of them; fewer may be enough.
+Result<TensorList> chunk(Context& context, Tensor self, int64_t chunks, int64_t dim) {
+  SG_ASSIGN(const int64_t axis, existing_dim(context, self, dim));
+  if (chunks <= 0) return context.invalid("the number of chunks must be positive");
+  const int64_t size = self.size(axis);
+  const int64_t part = size / chunks + (size % chunks != 0);
+  return split_equally(context, self, part, part == 0 ? chunks : size / part + (size % part != 0), axis);
 }
 
 Result<Tensor> reshape(Context& context, Tensor self, IntArrayRef shape) {

@@ -195,14 +195,14 @@ def full_like(r: Recorder) -> None:
             r.case(tensor, 2)
 
 
-@operator("aten::zeros")
+@operator("aten::zeros", "aten::ones")
 def zeros(r: Recorder) -> None:
     for dtype in (None, *ALL):
         for size in ([], [0], [2, 3], [2, 0, 3], [4]):
             r.case(size, dtype=DTYPES[dtype] if dtype else None, row=dtype or "Float")
 
     def fresh(script: Script) -> None:
-        first, second = (script.call("aten::zeros", [2], dtype=torch.float32) for _ in range(2))
+        first, second = (script.call(r.name, [2], dtype=torch.float32) for _ in range(2))
         assert isinstance(first, Ref)
         script.call("aten::fill_.Scalar", first, 1)
         script.output(first, second)

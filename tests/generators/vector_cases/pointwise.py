@@ -76,16 +76,101 @@ def products(r: Recorder) -> None:
     view_after(r)
 
 
-@operator("aten::bitwise_and.Tensor", "aten::bitwise_xor.Tensor", "aten::__and__.Tensor")
+@operator("aten::bitwise_and.Tensor", "aten::bitwise_or.Tensor", "aten::bitwise_xor.Tensor", "aten::__and__.Tensor")
 def bits(r: Recorder) -> None:
     two_tensors(r)
 
 
-@operator("aten::gt.Tensor")
+@operator("aten::eq.Tensor", "aten::ne.Tensor", "aten::gt.Tensor", "aten::lt.Tensor", "aten::ge.Tensor", "aten::le.Tensor")
 def comparison(r: Recorder) -> None:
     two_tensors(r)
     r.case(torch.tensor([16777217, 16777216, 16777215]), torch.tensor([16777216.0] * 3))
     r.case(torch.tensor([2**53 + 1, 2**53]), torch.tensor([2.0**53] * 2, dtype=torch.float64))
+
+
+@operator("aten::maximum", "aten::minimum", "aten::logical_and", "aten::logical_or")
+def chosen(r: Recorder) -> None:
+    two_tensors(r)
+    for dtype in FLOATING:
+        r.case(torch.tensor([NAN, 1.0, NAN, INF]).to(DTYPES[dtype]), torch.tensor([1.0, NAN, NAN, -INF]).to(DTYPES[dtype]))
+
+
+def divisors(dtype: str, *shape: int, seed: int = 1) -> torch.Tensor:
+    """No zeros: PyTorch divides integers by zero in no defined way."""
+    found = values(dtype, *shape, seed=seed)
+    return found if dtype in FLOATING else torch.where(found == 0, torch.full_like(found, 3), found)
+
+
+def division(r: Recorder, **keywords: object) -> None:
+    for first, second in pairs():
+        r.case(values(first, 3, 1), divisors(second, 4), **keywords)
+        r.case(values(first, 2, 3), scalar(second, 1), **keywords)
+        r.case(scalar(first, 1), divisors(second, 2, 3), **keywords)
+        r.case(scalar(first, 7), scalar(second, 1), **keywords)
+    for dtype in ALL:
+        numerators = special(dtype)
+        if dtype in FLOATING:
+            r.case(numerators.reshape(8, 1), numerators, **keywords)
+        elif dtype != "Bool":
+            info = torch.iinfo(DTYPES[dtype])
+            r.case(numerators.reshape(8, 1), torch.tensor([1, 2, 3, info.max, info.max - 1], dtype=DTYPES[dtype]), **keywords)
+        if dtype in INTEGRAL[1:]:
+            r.case(
+                torch.tensor([[7], [-7], [6], [-6], [0], [1]], dtype=DTYPES[dtype]),
+                torch.tensor([3, -3, -1, 7], dtype=DTYPES[dtype]),
+                **keywords,
+            )
+        r.case(values(dtype, 0), values(dtype, 0), **keywords)
+        r.case(values(dtype, 2, 0, 3), divisors(dtype, 1, 3), **keywords)
+        r.case(values(dtype, 17), divisors(dtype, 17), **keywords)
+        r.case(values(dtype, 4, 3).t(), divisors(dtype, 3, 8)[:, ::2], **keywords)
+        for number in (2, 2.5, -1.5, True):
+            r.case(values(dtype, 2, 3), number, **keywords)
+            r.case(number, divisors(dtype, 2, 3), row=dtype, **keywords)
+        if dtype in INTEGRAL:
+            r.refuse(values(dtype, 3), torch.tensor([1, 0, 2], dtype=DTYPES[dtype]), **keywords)
+    for tensor in layouts(lambda *shape: values("Float", *shape), 2, 3, 4).values():
+        r.case(tensor, divisors("Int", 3, 1), **keywords)
+    r.refuse(values("Int", 3), divisors("Int", 4), **keywords)
+
+
+@operator("aten::remainder.Tensor")
+def remainders(r: Recorder) -> None:
+    r.rounds = True
+    division(r)
+
+
+@operator("aten::div.Tensor_mode")
+def rounded_division(r: Recorder) -> None:
+    for mode in (None, "floor", "trunc"):
+        if mode is not None:
+            division(r, rounding_mode=mode)
+        else:
+            for first, second in pairs():
+                r.case(values(first, 3, 1), values(second, 4, seed=1), rounding_mode=None)
+    r.refuse(values("Float", 3), values("Float", 3), rounding_mode="ceil")
+
+
+@operator("aten::pow.Tensor_Tensor")
+def powers(r: Recorder) -> None:
+    for first, second in pairs():
+        base = values(first, 3, 1, low=0, high=5) if first in FLOATING else values(first, 3, 1)
+        r.case(base, values(second, 4, seed=1))
+        r.case(base, scalar(second, 1))
+        r.case(scalar(first, 2), values(second, 2, 3))
+        r.case(scalar(first, 1), scalar(second, 1))
+    for dtype in ALL:
+        r.case(special(dtype).reshape(8, 1), special(dtype))
+        r.case(values(dtype, 0), values(dtype, 0))
+        r.case(values(dtype, 4, 3).t().abs() if dtype in FLOATING else values(dtype, 4, 3).t(), values(dtype, 3, 8)[:, ::2])
+        for number in (2, -3, 2.5, True):
+            r.case(values(dtype, 2, 3, low=1, high=1) if dtype == "Bool" else values(dtype, 2, 3), number)
+            r.case(number, values(dtype, 2, 3), row=dtype)
+    for dtype in INTEGRAL[1:]:
+        r.case(
+            torch.tensor([[1], [-1], [2], [-2], [0], [3]], dtype=DTYPES[dtype]), torch.tensor([-3, -2, -1, 0, 1, 5], dtype=DTYPES[dtype])
+        )
+    r.refuse(values("Int", 3), values("Int", 4))
 
 
 def tensor_and_number(r: Recorder, numbers: tuple[float, ...] = NUMBERS) -> None:
@@ -109,7 +194,7 @@ def scaled(r: Recorder) -> None:
     view_after(r)
 
 
-@operator("aten::eq.Scalar", "aten::ne.Scalar", "aten::gt.Scalar")
+@operator("aten::eq.Scalar", "aten::ne.Scalar", "aten::gt.Scalar", "aten::lt.Scalar", "aten::ge.Scalar", "aten::le.Scalar")
 def compared(r: Recorder) -> None:
     tensor_and_number(r, (*NUMBERS, 255, -128))
     for dtype in FLOATING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from .recorder import Recorder, operator
-from .tensors import ALL, DTYPES, FLOATING, INF, NAN, layouts, scalar, special, values
+from .tensors import ALL, DTYPES, FLOATING, INF, NAN, grid, layouts, scalar, special, values
 
 DIMS = ([0], [1], [-1], [0, 2], [1, 2], [-1, -3], [0, 1, 2], [2, 0, 1], [], None)
 
@@ -71,7 +71,7 @@ def along(r: Recorder) -> None:
     r.refuse(values("Float", 2, 3), [1, -1])
 
 
-@operator("aten::any.dim")
+@operator("aten::any.dim", "aten::all.dim")
 def any_of(r: Recorder) -> None:
     for dtype in ALL:
         mostly = values(dtype, 3, 4, low=0, high=1) > 0.7
@@ -92,7 +92,7 @@ def any_of(r: Recorder) -> None:
     r.refuse(values("Float", 2, 3), 2)
 
 
-@operator("aten::argmax")
+@operator("aten::argmax", "aten::argmin")
 def argmax(r: Recorder) -> None:
     for dtype in ALL:
         for dim in (None, 0, 1, -1):
@@ -114,6 +114,94 @@ def argmax(r: Recorder) -> None:
         r.case(torch.tensor([[1.0, NAN, NAN], [-INF, -INF, -INF], [NAN, INF, 0.0], [-0.0, 0.0, -1.0]], dtype=DTYPES[dtype]), 1)
     r.refuse(values("Float", 0))
     r.refuse(values("Float", 0, 3), 0)
+    r.refuse(values("Float", 2, 3), 2)
+
+
+@operator("aten::any")
+def any_at_all(r: Recorder) -> None:
+    for dtype in ALL:
+        for tensor in (values(dtype, 3, 4), scalar(dtype, 0), scalar(dtype, 1), values(dtype, 0), values(dtype, 2, 0), special(dtype)):
+            r.case(tensor)
+        r.case(torch.zeros(2, 3, dtype=DTYPES[dtype]))
+        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape, low=0, high=1), 2, 3, 4).values():
+            r.case(tensor)
+
+
+@operator("aten::prod.dim_int")
+def product(r: Recorder) -> None:
+    for dtype in ALL:
+        for dim in (0, 1, 2, -1, -3):
+            r.case(grid(dtype, 2, 3, 4), dim)
+            r.case(grid(dtype, 2, 3, 4), dim, True)
+        r.case(scalar(dtype, 2), 0)
+        r.case(values(dtype, 0, 3), 0)
+        r.case(values(dtype, 0, 3), 1, True)
+        r.case(special(dtype).reshape(4, 2), 1)
+        for tensor in layouts(lambda *shape, dtype=dtype: grid(dtype, *shape), 3, 4).values():
+            r.case(tensor, 0)
+            r.case(tensor, 1)
+    result_dtypes(r, 1)
+    r.refuse(values("Float", 2, 3), 2)
+
+
+@operator("aten::var.correction")
+def variance(r: Recorder) -> None:
+    for dtype in ALL:
+        for dim in DIMS:
+            r.case(values(dtype, 2, 3, 4), dim)
+            r.case(values(dtype, 2, 3, 4), dim, correction=0, keepdim=True)
+        for correction in (1, 0, 2, 0.5, 3, 5, -1):
+            r.case(values(dtype, 2, 3), [1], correction=correction)
+        r.case(scalar(dtype, 1), None)
+        r.case(scalar(dtype, 1), None, correction=0)
+        r.case(values(dtype, 0, 3), [0])
+        r.case(values(dtype, 0, 3), [1])
+        r.case(special(dtype).reshape(2, 4), [1])
+        r.case(values(dtype, 37), [0])
+        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 3, 4).values():
+            r.case(tensor, [0])
+            r.case(tensor, [1], keepdim=True)
+    for dtype in ("Float", "Double"):
+        r.case(values(dtype, 40) + 1000, None)
+    r.refuse(values("Float", 2, 3), [2])
+    r.refuse(values("Float", 2, 3), [0, 0])
+
+
+def extremes(r: Recorder, dims: tuple[object, ...]) -> None:
+    """Ties, NaN, infinities and the widest integers, along each of some dimensions."""
+    for dtype in ALL:
+        for dim in dims:
+            r.case(values(dtype, 2, 3, 4), dim)
+            r.case(values(dtype, 2, 3, 4), dim, True)
+        first = dims[0]
+        r.case(scalar(dtype, 1), first)
+        r.case(torch.ones(3, 2, dtype=DTYPES[dtype]), first)
+        r.case(special(dtype), first)
+        r.case(special(dtype).flip(0), first, True)
+        r.case(torch.tensor([1, 3, 0, 3, 3, 0], dtype=DTYPES[dtype]), first)
+        r.case(values(dtype, 3, 0), first)
+        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 4).values():
+            r.case(tensor, first)
+            r.case(tensor, dims[1])
+    for dtype in FLOATING:
+        edges = [[1.0, NAN, NAN], [-INF, -INF, -INF], [NAN, INF, 0.0], [INF, INF, 1.0]]
+        r.case(torch.tensor(edges, dtype=DTYPES[dtype]), dims[1])
+        r.case(torch.tensor(edges, dtype=DTYPES[dtype]).t(), dims[0])
+    r.refuse(values("Float", 0), dims[0])
+    r.refuse(values("Float", 0, 3), dims[0])
+
+
+@operator("aten::amax", "aten::amin")
+def extreme_values(r: Recorder) -> None:
+    extremes(r, ([0], [1], [-1], [0, 2], [1, 2], [2, 0, 1], []))
+    r.refuse(values("Float", 2, 3), [2])
+    r.refuse(values("Float", 2, 3), [1, -1])
+    r.refuse(values("Float", 0, 3), [])
+
+
+@operator("aten::max.dim", "aten::min.dim")
+def extreme_places(r: Recorder) -> None:
+    extremes(r, (0, 1, 2, -1))
     r.refuse(values("Float", 2, 3), 2)
 
 

@@ -34,12 +34,26 @@ def one_tensor(r: Recorder, *arguments: object, **keywords: object) -> None:
                 r.case(tensor, *arguments, **keywords)
 
 
-@operator("aten::logical_not", "aten::relu", "aten::sigmoid", "aten::tanh", "aten::sqrt", "aten::erf")
+SIMPLE = ("logical_not", "relu", "sigmoid", "tanh", "sqrt", "erf", "exp", "log", "sin", "cos", "rsqrt", "reciprocal", "silu")
+SIMPLE += ("hardswish", "hardsigmoid", "floor", "round", "abs", "neg", "bitwise_not")
+
+
+@operator(*(f"aten::{name}" for name in SIMPLE))
 def simple(r: Recorder) -> None:
     one_tensor(r)
     for dtype in FLOATING:
         steps = torch.tensor([-100.0, -20.0, -9.0, -5.0, -3.0, -1.0, -0.5, -1e-3, -1e-7, 1e-7, 1e-3, 0.5, 1.0, 3.0, 5.0, 9.0, 20.0, 100.0])
         r.case(steps.to(DTYPES[dtype]))
+    view_after(r)
+
+
+@operator("aten::leaky_relu")
+def leaky_relu(r: Recorder) -> None:
+    one_tensor(r)
+    for dtype in ALL:
+        for slope in (0.2, 0, 2, -1.5, True):
+            r.case(values(dtype, 3, 4), slope)
+            r.case(special(dtype), slope)
     view_after(r)
 
 

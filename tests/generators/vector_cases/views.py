@@ -222,6 +222,18 @@ def squeeze(r: Recorder) -> None:
     r.refuse(values("Float", 1, 2), [0, 0])
 
 
+@operator("aten::squeeze", "aten::squeeze.dim")
+def squeeze_simply(r: Recorder) -> None:
+    for arguments in ((0,), (1,), (2,), (-1,), (-4,)) if r.name == "aten::squeeze.dim" else ((),):
+        everywhere(r, (1, 3, 1, 2), *arguments)
+    first = (0,) if r.name == "aten::squeeze.dim" else ()
+    for shape in ((1,), (1, 0, 1), (1, 1, 1), (2, 3)):
+        view_case(r, values("Float", *shape), *first)
+    view_case(r, scalar("Float"), *first)
+    if first:
+        r.refuse(values("Float", 1, 2), 2)
+
+
 @operator("aten::unsqueeze")
 def unsqueeze(r: Recorder) -> None:
     for dim in (0, 1, 3, -1, -4, -2):
