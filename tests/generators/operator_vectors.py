@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "tests" / "data" / "vectors"
 FAMILIES = (
     "pointwise",
+    "in_place",
     "unary",
     "reductions",
     "matrices",

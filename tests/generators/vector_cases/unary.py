@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from .pointwise import in_place, view_after
+from .in_place import in_place
+from .pointwise import view_after
 from .recorder import Recorder, Script, operator
 from .tensors import ALL, DTYPES, FLOATING, INF, NAN, layouts, scalar, special, values
 
