@@ -159,6 +159,9 @@ def test_a_kernels_bytes_belong_to_its_operator(full_build: Build) -> None:
         ("_ZN2sg7kernels12_GLOBAL__N_19conv_bodyIfEEvPKT_", "conv_body<float>", "Float", ""),
         ("_ZN2sg11binary_loopIssNS_3AddEEEvlPPc", "binary_loop<short, short, sg::Add>", "Short", ""),
         ("_ZN2sg12convert_loopIdlEEvPKcPcl", "convert_loop<double, long>", "Double+Long", ""),
+        ("_ZZN2sg7kernels12_GLOBAL__N_14bodyIfEEvPKT_E5table", "body<float>::table", "", ""),
+        ("_ZNK2sg7Program5inputEm", "Program::input", "", ""),
+        ("_ZN2sg9ConverterclEPKcPcl", "Converter::operator()", "", ""),
         ("main", "main", "", ""),
     ],
 )

@@ -53,23 +53,21 @@ def kernel_of(name: str) -> str:
 
 def short_name(name: str) -> str:
     """The name without parameters and namespaces of ours: conv_body<float>."""
-    text = demangled(name).replace(_ANONYMOUS, "")
-    text = _without_parameters(text)
+    text = _without_parameters(demangled(name).replace(_ANONYMOUS, ""))
     return re.sub(r"\bsg::(?:kernels::)?", "", text)
 
 
 def _without_parameters(text: str) -> str:
-    """What stands before the parameter list: the last bracket that opens outside of template arguments."""
-    depth = 0
-    for i, character in enumerate(text):
-        if character == "<":
-            depth += 1
-        elif character == ">" and text[i - 1] != "-":
-            depth -= 1
-        elif character == "(" and depth == 0 and not text.startswith("(anonymous", i):
-            head = text[:i]
-            return head.rsplit(" ", 1)[-1] if "<" not in head else _without_return_type(head)
-    return text
+    """The name without parameter lists and return type: f<T>::table of `void f<T>(int)::table`."""
+    kept: list[str] = []
+    angles = brackets = 0
+    for character in text.replace("operator()", "operator\0").removesuffix(" const"):
+        if angles == 0 and character in "()":
+            brackets += 1 if character == "(" else -1
+        elif brackets == 0:
+            angles += (character == "<") - (character == ">")
+            kept.append(character)
+    return _without_return_type("".join(kept)).replace("\0", "()")
 
 
 def _without_return_type(head: str) -> str:
