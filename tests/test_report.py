@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 import subprocess
 from collections import Counter
@@ -200,3 +201,25 @@ def test_what_is_no_image_is_refused_in_one_line(tmp_path: Path, core_build: Bui
         report_of(core_build.shipped, ("opertor",))
     with pytest.raises(InputError, match="cannot read"):
         report_of(tmp_path, ("section",))
+
+
+def test_damaged_images_end_in_rows_that_sum_or_in_one_line(core_build: Build, tmp_path: Path) -> None:
+    """Mutations of an image and of an object, most of them in the header and the tables at the end."""
+    random_ = random.Random(5)
+    originals = [core_build.shipped.read_bytes(), next(path for path in core_build.objects if path.suffix == ".o").read_bytes()]
+    path = tmp_path / "mutated"
+    refused = 0
+    for i in range(300):
+        data = bytearray(originals[i % 2])
+        for _ in range(random_.choice([1, 2, 4, 8])):
+            places = [random_.randrange(64), len(data) - 1 - random_.randrange(2500), random_.randrange(len(data))]
+            data[random_.choice(places)] = random_.choice([0, 127, 128, 255, random_.randrange(256)])
+        path.write_bytes(data[: random_.randrange(len(data))] if random_.random() < 0.2 else data)
+        try:
+            report = report_of(path, ("section", "symbol"))
+        except InputError as error:
+            assert "\n" not in str(error)
+            refused += 1
+        else:
+            assert sum(row.file for row in report.rows) == path.stat().st_size
+    assert 50 < refused < 250

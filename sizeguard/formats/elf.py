@@ -161,6 +161,7 @@ class _Reader:
         (_, machine, _, _, phoff, shoff, _, ehsize, phentsize, phnum, shentsize, shnum, shstrndx) = struct.unpack_from(
             self.order + layout, self.data
         )
+        self.check("the header", 0, ehsize)
         self.check("program headers", phoff, phentsize * phnum)
         # More than 65,279 sections: their number stands in the first section header.
         if shoff and shnum == 0:

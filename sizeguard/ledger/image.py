@@ -118,7 +118,9 @@ def _claims(image: Elf, names: Elf, inputs: Sequence[InputSection]) -> Iterator[
     for symbol in names.symbols:
         if symbol.type not in SIZED_TYPES or not symbol.size or not 0 < symbol.section < SHN_LORESERVE:
             continue
-        holder = by_name.get(names.sections[symbol.section].name) if symbol.section < len(names.sections) else None
+        holder = names.sections[symbol.section] if symbol.section < len(names.sections) else None
+        if holder is not None and names is not image:
+            holder = by_name.get(holder.name)  # stripping renumbers sections
         if holder is None or not holder.is_allocated or not _inside(holder, symbol.address, symbol.size):
             continue
         place = places.at(symbol.address)
