@@ -2,7 +2,7 @@
 
 #include "native/operators/gemm.h"
 
-#include <cstring>
+#include <type_traits>
 
 #include "native/selective/dtype_switch.h"
 #include "selected/gemm.h"
@@ -13,28 +13,20 @@ namespace {
 constexpr int64_t kRows = 4;     // of a register tile
 constexpr int64_t kDepth = 256;  // rows of a panel: 8 KiB of floats, a quarter of the smallest L1 cache
 
+/// What is computed with. Integers wrap, as unsigned.
+template <typename T>
+using Element = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+
 /// A register tile is kRows × 2 vectors: with two vectors of b and the copies that SSE2's two-operand instructions
-/// need, 14 of the 16 registers. Integers take one lane, since no baseline has a 64-bit vector product; they wrap, as
-/// unsigned.
+/// need, 14 of the 16 registers. Integers take one lane, since no baseline has a 64-bit vector product.
 template <typename T>
-struct Lanes {
-  using Element = T;
-  static constexpr int kBytes = 16;
-};
-template <>
-struct Lanes<int64_t> {
-  using Element = uint64_t;
-  static constexpr int kBytes = 8;
-};
+constexpr int kVectorBytes = std::is_integral_v<T> ? 8 : 16;
 
 template <typename T>
-using Element = typename Lanes<T>::Element;
+using Vector [[gnu::vector_size(kVectorBytes<T>), gnu::may_alias]] = Element<T>;
 
 template <typename T>
-using Vector [[gnu::vector_size(Lanes<T>::kBytes), gnu::may_alias]] = Element<T>;
-
-template <typename T>
-constexpr int64_t kColumns = 2 * Lanes<T>::kBytes / static_cast<int64_t>(sizeof(T));  // of a register tile
+constexpr int64_t kColumns = 2 * kVectorBytes<T> / static_cast<int64_t>(sizeof(T));  // of a register tile
 
 /// Rows of b from `start` on, a tile's columns of each from `column` on, one after another; zeros where b has no
 /// column.
