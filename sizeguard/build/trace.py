@@ -20,10 +20,11 @@ from sizeguard.selection.yaml_writer import write_selection
 
 def trace(root: Path, models: Sequence[Path], output: Path, *, executed_only: bool) -> None:
     """Write the selection of all models together, with what each asked for."""
+    programs = [program_of(model, root / "build" / "programs") for model in models]
     toolchain = find_toolchain("gcc", None)
     variant = Variant("instrumented")
     instrumented = build(root, variant, toolchain, default_folder(root, variant, toolchain))
-    trace_programs(instrumented, [program_of(model, root / "build" / "programs") for model in models], output, executed_only=executed_only)
+    trace_programs(instrumented, programs, output, executed_only=executed_only)
 
 
 def trace_programs(instrumented: Build, programs: Sequence[Path], output: Path, *, executed_only: bool) -> None:

@@ -7,7 +7,10 @@ import click
 
 @click.group()
 def command() -> None:
-    """Update or show the reviewed sizes in baselines/."""
+    """Update or show the reviewed sizes in baselines/.
+
+    Example: sizeguard baseline update --app vision
+    """
 
 
 @command.command()

@@ -35,8 +35,8 @@ def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
         return json.dumps({"schema_version": 1, "baselines": rows}, indent=1)
     if not baselines:
         return "there are no baselines; make them with: sizeguard baseline update"
-    lines = [f"{'app':<12} {'target':<14} {'toolchain':<24} {'load':>9} {'ram':>7} {'file':>9} operators"]
+    lines = [f"{'app':<12} {'target':<14} {'toolchain':<24} {'load':>9} {'ram':>7} {'file':>9} {'rows':>5}"]
     lines += [
-        f"{b.app:<12} {b.target:<14} {b.toolchain:<24} {b.load:>9,} {b.ram:>7,} {b.file:>9,} {len(b.operators):>9}" for b in baselines
+        f"{b.app:<12} {b.target:<14} {b.toolchain:<24} {b.load:>9,} {b.ram:>7,} {b.file:>9,} {len(b.operators):>5}" for b in baselines
     ]
     return "\n".join(lines)
