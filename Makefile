@@ -21,7 +21,7 @@ lint: setup-test
 	clang-format-19 --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.h')
 
 test: lint
-	.venv/bin/pytest
+	.venv/bin/pytest -n 2 --dist loadfile
 
 bench: setup-test
 	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }
