@@ -32,23 +32,16 @@ int run(Context& context, const char* path, Program& program, void (*use)(const 
 
 int run_first_case(const char* path, void (*use)(const char* path, Tensor output)) {
   size_t size;
-  void* bytes = read_file(path, &size);
-  if (bytes == nullptr) return 2;
   Context context;
-  int failed;
-  {
-    Program program;
-    if (!program.load(context, bytes, size).ok()) {
-      failed = report(context, path);
-    } else if (program.cases() == 0 || program.outputs() == 0) {
-      std::fprintf(stderr, "error: %s: has no bundled input: import the model with --case\n", path);
-      failed = 2;
-    } else {
-      failed = run(context, path, program, use);
-    }
+  void* bytes = read_file(context, path, &size);
+  if (bytes == nullptr) return 2;
+  Program program;
+  if (!program.load(context, bytes, size).ok()) return report(context, path);
+  if (program.cases() == 0 || program.outputs() == 0) {
+    std::fprintf(stderr, "error: %s: has no bundled input: import the model with --case\n", path);
+    return 2;
   }
-  std::free(bytes);
-  return failed;
+  return run(context, path, program, use);
 }
 
 }  // namespace sg

@@ -47,17 +47,14 @@ int find_dtype(const char* type) {
 
 }  // namespace
 
-void* read_file(const char* path, size_t* size) {
+void* read_file(Context& context, const char* path, size_t* size) {
   void* bytes = nullptr;
   struct stat status;
   const int file = open(path, O_RDONLY);
   if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
     *size = static_cast<size_t>(status.st_size);
-    bytes = std::malloc(*size + 1);
-    if (bytes != nullptr && !transfer(read, file, static_cast<char*>(bytes), *size)) {
-      std::free(bytes);
-      bytes = nullptr;
-    }
+    bytes = context.allocate(static_cast<int64_t>(*size));
+    if (bytes != nullptr && !transfer(read, file, static_cast<char*>(bytes), *size)) bytes = nullptr;
   }
   if (bytes == nullptr) std::fprintf(stderr, "error: %s: cannot read the file\n", path);
   if (file >= 0) close(file);

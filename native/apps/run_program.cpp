@@ -90,7 +90,7 @@ int read_inputs(sg::Context& context, const Options& options, const sg::Program&
   }
   for (size_t i = 0; i < options.input_count; ++i) {
     size_t size;
-    const void* bytes = sg::read_file(options.inputs[i], &size);  // kept until the process ends: the tensor borrows it
+    const void* bytes = sg::read_file(context, options.inputs[i], &size);
     if (bytes == nullptr) return 2;
     const auto tensor = sg::read_npy(context, bytes, size);
     if (!tensor.ok()) return report(context, options.inputs[i]);
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   size_t size;
-  void* bytes = sg::read_file(options.program, &size);
+  void* bytes = sg::read_file(context, options.program, &size);
   if (bytes == nullptr) return 2;
   sg::Program program;
   if (!program.load(context, bytes, size).ok()) return report(context, options.program);
@@ -128,8 +128,10 @@ int main(int argc, char** argv) {
   if (options.check) return 0;
 
   const size_t input_count = options.bundled_case >= 0 ? program.inputs() : options.input_count;
-  auto* inputs = static_cast<sg::Value*>(std::calloc(input_count + program.outputs() + 1, sizeof(sg::Value)));
-  if (inputs == nullptr) return 2;
+  const size_t bytes_of_values = (input_count + program.outputs()) * sizeof(sg::Value);
+  auto* inputs = static_cast<sg::Value*>(context.allocate(static_cast<int64_t>(bytes_of_values)));
+  if (inputs == nullptr) return report(context, options.program);
+  std::memset(static_cast<void*>(inputs), 0, bytes_of_values);
   const int failed = read_inputs(context, options, program, inputs);
   if (failed != 0) return failed;
   sg::Value* outputs = inputs + input_count;

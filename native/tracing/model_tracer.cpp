@@ -30,9 +30,9 @@ int fail(const sg::Context& context, const char* path) {
 /// Runs all bundled inputs of one model.
 int trace_model(const char* path, Trace& trace) {
   size_t size;
-  void* bytes = sg::read_file(path, &size);
-  if (bytes == nullptr) return 2;
   sg::Context context;
+  void* bytes = sg::read_file(context, path, &size);
+  if (bytes == nullptr) return 2;
   sg::Program program;
   if (!program.load(context, bytes, size).ok()) return fail(context, path);
   if (program.cases() == 0) {
@@ -53,7 +53,6 @@ int trace_model(const char* path, Trace& trace) {
     }
   }
   std::free(inputs);
-  std::free(bytes);
   return failed;
 }
 
