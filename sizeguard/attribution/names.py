@@ -30,7 +30,10 @@ def demangled(name: str) -> str:
 
     # Compilers add .isra.0, .cold and the like, which are no part of the grammar.
     base, dot, suffix = name.partition(".")
-    text = pycxxfilt.demangle(base)
+    try:
+        text = pycxxfilt.demangle(base)
+    except ValueError:
+        text = base  # no mangled name, or a damaged one
     return f"{text}{dot}{suffix}" if text else name
 
 
