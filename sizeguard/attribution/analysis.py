@@ -9,25 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.formats.texts import Int, Texts
+from sizeguard.ledger.ledger import ImageInfo
 
 LEVELS = ("operator", "kernel", "dtype", "component", "kind", "section", "segment", "object", "symbol", "analyzer")
-
-
-@dataclass(frozen=True, slots=True)
-class ImageInfo:
-    """What was measured. Bytes: file all of it, load of ALLOC sections but NOBITS, ram of writable ALLOC sections with NOBITS.
-
-    format: elf or macho; id: build id or UUID in hex, empty if there is none.
-    """
-
-    path: str
-    title: str
-    format: str
-    arch: str
-    id: str
-    file: int
-    load: int
-    ram: int
 
 
 @dataclass(frozen=True, slots=True)

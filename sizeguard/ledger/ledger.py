@@ -1,0 +1,110 @@
+"""What an image is, byte by byte: two exact partitions, of the file and of the memory it is loaded into, over one table of owners.
+
+Half a million symbols make two million spans, so everything is a column: entry i of each array of a table is row i of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.linkmap.row import InputSection
+from sizeguard.formats.texts import Int, Texts
+from sizeguard.ledger.partition import Partition
+
+Int32 = npt.NDArray[np.int32]
+Int8 = npt.NDArray[np.int8]
+
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ImageInfo:
+    """What was measured. Bytes: file all of it, load of ALLOC sections but NOBITS, ram of writable ALLOC sections with NOBITS.
+
+    format: elf or macho; id: build id or UUID in hex, empty if there is none.
+    """
+
+    path: str
+    title: str
+    format: str
+    arch: str
+    id: str
+    file: int
+    load: int
+    ram: int
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """Whom spans belong to. NONE where nothing is known.
+
+    section:    of Ledger.sections, where the bytes lie
+    segment:    of Ledger.segments
+    kind:       of ledger.kinds.KINDS: code, rodata, unwind, padding …
+    analyzer:   of ledger.kinds.ANALYZERS: who said so
+    confidence: percent: 100 what the file itself states, less what was inferred
+    symbol:     of Ledger.symbols; of an alias group its first name
+    group:      of Ledger.groups if several symbols share the bytes
+    input:      of Ledger.inputs: the row of the linker map
+    part:       of Ledger.parts: what says more than a symbol can: an import's name, a string, a registration entry
+    """
+
+    section: Int32
+    segment: Int32
+    kind: Int8
+    analyzer: Int8
+    confidence: Int8
+    symbol: Int32
+    group: Int32
+    input: Int32
+    part: Int32
+
+    def __len__(self) -> int:
+        return len(self.section)
+
+
+@dataclass(frozen=True, slots=True)
+class AliasGroups:
+    """Names of the same bytes: aliases, and functions that the linker folded. Group g has the symbols member[first[g]:first[g + 1]].
+
+    Who is charged: each member an equal share, the remainder a byte each to the first ones, so that shares sum exactly.
+    """
+
+    first: Int32
+    member: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPartition:
+    """Spans that cover the memory of all loaded segments once, in order of address: [address[i], address[i] + size[i])."""
+
+    address: Int
+    size: Int
+    owner: Int
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """file covers [0, image.file); memory the loaded segments. owner in both: a row of owners.
+
+    file_bytes, load, ram, count: int64, of each owner; file_bytes sum to image.file, load and ram to image.load and image.ram.
+    count: spans of the file, and of memory those that the file does not hold.
+    """
+
+    image: ImageInfo
+    sections: tuple[str, ...]
+    segments: tuple[str, ...]
+    symbols: Texts
+    inputs: tuple[InputSection, ...]
+    parts: Texts
+    owners: Owners
+    groups: AliasGroups
+    file: Partition
+    memory: MemoryPartition
+    file_bytes: Int
+    load: Int
+    ram: Int
+    count: Int
