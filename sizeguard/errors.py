@@ -8,9 +8,15 @@ from __future__ import annotations
 
 
 class SizeguardError(Exception):
-    """What a person did or gave cannot be used; str() is one line that says what, where and what to do."""
+    """What a person did or gave cannot be used; str() is one line that says what, where and what to do.
+
+    Names out of damaged files stand in messages, so what would break the line or steer the terminal is shown as an escape.
+    """
 
     exit_code = 4
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message))
 
 
 class GateError(SizeguardError):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sizeguard.errors import InputError
@@ -240,6 +240,7 @@ def test_missing_files_and_folders_are_one_line(tmp_path: Path) -> None:
 
 
 @settings(max_examples=300)
+@example(b".\n\n!")
 @given(st.binary(max_size=60) | st.text("{}[]:,&*!|>'\"-?#%@ \n\tab0~<", max_size=40).map(str.encode))
 def test_any_bytes_are_read_or_refused(file: Path, data: bytes) -> None:
     file.write_bytes(data)
