@@ -54,7 +54,7 @@ def attribute(evidence: Evidence, by: Sequence[str]) -> Report:
     for span in spans:
         values = known.get(span.owner)
         if values is None:
-            values = known[span.owner] = _values(span.owner, evidence.reached)
+            values = known[span.owner] = owner_values(span.owner, evidence.reached)
         row = sums.setdefault(tuple(values[level] for level in by), [0, 0, 0])
         row[0] += span.size
         row[1] += span.load
@@ -77,7 +77,8 @@ def _load(spans: Iterable[Span]) -> int:
     return sum(span.load for span in spans)
 
 
-def _values(owner: Owner, reached: Reached | None) -> Mapping[str, str]:
+def owner_values(owner: Owner, reached: Reached | None) -> Mapping[str, str]:
+    """A value for each level."""
     operator = _operator(owner, reached)
     kernel = kernel_of(owner.symbol)
     if not kernel and reached is not None:
@@ -86,7 +87,10 @@ def _values(owner: Owner, reached: Reached | None) -> Mapping[str, str]:
         "operator": operator,
         "kernel": kernel,
         "dtype": dtype_of(owner.symbol) if owner.symbol else "",
+        "component": "",
         "kind": owner.kind,
+        "segment": "",
+        "analyzer": "",
         "section": owner.section,
         "symbol": short_name(owner.symbol) or (f"({owner.input})" if owner.input else f"({owner.section.strip('()')})"),
         "object": owner.object,
