@@ -1,0 +1,230 @@
+"""Turns what a Mach-O file states of itself into types: commands, segments, sections, symbols, parts of the link-edit data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.macho.constants import (
+    MH_DSYM,
+    MH_OBJECT,
+    MH_SUBSECTIONS_VIA_SYMBOLS,
+    S_ATTR_DEBUG,
+    S_ATTR_LIVE_SUPPORT,
+    S_ATTR_NO_DEAD_STRIP,
+    S_ATTR_PURE_INSTRUCTIONS,
+    S_ATTR_SOME_INSTRUCTIONS,
+    SECTION_TYPE,
+    VM_PROT_WRITE,
+    ZEROFILL_TYPES,
+)
+from sizeguard.formats.texts import Int, Texts
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCommand:
+    """A load command; offset in the slice, size in bytes."""
+
+    name: str
+    number: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A part of the slice that a load command or a section points at: [offset, offset + size)."""
+
+    name: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment. sections: those of MachO.sections with these indices."""
+
+    name: str
+    address: int
+    memory_size: int
+    offset: int
+    file_size: int
+    max_protection: int
+    protection: int
+    flags: int
+    sections: range
+
+    @property
+    def is_writable(self) -> bool:
+        return bool(self.protection & VM_PROT_WRITE)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section. index: n_sect of its symbols less 1. size as in memory; file_size is 0 where the file holds no bytes for it.
+
+    relocations: where its relocation entries are and how many, in objects
+    """
+
+    index: int
+    segment: int
+    name: str
+    segment_name: str
+    address: int
+    size: int
+    offset: int
+    file_size: int
+    alignment: int
+    flags: int
+    reserved1: int
+    reserved2: int
+    relocation_offset: int
+    relocation_count: int
+
+    @property
+    def full_name(self) -> str:
+        """__TEXT,__text"""
+        return f"{self.segment_name},{self.name}"
+
+    @property
+    def type(self) -> int:
+        return self.flags & SECTION_TYPE
+
+    @property
+    def is_zerofill(self) -> bool:
+        return self.type in ZEROFILL_TYPES
+
+    @property
+    def is_code(self) -> bool:
+        return bool(self.flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS))
+
+    @property
+    def is_debug(self) -> bool:
+        return bool(self.flags & S_ATTR_DEBUG) or self.segment_name == "__DWARF"
+
+    @property
+    def no_dead_strip(self) -> bool:
+        return bool(self.flags & S_ATTR_NO_DEAD_STRIP)
+
+    @property
+    def live_support(self) -> bool:
+        return bool(self.flags & S_ATTR_LIVE_SUPPORT)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """The symbol table as it stands, STABs included, as parallel columns.
+
+    names:       mangled, with the leading underscore
+    type:        n_type: N_STAB, N_PEXT, N_TYPE and N_EXT bits
+    section:     n_sect, 1 is sections[0], 0 none
+    description: n_desc: N_NO_DEAD_STRIP, N_WEAK_DEF, N_ALT_ENTRY …
+    value:       n_value, an address for N_SECT
+    """
+
+    names: Texts
+    type: npt.NDArray[np.uint8]
+    section: npt.NDArray[np.uint8]
+    description: npt.NDArray[np.uint16]
+    value: Int
+
+    def __len__(self) -> int:
+        return len(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildVersion:
+    """Platform number of LC_BUILD_VERSION (1 macOS, 2 iOS …), and versions such as 13.0.0."""
+
+    platform: int
+    minimum: str
+    sdk: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachO:
+    """A Mach-O image: a file, or the slice of a fat one at `offset`. All other offsets count from there.
+
+    indirect:  the indirect symbol table, an index of symbols for each stub and pointer slot
+    linkedit:  what the commands point at: symbol table, string table, exports trie, code signature …
+    data:      the slice's bytes, mapped
+    """
+
+    path: Path
+    offset: int
+    size: int
+    arch: str
+    order: str
+    is_64: bool
+    cpu: int
+    filetype: int
+    flags: int
+    header_size: int
+    commands: tuple[LoadCommand, ...]
+    segments: tuple[Segment, ...]
+    sections: tuple[Section, ...]
+    symbols: Symbols
+    indirect: npt.NDArray[np.uint32]
+    linkedit: tuple[Extent, ...]
+    dylibs: tuple[str, ...]
+    uuid: str
+    build_version: BuildVersion | None
+    data: Bytes = field(repr=False)
+
+    @property
+    def is_object(self) -> bool:
+        return self.filetype == MH_OBJECT
+
+    @property
+    def pointer_size(self) -> int:
+        return 8 if self.is_64 else 4
+
+    @property
+    def subsections_via_symbols(self) -> bool:
+        """Whether the linker may take an object apart at its symbols."""
+        return bool(self.flags & MH_SUBSECTIONS_VIA_SYMBOLS)
+
+    @property
+    def base(self) -> int:
+        """The address of the header: what offsets of function starts and unwind information count from."""
+        return next((s.address for s in self.segments if s.name == "__TEXT"), 0)
+
+    def is_loaded(self, segment: Segment) -> bool:
+        """Neither __PAGEZERO, which nothing may touch, nor of debug information. Nothing of a dSYM is loaded."""
+        return self.filetype != MH_DSYM and segment.max_protection != 0 and segment.name != "__DWARF"
+
+    def section_is_loaded(self, section: Section) -> bool:
+        return self.is_loaded(self.segments[section.segment]) and not section.is_debug
+
+    def section_is_writable(self, section: Section) -> bool:
+        """An object has one segment, writable as a whole; the names say where its sections will be."""
+        segment = self.segments[section.segment]
+        return section.segment_name.startswith("__DATA") if self.is_object else segment.is_writable
+
+    @property
+    def load(self) -> int:
+        """Bytes that sections bring into memory from the file."""
+        return sum(s.file_size for s in self.sections if self.section_is_loaded(s))
+
+    @property
+    def ram(self) -> int:
+        """Bytes of writable sections with zero-filled ones. What is made read-only after fix-ups (__DATA_CONST) is writable."""
+        return sum(s.size for s in self.sections if self.section_is_loaded(s) and self.section_is_writable(s))
+
+    def content(self, section: Section) -> Bytes:
+        """The section's bytes in the file."""
+        return self.data[section.offset : section.offset + section.file_size]
+
+    def extent(self, name: str) -> Extent | None:
+        """The first part of the link-edit data of that name that has bytes."""
+        return next((e for e in self.linkedit if e.name == name and e.size), None)
+
+    def part(self, name: str) -> Bytes:
+        """Its bytes; none if there is no such part."""
+        extent = self.extent(name)
+        return self.data[:0] if extent is None else self.data[extent.offset : extent.offset + extent.size]

@@ -1,0 +1,354 @@
+"""Turns a Mach-O file, thin or fat, into images."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from sizeguard.errors import InputError
+from sizeguard.formats.macho import constants as c
+from sizeguard.formats.macho.image import BuildVersion, Bytes, Extent, LoadCommand, MachO, Section, Segment, Symbols
+from sizeguard.formats.texts import Texts
+
+# magic as the file has it -> (byte order, 64-bit)
+MAGICS = {
+    b"\xce\xfa\xed\xfe": ("<", False),
+    b"\xcf\xfa\xed\xfe": ("<", True),
+    b"\xfe\xed\xfa\xce": (">", False),
+    b"\xfe\xed\xfa\xcf": (">", True),
+}
+# Addresses are int64 columns: what lies above (kernel images) is refused.
+ADDRESS_LIMIT = 1 << 62
+# Java class files have the magic of fat files, too; theirs is a version from 45 on. No linker writes as many slices.
+MOST_SLICES = 30
+_DYNAMIC_TABLES = (
+    "table of contents",
+    "module table",
+    "external references",
+    "indirect symbols",
+    "external relocations",
+    "local relocations",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """An entry of a fat header: which part of the file is the image for which architecture."""
+
+    arch: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FatFile:
+    """A fat file: the bytes of its header and entries, and its images in the header's order."""
+
+    path: Path
+    size: int
+    header_size: int
+    slices: tuple[Slice, ...]
+    images: tuple[MachO, ...]
+
+
+def is_macho(magic: bytes) -> bool:
+    """Whether the first eight bytes of a file are those of a thin or fat Mach-O file."""
+    return magic[:4] in MAGICS or is_fat(magic)
+
+
+def is_fat(magic: bytes) -> bool:
+    return magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf") and 0 <= int.from_bytes(magic[4:8], "big") <= MOST_SLICES
+
+
+def read_macho(path: Path, arch: str = "") -> MachO:
+    """The image, of a fat file the one for `arch`, which may be left out if there is one only.
+
+    Raises InputError for what is no Mach-O file, is damaged, or has no image for that architecture.
+    """
+    whole = read_macho_file(path)
+    images = whole.images if isinstance(whole, FatFile) else (whole,)
+    fits = [image for image in images if image.arch == arch] if arch else list(images)
+    if len(fits) != 1:
+        names = ", ".join(image.arch for image in images)
+        message = f"no image for {arch}, it has: {names}" if arch else f"a fat file; choose one of its images: {names}"
+        raise InputError(f"{path}: {message}")
+    return fits[0]
+
+
+def read_macho_file(path: Path) -> MachO | FatFile:
+    """The file as it is. Raises InputError for what is no Mach-O file and for one whose tables point outside of it."""
+    try:
+        data: Bytes = np.memmap(path, np.uint8, "r")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    except ValueError as error:  # an empty file cannot be mapped
+        raise InputError(f"{path}: not a Mach-O file: it is empty") from error
+    return parse_macho_file(path, data)
+
+
+def parse_macho_file(path: Path, data: Bytes) -> MachO | FatFile:
+    """The same for bytes that are there; the path is for messages."""
+    magic = data[:8].tobytes()
+    if not is_fat(magic):
+        return parse_macho(path, data, 0)
+    slices, header_size = _slices(path, data)
+    images = tuple(parse_macho(path, data[s.offset : s.offset + s.size], s.offset) for s in slices)
+    return FatFile(path, len(data), header_size, slices, images)
+
+
+def parse_macho(path: Path, data: Bytes, offset: int) -> MachO:
+    """The image that begins at the first of these bytes, which are at `offset` of the file."""
+    return _Reader(path, data, offset).read()
+
+
+def _slices(path: Path, data: Bytes) -> tuple[tuple[Slice, ...], int]:
+    magic, count = struct.unpack(">II", data[:8].tobytes())
+    entry = struct.Struct(">IIQQII" if magic == c.FAT_MAGIC_64 else ">IIIII")
+    end = 8 + count * entry.size
+    if not count or end > len(data):
+        raise InputError(f"{path}: a damaged fat Mach-O file: {count} images in a file of {len(data)} bytes")
+    slices = []
+    for cpu, subtype, where, size, *_ in entry.iter_unpack(data[8:end].tobytes()):
+        arch = c.architecture(cpu, subtype)
+        if where < end or where + size > len(data):
+            raise InputError(f"{path}: a damaged fat Mach-O file: {arch} at [{where}, {where + size}) of a file of {len(data)} bytes")
+        slices.append(Slice(arch, where, size))
+    for before, after in pairwise(sorted(slices, key=lambda s: s.offset)):
+        if before.offset + before.size > after.offset:
+            raise InputError(f"{path}: a damaged fat Mach-O file: {before.arch} and {after.arch} overlap")
+    return tuple(slices), end
+
+
+class _Reader:
+    def __init__(self, path: Path, data: Bytes, offset: int) -> None:
+        self.path = path
+        self.data = data
+        self.offset = offset
+        magic = MAGICS.get(data[:4].tobytes())
+        if magic is None:
+            raise InputError(f"{path}: not a Mach-O file" + (f" at {offset}" if offset else ""))
+        self.order, self.is_64 = magic
+        self.header_size = 32 if self.is_64 else 28
+        if len(data) < self.header_size:
+            self.damaged("its header is cut")
+
+    def damaged(self, what: str) -> NoReturn:
+        raise InputError(f"{self.path}: a damaged Mach-O file: {what}")
+
+    def unpack(self, layout: str, offset: int) -> tuple[int, ...]:
+        form = struct.Struct(self.order + layout)
+        return form.unpack(self.data[offset : offset + form.size].tobytes())
+
+    def read(self) -> MachO:
+        cpu, subtype, filetype, count, commands_size, flags = self.unpack("IIIIII", 4)
+        self.check("load commands", self.header_size, commands_size)
+        commands = tuple(self.commands(count, commands_size))
+        segments, sections = self.segments(commands, filetype)
+        linkedit = tuple(e for command in commands for e in self.extents(command) if e.size)
+        relocations = tuple(Extent("relocations", s.relocation_offset, 8 * s.relocation_count) for s in sections if s.relocation_count)
+        for extent in (*linkedit, *relocations):
+            self.check(extent.name, extent.offset, extent.size)
+        return MachO(
+            path=self.path,
+            offset=self.offset,
+            size=len(self.data),
+            arch=c.architecture(cpu, subtype),
+            order=self.order,
+            is_64=self.is_64,
+            cpu=cpu,
+            filetype=filetype,
+            flags=flags,
+            header_size=self.header_size,
+            commands=commands,
+            segments=segments,
+            sections=sections,
+            symbols=self.symbols(linkedit),
+            indirect=self.indirect(linkedit),
+            linkedit=linkedit + relocations,
+            dylibs=tuple(self.string_of(command, 8) for command in commands if command.number in c.DYLIB_COMMANDS),
+            uuid=next((self.uuid(command) for command in commands if command.number == c.LC_UUID), ""),
+            build_version=next((v for v in map(self.build_version, commands) if v is not None), None),
+            data=self.data,
+        )
+
+    def check(self, what: str, offset: int, size: int) -> None:
+        if offset + size > len(self.data):
+            self.damaged(f"{what} at [{offset}, {offset + size}) of an image of {len(self.data)} bytes")
+
+    def commands(self, count: int, size: int) -> Iterator[LoadCommand]:
+        position, end = self.header_size, self.header_size + size
+        if count * 8 > size:
+            self.damaged(f"{count} load commands in {size} bytes")
+        for i in range(count):
+            if position + 8 > end:
+                self.damaged(f"load command {i} is cut")
+            number, length = self.unpack("II", position)
+            if length < 8 or position + length > end:
+                self.damaged(f"load command {i} of {length} bytes")
+            yield LoadCommand(c.COMMANDS.get(number, f"LC_{number:#x}"), number, position, length)
+            position += length
+
+    def fields(self, command: LoadCommand, layout: str) -> tuple[int, ...]:
+        """What follows the command's number and size."""
+        if 8 + struct.calcsize(self.order + layout) > command.size:
+            self.damaged(f"{command.name} of {command.size} bytes")
+        return self.unpack(layout, command.offset + 8)
+
+    def text(self, offset: int) -> str:
+        return self.data[offset : offset + 16].tobytes().split(b"\0")[0].decode("utf-8", "backslashreplace")
+
+    def segments(self, commands: Sequence[LoadCommand], filetype: int) -> tuple[tuple[Segment, ...], tuple[Section, ...]]:
+        segments: list[Segment] = []
+        sections: list[Section] = []
+        layouts = ("16xIIIIIIII", "16xQQQQIIII")
+        for command in commands:
+            if command.number not in (c.LC_SEGMENT, c.LC_SEGMENT_64):
+                continue
+            wide = command.number == c.LC_SEGMENT_64
+            address, memory, offset, size, maximum, protection, count, flags = self.fields(command, layouts[wide])
+            head, width = (72, 80) if wide else (56, 68)
+            name = self.text(command.offset + 8)
+            if head + count * width > command.size:
+                self.damaged(f"segment {name} has {count} sections in {command.size} bytes")
+            self.check(f"segment {name}", offset, size)
+            if address + memory > ADDRESS_LIMIT:
+                self.damaged(f"segment {name} at address {address:#x}")
+            if size > memory:
+                self.damaged(f"segment {name} has {size} bytes in the file, {memory} in memory")
+            first = len(sections)
+            segment = Segment(name, address, memory, offset, size, maximum, protection, flags, range(first, first + count))
+            for i in range(count):
+                section = self.section(command.offset + head + i * width, wide, first + i, len(segments), segment)
+                self.check_section(section, segment)
+                sections.append(section)
+            segments.append(segment)
+        self.check_overlap("segments", [(s.address, s.memory_size, s.name) for s in segments])
+        if filetype != c.MH_DSYM:
+            self.check_overlap("sections", [(s.address, s.size, s.full_name) for s in sections])
+        return tuple(segments), tuple(sections)
+
+    def section(self, position: int, wide: bool, index: int, segment_index: int, segment: Segment) -> Section:
+        layout = "QQIIIIIII" if wide else "IIIIIIIII"
+        address, size, offset, alignment, reloff, relocations, flags, first, second = self.unpack(layout, position + 32)
+        # A dSYM repeats the image's sections, and the file holds nothing for them.
+        backed = segment.file_size > 0 and flags & c.SECTION_TYPE not in c.ZEROFILL_TYPES
+        return Section(
+            index=index,
+            segment=segment_index,
+            name=self.text(position),
+            segment_name=self.text(position + 16),
+            address=address,
+            size=size,
+            offset=offset,
+            file_size=size if backed else 0,
+            alignment=1 << min(alignment, 32),
+            flags=flags,
+            reserved1=first,
+            reserved2=second,
+            relocation_offset=reloff,
+            relocation_count=relocations,
+        )
+
+    def check_section(self, section: Section, segment: Segment) -> None:
+        name = section.full_name
+        if section.address < segment.address or section.address + section.size > segment.address + segment.memory_size:
+            self.damaged(f"section {name} lies outside of its segment")
+        if section.file_size and section.offset - segment.offset != section.address - segment.address:
+            self.damaged(f"section {name} lies at {section.offset} of the file, its address says elsewhere")
+        if section.file_size and section.offset + section.file_size > segment.offset + segment.file_size:
+            self.damaged(f"section {name} lies outside of its segment's part of the file")
+
+    def check_overlap(self, what: str, ranges: Sequence[tuple[int, int, str]]) -> None:
+        for before, after in pairwise(sorted(r for r in ranges if r[1])):
+            if before[0] + before[1] > after[0]:
+                self.damaged(f"{what} {before[2]} and {after[2]} overlap")
+
+    def extents(self, command: LoadCommand) -> Iterator[Extent]:
+        number = command.number
+        if number in c.BLOBS:
+            offset, size = self.fields(command, "II")
+            yield Extent(c.BLOBS[number], offset, size)
+        elif number == c.LC_SYMTAB:
+            symbols, count, strings, size = self.fields(command, "IIII")
+            yield Extent("symbol table", symbols, count * (16 if self.is_64 else 12))
+            yield Extent("string table", strings, size)
+        elif number == c.LC_DYSYMTAB:
+            values = self.fields(command, "24x12I")
+            module = 56 if self.is_64 else 52
+            widths = (8, module, 4, 4, 8, 8)
+            for i, (name, width) in enumerate(zip(_DYNAMIC_TABLES, widths, strict=True)):
+                yield Extent(name, values[2 * i], values[2 * i + 1] * width)
+        elif number in (c.LC_DYLD_INFO, c.LC_DYLD_INFO_ONLY):
+            values = self.fields(command, "10I")
+            for i, name in enumerate(("rebase opcodes", "bind opcodes", "weak bind opcodes", "lazy bind opcodes", "exports trie")):
+                yield Extent(name, values[2 * i], values[2 * i + 1])
+        elif number == c.LC_TWOLEVEL_HINTS:
+            offset, count = self.fields(command, "II")
+            yield Extent("two-level hints", offset, count * 4)
+        elif number == c.LC_NOTE:
+            offset, size = self.fields(command, "16xQQ")
+            yield Extent("note", offset, size)
+
+    def array(self, extent: Extent, dtype: np.dtype[np.void] | np.dtype[np.uint32]) -> np.ndarray:
+        return np.frombuffer(self.data[extent.offset : extent.offset + extent.size].tobytes(), dtype)
+
+    def symbols(self, extents: Sequence[Extent]) -> Symbols:
+        table = next((e for e in extents if e.name == "symbol table"), None)
+        empty = np.zeros(0, np.int64)
+        if table is None:
+            return Symbols(Texts(self.data, empty, empty), empty.astype(np.uint8), empty.astype(np.uint8), empty.astype(np.uint16), empty)
+        strings = next((e for e in extents if e.name == "string table"), Extent("string table", 0, 0))
+        value = "u8" if self.is_64 else "u4"
+        fields = [("name", "u4"), ("type", "u1"), ("section", "u1"), ("description", "u2"), ("value", value)]
+        rows = self.array(table, np.dtype([(name, self.order + kind) for name, kind in fields]))
+        names = rows["name"].astype(np.int64)
+        outside = names >= strings.size
+        outside &= names > 0  # an index of 0 is no name
+        if outside.any():
+            first = int(np.flatnonzero(outside)[0])
+            self.damaged(f"the name of symbol {first} at {names[first]} of a string table of {strings.size} bytes")
+        zeros = np.append(np.flatnonzero(self.data[strings.offset : strings.offset + strings.size] == 0), strings.size)
+        ends = zeros[np.searchsorted(zeros, names)]
+        nameless = names == 0
+        start = np.where(nameless, strings.offset, names + strings.offset)
+        end = np.where(nameless, strings.offset, ends + strings.offset)
+        # Values that fit no address column belong to no symbol of a section.
+        values = np.minimum(rows["value"].astype(np.uint64), np.uint64(ADDRESS_LIMIT)).astype(np.int64)
+        texts = Texts(self.data, start, end)
+        return Symbols(texts, rows["type"].copy(), rows["section"].copy(), rows["description"].astype(np.uint16), values)
+
+    def indirect(self, extents: Sequence[Extent]) -> np.ndarray:
+        extent = next((e for e in extents if e.name == "indirect symbols"), Extent("", 0, 0))
+        return self.array(extent, np.dtype(self.order + "u4")).astype(np.uint32)
+
+    def string_of(self, command: LoadCommand, position: int) -> str:
+        """The text that a command holds at the offset that stands at `position`."""
+        (start,) = self.fields(command, "I")
+        if start >= command.size:
+            self.damaged(f"{command.name} has its name at {start} of {command.size} bytes")
+        raw = self.data[command.offset + start : command.offset + command.size].tobytes()
+        return raw.split(b"\0")[0].decode("utf-8", "backslashreplace")
+
+    def uuid(self, command: LoadCommand) -> str:
+        self.fields(command, "16x")
+        return self.data[command.offset + 8 : command.offset + 24].tobytes().hex()
+
+    def build_version(self, command: LoadCommand) -> BuildVersion | None:
+        old = {c.LC_VERSION_MIN_MACOSX: 1, c.LC_VERSION_MIN_IPHONEOS: 2, c.LC_VERSION_MIN_TVOS: 3, c.LC_VERSION_MIN_WATCHOS: 4}
+        if command.number == c.LC_BUILD_VERSION:
+            platform, minimum, sdk = self.fields(command, "III")
+        elif command.number in old:
+            platform, (minimum, sdk) = old[command.number], self.fields(command, "II")
+        else:
+            return None
+        return BuildVersion(platform, _version(minimum), _version(sdk))
+
+
+def _version(packed: int) -> str:
+    return f"{packed >> 16}.{packed >> 8 & 255}.{packed & 255}"
