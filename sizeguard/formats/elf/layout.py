@@ -1,0 +1,99 @@
+"""Turns the class and byte order of an ELF file into the layouts of its tables; the numbers of the format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
+
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS = 1, 2, 3, 4, 5, 6, 7, 8
+SHT_REL, SHT_DYNSYM, SHT_SYMTAB_SHNDX, SHT_RELR = 9, 11, 18, 19
+SHT_ANDROID_REL, SHT_ANDROID_RELA, SHT_ANDROID_RELR = 0x60000001, 0x60000002, 0x6FFFFF00
+SHT_GNU_HASH, SHT_GNU_VERDEF, SHT_GNU_VERNEED, SHT_GNU_VERSYM = 0x6FFFFFF6, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF
+
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_MERGE, SHF_STRINGS, SHF_TLS, SHF_COMPRESSED = 1, 2, 4, 0x10, 0x20, 0x400, 0x800
+
+PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_TLS, PT_GNU_EH_FRAME = 1, 2, 4, 7, 0x6474E550
+
+STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_COMMON, STT_TLS, STT_IFUNC = 0, 1, 2, 3, 4, 5, 6, 10
+STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
+SHN_UNDEF, SHN_LORESERVE, SHN_ABS, SHN_COMMON, SHN_XINDEX = 0, 0xFF00, 0xFFF1, 0xFFF2, 0xFFFF
+
+NT_GNU_BUILD_ID = 3
+
+EM_386, EM_ARM, EM_X86_64, EM_AARCH64 = 3, 40, 62, 183
+MACHINES = {
+    2: "sparc",
+    3: "i386",
+    4: "m68k",
+    8: "mips",
+    20: "ppc",
+    21: "ppc64",
+    22: "s390",
+    40: "arm",
+    42: "sh",
+    43: "sparcv9",
+    62: "x86_64",
+    183: "aarch64",
+    243: "riscv",
+    258: "loongarch",
+}
+
+_SECTION_64 = "name:u4 type:u4 flags:u8 address:u8 offset:u8 size:u8 link:u4 info:u4 alignment:u8 entry_size:u8"
+_SECTION_32 = "name:u4 type:u4 flags:u4 address:u4 offset:u4 size:u4 link:u4 info:u4 alignment:u4 entry_size:u4"
+_SEGMENT_64 = "type:u4 flags:u4 offset:u8 address:u8 physical:u8 file_size:u8 memory_size:u8 alignment:u8"
+_SEGMENT_32 = "type:u4 offset:u4 address:u4 physical:u4 file_size:u4 memory_size:u4 flags:u4 alignment:u4"
+_SYMBOL_64 = "name:u4 info:u1 other:u1 section:u2 address:u8 size:u8"
+_SYMBOL_32 = "name:u4 address:u4 size:u4 info:u1 other:u1 section:u2"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a file's tables are laid out. order: < little endian, > big endian."""
+
+    is_64: bool
+    order: str
+
+    @property
+    def header(self) -> str:
+        """Of the file header, for struct, after the 16 bytes of identification."""
+        return self.order + ("16xHHIQQQIHHHHHH" if self.is_64 else "16xHHIIIIIHHHHHH")
+
+    @property
+    def word_size(self) -> int:
+        return 8 if self.is_64 else 4
+
+    @property
+    def word(self) -> np.dtype[np.void]:
+        return np.dtype(f"{self.order}u{self.word_size}")
+
+    @property
+    def half(self) -> np.dtype[np.void]:
+        return np.dtype(f"{self.order}u4")
+
+    @property
+    def section(self) -> np.dtype[np.void]:
+        return self._table(_SECTION_64 if self.is_64 else _SECTION_32)
+
+    @property
+    def segment(self) -> np.dtype[np.void]:
+        return self._table(_SEGMENT_64 if self.is_64 else _SEGMENT_32)
+
+    @property
+    def symbol(self) -> np.dtype[np.void]:
+        return self._table(_SYMBOL_64 if self.is_64 else _SYMBOL_32)
+
+    def relocation(self, *, addend: bool) -> np.dtype[np.void]:
+        width = self.word_size
+        return self._table(f"offset:u{width} info:u{width}" + (f" addend:i{width}" if addend else ""))
+
+    def _table(self, fields: str) -> np.dtype[np.void]:
+        pairs = [field.split(":") for field in fields.split()]
+        return np.dtype([(name, self.order + kind) for name, kind in pairs])
+
+
+def signed(address: int) -> int:
+    """An address as columns hold it: two's complement, so that those of a kernel fit an int64."""
+    return address - (1 << 64) if address >= 1 << 63 else address
