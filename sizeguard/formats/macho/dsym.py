@@ -1,0 +1,51 @@
+"""Turns an image into its dSYM: the file with its debug information, which has the same UUID."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.formats.macho.image import MachO
+from sizeguard.formats.macho.reader import FatFile, read_macho_file
+
+_INSIDE = Path("Contents") / "Resources" / "DWARF"
+
+
+def find_dsym(image: MachO, given: Path | None = None) -> MachO | None:
+    """The dSYM `given`, a bundle or the file in it; else the one beside the image, None if none fits.
+
+    Raises InconclusiveError for a given one of another build. One beside it that is of another build, or damaged, is passed over.
+    """
+    if given is not None:
+        files = list(_files(given))
+        found = [part for file in files for part in _images(file)]
+        fits = next((part for part in found if part.uuid and part.uuid == image.uuid), None)
+        if fits is None:
+            theirs = ", ".join(f"{part.uuid or 'no UUID'} ({part.arch})" for part in found) or "no image"
+            ours = f"{image.uuid or 'no UUID'} ({image.arch})"
+            raise InconclusiveError(f"{given}: debug information of another build: it has {theirs}, {image.path} has {ours}")
+        return fits
+    if not image.uuid:
+        return None
+    for file in _files(image.path.with_name(image.path.name + ".dSYM")):
+        try:
+            for part in _images(file):
+                if part.uuid == image.uuid:
+                    return part
+        except InputError:
+            continue
+    return None
+
+
+def _files(path: Path) -> Iterator[Path]:
+    folder = path / _INSIDE
+    if folder.is_dir():
+        yield from sorted(file for file in folder.iterdir() if file.is_file())
+    elif path.is_file():
+        yield path
+
+
+def _images(path: Path) -> tuple[MachO, ...]:
+    whole = read_macho_file(path)
+    return whole.images if isinstance(whole, FatFile) else (whole,)

@@ -1,0 +1,129 @@
+"""Turns link-edit data into columns: function starts, data in code, exports, indirect symbols of slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.errors import InputError
+from sizeguard.formats.macho import constants as c
+from sizeguard.formats.macho.image import MachO, Section
+from sizeguard.formats.macho.uleb import UlebReader, read_ulebs
+from sizeguard.formats.texts import Int
+
+EXPORT_REEXPORT, EXPORT_STUB_AND_RESOLVER = 0x08, 0x10
+# The names of a trie of n bytes may take n² / 8 bytes; those of real ones take less than ten times the trie.
+_MOST_NAME_BYTES = 256
+
+
+def function_starts(image: MachO) -> Int:
+    """Addresses of functions, rising. Stripping keeps them."""
+    try:
+        deltas = read_ulebs(image.part("function starts"))
+    except ValueError as error:
+        raise InputError(f"{image.path}: damaged function starts: {error}") from error
+    end = np.flatnonzero(deltas == 0)  # the table ends with a 0, and zeros fill it up
+    deltas = deltas[: end[0]] if len(end) else deltas
+    reach = max((s.address + s.memory_size for s in image.segments), default=0) - image.base
+    # Deltas are below 2^63: their sum may not leave the image, and a float finds that without wrapping around.
+    if len(deltas) and float(deltas.astype(np.float64).sum()) > reach:
+        raise InputError(f"{image.path}: damaged function starts: a function outside of the image")
+    return np.cumsum(deltas) + image.base
+
+
+@dataclass(frozen=True, slots=True)
+class DataInCode:
+    """A range of data among the code: jump tables and constants; kind is a DICE_KIND number."""
+
+    address: int
+    size: int
+    kind: int
+
+
+def data_in_code(image: MachO) -> tuple[DataInCode, ...]:
+    """Offsets count from the header in images, from the first section in objects: both are the first address."""
+    part = image.part("data in code")
+    rows = np.frombuffer(
+        part[: len(part) // 8 * 8].tobytes(), [("offset", image.order + "u4"), ("size", image.order + "u2"), ("kind", image.order + "u2")]
+    )
+    return tuple(DataInCode(image.base + int(offset), int(size), int(kind)) for offset, size, kind in rows.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """An exported symbol: its address; 0 if it is re-exported from another library."""
+
+    name: str
+    address: int
+    flags: int
+
+
+def exports(image: MachO) -> Iterator[Export]:
+    """The exports of the trie, in its order. Raises InputError for a damaged one."""
+    trie = image.part("exports trie").tobytes()
+    if not trie:
+        return
+    damaged = f"{image.path}: a damaged exports trie"
+    left = _MOST_NAME_BYTES * len(trie)
+    seen = set()
+    stack = [(0, b"")]
+    try:
+        while stack:
+            node, prefix = stack.pop()
+            if node in seen:
+                raise InputError(f"{damaged}: two ways to the node at {node}")
+            seen.add(node)
+            left -= len(prefix)
+            if left < 0:
+                raise InputError(f"{damaged}: names of more than {_MOST_NAME_BYTES} times its size")
+            reader = UlebReader(trie, node)
+            size = reader.uleb()
+            children = reader.position + size
+            if size:
+                flags = reader.uleb()
+                address = 0 if flags & EXPORT_REEXPORT else image.base + reader.uleb()
+                yield Export(prefix.decode("utf-8", "backslashreplace"), address, flags)
+            reader.position = children
+            below = []
+            for _ in range(reader.byte()):
+                label = reader.text()
+                below.append((reader.uleb(), prefix + label))
+            stack.extend(reversed(below))
+    except (IndexError, ValueError) as error:
+        raise InputError(f"{damaged}: a node is cut") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The entries of a section of stubs or pointers, each of `size` bytes; symbol: an index of MachO.symbols, -1 for none."""
+
+    section: Section
+    size: int
+    symbol: Int
+
+
+_POINTER_TYPES = (
+    c.S_NON_LAZY_SYMBOL_POINTERS,
+    c.S_LAZY_SYMBOL_POINTERS,
+    c.S_LAZY_DYLIB_SYMBOL_POINTERS,
+    c.S_THREAD_LOCAL_VARIABLE_POINTERS,
+)
+
+
+def slots(image: MachO) -> Iterator[Slots]:
+    """Of each section that the indirect symbol table names the entries of; entries outside of the table have no symbol."""
+    for section in image.sections:
+        if section.type == c.S_SYMBOL_STUBS:
+            size = section.reserved2
+        elif section.type in _POINTER_TYPES:
+            size = image.pointer_size
+        else:
+            continue
+        if not size:
+            continue
+        first = min(section.reserved1, len(image.indirect))
+        symbols = image.indirect[first : first + section.file_size // size].astype(np.int64)
+        known = symbols < len(image.symbols)
+        yield Slots(section, size, np.where(known, symbols, -1))

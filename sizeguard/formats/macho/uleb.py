@@ -1,0 +1,59 @@
+"""Turns a run of ULEB128 numbers into a column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sizeguard.formats.macho.image import Bytes
+from sizeguard.formats.texts import Int
+
+_MOST_BYTES = 9  # 63 bits: what fits a column
+
+
+def read_ulebs(data: Bytes) -> Int:
+    """All numbers in the bytes; what is cut at the end is left out. Raises ValueError for one of more than 63 bits."""
+    last = np.flatnonzero(data < 0x80)
+    first = np.concatenate([[0], last[:-1] + 1])[: len(last)]
+    if not len(last):
+        return np.zeros(0, np.int64)
+    if int((last - first).max()) >= _MOST_BYTES:
+        raise ValueError("a number of more than 63 bits")
+    used = data[: last[-1] + 1]
+    place = np.arange(len(used)) - np.repeat(first, last - first + 1)
+    return np.add.reduceat((used & 0x7F).astype(np.int64) << (7 * place), first)
+
+
+class UlebReader:
+    """Reads numbers one after the other; IndexError at the end of the bytes, ValueError for one of more than 64 bits."""
+
+    def __init__(self, data: bytes, position: int = 0) -> None:
+        self.data = data
+        self.position = position
+
+    def byte(self) -> int:
+        value = self.data[self.position]
+        self.position += 1
+        return value
+
+    def uleb(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+            if shift > 63:
+                raise ValueError("a number of more than 64 bits")
+
+    def sleb(self) -> int:
+        start = self.position
+        value = self.uleb()
+        bits = 7 * (self.position - start)
+        return value - (1 << bits) if value >> (bits - 1) & 1 else value
+
+    def text(self) -> bytes:
+        end = self.data.index(b"\0", self.position)
+        text = self.data[self.position : end]
+        self.position = end + 1
+        return text

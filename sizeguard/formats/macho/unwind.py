@@ -1,0 +1,152 @@
+"""Turns unwind tables into rows: which bytes of them are about which function."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.errors import InputError
+from sizeguard.formats.macho.image import MachO, Section
+from sizeguard.formats.macho.relocations import relocations
+
+REGULAR, COMPRESSED = 2, 3
+_COMPACT_ENTRY = 32
+DW_EH_PE_OMIT = 0xFF
+
+
+@dataclass(frozen=True, slots=True)
+class UnwindRow:
+    """Bytes of a section, [offset, offset + size) of it, that are about the function at an address."""
+
+    offset: int
+    size: int
+    function: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnwindInfo:
+    """What __unwind_info says: its rows, and where the exception table of a function begins, as (function, address)."""
+
+    rows: tuple[UnwindRow, ...]
+    tables: tuple[tuple[int, int], ...]
+
+
+def unwind_info(image: MachO, section: Section) -> UnwindInfo:
+    """Of __TEXT,__unwind_info. Raises InputError for a damaged one."""
+    data = image.content(section).tobytes()
+    try:
+        return UnwindInfo(*_unwind_info(image, data))
+    except struct.error as error:
+        raise InputError(f"{image.path}: damaged {section.full_name}: {error}") from error
+
+
+def _unwind_info(image: MachO, data: bytes) -> tuple[tuple[UnwindRow, ...], tuple[tuple[int, int], ...]]:
+    order, base = image.order, image.base
+    rows, tables = [], []
+    _, _, _, _, _, index, count = struct.unpack_from(order + "7I", data, 0)
+    if count > len(data) // 12:
+        raise struct.error(f"{count} pages in {len(data)} bytes")
+    pages = [struct.unpack_from(order + "3I", data, index + 12 * i) for i in range(count)]
+    # The last row says where the tables of the page before it end.
+    for i, (first, page, lsda) in enumerate(pages):
+        if not page or i + 1 == count:
+            continue
+        for offset in range(lsda, min(pages[i + 1][2], len(data) - 7), 8):
+            function, table = struct.unpack_from(order + "II", data, offset)
+            rows.append(UnwindRow(offset, 8, base + function))
+            tables.append((base + function, base + table))
+        kind, start, number = struct.unpack_from(order + "IHH", data, page)
+        width = {REGULAR: 8, COMPRESSED: 4}.get(kind, 0)
+        number = number if width else 0
+        if page + start + number * width > len(data):
+            raise struct.error(f"{number} entries of the page at {page} in {len(data)} bytes")
+        words = struct.unpack_from(f"{order}{number * width // 4}I", data, page + start)
+        for entry in range(number):
+            function = words[2 * entry] if kind == REGULAR else first + (words[entry] & 0xFFFFFF)
+            rows.append(UnwindRow(page + start + entry * width, width, base + function))
+        if len(rows) * 4 > 2 * len(data) + 64:
+            raise struct.error("pages that overlap")
+    return tuple(rows), tuple(tables)
+
+
+def compact_unwind(image: MachO, section: Section) -> Iterator[UnwindRow]:
+    """Of __LD,__compact_unwind of a 64-bit object: an entry for each function; those that a relocation to a symbol names by its value."""
+    data = image.content(section).tobytes()
+    if not image.is_64:
+        return
+    external = _external(image, section)
+    for offset in range(0, len(data) // _COMPACT_ENTRY * _COMPACT_ENTRY, _COMPACT_ENTRY):
+        (address,) = struct.unpack_from(image.order + "Q", data, offset)
+        yield UnwindRow(offset, _COMPACT_ENTRY, external.get(offset, 0) + address)
+
+
+def _external(image: MachO, section: Section) -> dict[int, int]:
+    """Address of the symbol that a place of the section is relocated to. Type 0 is the pointer itself, of both architectures."""
+    table = relocations(image, section)
+    fits = np.flatnonzero(table.external & (table.type == 0) & (table.symbol < len(image.symbols)))
+    return dict(zip(table.address[fits].tolist(), image.symbols.value[table.symbol[fits]].tolist(), strict=True))
+
+
+def eh_frame(image: MachO, section: Section) -> tuple[UnwindRow, ...]:
+    """FDEs of __TEXT,__eh_frame. CIEs are shared: they have no row. What cannot be read has no row either."""
+    data = image.content(section).tobytes()
+    order = image.order
+    encodings: dict[int, int] = {}
+    rows = []
+    external = _external(image, section)
+    position = 0
+    while position + 8 <= len(data):
+        length, cie = struct.unpack_from(order + "II", data, position)
+        if not length or length == 0xFFFFFFFF or position + 4 + length > len(data) or length < 4:
+            break
+        if cie == 0:
+            encodings[position] = _pointer_encoding(data[position + 8 : position + 4 + length])
+        else:
+            encoding = encodings.get(position + 4 - cie, DW_EH_PE_OMIT)
+            function = external.get(position + 8)
+            if function is None:
+                function = _function(image, data, section.address, position + 8, encoding)
+            if function is not None:
+                rows.append(UnwindRow(position, 4 + length, function))
+        position += 4 + length
+    return tuple(rows)
+
+
+def _pointer_encoding(cie: bytes) -> int:
+    """Of the addresses in the FDEs of a CIE (what follows its id); DW_EH_PE_OMIT if it cannot be known."""
+    end = cie.find(b"\0", 1)
+    if end < 0 or not cie:
+        return DW_EH_PE_OMIT
+    augmentation = cie[1:end]
+    position = end + 1
+    if not augmentation.startswith(b"z"):
+        return 0
+    numbers = 4 if cie[0] != 1 else 3  # code and data alignment, return register (a byte in version 1), size
+    for i in range(numbers):
+        if cie[0] == 1 and i == 2:
+            position += 1
+        while position < len(cie) and cie[position] >= 0x80:
+            position += 1
+        position += 1
+    for letter in augmentation[1:]:
+        if position >= len(cie):
+            return DW_EH_PE_OMIT
+        if letter == ord("R"):
+            return cie[position]
+        if letter == ord("L"):
+            position += 1
+        elif letter == ord("P"):
+            size = {0: 8, 2: 2, 3: 4, 4: 8}.get(cie[position] & 7, 8)
+            position += 1 + size
+    return 0
+
+
+def _function(image: MachO, data: bytes, address: int, position: int, encoding: int) -> int | None:
+    layout = {0x0: "q" if image.is_64 else "i", 0x3: "I", 0x4: "Q", 0xB: "i", 0xC: "q"}.get(encoding & 0x0F)
+    if layout is None or encoding & 0x60 or position + struct.calcsize(image.order + layout) > len(data):
+        return None
+    value: int = struct.unpack_from(image.order + layout, data, position)[0]
+    return value + address + position if encoding & 0x10 else value
