@@ -1,23 +1,34 @@
-"""Turns a linker map into the input sections that an image is made of."""
+"""Turns a linker map, whichever linker wrote it, into what the linker placed and what it left out."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from sizeguard.errors import InputError
-from sizeguard.formats.linkmap.gnu import parse_gnu
-from sizeguard.formats.linkmap.lld import parse_lld
-from sizeguard.formats.linkmap.row import InputSection
+from sizeguard.formats.linkmap import apple, gnu, gold, lld, mold
+from sizeguard.formats.linkmap.row import InputSection, LinkMap, lines_of
+
+
+def read_link_map(path: Path) -> LinkMap:
+    """A map of GNU ld, gold, lld, mold, Apple's ld or ld64.lld; its first lines tell which.
+
+    Raises InputError, with the line, for a file that is none or is damaged.
+    """
+    lines = lines_of(path)
+    head = lines[0] if lines else ""
+    if lld.HEADER.fullmatch(head):
+        return lld.parse_lld(path, lines)
+    if mold.HEADER.fullmatch(head):
+        return mold.parse_mold(path, lines)
+    if head.startswith(apple.TITLE):
+        return apple.parse_apple(path, lines)
+    if gnu.TITLE in lines:
+        return gnu.parse_gnu(path, lines)
+    if gold.TITLE in lines:
+        return gold.parse_gold(path, lines)
+    raise InputError(f"{path}: not a linker map of GNU ld, gold, lld, mold or ld64")
 
 
 def read_map(path: Path) -> tuple[InputSection, ...]:
-    """The placed input sections, in the map's order. Raises InputError for a file that is no map of GNU ld or lld."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
-    if "\nLinker script and memory map\n" in text:
-        return tuple(parse_gnu(text))
-    if text.lstrip().startswith("VMA "):
-        return tuple(parse_lld(text))
-    raise InputError(f"{path}: not a linker map of GNU ld or lld")
+    """The placed input sections alone, in the map's order."""
+    return read_link_map(path).placed

@@ -1,38 +1,172 @@
-"""Turns a map of GNU ld into input sections."""
+"""Turns a map of GNU ld into rows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from sizeguard.formats.linkmap.row import InputSection
+from sizeguard.formats.linkmap.row import (
+    NO_INPUT,
+    Discarded,
+    InputSection,
+    LinkMap,
+    MapSymbol,
+    OutputSection,
+    damaged,
+    fills_of,
+    is_mapping_symbol,
+    object_name,
+)
 
-_OUTPUT = re.compile(r"(\.\S+|[A-Za-z_]\S*)(?:\s+0x([0-9a-f]+)\s+0x([0-9a-f]+).*)?")
-_INPUT = re.compile(r" (\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (.+)")
-_WRAPPED = re.compile(r" (\S+)")
-_REST = re.compile(r"\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (.+)")
-_MERGED = re.compile(r"\s+0x[0-9a-f]+ \(size before relaxing\)")
+TITLE = "Linker script and memory map"
+DISCARDED = "Discarded input sections"
+
+# A name ends in no blank, so that a line of a megabyte of blanks is given up at once.
+NAME = r"(\S(?:.*?\S)?) ++"
+NUMBERS = r"0x([0-9a-f]{1,16}) ++0x([0-9a-f]{1,16})"
+_ROW = re.compile(" " + NAME + NUMBERS + r"(?: (.*))?")
+REST = re.compile(" +" + NUMBERS + r"(?: (.*))?")
+_OUTPUT = re.compile(r"(\S+) ++" + NUMBERS + r"(?: load address .*)?")
+SYMBOL = re.compile(r" {16}0x([0-9a-f]{1,16}) {16}(.+)")
+_RELAXED = re.compile(r" +0x[0-9a-f]+ \(size before relaxing\)")
+_ASSIGNMENT = re.compile(r"PROVIDE|ASSERT|HIDDEN|\[|\S+ [-+*/&|<>]*= ")
+_DATA = re.compile(r"(BYTE|SHORT|LONG|QUAD|SQUAD|FILL) 0x")
+_END = re.compile(r"OUTPUT\(.*\)")
+
+# What GNU ld makes itself it lists under the link's first object.
+_OWN = (".dyn", ".gnu.hash", ".hash", ".gnu.version", ".rela.", ".rel.", ".relr.", ".plt", ".iplt", ".got", ".igot", ".eh_frame_hdr")
+_OWN_NAMES = frozenset({".interp", ".note.gnu.build-id", ".note.gnu.property", ".sframe", ".rela", ".rel", ".eh_frame_hdr"})
 
 
-def parse_gnu(text: str) -> Iterator[InputSection]:
-    """Rows with a size. A name of 16 characters or more stands alone on its line, the rest on the next."""
-    lines = text[text.index("\nLinker script and memory map\n") :].split("\n")
-    output = ""
-    name = ""
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
-        found: tuple[str, str, str, str] | None = None
-        if name:
-            rest = _REST.fullmatch(line)
-            if rest:
-                found = (name, rest[1], rest[2], rest[3])
-            name = ""
-        if found is None:
-            row = _INPUT.fullmatch(line)
-            if row:
-                found = (row[1], row[2], row[3], row[4])
-            elif _WRAPPED.fullmatch(line) and not line.startswith(" *"):
-                name = line[1:]
-            elif line and not line[0].isspace() and _OUTPUT.fullmatch(line):
-                output = line.split()[0]
-        if found is not None and not found[0].startswith("*") and int(found[2], 16) > 0:
-            yield InputSection(output, found[0], found[3], int(found[1], 16), int(found[2], 16), bool(_MERGED.fullmatch(after)))
+@dataclass(slots=True)
+class Rows:
+    """What is being read; `output` is the section that rows belong to now, `last` the placed row that symbols belong to."""
+
+    path: Path
+    outputs: list[OutputSection] = field(default_factory=list)
+    placed: list[InputSection] = field(default_factory=list)
+    symbols: list[MapSymbol] = field(default_factory=list)
+    discarded: list[Discarded] = field(default_factory=list)
+    output: str = ""
+    last: int = NO_INPUT
+
+    def begin(self, name: str, address: int, size: int) -> None:
+        self.output, self.last = name, NO_INPUT
+        self.outputs.append(OutputSection(name, address, size))
+
+    def place(self, name: str, file: str, address: int, size: int, is_merged: bool) -> None:
+        self.last = len(self.placed) if size else NO_INPUT
+        if size:
+            self.placed.append(InputSection(self.output, name, object_name(file), address, size, is_merged))
+
+    def symbol(self, address: int, size: int, name: str) -> None:
+        if not is_mapping_symbol(name):
+            self.symbols.append(MapSymbol(address, size, name, self.last))
+
+    def number(self, text: str, line: int) -> int:
+        value = int(text, 16)
+        if value >> 63:
+            raise damaged(self.path, line, f"0x{text} is no address or size of an image")
+        return value
+
+    def finish(self, linker: str) -> LinkMap:
+        placed = tuple(self.placed)
+        return LinkMap(linker, tuple(self.outputs), placed, tuple(self.symbols), tuple(self.discarded), fills_of(self.outputs, placed))
+
+
+def parse_gnu(path: Path, lines: Sequence[str]) -> LinkMap:
+    rows = Rows(path)
+    start = lines.index(TITLE)
+    if DISCARDED in lines[:start]:
+        read_discarded(rows, lines, lines.index(DISCARDED) + 1)
+    is_complete = False
+    pending = ""  # a name of 16 characters or more stands alone on its line, its numbers on the next
+    for number, line in enumerate(lines[start + 1 :], start + 2):
+        if not line:
+            _expect_nothing(rows, pending, number)
+            pending = ""
+        elif line[0] != " ":
+            _expect_nothing(rows, pending, number)
+            pending = ""
+            if line == "Cross Reference Table":
+                break
+            found = _OUTPUT.fullmatch(line)
+            if found:
+                rows.begin(found[1], rows.number(found[2], number), rows.number(found[3], number))
+            elif _END.fullmatch(line):
+                is_complete = True
+            elif " " not in line:
+                pending = line
+        elif line[1:2] != " ":
+            _expect_nothing(rows, pending, number)
+            # Patterns of the linker script, ` *(.text .text.*)`, stand alone, too; all have a bracket.
+            pending = "" if _row(rows, line, number, lines) or "(" in line else line
+        else:
+            found = REST.fullmatch(line) if pending else None
+            if found and pending[0] != " ":
+                rows.begin(pending, rows.number(found[1], number), rows.number(found[2], number))
+            elif found:
+                _place(rows, pending[1:], found[3] or "", found[1], found[2], number, lines)
+            elif not _RELAXED.fullmatch(line):
+                _expect_nothing(rows, pending, number)
+                _detail(rows, line, number)
+            pending = ""
+    if not is_complete:
+        raise damaged(path, len(lines), "the file ends before the line OUTPUT(...)")
+    return rows.finish("bfd")
+
+
+def read_discarded(rows: Rows, lines: Sequence[str], start: int) -> None:
+    """Rows as those of placed sections, with the address 0, until the next title; GNU ld and gold write them alike."""
+    pending = ""
+    for number, line in enumerate(lines[start:], start + 1):
+        if not line:
+            continue
+        if line[0] != " ":
+            return
+        found = REST.fullmatch(line) if pending else _ROW.fullmatch(line)
+        if found:
+            name, size, file = (pending[1:], found[2], found[3]) if pending else (found[1], found[3], found[4])
+            rows.discarded.append(Discarded(name, object_name(file or ""), rows.number(size, number)))
+            pending = ""
+        elif pending or line[1:2] == " ":
+            raise damaged(rows.path, number, "no row of a discarded section")
+        else:
+            pending = line
+
+
+def _expect_nothing(rows: Rows, pending: str, number: int) -> None:
+    if pending.startswith(" ."):
+        raise damaged(rows.path, number, f"no address and size after the section{pending}")
+
+
+def _row(rows: Rows, line: str, number: int, lines: Sequence[str]) -> bool:
+    found = _ROW.fullmatch(line)
+    if found is None:
+        return False
+    _place(rows, found[1], found[4] or "", found[2], found[3], number, lines)
+    return True
+
+
+def _place(rows: Rows, name: str, file: str, address: str, size: str, number: int, lines: Sequence[str]) -> None:
+    if name == "*fill*":
+        return  # the gaps say the same, and of merged sections more exactly
+    after = lines[number] if number < len(lines) else ""
+    is_merged = name.startswith(_OWN) or name in _OWN_NAMES or ("relaxing" in after and _RELAXED.fullmatch(after) is not None)
+    rows.place(name, file, rows.number(address, number), rows.number(size, number), is_merged)
+
+
+def _detail(rows: Rows, line: str, number: int) -> None:
+    """A line under a row: a symbol, an assignment of the linker script, data that the script puts there."""
+    symbol = SYMBOL.fullmatch(line)
+    if symbol:
+        if not _ASSIGNMENT.match(symbol[2]):
+            rows.symbol(rows.number(symbol[1], number), 0, symbol[2])
+        return
+    data = REST.fullmatch(line)
+    if data and _DATA.match(data[3] or ""):
+        rows.place(data[3].split()[0], "", rows.number(data[1], number), rows.number(data[2], number), True)
+    elif line.lstrip().startswith("0x"):
+        raise damaged(rows.path, number, f"neither a section nor a symbol: {line.strip()[:60]}")

@@ -1,26 +1,55 @@
-"""Turns a map of lld into input sections."""
+"""Turns a map of lld into rows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
 
-from sizeguard.formats.linkmap.row import InputSection
+from sizeguard.formats.linkmap.gnu import Rows
+from sizeguard.formats.linkmap.row import LinkMap, damaged
 
-_ROW = re.compile(r"\s*([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)\s+\d+ ( *)(.+)")
-_INPUT_INDENT = 8
+HEADER = re.compile(r" *VMA +LMA +Size Align Out +In +Symbol")
+
+_ROW = re.compile(r" *([0-9a-f]{1,16}) +[0-9a-f]{1,16} +([0-9a-f]{1,16}) +\d+ ( *)(.+)")
+_ASSIGNMENT = re.compile(r"\S+ [-+*/&|<>]*= |PROVIDE|ASSERT|HIDDEN")
+_OFFSET = re.compile(r"\+0x[0-9a-f]+$")
+_INPUT_INDENT, _SYMBOL_INDENT = 8, 16
 
 
-def parse_lld(text: str) -> Iterator[InputSection]:
-    """Rows with a size. The depth of the name says what it is: none an output section, 8 an input section, 16 a symbol."""
-    output = ""
-    for line in text.split("\n")[1:]:
-        row = _ROW.fullmatch(line)
-        if row is None:
+def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
+    """The depth of a name says what it is: none an output section, 8 an input section, 16 a symbol."""
+    rows = Rows(path)
+    for number, line in enumerate(lines[1:], 2):
+        if line == "Cross Reference Table":
+            break
+        found = _ROW.fullmatch(line)
+        if found is None:
+            if line:
+                raise damaged(path, number, f"no row of a map of lld: {line.strip()[:60]}")
             continue
-        if not row[3]:
-            output = row[4]
-        elif len(row[3]) == _INPUT_INDENT and row[4].endswith(")"):
-            file, _, name = row[4].rpartition(":(")
-            if int(row[2], 16) > 0:
-                yield InputSection(output, name[:-1], file, int(row[1], 16), int(row[2], 16), file == "<internal>")
+        address, size, indent, name = rows.number(found[1], number), rows.number(found[2], number), len(found[3]), found[4]
+        if indent >= _SYMBOL_INDENT:
+            rows.symbol(address, size, name)
+        elif indent == 0:
+            if not _ASSIGNMENT.match(name):
+                rows.begin(name, address, size)
+        elif indent == _INPUT_INDENT:
+            place_input(rows, name, address, size)
+        else:
+            raise damaged(path, number, f"a name {indent} columns in")
+    return rows.finish("lld")
+
+
+def place_input(rows: Rows, text: str, address: int, size: int) -> None:
+    """`file:(section)`; anything else is data or an assignment of the linker script. lld cuts .eh_frame: `file:(.eh_frame+0x18)`."""
+    file, separator, name = text.rpartition(":(")
+    if not separator or text[-1] != ")":
+        if not _ASSIGNMENT.match(text):
+            rows.place(text, "", address, size, True)
+        return
+    is_own = file == "<internal>"
+    name = name[:-1]
+    if "+0x" in name:
+        name = _OFFSET.sub("", name)
+    rows.place(name, file, address, size, is_own)

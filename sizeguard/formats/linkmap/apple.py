@@ -1,0 +1,96 @@
+"""Turns a map of Apple's ld or of ld64.lld into rows."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+from sizeguard.formats.linkmap.gnu import Rows
+from sizeguard.formats.linkmap.row import NO_INPUT, Discarded, InputSection, LinkMap, MapSymbol, OutputSection, damaged
+
+TITLE = "# Path: "
+
+_OBJECT = re.compile(r"\[ *(\d{1,9})\] (.+)")
+_SECTION = re.compile(r"0x([0-9A-Fa-f]{1,16})\t0x([0-9A-Fa-f]{1,16})\t([^\t]*)\t(.*)")
+_SYMBOL = re.compile(r"(?:0x([0-9A-Fa-f]{1,16})|<<dead>>)\s+(?:0x([0-9A-Fa-f]{1,16})\t)?\[ *(\d{1,9})\] (.*)")
+_LITERAL = "literal string: "
+
+
+def parse_apple(path: Path, lines: Sequence[str]) -> LinkMap:
+    """A symbol row says which object a range comes from, there are no input sections. lld 14 writes no sizes: the next row tells.
+
+    Of symbols at one address the first is the range's name; folded ones and aliases have the size 0.
+    """
+    rows = Rows(path)
+    objects: dict[int, str] = {}
+    part = ""
+    files: list[str] = []
+    previous = ""
+    for number, line in enumerate(lines, 1):
+        if line.startswith("# ") and line.endswith(":"):
+            part = line[2:-1]
+        elif part == "Object files" and line[:1] == "[":
+            found = _OBJECT.fullmatch(line)
+            if found is None:
+                raise damaged(path, number, "no row of an object file")
+            objects[int(found[1])] = found[2]
+        elif part == "Sections" and line[:1] == "0":
+            found = _SECTION.fullmatch(line)
+            if found is None:
+                raise damaged(path, number, "no row of a section")
+            rows.begin(f"{found[3]},{found[4]}", rows.number(found[1], number), rows.number(found[2], number))
+        elif part in ("Symbols", "Dead Stripped Symbols") and line and line[0] != "#":
+            found = _SYMBOL.fullmatch(line)
+            if found is None and previous.startswith(_LITERAL):
+                continue  # a string with a line feed in it
+            if found is None or (found[1] is None) != (part == "Dead Stripped Symbols"):
+                raise damaged(path, number, f"no row of a symbol: {line[:60]}")
+            index, previous = int(found[3]), found[4]
+            if index not in objects:
+                raise damaged(path, number, f"an object file {index} that is not listed")
+            size = rows.number(found[2] or "0", number)
+            file = "" if index == 0 else objects[index]
+            if found[1] is None:
+                rows.discarded.append(Discarded(previous, file, size))
+            else:
+                rows.symbol(rows.number(found[1], number), size, previous)
+                files.append(file)
+        elif line and line[0] != "#":
+            raise damaged(path, number, f"a row under no title: {line[:60]}")
+    if part not in ("Symbols", "Dead Stripped Symbols"):
+        raise damaged(path, len(lines), "the file ends before its symbols")
+    _place(rows, files)
+    return rows.finish("ld64")
+
+
+def _place(rows: Rows, files: Sequence[str]) -> None:
+    """Make a row of each range between symbols of different addresses, and say of each symbol which range it is in."""
+    symbols = rows.symbols
+    order = sorted(range(len(symbols)), key=lambda i: symbols[i].address)
+    outputs = sorted((output for output in rows.outputs if output.size), key=lambda output: output.address)
+    starts = [output.address for output in outputs]
+    rows.symbols = []
+    first = 0
+    while first < len(order):
+        address = symbols[order[first]].address
+        last = first
+        while last < len(order) and symbols[order[last]].address == address:
+            last += 1
+        group = order[first:last]
+        where = bisect_right(starts, address) - 1
+        output = outputs[where] if where >= 0 else OutputSection("", 0, 0)
+        end = output.address + output.size
+        following = symbols[order[last]].address if last < len(order) else end
+        stated = max(symbols[i].size for i in group)
+        size = min(address + stated if stated else following, end) - address
+        rows.last = NO_INPUT
+        if size > 0:
+            # The symbol that has the size, else the first: ltmp0 and the like, which lld 14 lists, come last.
+            named = next((i for i in group if symbols[i].size), group[0])
+            rows.last = len(rows.placed)
+            is_merged = files[named] == "" or symbols[named].name.startswith(_LITERAL)
+            rows.placed.append(InputSection(output.name, symbols[named].name, files[named], address, size, is_merged))
+        rows.symbols += [MapSymbol(address, symbols[i].size, symbols[i].name, rows.last) for i in group]
+        first = last

@@ -1,0 +1,41 @@
+"""Turns a map of mold into rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sizeguard.formats.linkmap.gnu import Rows
+from sizeguard.formats.linkmap.lld import place_input
+from sizeguard.formats.linkmap.row import LinkMap, damaged
+
+HEADER = re.compile(r" *VMA +Size Align Out +In +Symbol")
+
+_ROW = re.compile(r" *(?:0x)?([0-9a-f]{1,16}) +(\d{1,19}) +\d+ ( *)(.+)")
+_HEADERS = frozenset({"EHDR", "PHDR", "SHDR"})
+_INPUT_INDENT, _SYMBOL_INDENT = 8, 16
+
+
+def parse_mold(path: Path, lines: Sequence[str]) -> LinkMap:
+    """As lld's, with decimal sizes and without load addresses; symbols have no size, merged sections no rows."""
+    rows = Rows(path)
+    for number, line in enumerate(lines[1:], 2):
+        found = _ROW.fullmatch(line)
+        if found is None:
+            if line:
+                raise damaged(path, number, f"no row of a map of mold: {line.strip()[:60]}")
+            continue
+        address, size, indent, name = rows.number(found[1], number), int(found[2]), len(found[3]), found[4]
+        if size >> 63:
+            raise damaged(path, number, f"{size} is no size of an image")
+        if indent >= _SYMBOL_INDENT:
+            rows.symbol(address, 0, name)
+        elif indent == 0:
+            if name not in _HEADERS:
+                rows.begin(name, address, size)
+        elif indent == _INPUT_INDENT:
+            place_input(rows, name, address, size)
+        else:
+            raise damaged(path, number, f"a name {indent} columns in")
+    return rows.finish("mold")
