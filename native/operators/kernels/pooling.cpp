@@ -98,13 +98,19 @@ SG_DTYPE_BODY void means_of_windows(const Windows& windows, const T* in, T* out)
         const int64_t height = windows.end(0, i) - windows.first(0, i);
         const int64_t width = windows.end(1, j) - windows.first(1, j);
         const T* corner = in + windows.first(0, i) * windows.in[1] + windows.first(1, j);
-        T sum = 0;
+        Arithmetic<T> sum = 0;
         for (int64_t y = 0; y < height; ++y) {
-          for (int64_t x = 0; x < width; ++x) sum += corner[y * windows.in[1] + x];
+          for (int64_t x = 0; x < width; ++x) sum += static_cast<Arithmetic<T>>(corner[y * windows.in[1] + x]);
         }
         const int64_t count = windows.counts_padding ? windows.length(0, i) * windows.length(1, j) : height * width;
         const int64_t divisor = windows.divisor != 0 ? windows.divisor : count;
-        *out++ = height > 0 && width > 0 ? static_cast<T>(sum / static_cast<T>(divisor)) : T(0);
+        if (height <= 0 || width <= 0) {
+          *out++ = 0;
+        } else if (divisor == -1) {
+          *out++ = static_cast<T>(-sum);  // the smallest integer by -1 would trap
+        } else {
+          *out++ = static_cast<T>(sum) / static_cast<T>(divisor);
+        }
       }
     }
   }
