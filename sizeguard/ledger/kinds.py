@@ -4,6 +4,53 @@ from __future__ import annotations
 
 from sizeguard.formats.elf import SHT_NOTE, Section
 
+# What bytes are; Owners.kind is an index. New ones go to the end.
+KINDS = (
+    "code",
+    "rodata",
+    "data",
+    "zero",
+    "string",
+    "vtable",
+    "unwind",
+    "exception table",
+    "initializer",
+    "import",
+    "relocation",
+    "symbol table",
+    "string table",
+    "dynamic",
+    "debug",
+    "header",
+    "load commands",
+    "exports",
+    "function starts",
+    "code signature",
+    "note",
+    "comment",
+    "padding",
+    "page slack",
+    "other",
+    "unattributed",
+)
+
+# Who said whose bytes are; Owners.analyzer is an index. New ones go to the end.
+ANALYZERS = (
+    "unattributed",
+    "header",
+    "section",
+    "linker map",
+    "symbol table",
+    "stabs",
+    "function starts",
+    "unwind table",
+    "exception table",
+    "strings",
+    "relocation",
+    "import",
+    "padding",
+)
+
 # Prefixes of section names, the first that fits decides.
 _KINDS = (
     (".text", "code"),
