@@ -11,6 +11,7 @@ import numpy as np
 from sizeguard.formats.elf import SHN_LORESERVE, SHT_RELA, STT_FUNC, STT_IFUNC, STT_OBJECT, STT_TLS, Elf, Section
 from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.ledger.kinds import kind_of
+from sizeguard.ledger.part import Part as Part
 from sizeguard.ledger.partition import UNATTRIBUTED, Claims, partition
 
 SIZED_TYPES = frozenset({STT_FUNC, STT_OBJECT, STT_IFUNC, STT_TLS})
@@ -39,17 +40,6 @@ class Owner:
     input: str = ""
     part: str = ""
     loaded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Bytes of an input section of an object that belong to someone, whatever symbol they lie in."""
-
-    object: str
-    input: str
-    offset: int
-    size: int
-    owner: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ KINDS = (
     "page slack",
     "other",
     "unattributed",
+    "typeinfo",
+    "section gap",  # padding between two sections; "padding" is inside of one, "page slack" between two segments
 )
 
 # Who said whose bytes are; Owners.analyzer is an index. New ones go to the end.
@@ -49,7 +51,19 @@ ANALYZERS = (
     "relocation",
     "import",
     "padding",
+    "label",  # a symbol without a size, up to the next one
+    "part",  # what the objects of the link tell
+    "unwind index",  # .eh_frame_hdr
+    "exception tail",  # between an exception table and the next: tables of functions that are gone
+    "string table",
+    "hash table",
+    "version table",
+    "section gap",
+    "page slack",
 )
+
+KIND = {name: code for code, name in enumerate(KINDS)}
+ANALYZER = {name: code for code, name in enumerate(ANALYZERS)}
 
 # Prefixes of section names, the first that fits decides.
 _KINDS = (
