@@ -35,8 +35,11 @@ template <typename T>
                                               Element<T>* panel) {
   const int64_t columns = product.n - column;
   const auto* b = reinterpret_cast<const Element<T>*>(product.b) + start * product.b_row + column * product.b_column;
-  for (; rows > 0; --rows, b += product.b_row) {
-    for (int64_t j = 0; j < kColumns<T>; ++j) *panel++ = j < columns ? b[j * product.b_column] : Element<T>(0);
+  // Not by stepping from row to row: the stride of a single row may be anything, and no pointer may leave the tensor.
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t j = 0; j < kColumns<T>; ++j) {
+      *panel++ = j < columns ? b[row * product.b_row + j * product.b_column] : Element<T>(0);
+    }
   }
 }
 
