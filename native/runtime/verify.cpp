@@ -27,6 +27,10 @@ bool all_in(const flatbuffers::Vector<int64_t>* indices, int64_t minimum, int64_
   return true;
 }
 
+/// In elements. Where a dimension has one element its stride may be anything, and loops step past their last element:
+/// no address may wrap.
+constexpr int64_t kMaxStride = int64_t{1} << 40;
+
 /// Sizes and strides fit each other, and the last element lies in the storage.
 bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
   const auto* sizes = or_empty(tensor.sizes());
@@ -44,7 +48,7 @@ bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
   for (uint32_t axis = 0; axis < sizes->size(); ++axis) {
     const int64_t size = sizes->Get(axis);
     const int64_t stride = strides->Get(axis);
-    if (size < 0 || stride < 0) return false;
+    if (size < 0 || stride < 0 || stride > kMaxStride) return false;
     is_empty |= size == 0;
     const int64_t counted = size == 0 ? 1 : size;
     int64_t reach;
