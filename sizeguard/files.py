@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from sizeguard.errors import InputError
 
 
-def write_atomic(path: Path, content: bytes | str) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part.
+def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> None:
+    """Write a file, in pieces if it comes in pieces, so that a reader sees the old or the new content, never a part.
 
     Raises InputError if the folder cannot be written or the disk is full.
     """
-    data = content.encode() if isinstance(content, str) else content
+    pieces = (content,) if isinstance(content, bytes | str) else content
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -22,15 +23,17 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         raise InputError(f"{path}: cannot write: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            for piece in pieces:
+                file.write(piece.encode() if isinstance(piece, str) else piece)
         # mkstemp creates 0600: give what an ordinary open() would have given.
         mask = os.umask(0)
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask)
         Path(temporary).replace(path)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
         raise InputError(f"{path}: cannot write: {error.strerror}") from error
+    finally:
+        Path(temporary).unlink(missing_ok=True)  # there is none if all went well; a piece may fail to be made
 
 
 def write_if_changed(path: Path, content: bytes | str) -> bool:

@@ -26,7 +26,7 @@ from sizeguard.formats.archive import read_archive
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.linkmap import read_map
 from sizeguard.operator_library import read_operator_libraries
-from sizeguard.report.sizes import report_text
+from sizeguard.report.sizes import report_chunks
 
 BY = [("operator",), ("section",), ("symbol",), ("object",), ("kind", "section"), ("operator", "dtype", "kernel"), LEVELS]
 
@@ -96,9 +96,9 @@ def test_rows_sum_to_the_file_and_to_what_is_loaded(full_build: Build, by: tuple
         "object": next(path for path in full_build.objects if path.suffix == ".o"),
     }[which]
     report = report_of(path, by)
-    elf = read_elf(report.path)
-    assert sum(row.file for row in report.rows) == report.file == elf.size
-    assert sum(row.load for row in report.rows) == report.load == sum(section.load_size for section in elf.sections)
+    elf = read_elf(Path(report.image.path))
+    assert sum(row.file for row in report.rows) == report.image.file == elf.size
+    assert sum(row.load for row in report.rows) == report.image.load == sum(section.load_size for section in elf.sections)
     assert len({row.keys for row in report.rows}) == len(report.rows)
 
 
@@ -173,15 +173,17 @@ def test_names(mangled: str, short: str, dtype: str, kernel: str) -> None:
 
 def test_formats_say_the_same(core_build: Build) -> None:
     report = report_of(core_build.image.parent, ("kind", "section"))
-    content = json.loads(report_text(report, "json", 1))
-    assert content["totals"] == {"file": report.file, "load": report.load, "ram": report.ram}
+    text = {format_: "".join(report_chunks(report, format_, 2)) for format_ in ("json", "csv", "terminal", "markdown")}
+    content = json.loads(text["json"])
+    assert content["totals"] == {"file": report.image.file, "load": report.image.load, "ram": report.image.ram}
     assert len(content["rows"]) == len(report.rows)  # a limit does not cut JSON
-    table = list(csv.DictReader(io.StringIO(report_text(report, "csv", 1))))
-    assert [{**row, "file": int(row["file"]), "load": int(row["load"]), "count": int(row["count"])} for row in table] == content["rows"]
+    table = list(csv.DictReader(io.StringIO(text["csv"], newline="")))
+    numbers = ("file", "load", "ram", "count")
+    assert [{**row, **{name: int(row[name]) for name in numbers}} for row in table] == content["rows"]
+    kinds = len({row["kind"] for row in content["rows"]})
     for format_ in ("terminal", "markdown"):
-        text = report_text(report, format_, 2)
-        assert f"{len(report.rows) - 2} smaller rows" in text
-        assert f"{report.load:,}" in text
+        assert f"{kinds - 2} smaller" in text[format_]
+        assert f"{report.image.load:,}" in text[format_]
 
 
 def test_what_is_no_image_is_refused_in_one_line(tmp_path: Path, core_build: Build) -> None:
@@ -221,5 +223,5 @@ def test_damaged_images_end_in_rows_that_sum_or_in_one_line(core_build: Build, t
             assert "\n" not in str(error)
             refused += 1
         else:
-            assert sum(row.file for row in report.rows) == path.stat().st_size
+            assert sum(row.file for row in report.rows) == report.image.file == path.stat().st_size
     assert 50 < refused < 250

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sizeguard.attribution.analysis import LEVELS, Label
+from sizeguard.attribution.analysis import LEVELS, Aliases, Label
 from sizeguard.attribution.attribute import Evidence, owner_values
 from sizeguard.errors import InputError
 from sizeguard.formats.texts import Int, Texts
@@ -55,6 +55,9 @@ class SpanAnalysis:
         if level not in self._labels:
             self._labels[level] = label_of([owner_values(owner, self._reached)[level] for owner in self._owners])
         return self._labels[level]
+
+    def aliases(self) -> Aliases | None:
+        return None
 
 
 def label_of(values: list[str]) -> Label:

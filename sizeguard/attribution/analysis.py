@@ -22,6 +22,18 @@ class Label:
     texts: Texts
 
 
+@dataclass(frozen=True, slots=True)
+class Aliases:
+    """Names of the same bytes: aliases, and functions that the linker folded. A diff matches them before names.
+
+    group: of each row, -1 for rows whose bytes have one name; group g has the names names[first[g]:first[g + 1]], as in the symbol table.
+    """
+
+    group: npt.NDArray[np.int32]
+    first: Int
+    names: Texts
+
+
 class Analysis(Protocol):
     """Rows as parallel int64 columns of bytes; their sums are those of `image`. A binary's and a snapshot's look the same.
 
@@ -36,4 +48,8 @@ class Analysis(Protocol):
 
     def label(self, level: str) -> Label:
         """The labels of a level of LEVELS; worked out when asked for, and kept."""
+        ...
+
+    def aliases(self) -> Aliases | None:
+        """Who else has the bytes of a row; None if nobody has."""
         ...

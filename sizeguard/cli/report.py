@@ -6,27 +6,42 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.evidence import LEVELS, Evidence, Output, evidence_options, levels_of, output_options
+
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), metavar="IMAGE|BUILD")
+@click.argument("path", type=click.Path(path_type=Path), metavar="IMAGE|BUILD|SNAPSHOT")
+@click.option("--by", default="operator", show_default=True, metavar="A,B", help=f"Levels, outermost first: {LEVELS}.")
 @click.option(
-    "--by", default="operator", show_default=True, metavar="A,B", help="Levels: operator kernel dtype kind section symbol object."
+    "-n", "limit", default=25, show_default=True, type=click.IntRange(min=0), help="Rows to show; 0 for all. JSON, CSV and HTML have all."
 )
-@click.option("-n", "limit", default=0, type=click.IntRange(min=0), help="Rows to show; 0 for all. JSON and CSV are never cut.")
-@click.option("--format", "format_", type=click.Choice(["terminal", "json", "csv", "markdown"]), default="terminal", show_default=True)
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Write there instead of to the terminal.")
-def command(path: Path, by: str, limit: int, format_: str, output: Path | None) -> None:
-    """Show where the bytes went. Of a build (its folder or build.json) the shipped file is shown, by operator from its objects;
-    of a binary alone, by the names of its symbols.
+@click.option("--sort", type=click.Choice(["load", "file", "ram", "count", "name"]), default="load", show_default=True)
+@click.option("--filter", "filters", multiple=True, metavar="LEVEL=TEXT", help="Only these rows: TEXT, GLOB* or /REGEX/; or: unattributed.")
+@output_options
+@evidence_options
+@click.option("--save", type=click.Path(path_type=Path), metavar="SNAPSHOT", help="Keep all that is known for later reports and diffs.")
+def command(
+    path: Path, by: str, limit: int, sort: str, filters: tuple[str, ...], save: Path | None, output: Output, evidence: Evidence
+) -> None:
+    """Show where the bytes went: each byte once, the rows sum to the file and to what is loaded.
 
-    Example: sizeguard report build/vision --by operator,dtype -n 20
+    Of a build (its folder or build.json) the shipped file is shown, by operator from its objects; of a binary alone, by what
+    its symbols and tables say. A snapshot made with --save stands for the binary that it was made of.
+
+    \b
+    Examples:
+      sizeguard report build/vision --by operator,dtype -n 6
+      sizeguard report libtorch_cpu.so --by component,symbol --filter symbol=gemm
+      sizeguard report app --map app.map --by object --format json --output sizes.json
+      sizeguard report build/full --by section,symbol --filter unattributed
     """
-    from sizeguard.attribution.image import report_of
-    from sizeguard.files import write_atomic
-    from sizeguard.report.sizes import report_text
+    from sizeguard.attribution.group import group
+    from sizeguard.report.sizes import report_chunks
 
-    text = report_text(report_of(path, tuple(by.split(","))), format_, limit)
-    if output is None:
-        click.echo(text)
-    else:
-        write_atomic(output, text + "\n")
+    analysis = evidence.analysis_of(path)
+    report = group(analysis, levels_of(by), filters, sort)
+    if save is not None:
+        from sizeguard.attribution.snapshot import write_snapshot
+
+        write_snapshot(save, analysis)
+    output.emit(report_chunks(report, output.format, limit, output.style()))

@@ -1,81 +1,156 @@
-"""Turns a size report into text: terminal, json, csv, markdown."""
+"""Turns a report into text: terminal, json, csv, markdown. In pieces: a row for each symbol makes 100 MB of JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from collections.abc import Iterable, Iterator
 
-from sizeguard.attribution.result import Report, Row
+from sizeguard.attribution.analysis import Label
+from sizeguard.attribution.result import Report, Sums
+from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.report.names import shown
+from sizeguard.report.style import Style, kib, share
+from sizeguard.report.terminal import report_lines
+from sizeguard.report.tree import Group, Rest, metric_of, tree_of
 
 SCHEMA_VERSION = 1
-FORMATS = ("terminal", "json", "csv", "markdown")
+_PIECE = 10_000  # rows
 
 
-def report_text(report: Report, format_: str, limit: int) -> str:
-    """The text of one format. limit: rows shown, 0 for all; JSON and CSV are never cut."""
+def report_chunks(report: Report, format_: str, limit: int, style: Style | None = None) -> Iterator[str]:
+    """The text of one format, in pieces that end with a line. limit: rows shown by terminal and markdown, 0 for all."""
     if format_ == "json":
-        return json.dumps(report_json(report), indent=1)
-    if format_ == "csv":
-        return _csv(report)
-    return _markdown(report, limit) if format_ == "markdown" else _terminal(report, limit)
+        yield from _json(report)
+    elif format_ == "csv":
+        yield from _csv(report)
+    else:
+        lines = _markdown(report, limit) if format_ == "markdown" else report_lines(report, limit, style or Style())
+        yield "".join(f"{line}\n" for line in lines)
 
 
-def report_json(report: Report) -> dict[str, object]:
-    return {
+def image_json(image: ImageInfo) -> dict[str, object]:
+    return {"path": image.path, "format": image.format, "arch": image.arch, "id": image.id, "title": image.title}
+
+
+def columns_of(report: Report) -> dict[str, list[int]]:
+    """The numbers of the rows, by the names that JSON and CSV give them."""
+    names = ("file", "load", "ram", "count", "exclusive", "shared")
+    return {name: getattr(report, name).tolist() for name in names if getattr(report, name) is not None}
+
+
+def sums_json(sums: Sums) -> dict[str, int]:
+    return {"file": sums.file, "load": sums.load, "ram": sums.ram, "count": sums.count}
+
+
+def _json(report: Report) -> Iterator[str]:
+    image = report.image
+    head: dict[str, object] = {
         "schema_version": SCHEMA_VERSION,
-        "image": {"path": str(report.path), "format": "elf", "arch": report.arch, "id": report.id},
-        "totals": {"file": report.file, "load": report.load, "ram": report.ram},
+        "image": image_json(image),
+        "totals": {"file": image.file, "load": image.load, "ram": image.ram},
         "by": list(report.by),
-        "rows": [
-            {**dict(zip(report.by, row.keys, strict=True)), "file": row.file, "load": row.load, "count": row.count} for row in report.rows
-        ],
     }
+    if report.left_out is not None:
+        head |= {"filters": list(report.filters), "left_out": sums_json(report.left_out)}
+    columns = columns_of(report)
+    texts = [json_texts(label) for label in report.labels]
+    keys = ", ".join(f'"{level}": %s' for level in report.by)
+    numbers = ", ".join(f'"{name}": %d' for name in columns)
+    form = f"  {{{keys}, {numbers}}}"
+    yield from json_rows(head, (form % row for row in zip(*texts, *columns.values(), strict=True)))
 
 
-def _csv(report: Report) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*report.by, "file", "load", "count"])
-    writer.writerows([*row.keys, row.file, row.load, row.count] for row in report.rows)
-    return out.getvalue().rstrip("\n")
+def json_rows(head: dict[str, object], rows: Iterable[str]) -> Iterator[str]:
+    """An object with `rows` as its last key, a row a line."""
+    yield json.dumps(head, indent=1)[:-2] + ',\n "rows": ['
+    before = "\n"
+    piece: list[str] = []
+    for row in rows:
+        piece.append(before + row)
+        before = ",\n"
+        if len(piece) == _PIECE:
+            yield "".join(piece)
+            piece.clear()
+    yield "".join(piece) + "\n ]\n}\n"
 
 
-def _markdown(report: Report, limit: int) -> str:
-    lines = [f"**{report.title}**: load {report.load:,}, ram {report.ram:,}, file {report.file:,}", ""]
-    lines += [f"| load | file | n | {' | '.join(report.by)} |", f"|---:|---:|---:|{'---|' * len(report.by)}"]
-    shown, rest = _cut(report, limit)
-    for row in shown:
-        keys = " | ".join(key.replace("|", "\\|") or "–" for key in row.keys)
-        lines.append(f"| {row.load:,} | {row.file:,} | {row.count:,} | {keys} |")
-    if rest is not None:
-        lines.append(f"| {rest.load:,} | {rest.file:,} | {rest.count:,} | {rest.keys[0]} |{' |' * (len(report.by) - 1)}")
-    lines.append(f"| **{report.load:,}** | **{report.file:,}** | | = sum of rows |{' |' * (len(report.by) - 1)}")
-    return "\n".join(lines)
+def json_texts(label: Label) -> Iterator[str]:
+    """The quoted value of each row; of few values each is quoted once."""
+    quote = json.encoder.encode_basestring_ascii
+    texts, ids = label.texts, label.ids.tolist()
+    if len(texts) * 2 > len(ids):
+        return (quote(texts[i]) for i in ids)
+    quoted = [quote(texts[i]) for i in range(len(texts))]
+    return (quoted[i] for i in ids)
 
 
-def _terminal(report: Report, limit: int) -> str:
-    arch = "" if report.arch in report.title else f"  {report.arch}"
-    head = f"{report.title}{arch}  id {report.id[:8] or 'none'}"
-    lines = [f"{head:<56} load {report.load:,}   ram {report.ram:,}   file {report.file:,}", ""]
-    lines.append(f"{'load':>10} {'share':>6} {'total':>6} {'file':>10} {'n':>5}  {'  '.join(report.by)}")
-    shown, rest = _cut(report, limit)
-    running = 0
-    for row in [*shown, *([rest] if rest else [])]:
-        running += row.load
-        share = f"{100 * row.load / report.load:5.1f}%" if report.load else "     –"
-        total = f"{100 * running / report.load:5.1f}%" if report.load else "     –"
-        keys = "  ".join(key or "–" for key in row.keys)
-        lines.append(f"{row.load:>10,} {share} {total} {row.file:>10,} {row.count:>5}  {keys}")
-    lines.append(f"{report.load:>10,} {'100.0%':>6} {'':>6} {report.file:>10,} {'':>5}  = sum of rows")
-    return "\n".join(lines)
+def _texts(label: Label) -> Iterator[str]:
+    return (label.texts[i] for i in label.ids.tolist())
 
 
-def _cut(report: Report, limit: int) -> tuple[tuple[Row, ...], Row | None]:
-    """The first rows, and the others as one."""
-    if limit == 0 or len(report.rows) <= limit:
-        return report.rows, None
-    others = report.rows[limit:]
-    text = f"{len(others)} smaller rows, at most {max(row.load for row in others):,} bytes each"
-    rest = Row((text,), sum(row.file for row in others), sum(row.load for row in others), sum(row.count for row in others))
-    return report.rows[:limit], rest
+def _csv(report: Report) -> Iterator[str]:
+    columns = columns_of(report)
+    texts = [_texts(label) for label in report.labels]
+    yield from csv_rows([*report.by, *columns], zip(*texts, *columns.values(), strict=True))
+
+
+def csv_rows(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """As RFC 4180 says: CRLF, quotes where needed."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(head)
+    for number, row in enumerate(rows):
+        writer.writerow(row)
+        if number % _PIECE == 0:
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue()
+
+
+def markdown_cell(text: str) -> str:
+    """A name as code, which shows it as it is; a bar would end the cell even there."""
+    if text == "–":
+        return text
+    fence = "`" * (1 + max((len(run) for run in text.split() if set(run) == {"`"}), default=0)) if "`" in text else "`"
+    body = text.replace("|", "\\|")
+    return f"``{' '}{body} ``" if fence != "`" or "`" in text else f"`{body}`"
+
+
+def _markdown(report: Report, limit: int) -> Iterator[str]:
+    image, metric, tree = report.image, metric_of(report), tree_of(report, limit)
+    whole: int = {"load": image.load, "file": image.file, "ram": image.ram}[metric]
+
+    def line(sums: Sums, names: str) -> str:
+        size: int = {"load": sums.load, "file": sums.file, "ram": sums.ram}[metric]
+        return f"| {size:,} | {kib(size)} | {share(size, whole)} | {sums.count:,} | {names} |"
+
+    def rest_line(rest: Rest, indent: str) -> str:
+        return line(rest.sums, f"{indent}{rest.groups:,} smaller, at most {rest.largest:,} each")
+
+    def group_lines(group: Group, indent: str) -> Iterator[str]:
+        yield line(group.sums, indent + markdown_cell(shown(group.level, group.text, 80)))
+        for child in group.children:
+            yield from group_lines(child, indent + "&emsp;")
+        if group.rest is not None:
+            yield rest_line(group.rest, indent + "&emsp;")
+
+    id_ = markdown_cell(image.id[:8] or "none")
+    yield f"**{markdown_cell(image.title)}** load {image.load:,}, ram {image.ram:,}, file {image.file:,}, id {id_}"
+    yield ""
+    if report.filters:
+        yield f"Only rows with {' and '.join(map(markdown_cell, report.filters))}."
+        yield ""
+    yield f"| {metric} | | share | n | {' / '.join(report.by)} |"
+    yield "|---:|---:|---:|---:|---|"
+    for group in tree.top:
+        yield from group_lines(group, "")
+    if tree.rest is not None:
+        yield rest_line(tree.rest, "")
+    for group in [*tree.others, *([tree.unattributed] if tree.unattributed else [])]:
+        yield from group_lines(group, "")
+    if report.left_out is not None:
+        yield line(report.left_out, "left out by the filter")
+    yield f"| **{whole:,}** | {kib(whole)} | {'100.0%' if whole else ''} | | = sum of rows |"

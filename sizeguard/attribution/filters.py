@@ -1,0 +1,92 @@
+"""Turns the filters of a command line into the rows of an analysis that meet them."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.analysis import LEVELS, Analysis
+from sizeguard.attribution.names import demangled
+from sizeguard.attribution.result import UNATTRIBUTED
+from sizeguard.errors import InputError
+
+Mask = npt.NDArray[np.bool_]
+
+# Where a row says that nothing explains it. Cheap levels first.
+_SAY_UNATTRIBUTED = ("analyzer", "kind", "operator")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """LEVEL=TEXT, LEVEL!=TEXT, or `unattributed` (level is empty then)."""
+
+    text: str
+    level: str
+    negated: bool
+    matches: Callable[[str], bool]
+
+
+def parse_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
+    """Raises InputError for what is no filter. A row has to meet all."""
+    return tuple(_parse(text) for text in texts)
+
+
+def _parse(text: str) -> Filter:
+    if text == UNATTRIBUTED:
+        return Filter(text, "", False, lambda value: value == UNATTRIBUTED)
+    level, equals, pattern = text.partition("=")
+    negated = level.endswith("!")
+    level = level.removesuffix("!")
+    if not equals or level not in LEVELS:
+        forms = "LEVEL=TEXT, LEVEL=GLOB*, LEVEL=/REGEX/, LEVEL!=… or unattributed"
+        raise InputError(f"--filter {text}: expected {forms}; levels are {', '.join(LEVELS)}")
+    return Filter(text, level, negated, _matcher(text, pattern))
+
+
+def _matcher(text: str, pattern: str) -> Callable[[str], bool]:
+    if len(pattern) > 1 and pattern[0] == pattern[-1] == "/":
+        try:
+            found = re.compile(pattern[1:-1])
+        except re.error as error:
+            raise InputError(f"--filter {text}: not a regular expression: {error}") from error
+        return lambda value: found.search(value) is not None
+    if "*" in pattern or "?" in pattern:
+        whole = re.compile(fnmatch.translate(pattern.replace("[", "[[]")))
+        return lambda value: whole.match(value) is not None
+    return lambda value: pattern in value
+
+
+def matching_rows(analysis: Analysis, filters: Sequence[Filter]) -> Mask | None:
+    """The rows that meet all filters; None if there are no filters: all rows do."""
+    if not filters:
+        return None
+    mask = np.ones(len(analysis.load), np.bool_)
+    for each in filters:
+        if each.level:
+            mask &= _rows(analysis, each.level, each.matches) ^ each.negated
+        else:
+            mask &= unattributed_rows(analysis)
+    return mask
+
+
+def unattributed_rows(analysis: Analysis) -> Mask:
+    mask = np.zeros(len(analysis.load), np.bool_)
+    for level in _SAY_UNATTRIBUTED:
+        mask |= _rows(analysis, level, lambda value: value == UNATTRIBUTED)
+    return mask
+
+
+def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mask:
+    """Each text once; a symbol meets a filter as it is in the symbol table or as it is shown."""
+    label = analysis.label(level)
+    used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
+    good = np.zeros(len(label.texts), np.bool_)
+    for i in used.tolist():
+        text = label.texts[i]
+        good[i] = matches(text) or (level == "symbol" and matches(demangled(text)))
+    return good[label.ids]
