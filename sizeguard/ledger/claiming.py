@@ -1,0 +1,115 @@
+"""Turns who owns which bytes, said one by one, into the tables of a ledger and claims on file and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.texts import Texts
+from sizeguard.ledger.kinds import ANALYZER, KIND
+from sizeguard.ledger.ledger import NONE, AliasGroups, Owners
+from sizeguard.ledger.partition import Claims
+
+
+class OwnerTable:
+    """Rows of ledger.Owners, each once, and the tables that they point into."""
+
+    def __init__(self) -> None:
+        self.sections: dict[str, int] = {}
+        self.segments: dict[str, int] = {}
+        self.symbols: dict[bytes, int] = {}
+        self.parts: dict[bytes, int] = {}
+        self._groups: dict[tuple[int, ...], int] = {}
+        self._rows: dict[tuple[int, ...], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def row(
+        self,
+        section: str,
+        segment: str,
+        kind: str,
+        analyzer: str,
+        *,
+        names: Sequence[bytes] = (),
+        part: bytes = b"",
+        input_: int = NONE,
+        confidence: int = 100,
+    ) -> int:
+        """The index of the row. Several names are an alias group."""
+        members = tuple(self.symbols.setdefault(name, len(self.symbols)) for name in names)
+        group = self._groups.setdefault(members, len(self._groups)) if len(members) > 1 else NONE
+        fields = (
+            self.sections.setdefault(section, len(self.sections)),
+            self.segments.setdefault(segment, len(self.segments)),
+            KIND[kind],
+            ANALYZER[analyzer],
+            confidence,
+            members[0] if members else NONE,
+            group,
+            input_,
+            self.parts.setdefault(part, len(self.parts)) if part else NONE,
+        )
+        return self._rows.setdefault(fields, len(self._rows))
+
+    def owners(self, used: npt.NDArray[np.bool_]) -> Owners:
+        """The rows that are used: what stronger claims cover has no bytes."""
+        table = np.array(list(self._rows), np.int32).reshape(-1, 9)[used]
+        section, segment, kind, analyzer, confidence, symbol, group, input_, part = (column.copy() for column in table.T)
+        return Owners(
+            section,
+            segment,
+            kind.astype(np.int8),
+            analyzer.astype(np.int8),
+            confidence.astype(np.int8),
+            symbol,
+            group,
+            input_,
+            part,
+        )
+
+    def groups(self) -> AliasGroups:
+        lengths = [len(members) for members in self._groups]
+        first = np.concatenate([[0], np.cumsum(lengths, dtype=np.int32)]).astype(np.int32)
+        return AliasGroups(first, np.array([member for members in self._groups for member in members], np.int32))
+
+    def symbol_texts(self) -> Texts:
+        return Texts.of(self.symbols)
+
+    def part_texts(self) -> Texts:
+        return Texts.of(self.parts)
+
+
+class ClaimList:
+    """Claims in order of being made, on [start, end) of a space."""
+
+    def __init__(self) -> None:
+        self.start: list[int] = []
+        self.end: list[int] = []
+        self.owner: list[int] = []
+        self.rank: list[int] = []
+
+    def add(self, start: int, end: int, owner: int, rank: int) -> None:
+        if start < end:
+            self.start.append(start)
+            self.end.append(end)
+            self.owner.append(owner)
+            self.rank.append(rank)
+
+    def gaps(self, low: int, high: int) -> list[tuple[int, int]]:
+        """What no claim so far covers of [low, high)."""
+        gaps = []
+        reached = low
+        for i in np.argsort(np.array(self.start, np.int64), kind="stable").tolist():
+            start, end = min(max(self.start[i], low), high), min(self.end[i], high)
+            if start > reached:
+                gaps.append((reached, start))
+            reached = max(reached, end)
+        return [*gaps, (reached, high)] if reached < high else gaps
+
+    def claims(self) -> Claims:
+        start, end, owner = (np.array(column, np.int64) for column in (self.start, self.end, self.owner))
+        return Claims(start, end, owner, np.array(self.rank, np.int8))

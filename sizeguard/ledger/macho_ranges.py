@@ -1,0 +1,160 @@
+"""Turns symbols, STABs, function starts and the rows of a linker map into ranges of addresses that have a name and a size.
+
+Mach-O symbols have no size. In order of strength: a STAB pair states the function's own; the map states that of the piece that the
+linker placed, which is the function's with the padding behind it; else the next symbol, function or the section's end bounds it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.formats.linkmap.row import InputSection
+from sizeguard.formats.macho import constants as c
+from sizeguard.formats.macho.image import MachO, Section
+from sizeguard.formats.macho.linkedit import function_starts
+from sizeguard.ledger.nops import padding_before
+
+STAB, MAP, NEXT, START = "stabs", "linker map", "label", "function starts"
+CONFIDENCE = {STAB: 100, MAP: 100, NEXT: 90, START: 50}
+
+# Labels that assemblers make, and what ld64.lld calls things that are no symbols: "literal string: …", "CIE", "compact unwind info".
+_TEMPORARY = re.compile(rb"ltmp\d+|[lL]\.?(str|tmp|constpool|_\.str).*")
+_MOST_PADDING = 64  # the widest alignment of functions
+_SLOTS = frozenset({c.S_CSTRING_LITERALS, c.S_SYMBOL_STUBS, c.S_NON_LAZY_SYMBOL_POINTERS, c.S_LAZY_SYMBOL_POINTERS})
+_UNWIND = frozenset({"__unwind_info", "__eh_frame", "__compact_unwind"})
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """[address, address + size) of a section, with its names, best first: none if only its start is known.
+
+    padding: bytes behind it up to the next range that fill up to an alignment
+    source:  STAB, MAP, NEXT or START
+    """
+
+    address: int
+    size: int
+    padding: int
+    section: int
+    names: tuple[bytes, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges in order of address, none overlapping, and where to look."""
+
+    rows: tuple[Range, ...]
+    starts: tuple[int, ...]
+
+    def at(self, address: int) -> Range | None:
+        """The range that holds the address."""
+        i = bisect_right(self.starts, address) - 1
+        return self.rows[i] if i >= 0 and address < self.rows[i].address + self.rows[i].size else None
+
+
+@dataclass(frozen=True, slots=True)
+class Stabs:
+    """sizes: of functions by address; objects: what N_OSO calls the object of a function, by the function's address."""
+
+    sizes: dict[int, int]
+    objects: dict[int, str]
+
+
+def stabs(names: MachO) -> Stabs:
+    """A function is N_FUN with its name and address, later N_FUN without a name: its size. N_OSO stands before those of its object."""
+    sizes: dict[int, int] = {}
+    objects: dict[int, str] = {}
+    table = names.symbols
+    rows = np.flatnonzero(np.isin(table.type, (c.N_FUN, c.N_OSO)))
+    current, address = "", -1
+    for i in rows.tolist():
+        if table.type[i] == c.N_OSO:
+            current = table.names[i]
+        elif table.section[i]:
+            address = int(table.value[i])
+            if current:
+                objects[address] = current
+        elif address >= 0:
+            sizes[address] = int(table.value[i])
+            address = -1
+    return Stabs(sizes, objects)
+
+
+def named_ranges(image: MachO, names: MachO, inputs: Sequence[InputSection]) -> Ranges:
+    """Of all sections of the image but those that are cut into slots, strings and unwind entries.
+
+    names: the image itself or the same build with symbols; inputs: rows of its linker map, whose names are symbols.
+    """
+    known = _Known(
+        _symbols(names),
+        stabs(names).sizes,
+        {row.address: row for row in inputs if row.size > 0},
+    )
+    starts = function_starts(image).tolist()
+    addresses = np.unique(np.fromiter({*known.symbols, *known.pieces, *known.sizes, *starts}, np.int64))
+    rows: list[Range] = []
+    for section in sorted(image.sections, key=lambda s: s.address):
+        if not section.size or section.type in _SLOTS or section.name in _UNWIND or section.segment_name == "__DWARF":
+            continue
+        low, high = np.searchsorted(addresses, [section.address, section.address + section.size])
+        here = [a for a in addresses[low:high].tolist() if section.is_code or a in known.symbols or a in known.pieces]
+        for address, after in zip(here, [*here[1:], section.address + section.size], strict=bool(here)):
+            rows.append(_range(image, section, address, after, known))
+    return Ranges(tuple(rows), tuple(row.address for row in rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of an address: its symbols, the size that STABs state, the row of the map."""
+
+    symbols: dict[int, tuple[bytes, ...]]
+    sizes: dict[int, int]
+    pieces: dict[int, InputSection]
+
+
+def _range(image: MachO, section: Section, address: int, after: int, known: _Known) -> Range:
+    """The range at `address`; the next begins at `after`."""
+    piece = known.pieces.get(address)
+    names = known.symbols.get(address) or (_symbol_of(piece) if piece is not None else ())
+    room = after - address
+    stated = known.sizes.get(address, 0)
+    start = section.offset + address - section.address
+    if section.is_code and 0 < stated <= room:
+        # What STABs leave over is padding if it looks like it: they know nothing of data among the code.
+        rest = image.data[start + stated : start + min(room, stated + _MOST_PADDING)].tobytes()
+        is_padding = len(rest) < _MOST_PADDING and (padding_before(rest, image.cpu) == len(rest) or not any(rest))
+        padding = room - stated if is_padding else 0
+        return Range(address, stated, padding, section.index, names, STAB)
+    size = min(piece.size, room) if piece is not None else room
+    if section.is_code and section.file_size:
+        tail = image.data[max(start, start + size - _MOST_PADDING) : start + size].tobytes()
+        size -= min(padding_before(tail, image.cpu), size - 1)
+    padding = room - size if piece is not None or section.is_code else 0
+    source = MAP if piece is not None else NEXT if names else START
+    return Range(address, size, padding, section.index, names, source)
+
+
+def _symbols(names: MachO) -> dict[int, tuple[bytes, ...]]:
+    """Names by address, of all that are defined in sections: exported ones first, those that assemblers made only if there is no other."""
+    table = names.symbols
+    kinds = table.type
+    defined = np.flatnonzero(((kinds & c.N_STAB) == 0) & ((kinds & c.N_TYPE) == c.N_SECT))
+    local = (kinds[defined] & c.N_EXT) == 0
+    found: dict[int, list[bytes]] = {}
+    for i in defined[np.argsort(local, kind="stable")].tolist():
+        found.setdefault(int(table.value[i]), []).append(table.names.raw(i))
+    result = {}
+    for address, texts in found.items():
+        lasting = [text for text in dict.fromkeys(texts) if text and not _TEMPORARY.fullmatch(text)]
+        result[address] = tuple(lasting or [text for text in texts if text][:1])
+    return result
+
+
+def _symbol_of(piece: InputSection) -> tuple[bytes, ...]:
+    return (piece.name.encode("utf-8", "backslashreplace"),) if piece.name and " " not in piece.name else ()
