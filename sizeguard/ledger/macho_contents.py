@@ -38,6 +38,9 @@ _KINDS_BY_NAME = {
     "__stub_helper": "import",
     "__objc_methname": "string",
 }
+# What is of these kinds should have a symbol: of other sections their name says enough, such as pools of literals.
+_NEEDS_NAME = frozenset({"code", "rodata", "data", "zero"})
+_LITERALS = frozenset({c.S_4BYTE_LITERALS, c.S_8BYTE_LITERALS, c.S_16BYTE_LITERALS, c.S_LITERAL_POINTERS})
 _KINDS_BY_SYMBOL = {b"__ZTV": "vtable", b"__ZTT": "vtable", b"__ZTC": "vtable", b"__ZTI": "typeinfo", b"__ZTS": "typeinfo"}
 
 
@@ -75,7 +78,9 @@ def contents(image: MachO, ranges: Ranges, inputs: Sequence[InputSection], point
     """All that is known below sections; sections themselves first."""
     for section in image.sections:
         if section.size:
-            yield Content(section, 0, section.size, SECTION, kind_of(image, section), "section")
+            kind = kind_of(image, section)
+            is_named = kind not in _NEEDS_NAME or section.type in _LITERALS
+            yield Content(section, 0, section.size, SECTION, kind, "section" if is_named else "unattributed")
     yield from _ranges(image, ranges, inputs)
     by_import = {
         address: pointers.imports[i] for address, i in zip(pointers.address.tolist(), pointers.symbol.tolist(), strict=True) if i >= 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,6 +28,8 @@ MAGICS = {
 ADDRESS_LIMIT = 1 << 62
 # Java class files have the magic of fat files, too; theirs is a version from 45 on. No linker writes as many slices.
 MOST_SLICES = 30
+# Images have about five; what takes time for each segment and symbol stays bounded.
+MOST_SEGMENTS = 1000
 _DYNAMIC_TABLES = (
     "table of contents",
     "module table",
@@ -154,6 +157,7 @@ class _Reader:
         relocations = tuple(Extent("relocations", s.relocation_offset, 8 * s.relocation_count) for s in sections if s.relocation_count)
         for extent in (*linkedit, *relocations):
             self.check(extent.name, extent.offset, extent.size)
+        self.check_apart(sections, (Extent("the load commands", 0, self.header_size + commands_size), *linkedit, *relocations))
         return MachO(
             path=self.path,
             offset=self.offset,
@@ -210,6 +214,8 @@ class _Reader:
         for command in commands:
             if command.number not in (c.LC_SEGMENT, c.LC_SEGMENT_64):
                 continue
+            if len(segments) == MOST_SEGMENTS:
+                self.damaged(f"more than {MOST_SEGMENTS} segments")
             wide = command.number == c.LC_SEGMENT_64
             address, memory, offset, size, maximum, protection, count, flags = self.fields(command, layouts[wide])
             head, width = (72, 80) if wide else (56, 68)
@@ -268,6 +274,16 @@ class _Reader:
         for before, after in pairwise(sorted(r for r in ranges if r[1])):
             if before[0] + before[1] > after[0]:
                 self.damaged(f"{what} {before[2]} and {after[2]} overlap")
+
+    def check_apart(self, sections: Sequence[Section], extents: Sequence[Extent]) -> None:
+        """What the link-edit data holds lies in no section: a byte would have two meanings."""
+        ranges = sorted((s.offset, s.offset + s.file_size) for s in sections if s.file_size)
+        starts = [start for start, _ in ranges]
+        ends = list(accumulate((end for _, end in ranges), max))
+        for extent in extents:
+            at = bisect_left(starts, extent.offset + extent.size) - 1
+            if at >= 0 and ends[at] > extent.offset:
+                self.damaged(f"{extent.name} at [{extent.offset}, {extent.offset + extent.size}) lies in a section")
 
     def extents(self, command: LoadCommand) -> Iterator[Extent]:
         number = command.number
