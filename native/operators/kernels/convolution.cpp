@@ -78,17 +78,18 @@ void copy_run(int64_t n, char* image, int64_t stride, char* points, const void*)
 /// points += weight · image
 template <typename T>
 SG_DTYPE_BODY void gather_run(int64_t n, char* image, int64_t stride, char* points, const void* weight) {
-  const T factor = *static_cast<const T*>(weight);
-  const auto* from = reinterpret_cast<const T*>(image);
-  auto* to = reinterpret_cast<T*>(points);
+  using Element = Arithmetic<T>;  // signed and unsigned may alias
+  const Element factor = *static_cast<const Element*>(weight);
+  const auto* from = reinterpret_cast<const Element*>(image);
+  auto* to = reinterpret_cast<Element*>(points);
   for (int64_t i = 0; i < n; ++i) to[i] += factor * from[i * stride];
 }
 
 /// image += points
 template <typename T>
 SG_DTYPE_BODY void scatter_run(int64_t n, char* image, int64_t stride, char* points, const void*) {
-  auto* to = reinterpret_cast<T*>(image);
-  const auto* from = reinterpret_cast<const T*>(points);
+  auto* to = reinterpret_cast<Arithmetic<T>*>(image);
+  const auto* from = reinterpret_cast<const Arithmetic<T>*>(points);
   for (int64_t i = 0; i < n; ++i) to[i * stride] += from[i];
 }
 
