@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from macho_samples import MachoSamples, build_samples
 from operator_table import pytest_terminal_summary  # noqa: F401  (a hook: the table at the end of a run)
 
 from sizeguard.build.driver import build
@@ -86,3 +87,9 @@ def selective(selection: Callable[..., Path], toolchain: Toolchain) -> Callable[
         return build(ROOT, variant, toolchain, ROOT / "build" / "models" / f"{variant.app}{'' if dtypes else '-operators'}")
 
     return make
+
+
+@pytest.fixture(scope="session")
+def macho(tmp_path_factory: pytest.TempPathFactory) -> MachoSamples:
+    """Mach-O files of all kinds."""
+    return build_samples(tmp_path_factory.mktemp("macho"))
