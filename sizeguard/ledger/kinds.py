@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from sizeguard.formats.elf import SHT_NOTE, Section
+from sizeguard.formats.elf import (
+    RELOCATION_TYPES,
+    SHT_DYNAMIC,
+    SHT_DYNSYM,
+    SHT_FINI_ARRAY,
+    SHT_GNU_HASH,
+    SHT_GNU_VERDEF,
+    SHT_GNU_VERNEED,
+    SHT_GNU_VERSYM,
+    SHT_HASH,
+    SHT_INIT_ARRAY,
+    SHT_NOTE,
+    SHT_PREINIT_ARRAY,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
+    Section,
+)
 
 # What bytes are; Owners.kind is an index. New ones go to the end.
 KINDS = (
@@ -65,29 +82,46 @@ ANALYZERS = (
 KIND = {name: code for code, name in enumerate(KINDS)}
 ANALYZER = {name: code for code, name in enumerate(ANALYZERS)}
 
+# Types of sections that say what they are.
+_TYPES = {
+    SHT_SYMTAB: "symbol table",
+    SHT_DYNSYM: "symbol table",
+    SHT_SYMTAB_SHNDX: "symbol table",
+    SHT_HASH: "symbol table",
+    SHT_GNU_HASH: "symbol table",
+    SHT_GNU_VERSYM: "symbol table",
+    SHT_GNU_VERDEF: "symbol table",
+    SHT_GNU_VERNEED: "symbol table",
+    SHT_DYNAMIC: "dynamic",
+    SHT_NOTE: "note",
+    SHT_INIT_ARRAY: "initializer",
+    SHT_FINI_ARRAY: "initializer",
+    SHT_PREINIT_ARRAY: "initializer",
+    **dict.fromkeys(RELOCATION_TYPES, "relocation"),
+}
+
 # Prefixes of section names, the first that fits decides.
-_KINDS = (
+_NAMES = (
     (".text", "code"),
+    (".ctors", "initializer"),
+    (".dtors", "initializer"),
     (".init_array", "initializer"),
     (".fini_array", "initializer"),
     (".init", "code"),
     (".fini", "code"),
     (".plt", "import"),
+    (".iplt", "import"),
     (".got", "import"),
-    (".rela", "relocation"),
+    (".rela.", "relocation"),
     (".rel.", "relocation"),
     (".relr", "relocation"),
-    (".dynsym", "symbol table"),
-    (".symtab", "symbol table"),
-    (".gnu.hash", "symbol table"),
-    (".hash", "symbol table"),
-    (".gnu.version", "symbol table"),
     (".dynstr", "string table"),
     (".strtab", "string table"),
     (".shstrtab", "string table"),
-    (".dynamic", "dynamic"),
     (".interp", "dynamic"),
     (".eh_frame", "unwind"),
+    (".ARM.exidx", "unwind"),
+    (".ARM.extab", "exception table"),
     (".gcc_except_table", "exception table"),
     (".rodata", "rodata"),
     (".data.rel.ro", "rodata"),
@@ -95,17 +129,24 @@ _KINDS = (
     (".tdata", "data"),
     (".debug", "debug"),
     (".zdebug", "debug"),
+    (".gnu_debug", "debug"),
+    (".gdb_index", "debug"),
+    (".stab", "debug"),
     (".comment", "comment"),
     (".note", "note"),
 )
 
 
 def kind_of(section: Section) -> str:
-    for prefix, kind in _KINDS:
+    if section.is_nobits:
+        return "zero" if section.is_allocated else "other"
+    if section.type in _TYPES:
+        return _TYPES[section.type]
+    for prefix, kind in _NAMES:
         if section.name.startswith(prefix):
             return kind
-    if section.type == SHT_NOTE:
-        return "note"
     if section.is_executable:
         return "code"
-    return "data" if section.is_allocated else "other"
+    if not section.is_allocated:
+        return "string table" if section.type == SHT_STRTAB else "other"
+    return "data" if section.is_writable else "rodata"

@@ -12,6 +12,7 @@ from sizeguard.formats.elf.layout import (
     ET_REL,
     SHF_ALLOC,
     SHF_EXECINSTR,
+    SHF_TLS,
     SHF_WRITE,
     SHT_ANDROID_REL,
     SHT_ANDROID_RELA,
@@ -58,6 +59,10 @@ class Section:
     @property
     def is_executable(self) -> bool:
         return bool(self.flags & SHF_EXECINSTR)
+
+    @property
+    def is_thread_local(self) -> bool:
+        return bool(self.flags & SHF_TLS)
 
     @property
     def is_nobits(self) -> bool:

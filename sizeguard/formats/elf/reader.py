@@ -10,7 +10,7 @@ import numpy as np
 
 from sizeguard.errors import InputError
 from sizeguard.formats.elf.image import Elf, Section, Segment
-from sizeguard.formats.elf.layout import MACHINES, NT_GNU_BUILD_ID, PT_NOTE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, Layout
+from sizeguard.formats.elf.layout import MACHINES, NT_GNU_BUILD_ID, PT_NOTE, SHT_NOBITS, SHT_NOTE, SHT_NULL, SHT_PROGBITS, Layout
 from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING, Bytes
 
 # Smaller files are read: a mapping would end in SIGBUS if another program cuts the file. 434 MB: 0.3 s to read, 350 MiB to hold.
@@ -114,6 +114,8 @@ class _Reader:
         sections = []
         named = total = 0
         for i, (name, type_, flags, address, where, size, link, info, alignment, entry) in enumerate(raw):
+            if type_ == SHT_NULL:
+                size = 0  # of the first it is the number of sections, if they are many
             section = Section(i, _text(names, name), type_, flags, address, where, size, link, info, alignment, entry)
             self.check(f"section {section.name}", where if type_ != SHT_NOBITS else 0, section.file_size)
             named += len(section.name)

@@ -1,0 +1,138 @@
+"""Turns bytes that no symbol claims into strings and padding, where they look like it beyond doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.elf import SHF_STRINGS, Elf
+from sizeguard.formats.texts import Int
+from sizeguard.ledger.elf.rows import Line
+from sizeguard.ledger.ledger import Int8
+
+STRING, PADDING = 0, 1
+
+Flags = npt.NDArray[np.bool_]
+
+SHORTEST_STRING = 4  # bytes without the NUL
+WIDEST_PADDING = 64  # of data and of nops that differ
+WIDEST_FILL = 4096  # of one byte, in code
+FUNCTION_ALIGNMENT = 16
+_BATCH = 1 << 20
+
+_TEXT = np.zeros(256, bool)
+_TEXT[0x20:0x7F] = True
+_TEXT[[0x09, 0x0A, 0x0D, 0x1B]] = True
+# The bytes of nops of x86, from one byte long to the longest: 66 66 2e 0f 1f 84 00 00 00 00 00; of aarch64: 1f 20 03 d5.
+_NOP = np.isin(np.arange(256), [0x00, 0xCC, 0x90, 0x66, 0x2E, 0x0F, 0x1F, 0x40, 0x44, 0x80, 0x84, 0x20, 0x03, 0xD5])
+_FILL = np.isin(np.arange(256), [0x00, 0xCC, 0x90])
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """[start, end) on the line, sorted, and what it is: STRING or PADDING."""
+
+    start: Int
+    end: Int
+    what: Int8
+
+
+def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> Found:
+    """start, end: gaps on the line, sorted, each inside of one section.
+
+    Strings: texts of four characters or more between NULs, in sections that nobody writes to. Padding: what reaches up to an address
+    that is a multiple of the next power of two and no further back than it must, and is zero, or nops.
+    Code is not read for what fills less than 16 bytes up to a multiple of 16: 400,000 gaps of libtorch_cpu.so lie on all its pages.
+    """
+    sections = image.sections
+    fixed = np.array([s.is_allocated and not (s.is_writable or s.is_executable or s.is_nobits) for s in sections] or [False])
+    code = np.array([s.is_executable for s in sections] or [False])
+    nobits = np.array([s.is_nobits for s in sections] or [False])
+    only_text = np.array([bool(s.flags & SHF_STRINGS) and s.is_allocated for s in sections] or [False]) & fixed
+    to_file = np.array([s.offset for s in sections] or [0], np.int64) - (line.at if len(line.at) else 0)
+    to_address = np.zeros_like(line.at) - line.at if image.is_relocatable else line.address - line.at
+
+    whole = only_text[section]
+    searched = np.flatnonzero(fixed[section] & ~whole & (end - start > SHORTEST_STRING))
+    texts = list(_strings(image, start[searched], end[searched], to_file[section[searched]]))
+    text_start = np.sort(np.concatenate([start[whole], *(first for first, _ in texts)]))
+    text_end = np.sort(np.concatenate([end[whole], *(last for _, last in texts)]))
+
+    # What is left between the strings.
+    rest_start, rest_end = np.sort(np.concatenate([start, text_end])), np.sort(np.concatenate([text_start, end]))
+    left = rest_start < rest_end
+    rest_start, rest_end = rest_start[left], rest_end[left]
+    home = line.section_of(rest_start) if len(line.at) else rest_start
+    # Sections of no bytes lie where the next one does.
+    size, boundary = rest_end - rest_start, rest_end + to_address[home]
+    reach = np.left_shift(1, np.frexp(np.maximum(size, 1).astype(np.float64))[1].astype(np.int64))
+    aligned = boundary % np.minimum(reach, WIDEST_FILL) == 0
+    is_code = code[home]
+    unread = is_code & (size < FUNCTION_ALIGNMENT) & (boundary % FUNCTION_ALIGNMENT == 0)
+    unread |= nobits[home] & aligned & (size < WIDEST_PADDING)
+    read = aligned & ~unread & ~nobits[home] & (size < np.where(is_code, WIDEST_FILL, WIDEST_PADDING))
+    candidates = np.flatnonzero(read)
+    good = _blank(image, rest_start[candidates], size[candidates], to_file[home[candidates]], is_code[candidates])
+    padding = np.concatenate([np.flatnonzero(unread), candidates[good]])
+
+    found_start = np.concatenate([text_start, rest_start[padding]])
+    order = np.argsort(found_start, kind="stable")
+    what = np.repeat(np.array([STRING, PADDING], np.int8), [len(text_start), len(padding)])
+    return Found(found_start[order], np.concatenate([text_end, rest_end[padding]])[order], what[order])
+
+
+def _strings(image: Elf, start: Int, end: Int, to_file: Int) -> Iterator[tuple[Int, Int]]:
+    for low, high in _batches(end - start + 1):
+        # A byte that is neither text nor NUL stands behind each gap.
+        length = end[low:high] - start[low:high] + 1
+        place, last = _spread(start[low:high], length)
+        content = image.data[np.minimum(place + np.repeat(to_file[low:high], length), len(image.data) - 1)]
+        content[last] = 1
+        text = _TEXT[content]
+        change = np.flatnonzero(np.diff(text, prepend=False, append=False))
+        first, after = change[::2], change[1::2]
+        before = content[first - 1]  # of the first byte: the last one, which is 1 as those between gaps are
+        good = (after - first >= SHORTEST_STRING) & (content[np.minimum(after, len(content) - 1)] == 0) & (before <= 1)
+        before_is_start = (before == 0) | np.isin(first - 1, last) | (first == 0)
+        first, after = first[good & before_is_start], after[good & before_is_start] + 1
+        # Strings that follow each other are one piece.
+        new = np.ones(len(first), bool)
+        new[1:] = first[1:] != after[:-1]
+        stop = np.flatnonzero(np.append(new[1:], True)) if len(first) else first
+        yield place[first[new]], place[after[stop] - 1] + 1
+
+
+def _blank(image: Elf, start: Int, size: Int, to_file: Int, is_code: Flags) -> Flags:
+    """Whether each range holds nothing but zeros or, in code, nops or one byte that fills."""
+    good = np.zeros(len(start), bool)
+    for low, high in _batches(size):
+        length = size[low:high]
+        place, last = _spread(start[low:high] + to_file[low:high], length)
+        content = image.data[place]
+        first = last - length + 1
+        smallest, largest = np.minimum.reduceat(content, first), np.maximum.reduceat(content, first)
+        nops = np.logical_and.reduceat(_NOP[content], first) & (length < WIDEST_PADDING)
+        good[low:high] = np.where(is_code[low:high], nops | (_FILL[smallest] & (smallest == largest)), largest == 0)
+    return good
+
+
+def _batches(length: Int) -> Iterator[tuple[int, int]]:
+    """Runs of ranges of about a megabyte together, one range at least."""
+    ends = np.cumsum(length)
+    low = 0
+    while low < len(length):
+        done = int(ends[low - 1]) if low else 0
+        high = max(low + 1, int(np.searchsorted(ends, done + _BATCH, side="right")))
+        yield low, high
+        low = high
+
+
+def _spread(start: Int, length: Int) -> tuple[Int, Int]:
+    """All places of ranges of at least one byte, one after the other, and which of them are a range's last."""
+    last = np.cumsum(length) - 1
+    place = np.arange(int(last[-1]) + 1, dtype=np.int64)
+    place += np.repeat(start - (last - length + 1), length)
+    return place, last
