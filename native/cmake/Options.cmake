@@ -3,7 +3,10 @@
 set(SG_OPTIMIZE "-Os" CACHE STRING "Optimization: -Os or -O2")
 option(SG_UNWIND_TABLES "Keep unwind tables" OFF)
 set(SG_SANITIZE "" CACHE STRING "Sanitizers, such as address,undefined")
-set(SG_LINKER "" CACHE STRING "bfd or lld; bfd with gcc and lld with clang if empty")
+set(SG_LINKER "" CACHE STRING "bfd, gold, lld (or a version, such as lld-22) or mold; bfd with gcc and lld with clang if empty")
+set(SG_LINK "executable" CACHE STRING "executable, static, static-pie or shared: what the runtime is linked to")
+set(SG_LTO "" CACHE STRING "Optimize at link time: full or thin")
+set(SG_MACOS_HEADERS "" CACHE PATH "For macOS: the lib folder of the Python package ziglang, whose headers are used")
 set(SIZEGUARD "" CACHE FILEPATH "The sizeguard command; found if empty")
 
 # CMake itself only warns of a variable that nothing reads: a typing error would build something else than was asked for.

@@ -8,7 +8,7 @@
 
 #include "native/operators/copy.h"
 #include "native/operators/elementwise.h"
-#include "native/operators/reduction.h"
+#include "native/operators/reduce.h"
 #include "native/operators/shape.h"
 #include "native/runtime/context.h"
 #include "native/selective/dtype_switch.h"

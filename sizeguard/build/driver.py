@@ -17,11 +17,11 @@ from pathlib import Path
 from sizeguard.build.fingerprint import fingerprint, sources_hash
 from sizeguard.build.record import RECORD, Build, read_build
 from sizeguard.build.sizes import measure
+from sizeguard.build.targets import Target, find_target
 from sizeguard.build.toolchain import Toolchain, require
-from sizeguard.build.variants import Variant
+from sizeguard.build.variants import Variant, check_combination
 from sizeguard.errors import BuildError
 from sizeguard.files import write_atomic, write_if_changed
-from sizeguard.formats.elf import read_elf
 from sizeguard.progress import Progress
 
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
@@ -29,14 +29,24 @@ _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 
 def build(root: Path, variant: Variant, toolchain: Toolchain, folder: Path, jobs: int | None = None) -> Build:
     """Build, or find that nothing changed. Raises BuildError with the first error and the log's path."""
-    require("cmake", "ninja", "flatc", "strip")
+    check_combination(variant, toolchain)
+    require("cmake", "ninja", "flatc")
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     detail = f"{toolchain.compiler} {toolchain.compiler_version} -O{variant.optimize}  {toolchain.target}"
     with _locked(folder), Progress(f"building {variant.app or variant.kind}", detail) as progress:
         _configure(root, variant, toolchain, folder)
-        _compile(folder, jobs, progress)
+        try:
+            _compile(folder, jobs, progress)
+        except _SourceIsGone:
+            (folder / "configure.txt").unlink(missing_ok=True)
+            _configure(root, variant, toolchain, folder)
+            _compile(folder, jobs, progress)
         return _record(root, variant, toolchain, folder)
+
+
+class _SourceIsGone(BuildError):
+    """The folder was configured with a source that is no more; ninja cannot help itself then."""
 
 
 @contextmanager
@@ -48,7 +58,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) -> None:
-    command = ["cmake", "-S", str(root / "native"), "-B", str(folder), "-G", "Ninja", *variant.cmake_options(toolchain)]
+    command = ["cmake", "-S", str(root / "native"), "-B", str(folder), "-G", "Ninja", *variant.cmake_options(root, toolchain)]
     sizeguard = Path(sys.executable).parent / "sizeguard"
     if sizeguard.is_file():
         command.append(f"-DSIZEGUARD={sizeguard}")
@@ -81,8 +91,10 @@ def _compile(folder: Path, jobs: int | None, progress: Progress) -> None:
                 progress.step(int(step[1]), int(step[2]), Path(step[3].split()[-1]).name)
     log = folder / "build.log"
     write_atomic(log, "".join(lines))
+    output = "".join(lines)
     if process.returncode != 0:
-        raise BuildError(f"building {folder.name} failed: {_first_error(''.join(lines))}; log: {log}")
+        gone = "missing and no known rule to make it" in output
+        raise (_SourceIsGone if gone else BuildError)(f"building {folder.name} failed: {_first_error(output)}; log: {log}")
 
 
 def _first_error(output: str) -> str:
@@ -98,11 +110,14 @@ def _first_error(output: str) -> str:
 
 
 def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) -> Build:
-    image = folder / "run_program"
-    shipped = folder / "run_program.stripped"
+    target = find_target(toolchain.target)
+    image = folder / variant.image_name(toolchain)
+    shipped = folder / f"{image.name}.stripped"
     record = folder / RECORD
     if not shipped.is_file() or shipped.stat().st_mtime_ns < image.stat().st_mtime_ns:
-        _strip(image, shipped)
+        _strip(target, image, shipped)
+    debug = _debug_symbols(folder, image) if target.is_macho else None
+    inputs_of_link = tuple(_link_inputs(folder, image))
     effective = folder / "operators" / "code" / "selected_operators.yaml"
     inputs = {
         "sources": sources_hash(root),
@@ -113,6 +128,9 @@ def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) ->
         "compiler": f"{toolchain.compiler} {toolchain.compiler_version}",
         "linker": f"{toolchain.linker} {toolchain.linker_version}",
         "target": toolchain.target,
+        "headers": toolchain.headers_version,
+        "link": variant.link,
+        "lto": variant.lto,
     }
     result = Build(
         variant=variant.name,
@@ -122,32 +140,60 @@ def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) ->
         optimize=variant.optimize,
         image=image,
         shipped=shipped,
-        map=folder / "run_program.map",
-        gc_log=folder / "run_program.gc.txt",
-        objects=tuple(_link_inputs(folder)),
+        map=folder / f"{image.name}.map",
+        gc_log=folder / f"{image.name}.gc.txt",
+        objects=tuple(_lto_objects(image)) if variant.lto else inputs_of_link,
         selection=effective,
         model_tracer=folder / "model_tracer" if variant.kind == "instrumented" else None,
         fingerprint=fingerprint(inputs),
-        sizes=measure(read_elf(shipped)),
+        sizes=measure(shipped),
+        link=variant.link,
+        lto=variant.lto,
+        lto_inputs=inputs_of_link if variant.lto else (),
+        debug=debug,
     )
     write_if_changed(record, json.dumps(result.to_json(), indent=2) + "\n")
     return read_build(record)
 
 
-def _strip(image: Path, shipped: Path) -> None:
+def _strip(target: Target, image: Path, shipped: Path) -> None:
     """Make the stripped twin, and be sure that it loads the same bytes."""
-    done = subprocess.run(["strip", "--strip-all", "-o", str(shipped), str(image)], capture_output=True, text=True, check=False)
+    # A dynamic library of macOS keeps the symbols that others bind to.
+    what = ["--strip-all"] if not target.is_macho or image.suffix != ".dylib" else ["-x"]
+    done = subprocess.run([target.strip, *what, "-o", str(shipped), str(image)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BuildError(f"strip {image}: {done.stderr.strip()}")
-    before, after = read_elf(image).load, read_elf(shipped).load
+        raise BuildError(f"{target.strip} {image}: {done.stderr.strip()}")
+    before, after = measure(image).load, measure(shipped).load
     if before != after:
         raise BuildError(f"{shipped} loads {after} bytes and {image} {before}: stripping changed what is loaded")
 
 
-def _link_inputs(folder: Path) -> list[Path]:
+def _debug_symbols(folder: Path, image: Path) -> Path:
+    """Gather the debug information that ld64 leaves in the objects into a .dSYM."""
+    bundle = folder / f"{image.name}.dSYM"
+    inside = bundle / "Contents" / "Resources" / "DWARF" / image.name
+    if inside.is_file() and inside.stat().st_mtime_ns >= image.stat().st_mtime_ns:
+        return bundle
+    command = ["dsymutil-19", "--oso-prepend-path", str(folder), str(image), "-o", str(bundle)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or "warning" in done.stderr:
+        raise BuildError(f"dsymutil {image}: {done.stderr.strip()}")
+    return bundle
+
+
+def _link_inputs(folder: Path, image: Path) -> list[Path]:
     """The objects and archives of the link, in its order."""
-    done = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", "run_program"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", image.name], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"ninja -t commands in {folder}: {done.stderr.strip()}")
     link = done.stdout.rstrip().rsplit("\n", 1)[-1]
     return [folder / word for word in shlex.split(link) if word.endswith((".o", ".a"))]
+
+
+def _lto_objects(image: Path) -> list[Path]:
+    """What the linker made of LTO's inputs and kept. Raises BuildError if it kept nothing: the image has no other objects."""
+    patterns = ("lto*.o", "ltrans*.ltrans.o")
+    found = sorted(path for pattern in patterns for path in image.parent.glob(f"{image.name}.{pattern}"))
+    if not found:
+        raise BuildError(f"{image}: the linker kept no objects of LTO")
+    return found

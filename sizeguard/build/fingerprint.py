@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 # What under native/ can change a binary. Models cannot: they are data.
-SUFFIXES = frozenset({".cpp", ".h", ".fbs", ".yaml", ".cmake", ".txt", ".sh"})
+SUFFIXES = frozenset({".cpp", ".h", ".fbs", ".yaml", ".cmake", ".txt", ".sh", ".tbd"})
 
 
 def fingerprint(inputs: Mapping[str, object]) -> str:

@@ -18,11 +18,15 @@ RECORD = "build.json"
 class Build:
     """A built variant.
 
-    image:       run_program with symbols and debug information
+    image:       run_program, or the shared library, with symbols; with debug information, too, unless debug is given
     shipped:     its stripped twin, which loads the same bytes
-    objects:     what was linked, in order
+    objects:     what was linked, in order; with LTO, what the linker made of it and kept
     selection:   the effective selection
     fingerprint: hash of all that went in
+    link:        executable, static, static-pie or shared
+    lto:         full or thin; empty without optimization at link time
+    lto_inputs:  what the linker made the objects of, in order; empty without LTO
+    debug:       the .dSYM of a build for macOS, which holds the debug information
     """
 
     variant: str
@@ -39,6 +43,10 @@ class Build:
     model_tracer: Path | None
     fingerprint: str
     sizes: Sizes
+    link: str = "executable"
+    lto: str = ""
+    lto_inputs: tuple[Path, ...] = ()
+    debug: Path | None = None
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -48,11 +56,15 @@ class Build:
             "target": self.target,
             "toolchain": self.toolchain,
             "optimize": self.optimize,
+            "link": self.link,
+            "lto": self.lto,
             "image": str(self.image),
             "shipped": str(self.shipped),
             "map": str(self.map),
             "gc_log": str(self.gc_log),
+            "debug": str(self.debug) if self.debug else None,
             "objects": [str(path) for path in self.objects],
+            "lto_inputs": [str(path) for path in self.lto_inputs],
             "selection": str(self.selection),
             "model_tracer": str(self.model_tracer) if self.model_tracer else None,
             "fingerprint": self.fingerprint,
@@ -84,9 +96,15 @@ def _build(content: Mapping[str, object]) -> Build:
             raise TypeError(f"{key} is no text")
         return value
 
-    objects, sizes, tracer = content["objects"], content["sizes"], content["model_tracer"]
-    if not isinstance(objects, list) or not isinstance(sizes, dict):
-        raise TypeError("objects is a list and sizes is a table")
+    def paths(key: str) -> tuple[Path, ...]:
+        value = content[key]
+        if not isinstance(value, list):
+            raise TypeError(f"{key} is no list")
+        return tuple(Path(str(path)) for path in value)
+
+    sizes, tracer, debug = content["sizes"], content["model_tracer"], content["debug"]
+    if not isinstance(sizes, dict):
+        raise TypeError("sizes is no table")
     return Build(
         variant=text("variant"),
         app=text("app"),
@@ -97,9 +115,13 @@ def _build(content: Mapping[str, object]) -> Build:
         shipped=Path(text("shipped")),
         map=Path(text("map")),
         gc_log=Path(text("gc_log")),
-        objects=tuple(Path(str(path)) for path in objects),
+        objects=paths("objects"),
         selection=Path(text("selection")),
         model_tracer=Path(str(tracer)) if tracer else None,
         fingerprint=text("fingerprint"),
         sizes=Sizes(**{name: int(sizes[name]) for name in ("load", "ram", "file", "page_slack")}),
+        link=text("link"),
+        lto=text("lto"),
+        lto_inputs=paths("lto_inputs"),
+        debug=Path(str(debug)) if debug else None,
     )

@@ -1,19 +1,23 @@
-"""Turns an ELF image into the four numbers that a build is judged by."""
+"""Turns an image into the four numbers that a build is judged by."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from pathlib import Path
 
-from sizeguard.formats.elf import PT_LOAD, Elf
+from sizeguard.formats.elf import PT_LOAD, Elf, read_elf
+from sizeguard.formats.macho.image import MachO
+from sizeguard.formats.macho.reader import read_macho
+from sizeguard.formats.sniff import MACHO, image_format
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """Bytes.
 
-    load:       all ALLOC sections but NOBITS
-    ram:        writable ALLOC sections with NOBITS, less .relro_padding
+    load:       ELF: all ALLOC sections but NOBITS. Mach-O: all sections but zero fill
+    ram:        ELF: writable ALLOC sections with NOBITS, less .relro_padding. Mach-O: sections of writable segments
     file:       the stripped file
     page_slack: what the loaded bytes can grow before the file does: the gaps that the linker leaves between segments
     """
@@ -24,11 +28,25 @@ class Sizes:
     page_slack: int
 
 
-def measure(shipped: Elf) -> Sizes:
+def measure(shipped: Path) -> Sizes:
     """The sizes of a stripped image."""
-    return Sizes(load=shipped.load, ram=shipped.ram, file=shipped.size, page_slack=_page_slack(shipped))
+    if image_format(shipped) == MACHO:
+        macho = read_macho(shipped)
+        return Sizes(load=macho.load, ram=macho.ram, file=macho.size, page_slack=_segment_slack(macho))
+    elf = read_elf(shipped)
+    return Sizes(load=elf.load, ram=elf.ram, file=elf.size, page_slack=_page_slack(elf))
 
 
 def _page_slack(elf: Elf) -> int:
     ranges = sorted((s.offset, s.offset + s.file_size) for s in elf.segments if s.type == PT_LOAD and s.file_size)
     return sum(max(0, after[0] - before[1]) for before, after in itertools.pairwise(ranges))
+
+
+def _segment_slack(macho: MachO) -> int:
+    """Segments of Mach-O are whole pages: what their last sections leave of them."""
+    slack = 0
+    for segment in macho.segments:
+        sections = [macho.sections[i] for i in segment.sections if macho.sections[i].file_size]
+        if sections:
+            slack += segment.offset + segment.file_size - max(s.offset + s.file_size for s in sections)
+    return slack

@@ -1,17 +1,21 @@
-"""Turns the names of a compiler and a linker into tools on this machine, with their versions."""
+"""Turns the names of a target, a compiler and a linker into tools on this machine, with their versions."""
 
 from __future__ import annotations
 
-import platform
+import importlib.metadata
+import importlib.util
 import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
+from sizeguard.build.targets import Target, find_target
 from sizeguard.errors import BuildError, InputError
 
 COMPILERS = ("gcc", "clang")
-LINKERS = ("bfd", "lld")
+LINKERS = ("bfd", "gold", "lld", "mold", "lld-14", "lld-22")
+DEFAULT_LLD = "19"
 
 # What Debian calls the packages.
 PACKAGES = {
@@ -22,15 +26,25 @@ PACKAGES = {
     "g++": "g++",
     "strip": "binutils",
     "ld.bfd": "binutils",
+    "ld.gold": "binutils",
+    "mold": "mold",
     "clang-19": "clang-19",
     "clang++-19": "clang-19",
-    "ld.lld-19": "lld-19",
+    "llvm-ar-19": "llvm-19",
+    "llvm-strip-19": "llvm-19",
+    "llvm-install-name-tool-19": "llvm-19",
+    "dsymutil-19": "llvm-19",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A compiler with a linker. name is what baselines are keyed by: gcc-12.2-bfd-2.40."""
+    """A compiler with a linker, for a target. name is what baselines are keyed by: gcc-12.2-bfd-2.40.
+
+    linker:          as chosen, such as lld-22
+    headers:         where C and C++ headers of macOS come from; None for Linux
+    headers_version: ziglang 0.17.0; empty for Linux
+    """
 
     compiler: str
     linker: str
@@ -39,32 +53,74 @@ class Toolchain:
     cxx: str
     compiler_version: str
     linker_version: str
+    headers: Path | None = None
+    headers_version: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.compiler}-{_short(self.compiler_version)}-{self.linker}-{_short(self.linker_version)}"
+        linker = self.linker.partition("-")[0]
+        return f"{self.compiler}-{_short(self.compiler_version)}-{linker}-{_short(self.linker_version)}"
 
 
-def find_toolchain(compiler: str, linker: str | None) -> Toolchain:
-    """The tools, bfd with gcc and lld with clang unless told. Raises BuildError with what to install."""
+def find_toolchain(compiler: str | None, linker: str | None, target: str | None = None) -> Toolchain:
+    """The tools: gcc with bfd unless told, lld with clang, clang for macOS, this machine's target.
+
+    Raises InputError for what cannot be combined, BuildError with what to install.
+    """
+    what = find_target(target)
+    compiler = compiler or ("clang" if what.is_macho else "gcc")
     if compiler not in COMPILERS:
         raise InputError(f"unknown compiler {compiler}; there are {', '.join(COMPILERS)}")
     linker = linker or ("bfd" if compiler == "gcc" else "lld")
     if linker not in LINKERS:
         raise InputError(f"unknown linker {linker}; there are {', '.join(LINKERS)}")
-    cc, cxx = ("gcc", "g++") if compiler == "gcc" else ("clang-19", "clang++-19")
-    ld = "ld.bfd" if linker == "bfd" else "ld.lld-19"
-    require(cc, cxx, ld)
-    target = f"{platform.machine()}-{platform.system().lower()}"
-    return Toolchain(compiler, linker, target, _path(cc), _path(cxx), _version(cc), _version(ld))
+    if what.is_macho and compiler != "clang":
+        raise InputError(f"{compiler} does not build for {what.name}; clang does")
+    if what.is_macho and not linker.startswith("lld"):
+        raise InputError(f"{linker} does not link for {what.name}; lld does")
+    cc, cxx = (f"{what.tool_prefix}gcc", f"{what.tool_prefix}g++") if compiler == "gcc" else ("clang-19", "clang++-19")
+    ld = _linker_command(what, linker)
+    needed = [cc, cxx, ld, what.strip]
+    if what.is_macho:
+        needed += ["llvm-ar-19", "dsymutil-19", "llvm-install-name-tool-19"]
+    elif not what.is_native:
+        needed += [f"{what.tool_prefix}gcc", f"{what.tool_prefix}ar"]  # clang takes libc, start files and archives from there
+    require(*needed)
+    headers, headers_version = _macos_headers() if what.is_macho else (None, "")
+    return Toolchain(compiler, linker, what.name, _path(cc), _path(cxx), _version(cc), _version(ld), headers, headers_version)
+
+
+def _linker_command(target: Target, linker: str) -> str:
+    if linker.startswith("lld"):
+        program = "ld64.lld" if target.is_macho else "ld.lld"
+        return f"{program}-{linker.partition('-')[2] or DEFAULT_LLD}"
+    return "mold" if linker == "mold" else f"{target.tool_prefix}ld.{linker}"
+
+
+def _macos_headers() -> tuple[Path, str]:
+    """The lib folder of the Python package ziglang: the headers of libSystem and libc++, which no Debian package has."""
+    found = importlib.util.find_spec("ziglang")
+    if found is None or not found.submodule_search_locations:
+        raise BuildError("ziglang not found, whose headers builds for macOS take; install with: pip install ziglang")
+    return Path(found.submodule_search_locations[0]) / "lib", f"ziglang {importlib.metadata.version('ziglang')}"
 
 
 def require(*tools: str) -> None:
     """Raise BuildError that names all missing tools and the one command that installs them."""
-    missing = [tool for tool in tools if shutil.which(tool) is None]
+    missing = [tool for tool in dict.fromkeys(tools) if shutil.which(tool) is None]
     if missing:
-        packages = sorted({PACKAGES[tool] for tool in missing})
+        packages = sorted({_package(tool) for tool in missing})
         raise BuildError(f"{', '.join(missing)} not found; install with: apt-get install {' '.join(packages)}")
+
+
+def _package(tool: str) -> str:
+    """The package of a tool: of lld's from its version, of a cross tool's from its target."""
+    if match := re.fullmatch(r"ld(?:64)?\.lld-(\d+)", tool):
+        return f"lld-{match[1]}"
+    if match := re.fullmatch(r"(\w+)-linux-gnu-(.+)", tool):
+        machine = f"{match[1].replace('_', '-')}-linux-gnu"
+        return f"{match[2]}-{machine}" if match[2] in ("gcc", "g++") else f"binutils-{machine}"
+    return PACKAGES[tool]
 
 
 def _path(tool: str) -> str:

@@ -13,8 +13,21 @@ FILE = click.Path(path_type=Path)
 @click.argument("variant", metavar="full|instrumented|core|selective")
 @click.option("--app", default="", metavar="NAME", help="An app of native/apps with its selected_operators.yaml.")
 @click.option("--selection", type=FILE, metavar="FILE", help="A selection file, in place of an app's.")
-@click.option("--compiler", default="gcc", show_default=True, metavar="gcc|clang", help="The compiler.")
-@click.option("--linker", metavar="bfd|lld", help="The linker; bfd with gcc and lld with clang if left out.")
+@click.option("--target", metavar="TARGET", help="x86_64-linux, aarch64-linux, arm64-macos or x86_64-macos; this machine if left out.")
+@click.option("--compiler", metavar="gcc|clang", help="The compiler; gcc if left out, clang for macOS.")
+@click.option(
+    "--linker",
+    metavar="bfd|gold|lld|mold",
+    help="The linker; bfd with gcc and lld with clang if left out. lld-14 and lld-22 are other versions of lld.",
+)
+@click.option(
+    "--link",
+    default="executable",
+    show_default=True,
+    metavar="executable|static|static-pie|shared",
+    help="run_program, statically linked or not, or libsizeguard as a shared library.",
+)
+@click.option("--lto", default="", metavar="full|thin", help="Optimize at link time; thin is for clang with lld.")
 @click.option("-O", "optimize", default="s", show_default=True, metavar="s|2", help="Optimize for size or for speed.")
 @click.option("--no-dtypes", is_flag=True, help="Select operators alone, and keep all dtypes.")
 @click.option("--sanitize", default="", metavar="LIST", help="Sanitizers, such as address,undefined.")
@@ -27,8 +40,11 @@ def command(
     variant: str,
     app: str,
     selection: Path | None,
-    compiler: str,
+    target: str | None,
+    compiler: str | None,
     linker: str | None,
+    link: str,
+    lto: str,
     optimize: str,
     no_dtypes: bool,
     sanitize: str,
@@ -39,7 +55,7 @@ def command(
     """Build a variant of the runtime; writes build.json beside the image.
 
     With gcc, GNU ld and -Os the result goes to build/full, build/core, build/instrumented or build/APP; with others to
-    build/TARGET-COMPILER-LINKER-OPTIMIZATION/….
+    build/TARGET-COMPILER-LINKER-OPTIMIZATION-LINK-LTO/….
 
     Example: sizeguard build selective --app vision
     """
@@ -50,7 +66,7 @@ def command(
     from sizeguard.report.build import build_text
 
     root = project_root()
-    toolchain = find_toolchain(compiler, linker)
-    what = make_variant(root, variant, app, selection, dtypes=not no_dtypes, optimize=optimize, sanitize=sanitize)
+    toolchain = find_toolchain(compiler, linker, target)
+    what = make_variant(root, variant, app, selection, dtypes=not no_dtypes, optimize=optimize, sanitize=sanitize, link=link, lto=lto)
     result = build(root, what, toolchain, output_dir or default_folder(root, what, toolchain), jobs)
     click.echo(build_text(result, format_))

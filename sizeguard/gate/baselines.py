@@ -16,8 +16,13 @@ FOLDER = "baselines"
 
 
 def toolchain_key(build: Build) -> str:
-    """gcc-12.2-bfd-2.40-Os"""
-    return f"{build.toolchain}-O{build.optimize}"
+    """gcc-12.2-bfd-2.40-Os, and how it is linked unless that is an executable without LTO."""
+    parts = [build.toolchain, f"O{build.optimize}"]
+    if build.link != "executable":
+        parts.append(build.link)
+    if build.lto:
+        parts.append("lto" if build.lto == "full" else "thinlto")
+    return "-".join(parts)
 
 
 def baseline_path(root: Path, build: Build) -> Path:

@@ -1,6 +1,6 @@
 // The walk of reductions.
 
-#include "native/operators/reduction.h"
+#include "native/operators/reduce.h"
 
 namespace sg {
 
