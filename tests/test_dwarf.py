@@ -1,0 +1,245 @@
+"""Inline frames are llvm-symbolizer's at random addresses, and functions are named as nm names them."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from map_links import STUBS, run
+
+from sizeguard.build.record import Build
+from sizeguard.errors import InconclusiveError, InputError, SizeguardError
+from sizeguard.formats.dwarf import Frames, inline_frames
+from sizeguard.formats.symcache import parse_symcache
+
+SOURCE = Path(__file__).parent / "data" / "dwarf" / "dtypes.cpp"
+FLAGS = ("-std=c++20", "-g", "-O2", "-ffunction-sections")
+SEEDS = (0, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dwarf")
+
+
+def make(folder: Path, name: str, compiler: str = "g++", *flags: str) -> Path:
+    run(compiler, *FLAGS, SOURCE, "-Wl,--gc-sections", *flags, "-o", name, cwd=folder)
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def image(folder: Path) -> Path:
+    return make(folder, "plain")
+
+
+def code_of(image: Path) -> tuple[int, int]:
+    listed = run("readelf", "-SW", image, cwd=image.parent)
+    match = re.search(r"\] \.text +\S+ +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", listed)
+    assert match is not None
+    return int(match[1], 16), int(match[2], 16)
+
+
+def symbolized(file: Path, addresses: Sequence[int], *flags: str) -> list[list[tuple[str, str]]]:
+    """(function, place) of each frame over each address, the innermost first, by llvm-symbolizer."""
+    command = ["llvm-symbolizer-19", "--inlines", "--no-demangle", *flags, "-e", str(file)]
+    text = "".join(f"{address:#x}\n" for address in addresses)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    blocks = [block.split("\n") for block in done.strip("\n").split("\n\n")]
+    return [list(zip(block[::2], block[1::2], strict=True)) for block in blocks]
+
+
+def covering(image: Path) -> list[tuple[int, int, str]]:
+    found = []
+    for line in run("nm", "-S", "--defined-only", image, cwd=image.parent).splitlines():
+        row = line.split()
+        if len(row) == 4:
+            found.append((int(row[0], 16), int(row[0], 16) + int(row[1], 16), row[3]))
+    return found
+
+
+def disagreements(frames: Frames, image: Path, seed: int, count: int) -> list[tuple[int, list[str], tuple[str, ...]]]:
+    """Addresses with other inlined functions than llvm-symbolizer says, or another function than nm says."""
+    start, size = code_of(image)
+    random_ = random.Random(seed)
+    addresses = [random_.randrange(start, start + size) for _ in range(count)]
+    symbols = covering(image)
+    wrong = []
+    for address, found in zip(addresses, symbolized(image, addresses), strict=True):
+        ours = frames.at(address)
+        theirs = [name for name, _ in found]
+        if len(found) == 1 and found[0][1].startswith("??"):
+            continue  # no debug information there: the symbol table alone
+        names = {name for low, high, name in symbols if low <= address < high}
+        if list(ours[:-1]) != theirs[:-1] or (names and ours[-1] not in names):
+            wrong.append((address, theirs, ours))
+    return wrong
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_frames_of_the_runtime_are_llvms(full_build: Build, seed: int) -> None:
+    wrong = disagreements(inline_frames(full_build.image), full_build.image, seed, 2000)
+    print(f"seed {seed}: {len(wrong)} of 2000 differ")
+    assert len(wrong) <= 2
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
+@pytest.mark.parametrize("version", ["-gdwarf-3", "-gdwarf-4", "-gdwarf-5"])
+def test_frames_of_a_dtype_switch_are_llvms(folder: Path, compiler: str, version: str) -> None:
+    image = make(folder, f"switch{compiler}{version}", compiler, version)
+    frames = inline_frames(image)
+    for seed in SEEDS:
+        assert disagreements(frames, image, seed, 300) == []
+
+
+def test_ranges_do_not_overlap_and_lie_in_code(full_build: Build) -> None:
+    frames = inline_frames(full_build.image)
+    assert bool(np.all(frames.start < frames.end))
+    assert bool(np.all(frames.end[:-1] <= frames.start[1:]))
+    assert bool(np.all(frames.depth >= 1))
+    assert bool(np.all((frames.frame >= 0) & (frames.frame < len(frames.names))))
+    start, size = code_of(full_build.image)
+    covered = int(np.minimum(frames.end, start + size).sum() - np.maximum(frames.start, start).sum())
+    assert covered > 0.97 * size
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
+def test_dtypes_are_in_the_frames(folder: Path, compiler: str) -> None:
+    frames = inline_frames(make(folder, f"dtypes{compiler}", compiler))
+    low, high, _ = next(row for row in covering(folder / f"dtypes{compiler}") if row[2] == "_Z10square_outR6Tensor")
+    inside = [i for i in range(len(frames)) if low <= frames.start[i] < high]
+    text = {name for i in inside for name in frames.at(int(frames.start[i]))}
+    for number, letter in ((0, "h"), (3, "i"), (6, "f"), (7, "d")):
+        assert f"_Z6squareI{letter}EvPT_i" in text
+        # gcc `run_case<(ScalarType)6, …`, clang `_Z8run_caseIL10ScalarType6EZ…`
+        assert any(re.search(rf"run_case.*ScalarType\)?{number}\b|run_case.*ScalarType{number}E", name) for name in text)
+
+
+def test_dead_functions_are_left_out(image: Path) -> None:
+    dump = run("llvm-dwarfdump-19", "--name=dead_kernel", image, cwd=image.parent)
+    assert "DW_AT_low_pc\t(0x0000000000000000)" in dump
+    frames = inline_frames(image)
+    assert not any("dead_kernel" in frames.names[int(name)] for name in set(frames.frame.tolist()))
+    assert all(code_of(image)[0] <= frames.start[i] or "_init" in frames.at(int(frames.start[i]))[-1] for i in range(len(frames)))
+
+
+def test_a_cold_part_has_its_own_name(image: Path) -> None:
+    cold = next((low, name) for low, _, name in covering(image) if name.endswith(".cold"))
+    assert inline_frames(image).at(cold[0])[-1] == cold[1]
+
+
+@pytest.mark.parametrize("kind", ["zlib", "zlib-gnu", "zstd"])
+def test_compressed_sections(folder: Path, image: Path, kind: str) -> None:
+    tool = "llvm-objcopy-19" if kind == "zstd" else "objcopy"
+    run(tool, f"--compress-debug-sections={kind}", image, folder / kind, cwd=folder)
+    assert (folder / kind).read_bytes() != image.read_bytes()
+    same(inline_frames(folder / kind), inline_frames(image))
+
+
+def same(a: Frames, b: Frames) -> None:
+    assert a.start.tolist() == b.start.tolist()
+    assert a.end.tolist() == b.end.tolist()
+    assert [a.at(int(s)) for s in a.start] == [b.at(int(s)) for s in b.start]
+
+
+def test_a_separate_debug_file(folder: Path, image: Path) -> None:
+    made = make(folder, "with-id", "g++", "-Wl,--build-id=sha1")
+    run("objcopy", "--only-keep-debug", made, folder / "with-id.debug", cwd=folder)
+    run("strip", "-o", "stripped", made, cwd=folder)
+    whole = inline_frames(made)
+    same(inline_frames(folder / "with-id.debug"), whole)
+    parts = inline_frames(folder / "stripped", folder / "with-id.debug")
+    assert [parts.at(int(s))[:-1] for s in whole.start] == [whole.at(int(s))[:-1] for s in whole.start]
+    with pytest.raises(InconclusiveError, match=r"stripped: no debug information: build with -g"):
+        inline_frames(folder / "stripped")
+    other = make(folder, "other", "g++", "-Wl,--build-id=sha1", "-O1")
+    with pytest.raises(
+        InconclusiveError, match=r"other: debug information of another build: it has [0-9a-f]{40}, .*stripped has [0-9a-f]{40}"
+    ):
+        inline_frames(folder / "stripped", other)
+
+
+@pytest.mark.parametrize("arch", ["arm64", "x86_64"])
+def test_frames_of_a_dsym_are_llvms(folder: Path, arch: str) -> None:
+    place = folder / arch
+    place.mkdir()
+    stubs = STUBS.replace("_puts,", "_puts, _abort, ___stack_chk_fail, ___stack_chk_guard,")
+    (place / "libSystem.tbd").write_text(stubs)
+    run("clang++-19", "-target", f"{arch}-apple-macos13", *FLAGS, "-c", SOURCE, "-o", "x.o", cwd=place)
+    target = ["-arch", arch, "-platform_version", "macos", "15.0", "15.0"]
+    run("/usr/lib/llvm-19/bin/ld64.lld", *target, "x.o", "libSystem.tbd", "-dead_strip", "-o", "app", cwd=place)
+    with pytest.raises(InconclusiveError, match="no debug information: it is in the objects; make a dSYM"):
+        inline_frames(place / "app")
+    run("dsymutil-19", "app", "-o", "app.dSYM", cwd=place)
+    inner = place / "app.dSYM" / "Contents" / "Resources" / "DWARF" / "app"
+    frames = inline_frames(place / "app")
+    same(inline_frames(inner), frames)
+    same(inline_frames(place / "app", place / "app.dSYM"), frames)
+    low, high = int(frames.start[0]), int(frames.end[-1])
+    checked = 0
+    for seed in SEEDS:
+        random_ = random.Random(seed)
+        addresses = [random_.randrange(low, high) for _ in range(200)]
+        for address, found in zip(addresses, symbolized(inner, addresses), strict=True):
+            if found[0][1].startswith("??"):
+                continue
+            assert list(frames.at(address)) == [name.removeprefix("_") if name.startswith("__Z") else name for name, _ in found]
+            checked += 1
+    assert checked > 400
+
+
+def test_what_has_no_debug_information_is_told(folder: Path, tmp_path: Path) -> None:
+    run("g++", "-O2", SOURCE, "-o", tmp_path / "bare", cwd=tmp_path)
+    with pytest.raises(InconclusiveError, match=r"bare: no debug information: build with -g, or name the debug file"):
+        inline_frames(tmp_path / "bare")
+    run("g++", "-g", "-c", SOURCE, "-o", tmp_path / "x.o", cwd=tmp_path)
+    with pytest.raises(InputError, match=r"x\.o: an object: its code has no addresses yet"):
+        inline_frames(tmp_path / "x.o")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(InputError, match="not an ELF file"):
+        inline_frames(tmp_path / "text")
+
+
+def test_a_section_that_claims_to_be_endless_is_refused(folder: Path, image: Path) -> None:
+    run("objcopy", "--compress-debug-sections=zlib", image, "bomb", cwd=folder)
+    listed = run("readelf", "-SW", "bomb", cwd=folder)
+    match = re.search(r"\] \.debug_info +\S+ +[0-9a-f]+ ([0-9a-f]+)", listed)
+    assert match is not None
+    data = bytearray((folder / "bomb").read_bytes())
+    place = int(match[1], 16) + 8  # ch_size
+    data[place : place + 8] = (1 << 40).to_bytes(8, "little")
+    (folder / "bomb").write_bytes(data)
+    with pytest.raises(InputError, match=r"\.debug_info claims 1099511627776 bytes"):
+        inline_frames(folder / "bomb")
+
+
+def test_another_version_of_the_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="version 8, not 9"):
+        parse_symcache(b"SYMC" + (8).to_bytes(4, "little") + bytes(80))
+    with pytest.raises(ValueError, match="cut"):
+        parse_symcache(b"SYMC" + (9).to_bytes(4, "little") + bytes(32) + b"\xff" * 24 + bytes(16))
+
+
+def test_mutated_debug_information_is_read_or_refused(folder: Path, image: Path) -> None:
+    original = image.read_bytes()
+    places = [
+        (int(offset, 16), int(size, 16))
+        for offset, size in re.findall(r"\] \.debug_\w+ +\S+ +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", run("readelf", "-SW", image, cwd=folder))
+    ]
+    random_ = random.Random(0)
+    for _ in range(300):
+        data = bytearray(original)
+        for _ in range(random_.choice([1, 2, 4, 16])):
+            offset, size = random_.choice(places)
+            data[offset + random_.randrange(size)] = random_.choice([0, 1, 127, 128, 255, random_.randrange(256)])
+        (folder / "mutated").write_bytes(data)
+        try:
+            frames = inline_frames(folder / "mutated")
+        except SizeguardError as error:
+            assert "\n" not in str(error)
+        else:
+            assert bool(np.all(frames.end[:-1] <= frames.start[1:]))
