@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 
@@ -78,9 +79,11 @@ class _Builder:
         image = self.image
         file = partition(self.file.claims(), image.size)
         whole = partition(self.memory.claims(), int(self.base[-1]))
-        memory, file_backed = self.memory_partition(whole)
+        memory, offset = self.memory_partition(whole)
         load, ram = self.loaded_bytes(memory)
-        uncounted = np.bincount(memory.owner[~file_backed], minlength=len(self.table)).astype(np.int64)
+        # Zero-filled sections may begin on the last page that the file has of a segment: there it has page slack.
+        held = (offset >= 0) & (file.owner[np.searchsorted(file.start, offset, side="right") - 1] == memory.owner)
+        uncounted = np.bincount(memory.owner[~held], minlength=len(self.table)).astype(np.int64)
         info = ImageInfo(str(image.path), title, "macho", image.arch, image.uuid, image.size, image.load, image.ram)
         return _ledger(info, self.table, self.inputs, file, memory, load, ram, uncounted)
 
@@ -149,20 +152,22 @@ class _Builder:
         cuts = [start, *sorted(edges), end]
         return list(pairwise(cuts))
 
-    def memory_partition(self, whole: Partition) -> tuple[MemoryPartition, np.ndarray]:
-        """The partition with the segments where they are; and which of its spans the file holds."""
+    def memory_partition(self, whole: Partition) -> tuple[MemoryPartition, Int]:
+        """The partition with the segments where they are; and where in the file each of its spans begins, -1 if nowhere."""
         if not self.loaded:
             nothing = np.zeros(0, np.int64)
-            return MemoryPartition(nothing, nothing, nothing), nothing.astype(bool)
+            return MemoryPartition(nothing, nothing, nothing), nothing
         # A span ends where its segment does, even if its owner goes on in the next.
         start = np.union1d(whole.start, self.base[:-1])
         owner = whole.owner[np.searchsorted(whole.start, start, side="right") - 1]
         size = np.diff(start, append=whole.size)
         which = np.searchsorted(self.base, start, side="right") - 1
-        offset = start - self.base[which]
-        address = offset + np.array([s.address for s in self.loaded], np.int64)[which]
-        backed = offset < np.array([s.file_size for s in self.loaded], np.int64)[which]
-        return MemoryPartition(address, size, owner), backed
+        inside = start - self.base[which]
+        addresses, offsets, sizes = (
+            np.array([getter(s) for s in self.loaded], np.int64)[which]
+            for getter in (attrgetter("address"), attrgetter("offset"), attrgetter("file_size"))
+        )
+        return MemoryPartition(addresses + inside, size, owner), np.where(inside < sizes, offsets + inside, -1)
 
     def loaded_bytes(self, memory: MemoryPartition) -> tuple[Int, Int]:
         """load and ram of each owner: its memory in sections that the file holds, and in writable ones."""

@@ -79,7 +79,7 @@ def contents(image: MachO, ranges: Ranges, inputs: Sequence[InputSection], point
     for section in image.sections:
         if section.size:
             kind = kind_of(image, section)
-            is_named = kind not in _NEEDS_NAME or section.type in _LITERALS
+            is_named = kind not in _NEEDS_NAME or section.type in _LITERALS or section.name == "__literals"
             yield Content(section, 0, section.size, SECTION, kind, "section" if is_named else "unattributed")
     yield from _ranges(image, ranges, inputs)
     by_import = {

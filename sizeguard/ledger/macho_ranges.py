@@ -1,7 +1,7 @@
 """Turns symbols, STABs, function starts and the rows of a linker map into ranges of addresses that have a name and a size.
 
-Mach-O symbols have no size. In order of strength: a STAB pair states the function's own; the map states that of the piece that the
-linker placed, which is the function's with the padding behind it; else the next symbol, function or the section's end bounds it.
+Mach-O symbols have no size. In order of strength: a STAB pair or the map states the size of the piece that the linker placed, which is
+the function's with padding behind it; else the next symbol, function or the section's end bounds it.
 """
 
 from __future__ import annotations
@@ -123,21 +123,20 @@ def _range(image: MachO, section: Section, address: int, after: int, known: _Kno
     piece = known.pieces.get(address)
     names = known.symbols.get(address) or (_symbol_of(piece) if piece is not None else ())
     room = after - address
-    stated = known.sizes.get(address, 0)
-    start = section.offset + address - section.address
-    if section.is_code and 0 < stated <= room:
-        # What STABs leave over is padding if it looks like it: they know nothing of data among the code.
-        rest = image.data[start + stated : start + min(room, stated + _MOST_PADDING)].tobytes()
-        is_padding = len(rest) < _MOST_PADDING and (padding_before(rest, image.cpu) == len(rest) or not any(rest))
-        padding = room - stated if is_padding else 0
-        return Range(address, stated, padding, section.index, names, STAB)
-    size = min(piece.size, room) if piece is not None else room
+    # STABs state the size of what the linker placed, as the map does: both count padding to the function before it.
+    stated = known.sizes.get(address, 0) if section.is_code else 0
+    size = min(stated or (piece.size if piece is not None else room), room)
     if section.is_code and section.file_size:
+        start = section.offset + address - section.address
         tail = image.data[max(start, start + size - _MOST_PADDING) : start + size].tobytes()
         size -= min(padding_before(tail, image.cpu), size - 1)
-    padding = room - size if piece is not None or section.is_code else 0
-    source = MAP if piece is not None else NEXT if names else START
-    return Range(address, size, padding, section.index, names, source)
+        # What they leave over may also be data that nothing names.
+        rest = image.data[start + size : start + room].tobytes()
+        is_padding = len(rest) < _MOST_PADDING and (not any(rest) or padding_before(rest, image.cpu) == len(rest))
+    else:
+        is_padding = piece is not None
+    source = STAB if stated else MAP if piece is not None else NEXT if names else START
+    return Range(address, size, room - size if is_padding else 0, section.index, names, source)
 
 
 def _symbols(names: MachO) -> dict[int, tuple[bytes, ...]]:
