@@ -1,0 +1,1 @@
+"""Turns claims that something is gone from an image, or in it, into verdicts with evidence."""

@@ -1,0 +1,176 @@
+"""Turns an image, its objects, map and gc log into the evidence that claims are judged by, and names what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.formats.elf import ET_REL, Elf, Symbol, read_elf
+from sizeguard.formats.linkmap import read_link_map
+from sizeguard.formats.linkmap.row import LinkMap
+from sizeguard.verify.chain import Reasons
+from sizeguard.verify.code_search import ImageBytes
+from sizeguard.verify.objects import ObjectFile, Objects, read_objects
+from sizeguard.verify.placement import Placement, place, toolchain_files
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What was given. twin: the stripped form of the image. folder: where the linker ran."""
+
+    image: Path
+    twin: Path | None = None
+    objects: tuple[Path, ...] = ()
+    link_map: Path | None = None
+    gc_log: Path | None = None
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """image: the one with symbols if there is one. twin: a stripped one with the same bytes, or None.
+
+    gaps: what is missing for proof that something is gone; own: how many of the objects were given (the others are the toolchain's).
+    """
+
+    image: Elf
+    twin: Elf | None
+    objects: Objects
+    own: int
+    placement: Placement
+    link_map: LinkMap | None
+    gc_log: str
+    gaps: tuple[str, ...]
+
+    @cached_property
+    def reasons(self) -> Reasons:
+        return Reasons(self.placement, self.image)
+
+    @cached_property
+    def symbols(self) -> dict[str, list[Symbol]]:
+        """Definitions in the image, by name, with those that it exports."""
+        found: dict[str, list[Symbol]] = {}
+        seen: set[tuple[str, int]] = set()
+        for table in (*self.image.static_symbols, *self.image.dynamic_symbols):
+            for symbol in table.objects():
+                name = symbol.name.partition("@")[0]
+                if symbol.section and name and (name, symbol.address) not in seen:
+                    seen.add((name, symbol.address))
+                    found.setdefault(name, []).append(symbol)
+        return found
+
+    @property
+    def shipped(self) -> Elf:
+        return self.twin or self.image
+
+    @cached_property
+    def shipped_bytes(self) -> ImageBytes:
+        return ImageBytes(self.shipped)
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.gaps
+
+    def own_files(self) -> Sequence[ObjectFile]:
+        return self.objects.files[: self.own]
+
+
+def gather(files: Files) -> Evidence:
+    """Read everything, and check that it belongs together.
+
+    Raises InputError for damaged files, InconclusiveError for files of another build.
+    """
+    image = read_elf(files.image)
+    if files.twin is not None and not files.twin.is_file():
+        raise InputError(f"{files.twin}: cannot read: No such file or directory")
+    twin = read_elf(files.twin) if files.twin else None
+    if twin is not None:
+        _check_twin(image, twin)
+    objects = read_objects(files.objects, files.folder)
+    own = len(objects.files)
+    _check_machine(image, objects)
+    link_map = read_link_map(files.link_map) if files.link_map else None
+    gaps: list[str] = []
+    if image.type == ET_REL:
+        placement = Placement(objects, ImageBytes(image), {}, (), False)
+        gaps.append("the image is a partial link (-r), from which nothing was removed yet")
+    else:
+        placement = place(objects, image, link_map, files.link_map)
+        if own and placement.missing and files.folder is not None:
+            objects, placement, lost = _with_toolchain(objects, placement, image, link_map, files)
+            gaps += _lost(lost, objects)
+        elif own:
+            gaps += _lost(list(placement.missing), objects)
+    if own and not placement.address and image.type != ET_REL:
+        raise InconclusiveError(f"{files.objects[0]}: no object has code that is in {image.path}; pass the objects of this image")
+    gaps += _missing(image, own, objects, link_map)
+    log = files.gc_log.read_text(errors="replace") if files.gc_log and files.gc_log.is_file() else ""
+    return Evidence(image, twin, objects, own, placement, link_map, log, tuple(gaps))
+
+
+def _check_twin(image: Elf, twin: Elf) -> None:
+    if image.build_id and twin.build_id and image.build_id != twin.build_id:
+        raise InconclusiveError(f"{twin.path} is of another build (id {twin.build_id[:12]}…, {image.path} has {image.build_id[:12]}…)")
+    for one, other in zip(_loaded(image), _loaded(twin), strict=False):
+        if one != other:
+            raise InconclusiveError(f"{twin.path} is not {image.path} stripped: {one[0] or other[0]} differs")
+    if len(_loaded(image)) != len(_loaded(twin)):
+        raise InconclusiveError(f"{twin.path} is not {image.path} stripped: they have other sections")
+
+
+def _loaded(elf: Elf) -> list[tuple[str, int, bytes]]:
+    return [(s.name, s.address, elf.content(s)) for s in elf.sections if s.is_allocated]
+
+
+def _check_machine(image: Elf, objects: Objects) -> None:
+    if objects.files and objects.files[0].elf.machine != image.machine:
+        file = objects.files[0]
+        raise InconclusiveError(f"{file.label} is for {file.elf.machine}, {image.path} for {image.machine}; pass the objects of this image")
+
+
+def _with_toolchain(
+    objects: Objects, placement: Placement, image: Elf, link_map: LinkMap | None, files: Files
+) -> tuple[Objects, Placement, list[str]]:
+    """Add what the linker took from elsewhere: start-up objects, members of libraries."""
+    paths, lost = toolchain_files(placement.missing, files.folder or Path())
+    wanted = {_plain(name) for name in placement.missing}
+    added = [f for f in read_objects(paths).files if _plain(f.label) in wanted and f.elf.machine == image.machine]
+    united = Objects((*objects.files, *added), objects.lto)
+    return united, place(united, image, link_map, files.link_map, trusted=len(objects.files)), lost
+
+
+def _plain(name: str) -> str:
+    archive, bracket, member = name.partition("(")
+    return f"{Path(archive).name}{bracket}{member}"
+
+
+def _lost(missing: Iterable[str], objects: Objects) -> list[str]:
+    names = list(missing)
+    if not names:
+        return []
+    if objects.lto and any("ltrans" in name or ".lto." in name or name.startswith("lto") for name in names):
+        return []  # said once, by _missing
+    return [f"{len(names)} files that the map names were not given: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"]
+
+
+def _missing(image: Elf, own: int, objects: Objects, link_map: LinkMap | None) -> list[str]:
+    gaps = []
+    if objects.lto and (link_map is None or not own or not _has_temporaries(objects)):
+        gaps.append(
+            f"{len(objects.lto)} LTO objects hold no machine code, such as {objects.lto[0]}: "
+            "link with -save-temps and pass what it leaves, too"
+        )
+    elif not own:
+        gaps.append("no objects were given (--objects)")
+    if link_map is None and image.type != ET_REL:
+        gaps.append("no linker map was given (--map)")
+    if image.is_stripped:
+        gaps.append("the image is stripped: pass its twin with symbols")
+    return gaps
+
+
+def _has_temporaries(objects: Objects) -> bool:
+    return any("ltrans" in file.label or ".lto." in file.label for file in objects.files)

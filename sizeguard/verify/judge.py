@@ -1,0 +1,124 @@
+"""Turns code that must be gone, or be there, into a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sizeguard.verify.causes import explain
+from sizeguard.verify.evidence import Evidence
+from sizeguard.verify.objects import Piece
+from sizeguard.verify.result import (
+    ABSENT,
+    DISCARDED_BY_LINKER,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_GENERATED,
+    PASS,
+    PRESENT,
+    REMOVED_BY_COMPILER,
+    STILL_THERE,
+    THERE,
+    UNKNOWN,
+    Step,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known of a subject's code.
+
+    there:  address and bytes of each place in the image. pieces: its definitions in the objects.
+    placed: those of them that are in the image
+    """
+
+    there: tuple[tuple[int, int], ...]
+    pieces: tuple[Piece, ...]
+    placed: tuple[Piece, ...]
+    evidence: tuple[str, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(dict(self.there).values())
+
+
+def look_for(evidence: Evidence, pieces: Sequence[Piece], symbols: Sequence[str]) -> Found:
+    """Look for definitions by all there is: where the map puts them, what the image calls them, and their very bytes."""
+    there: dict[int, int] = {}
+    notes: list[str] = []
+    placed = [piece for piece in pieces if evidence.placement.where(piece) is not None]
+    for piece in placed:
+        address = evidence.placement.where(piece) or 0
+        there[address] = max(there.get(address, 0), piece.size)
+        notes.append(f"{evidence.objects.label(piece)}: {piece.size} bytes at {address:#x}")
+    for name in symbols:
+        for symbol in evidence.symbols.get(name, ()):
+            if symbol.address not in there:
+                there[symbol.address] = symbol.size
+                notes.append(f"the image calls {symbol.size} bytes at {symbol.address:#x} {name}")
+    if not there:
+        there, notes = _by_bytes(evidence, pieces)
+    return Found(tuple(sorted(there.items())), tuple(pieces), tuple(placed), tuple(notes))
+
+
+def _by_bytes(evidence: Evidence, pieces: Sequence[Piece]) -> tuple[dict[int, int], list[str]]:
+    """Definitions that nothing places: their machine code must be nowhere in the image."""
+    there: dict[int, int] = {}
+    notes: list[str] = []
+    weak = 0
+    for piece in pieces:
+        copies = evidence.placement.copies(piece)
+        if copies is None:
+            weak += 1
+        for address in copies or ():
+            there[address] = piece.size
+            notes.append(f"the machine code of {evidence.objects.label(piece)} stands at {address:#x}")
+    if pieces and not there:
+        code = len(pieces) - weak
+        notes.append(
+            f"in no place of the image: the map has none of its {len(pieces)} definitions"
+            + (f", and the machine code of {code} is nowhere" if code else "")
+        )
+    return there, notes
+
+
+def judge_code(evidence: Evidence, kind: str, name: str, expect: str, found: Found, *, not_generated: bool = False) -> Verdict:
+    """not_generated: what no object has was never written out, rather than removed by the compiler."""
+    if expect == ABSENT:
+        return _judge_absent(evidence, kind, name, found, REMOVED_BY_COMPILER if not not_generated else NOT_GENERATED)
+    if found.there:
+        return Verdict(kind, name, PRESENT, PASS, THERE, found.bytes, found.evidence)
+    if not evidence.is_complete:
+        return Verdict(kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps))
+    how = DISCARDED_BY_LINKER if found.pieces else REMOVED_BY_COMPILER
+    return Verdict(kind, name, PRESENT, FAIL, how, 0, found.evidence or ("no object defines it",), (), _why_lost(evidence, found))
+
+
+def _judge_absent(evidence: Evidence, kind: str, name: str, found: Found, never: str) -> Verdict:
+    if found.there:
+        cause, chain = explain_any(evidence, found)
+        return Verdict(kind, name, ABSENT, FAIL, STILL_THERE, found.bytes, found.evidence, chain, cause)
+    if not evidence.is_complete:
+        return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps))
+    if found.pieces:
+        return Verdict(kind, name, ABSENT, PASS, DISCARDED_BY_LINKER, 0, found.evidence)
+    return Verdict(kind, name, ABSENT, PASS, never, 0, (f"none of the {len(evidence.objects.files)} objects of the image defines it",))
+
+
+def explain_any(evidence: Evidence, found: Found) -> tuple[str, tuple[Step, ...]]:
+    """Why it is there: by a definition that was placed, else by whichever."""
+    for piece in (*found.placed, *found.pieces):
+        return explain(evidence, piece)
+    return "", ()
+
+
+def _why_lost(evidence: Evidence, found: Found) -> str:
+    if not found.pieces:
+        return "no object defines it"
+    members = {node[0] for node in evidence.placement.address}
+    files = [evidence.objects.files[piece.object] for piece in found.pieces]
+    unused = [file.label for file, piece in zip(files, found.pieces, strict=True) if piece.object not in members]
+    if len(unused) == len(files) and files[0].member:
+        return f"archive member not linked: nothing refers to {unused[0]}; link the archive whole (--whole-archive)"
+    return f"discarded: nothing in the image refers to {found.pieces[0].symbol}"
