@@ -10,12 +10,15 @@ from sizeguard.errors import InconclusiveError
 from sizeguard.formats.elf import SHT_NULL, Elf
 from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.texts import Int
-from sizeguard.ledger.elf import tables
 from sizeguard.ledger.elf.content import Evidence, content_pieces, input_ranges, part_ranges
+from sizeguard.ledger.elf.imports import add_slots, add_stubs
 from sizeguard.ledger.elf.names import distinct_names
 from sizeguard.ledger.elf.regions import Extra, Segments, file_partition, memory_partition
-from sizeguard.ledger.elf.rows import Book, Line, pieces_of
+from sizeguard.ledger.elf.relocations import add_relocations, fixed_places, relocation_tables
+from sizeguard.ledger.elf.rows import Book, Holders, Line, pieces_of
 from sizeguard.ledger.elf.symbols import symbol_ranges
+from sizeguard.ledger.elf.tables import add_tables
+from sizeguard.ledger.elf.unwind import add_unwind
 from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
 from sizeguard.ledger.ledger import NONE, ImageInfo, Ledger, MemoryPartition, Owners
 from sizeguard.ledger.part import Part
@@ -53,7 +56,14 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     symbols, groups = symbol_ranges(image, names, known, line, input_table.start)
     if content:
         book.add(content_pieces(image, line, content, kinds, known.texts, Evidence(symbols, input_table, part_table)))
-    tables.add_all(image, names, known, book, kinds)
+    relocations = relocation_tables(image, line)
+    fixed = fixed_places(image, known, line, relocations)
+    add_slots(image, book, Holders.of(book, image), fixed)
+    add_stubs(image, book, fixed)
+    holders = Holders.of(book, image)
+    add_relocations(book, holders, relocations)
+    add_unwind(image, book, holders, fixed)
+    add_tables(image, known, book)
     for section in image.sections:
         if section.index not in book.rows_of:
             analyzer = "section" if section.type != SHT_NULL else "unattributed"

@@ -1,12 +1,91 @@
-"""Turns the tables of an image, one analyzer after the other, into pieces."""
+"""Turns symbol tables, their strings, hash tables and versions into pieces: each entry is its symbol's."""
 
 from __future__ import annotations
 
-from sizeguard.formats.elf import Elf
+import numpy as np
+
+from sizeguard.formats.elf import SHT_GNU_HASH, SHT_GNU_VERSYM, SHT_HASH, SHT_STRTAB, SHT_SYMTAB_SHNDX, Elf, Section, SymbolTable
+from sizeguard.formats.texts import Int
 from sizeguard.ledger.elf.names import Names
-from sizeguard.ledger.elf.rows import Book
-from sizeguard.ledger.ledger import Int8
+from sizeguard.ledger.elf.rows import Book, Line, Pieces, cover, packed_order
+from sizeguard.ledger.kinds import ANALYZER, KIND
+from sizeguard.ledger.ledger import NONE, Int32
 
 
-def add_all(image: Elf, names: Elf, known: Names, book: Book, kinds: Int8) -> None:
-    """Sections that are tables of something else."""
+def add_tables(image: Elf, known: Names, book: Book) -> None:
+    """All sections of these kinds whose sizes make sense; others are left to be one piece."""
+    tables = [*image.static_symbols, *image.dynamic_symbols]
+    for table in tables:
+        section = image.sections[table.section_index]
+        if len(table):
+            book.add(_entries(section, book.line, table.entry_size, known.of(image, table), "symbol table"))
+    for section in image.sections:
+        if section.index in book.rows_of or not section.file_size:
+            continue
+        if section.type == SHT_STRTAB:
+            users = [t for t in tables if image.sections[t.section_index].link == section.index]
+            if users:
+                book.add(_strings(image, section, book.line, users, known))
+            continue
+        users = [t for t in tables if t.section_index == section.link]
+        if not users:
+            continue
+        ids = known.of(image, users[0])
+        width = {SHT_GNU_VERSYM: 2, SHT_SYMTAB_SHNDX: 4}.get(section.type, 0)
+        if width and section.size == width * len(ids):
+            book.add(_entries(section, book.line, width, ids, "version table" if width == 2 else "symbol table"))
+        elif section.type in (SHT_HASH, SHT_GNU_HASH):
+            chain = _chain(image, section, len(ids))
+            if chain is not None:
+                book.add(_chained(section, book.line, *chain, ids))
+
+
+def _entries(section: Section, line: Line, width: int, ids: Int32, analyzer: str) -> Pieces:
+    start = int(line.at[section.index]) + width * np.arange(len(ids), dtype=np.int64)
+    # What names nobody (the first entry, those of sections) is the table's.
+    said = np.where(ids >= 0, ANALYZER[analyzer], ANALYZER["section"]).astype(np.int8)
+    return Pieces(start, np.full(len(ids), width, np.int64), section.index, KIND["symbol table"], said, symbol=ids)
+
+
+def _strings(image: Elf, section: Section, line: Line, users: list[SymbolTable], known: Names) -> Pieces:
+    """A string belongs to the symbol that it names; one that is the end of another's to that."""
+    at = int(line.at[section.index])
+    shift = at - section.offset
+    start = np.concatenate([table.names.start for table in users]) + shift
+    end = np.concatenate([table.names.end for table in users]) + shift
+    ids = np.concatenate([known.of(image, table) for table in users])
+    order = packed_order(start)
+    start, end, ids = start[order], end[order], ids[order]
+    # With its NUL. A name that ends where an earlier one does is its end, or the same.
+    reached = np.maximum.accumulate(end)
+    first = (ids >= 0) & (np.concatenate([[at - 1], reached[:-1]]) < end) if len(end) else ids >= 0
+    start, end, ids = start[first], np.minimum(end[first] + 1, at + section.size), ids[first]
+    edges, which = cover(at, at + section.size, start, end)
+    symbol = np.where(which >= 0, ids[which] if len(ids) else NONE, NONE).astype(np.int32)
+    said = np.where(which >= 0, ANALYZER["string table"], ANALYZER["section"]).astype(np.int8)
+    size = np.diff(edges, append=at + section.size)
+    return Pieces(edges, size, section.index, KIND["string table"], said, symbol=symbol)
+
+
+def _chain(image: Elf, section: Section, symbols: int) -> tuple[int, int] | None:
+    """Where the entries of a hash table begin that stand for a symbol each, four bytes long, and the first of those symbols."""
+    words = image.view(section)[: 16 if section.type == SHT_GNU_HASH else 8].view(image.layout.half)
+    if section.size % 4 or len(words) < 2:
+        return None
+    numbers = [int(word) for word in words]
+    if section.type == SHT_HASH:
+        begin, first = 4 * (2 + numbers[0]), 0
+    elif len(numbers) == 4:
+        begin, first = 16 + image.layout.word_size * numbers[2] + 4 * numbers[0], numbers[1]
+    else:
+        return None
+    return (begin, first) if begin + 4 * (symbols - first) == section.size and 0 <= first < symbols else None
+
+
+def _chained(section: Section, line: Line, begin: int, first: int, ids: Int32) -> Pieces:
+    """The buckets are everybody's."""
+    at = int(line.at[section.index])
+    start: Int = np.concatenate([[at], at + begin + 4 * np.arange(len(ids) - first, dtype=np.int64)])
+    symbol = np.concatenate([[NONE], ids[first:]]).astype(np.int32)
+    said = np.where(symbol >= 0, ANALYZER["hash table"], ANALYZER["section"]).astype(np.int8)
+    return Pieces(start, np.diff(start, append=at + section.size), section.index, KIND["symbol table"], said, symbol=symbol)

@@ -1,0 +1,186 @@
+"""Turns .eh_frame and .eh_frame_hdr into columns: which bytes unwind which function, and where its exception table is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.elf.image import Elf, Section
+from sizeguard.formats.elf.layout import Layout, signed
+from sizeguard.formats.texts import Int
+
+Bytes = npt.NDArray[np.uint8]
+
+NOWHERE = -(1 << 62)
+CIE, FDE, END = 0, 1, 2
+
+_OMIT = 0xFF
+_WIDTHS = {0x02: 2, 0x03: 4, 0x04: 8, 0x0A: 2, 0x0B: 4, 0x0C: 8}
+_HEADER = 12  # of .eh_frame_hdr, with the encodings that linkers write
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Records in order, as columns; what follows the last, if anything, is damaged.
+
+    start, size: bytes of the section; kind: CIE, FDE or END (a length of 0)
+    function, lsda: addresses that an FDE names, NOWHERE if there is none; function_at, lsda_at: where in the section they stand
+    """
+
+    start: Int
+    size: Int
+    kind: npt.NDArray[np.int8]
+    function: Int
+    function_at: Int
+    lsda: Int
+    lsda_at: Int
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderTable:
+    """The sorted table of .eh_frame_hdr: functions and their FDEs, as addresses. Entry i is eight bytes at 12 + 8 i."""
+
+    function: Int
+    frame: Int
+
+
+def header_table(image: Elf, section: Section) -> HeaderTable | None:
+    """None if it is not of the one form that all linkers write (32-bit offsets from its own address)."""
+    content = image.view(section)
+    if len(content) < _HEADER or content[:4].tolist() != [1, 0x1B, 0x03, 0x3B]:
+        return None
+    count = int(content[8:12].view(image.layout.half)[0])
+    if count > (len(content) - _HEADER) // 8:
+        return None
+    pairs = content[_HEADER : _HEADER + 8 * count].view(f"{image.layout.order}i4").astype(np.int64) + signed(section.address)
+    return HeaderTable(pairs[::2], pairs[1::2])
+
+
+def read_frames(image: Elf, section: Section, table: HeaderTable | None) -> Frames:
+    """The records. With a table there is no need to walk from one to the next: 335,120 of libtorch_cpu.so take 0.05 s instead of 0.4."""
+    content = image.view(section)
+    order = image.layout.order
+    address = 0 if image.is_relocatable else signed(section.address)
+    start, size = _records(content, image.layout, table.frame - address if table is not None else np.zeros(0, np.int64))
+    id_ = _gather(content, start + 4, 4, order, is_signed=False)
+    kind = np.where(size == 4, END, np.where(id_ == 0, CIE, FDE)).astype(np.int8)
+    frames = np.flatnonzero(kind == FDE)
+    cie_of = start[frames] + 4 - id_[frames]
+    blank = np.full(len(start), NOWHERE, np.int64)
+    result = Frames(start, size, kind, blank, blank.copy(), blank.copy(), blank.copy())
+    forms: dict[tuple[int, int], list[int]] = {}
+    cies, inverse = np.unique(cie_of, return_inverse=True)
+    for i, offset in enumerate(cies.tolist()):
+        forms.setdefault(_encodings(content, offset, image.layout), []).append(i)
+    for (function_form, lsda_form), numbers in forms.items():
+        rows = frames if len(forms) == 1 else frames[np.isin(inverse, numbers)]
+        _decode(result, rows, content, image.layout, address, function_form, lsda_form)
+    return result
+
+
+def _records(content: Bytes, layout: Layout, listed: Int) -> tuple[Int, Int]:
+    """All records; those listed are taken as they are, what lies between them is walked through."""
+    start = np.sort(listed[(listed >= 0) & (listed <= len(content) - 8)])
+    start = start[np.diff(start, prepend=-1) > 0]
+    size = _gather(content, start, 4, layout.order, is_signed=False) + 4
+    end = start + size
+    if len(start) and ((size < 8) | (end > np.append(start[1:], len(content)))).any():
+        start = size = end = np.zeros(0, np.int64)  # a table that is not of this section
+    low, high = np.concatenate([[0], end]), np.append(start, len(content))
+    rest = [
+        record for a, b in zip(low[low < high].tolist(), high[low < high].tolist(), strict=True) for record in _walk(content, layout, a, b)
+    ]
+    if not rest:
+        return start, size
+    more = np.array(rest, np.int64)
+    whole = np.concatenate([start, more[:, 0]])
+    order = np.argsort(whole, kind="stable")
+    return whole[order], np.concatenate([size, more[:, 1]])[order]
+
+
+def _walk(content: Bytes, layout: Layout, low: int, high: int) -> Iterator[tuple[int, int]]:
+    raw = content[low:high].tobytes()
+    order = "little" if layout.order == "<" else "big"
+    at = 0
+    while at + 4 <= len(raw):
+        length = int.from_bytes(raw[at : at + 4], "little" if order == "little" else "big")
+        # 64-bit records, which begin with ff ff ff ff, are not in use.
+        if at + 4 + length > len(raw) or 0 < length < 4:
+            return
+        yield low + at, 4 + length
+        at += 4 + length
+
+
+def _encodings(content: Bytes, offset: int, layout: Layout) -> tuple[int, int]:
+    """Of a CIE: how its FDEs write functions, and LSDA pointers (_OMIT if they have none)."""
+    if not 0 <= offset <= len(content) - 12:
+        return _OMIT, _OMIT
+    raw = content[offset : offset + 256].tobytes()
+    text_end = raw.find(b"\0", 9)
+    if text_end < 0:
+        return _OMIT, _OMIT
+    text = raw[9:text_end]
+    if not text.startswith(b"z"):
+        return (0, _OMIT) if not text else (_OMIT, _OMIT)
+    at = text_end + 1
+    # Alignment factors, the return address (a byte in version 1), the length of the augmentation.
+    for is_byte in (False, False, raw[8] == 1, False):
+        while not is_byte and at < len(raw) and raw[at] & 128:
+            at += 1
+        at += 1
+    function, lsda = 0, _OMIT
+    for letter in text[1:].decode("latin-1"):
+        if at >= len(raw):
+            break
+        if letter == "R":
+            function = raw[at]
+            at += 1
+        elif letter == "L":
+            lsda = raw[at]
+            at += 1
+        elif letter == "P":
+            at += 1 + (_WIDTHS.get(raw[at] & 15) or layout.word_size)
+    return function, lsda
+
+
+def _decode(result: Frames, rows: Int, content: Bytes, layout: Layout, address: int, function_form: int, lsda_form: int) -> None:
+    width = layout.word_size if function_form & 15 == 0 else _WIDTHS.get(function_form & 15, 0)
+    if function_form == _OMIT or not width:
+        return
+    at = result.start[rows] + 8
+    result.function_at[rows] = at
+    result.function[rows] = _pointer(content, at, width, layout, function_form, address)
+    lsda_width = layout.word_size if lsda_form & 15 == 0 else _WIDTHS.get(lsda_form & 15, 0)
+    if lsda_form == _OMIT or not lsda_width:
+        return
+    # The length of the augmentation is one byte, as long as it holds nothing but the pointer.
+    at = at + 2 * width
+    length = _gather(content, at, 1, layout.order, is_signed=False)
+    has = (length >= lsda_width) & (length < 128) & (at + 1 + lsda_width <= result.start[rows] + result.size[rows])
+    rows, at = rows[has], at[has] + 1
+    value = _pointer(content, at, lsda_width, layout, lsda_form, address)
+    plain = _gather(content, at, lsda_width, layout.order, is_signed=True)
+    result.lsda_at[rows] = at
+    result.lsda[rows] = np.where(plain != 0, value, NOWHERE)
+
+
+def _pointer(content: Bytes, at: Int, width: int, layout: Layout, form: int, address: int) -> Int:
+    base = at + address if form & 0x70 == 0x10 else 0
+    if form & 0x70 not in (0x00, 0x10):
+        return np.full(len(at), NOWHERE, np.int64)
+    return _gather(content, at, width, layout.order, is_signed=bool(form & 8) or width == 8) + base
+
+
+def _gather(content: Bytes, at: Int, width: int, order: str, *, is_signed: bool) -> Int:
+    """Numbers of 1, 2, 4 or 8 bytes at any places; 0 where they would reach over the end."""
+    if len(content) < width:
+        return np.zeros(len(at), np.int64)
+    form = np.dtype(f"{order}{'i' if is_signed else 'u'}{width}")
+    windows: npt.NDArray[np.int64] = np.ndarray((len(content) - width + 1,), form, buffer=content.data, strides=(1,))
+    good = (at >= 0) & (at < len(windows))
+    if good.all():
+        return windows[at].astype(np.int64)
+    return np.where(good, windows[np.where(good, at, 0)].astype(np.int64), 0)

@@ -1,0 +1,97 @@
+"""Turns relocation tables into pieces, each entry its holder's, and into what the loader writes at each address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.formats.elf import RELOCATION_TYPES, Elf, Relocations, Section
+from sizeguard.formats.texts import Int
+from sizeguard.ledger.elf.names import Names
+from sizeguard.ledger.elf.rows import Book, Holders, Line, Pieces, cover, packed_order
+from sizeguard.ledger.kinds import ANALYZER, KIND
+from sizeguard.ledger.ledger import NONE, Int32
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A relocation section; address: of what each entry relocates, of a relocatable object on the line."""
+
+    section: Section
+    entries: Relocations
+    address: Int
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What relocations write, sorted by address: the name of their symbol, or where they point if they have none."""
+
+    address: Int
+    symbol: Int32
+    target: Int
+
+    def at(self, addresses: Int) -> tuple[Int, Int]:
+        """For each address the name, or NONE, and the target, or NONE."""
+        if not len(self.address):
+            nothing = np.full(len(addresses), NONE, np.int64)
+            return nothing, nothing
+        found = np.minimum(np.searchsorted(self.address, addresses), len(self.address) - 1)
+        hit = self.address[found] == addresses
+        return np.where(hit, self.symbol[found], NONE), np.where(hit, self.target[found], NONE)
+
+
+def relocation_tables(image: Elf, line: Line) -> list[Table]:
+    """All of the image."""
+    tables = []
+    for section in image.sections:
+        if section.type in RELOCATION_TYPES and section.file_size:
+            entries = image.relocation_table(section)
+            base = int(line.at[section.info]) if image.is_relocatable and section.info < len(image.sections) else 0
+            tables.append(Table(section, entries, entries.offset + base))
+    return tables
+
+
+def fixed_places(image: Elf, known: Names, line: Line, tables: list[Table]) -> Fixed:
+    """What they write. Of REL and RELR it stands in the image, which is not read: targets are known of tables with addends."""
+    addresses, symbols, targets = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    for table in tables:
+        linked = image.table_of(table.section)
+        index = table.entries.symbol
+        symbol = np.full(len(index), NONE, np.int32)
+        target = table.entries.addend.copy()
+        if linked is not None and len(linked):
+            inside = (index > 0) & (index < len(linked))
+            row = np.where(inside, index, 0)
+            symbol = np.where(inside, known.of(image, linked)[row], NONE).astype(np.int32)
+            base = linked.address[row]
+            if image.is_relocatable:
+                section = linked.section[row]
+                base = base + np.where((section > 0) & (section < len(line.at)), line.at[np.clip(section, 0, len(line.at) - 1)], 0)
+            target += np.where(inside, base, 0)
+        addresses.append(table.address)
+        symbols.append(symbol)
+        targets.append(target)
+    address = np.concatenate(addresses)
+    order = packed_order(address)
+    return Fixed(address[order], np.concatenate(symbols)[order], np.concatenate(targets)[order])
+
+
+def add_relocations(book: Book, holders: Holders, tables: list[Table]) -> None:
+    """An entry belongs to what it relocates."""
+    for table in tables:
+        if table.section.index not in book.rows_of:
+            book.add(_entries(book.line, holders, table))
+
+
+def _entries(line: Line, holders: Holders, table: Table) -> Pieces:
+    at = int(line.at[table.section.index])
+    shift = at - table.section.offset
+    some = np.flatnonzero(table.entries.end > table.entries.start)
+    start, end = table.entries.start[some] + shift, table.entries.end[some] + shift
+    edges, which = cover(at, at + table.section.size, start, end)
+    found = np.where(which >= 0, holders.at(table.address[some])[which], NONE) if len(some) else np.full(len(edges), NONE, np.int64)
+    held = holders.columns(found)
+    said = np.where(found >= 0, ANALYZER["relocation"], ANALYZER["section"]).astype(np.int8)
+    size = np.diff(edges, append=at + table.section.size)
+    return Pieces(edges, size, table.section.index, KIND["relocation"], said, **held)
