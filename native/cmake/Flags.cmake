@@ -69,6 +69,9 @@ set(CMAKE_CXX_ARCHIVE_FINISH "<CMAKE_RANLIB> -D <TARGET>")
 # gc log beside it.
 function(sg_executable name)
   sg_link_beside_map(${name})
+  if(SG_LTO)
+    sg_keep_lto_objects(${name})
+  endif()
   set_target_properties(${name} PROPERTIES
     RULE_LAUNCH_LINK "sh ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/link_logged.sh" LINKER_LANGUAGE C)
 endfunction()

@@ -1,11 +1,15 @@
-# Optimization at link time: options of sg_flags. The linker leaves the objects that it made of everything beside the
-# image, IMAGE.lto…o (lld, LLVM's plugin) or IMAGE.ltrans0.ltrans.o (gcc), since those are what was linked.
+# Optimization at link time: options of sg_flags, and sg_keep_lto_objects. The linker leaves the objects that it made of
+# everything, since those are what was linked, under names that the map has: IMAGE.lto.o, IMAGE.ltrans0.ltrans.o with gcc,
+# IMAGE.lto/0.arm64.lto.o for macOS, and IMAGE.lto.SOURCE.o beside each input with thin LTO.
 
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   if(SG_LTO STREQUAL "thin")
     set(sg_lto -flto=thin)
   else()
     set(sg_lto -flto=full)
+  endif()
+  if(CMAKE_SYSTEM_NAME STREQUAL "Darwin" AND SG_LTO STREQUAL "thin")
+    message(FATAL_ERROR "SG_LTO=thin is for Linux: ld64.lld gives all its objects one name, which dsymutil cannot tell apart")
   endif()
   target_link_options(sg_flags INTERFACE ${sg_lto} -ffunction-sections -fdata-sections)
 else()
@@ -30,3 +34,17 @@ target_compile_options(sg_flags INTERFACE ${sg_lto})
 # Archives of LTO objects get an index only from a tool that reads them.
 set(CMAKE_AR "${CMAKE_CXX_COMPILER_AR}")
 set(CMAKE_RANLIB "${CMAKE_CXX_COMPILER_RANLIB}")
+
+function(sg_keep_lto_objects name)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    return()  # -save-temps does
+  endif()
+  set(object $<TARGET_FILE_NAME:${name}>.lto.o)
+  if(SG_LTO STREQUAL "thin")
+    target_link_options(${name} PRIVATE -Wl,--save-temps=prelink)
+  elseif(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    target_link_options(${name} PRIVATE -Wl,-object_path_lto,$<TARGET_FILE_NAME:${name}>.lto)  # a folder
+  else()
+    target_link_options(${name} PRIVATE -Wl,-plugin-opt=obj-path=${object})
+  endif()
+endfunction()

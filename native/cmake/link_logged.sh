@@ -7,7 +7,8 @@ for word; do
 done
 log=$output.gc.txt
 # What LTO left of an earlier link would pass for this one's.
-rm -f "$output".lto*.o "$output".ltrans*.o
+find "$(dirname "$output")" \( -name "$(basename "$output").lto*.o" -o -name "$(basename "$output").ltrans*.o" \) -exec rm -f {} +
+rm -rf "$output.lto"
 "$@" >"$log.part" 2>&1
 status=$?
 if [ -f "$output.map" ] && grep -q '^# Dead Stripped Symbols:' "$output.map"; then

@@ -192,8 +192,8 @@ def _link_inputs(folder: Path, image: Path) -> list[Path]:
 
 def _lto_objects(image: Path) -> list[Path]:
     """What the linker made of LTO's inputs and kept. Raises BuildError if it kept nothing: the image has no other objects."""
-    patterns = ("lto*.o", "ltrans*.ltrans.o")
-    found = sorted(path for pattern in patterns for path in image.parent.glob(f"{image.name}.{pattern}"))
+    patterns = (f"{image.name}.lto*.o", f"{image.name}.ltrans*.ltrans.o", f"{image.name}.lto/*.o")
+    found = sorted(path for pattern in patterns for path in image.parent.rglob(pattern))
     if not found:
         raise BuildError(f"{image}: the linker kept no objects of LTO")
     return found

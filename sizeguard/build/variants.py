@@ -132,6 +132,8 @@ def check_combination(variant: Variant, toolchain: Toolchain) -> None:
         raise InputError("gcc has no thin LTO: --lto full, or --compiler clang")
     if variant.lto and compiler == "gcc" and linker.startswith("lld"):
         raise InputError("lld cannot read gcc's LTO objects: --linker bfd, gold or mold, or --compiler clang")
+    if variant.lto == "thin" and target.is_macho:
+        raise InputError("ld64.lld gives all objects of thin LTO one name, which dsymutil cannot tell apart: --lto full")
     if variant.lto == "thin" and not linker.startswith("lld"):
         raise InputError(f"thin LTO is for lld here: {linker} names its objects at random")
     if variant.lto and linker.startswith("lld-"):
