@@ -1,0 +1,55 @@
+"""Turns a compiler driver's link command into the linker's own command line, as a record that later analyses read."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.errors import BuildError
+
+_LINKERS = re.compile(r"(^|/)(collect2|(\S+-)?ld(\.\w+)?(-\d+)?|ld64\.lld(-\d+)?|lld|mold|gold)$")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCommand:
+    """linker: what the linker calls itself with --version; arguments: its own, without its name; folder: where it ran."""
+
+    linker: str
+    arguments: tuple[str, ...]
+    folder: Path
+
+    def to_json(self) -> dict[str, object]:
+        return {"schema_version": 1, "linker": self.linker, "folder": str(self.folder), "arguments": list(self.arguments)}
+
+
+def link_command(driver: Sequence[str], folder: Path) -> LinkCommand:
+    """Ask the driver what it would run (-###), and the linker what it is. Raises BuildError if neither can be learned."""
+    done = _run([*driver, "-###"], folder)
+    words = next((found for line in reversed(done.splitlines()) if (found := _words(line)) and _LINKERS.search(found[0])), None)
+    if words is None:
+        raise BuildError(f"{driver[0]} -### names no linker: {done.strip().splitlines()[-1:] or 'it said nothing'}")
+    choice = [word for word in driver if word.startswith(("-fuse-ld=", "--ld-path=", "-B"))]
+    version = _run([driver[0], *choice, "-Wl,--version"], folder)
+    name = next((line.strip() for line in version.splitlines() if re.search(r"GNU ld|GNU gold|LLD|mold", line)), "")
+    if not name:
+        raise BuildError(f"{driver[0]} -Wl,--version names no linker that is known")
+    return LinkCommand(name, tuple(words[1:]), folder)
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return []
+
+
+def _run(command: Sequence[str], folder: Path) -> str:
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise BuildError(f"{command[0]}: {error.strerror}") from error
+    return done.stdout + done.stderr

@@ -1,0 +1,284 @@
+"""Turns the objects of a link into their section graph, by the linker's own rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.errors import InputError
+from sizeguard.formats.elf import SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS
+from sizeguard.formats.texts import Int
+from sizeguard.linkgraph.columns import (
+    RelocationColumns,
+    Sections,
+    SymbolColumns,
+    relocation_columns,
+    section_columns,
+    symbol_columns,
+)
+from sizeguard.linkgraph.eh_frame import read_records
+from sizeguard.linkgraph.entries import find_entries
+from sizeguard.linkgraph.graph import (
+    CIE,
+    ENTRY,
+    FDE,
+    GROUP,
+    IMPORT,
+    LINK_ORDER,
+    PART,
+    RELOCATION,
+    SECTION,
+    START_STOP,
+    STRING,
+    UNWIND,
+    Edges,
+    Nodes,
+    SectionGraph,
+    Symbols,
+)
+from sizeguard.linkgraph.inputs import LinkInputs
+from sizeguard.linkgraph.objects import SHF_GROUP
+from sizeguard.linkgraph.resolve import Loaded, load
+from sizeguard.linkgraph.roots import find_roots
+from sizeguard.linkgraph.rules import SHF_LINK_ORDER, Rules, is_identifier, rules_of
+from sizeguard.linkgraph.strings import Pieces, find_pieces
+
+
+def build_graph(inputs: LinkInputs) -> SectionGraph:
+    """The graph of a link. Raises InputError for objects that cannot be used, InconclusiveError for what is not modelled."""
+    return graph_of(load(inputs))
+
+
+def graph_of(loaded: Loaded) -> SectionGraph:
+    return _Builder(loaded).build()
+
+
+@dataclass(slots=True, eq=False)
+class _Added:
+    """Nodes beyond the sections, as rows: kind, section row, offset, size, align, name."""
+
+    rows: list[tuple[int, int, int, int, int, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class _EdgeLists:
+    """Edges as pieces of columns: source, target, reason, offset, symbol, type."""
+
+    parts: list[tuple[npt.NDArray[np.int64], ...]] = field(default_factory=list)
+
+    def add(
+        self,
+        source: npt.ArrayLike,
+        target: npt.ArrayLike,
+        reason: int,
+        offset: npt.ArrayLike = 0,
+        symbol: npt.ArrayLike = -1,
+        type_: npt.ArrayLike = 0,
+    ) -> None:
+        columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(c, np.int64)) for c in (source, target, reason, offset, symbol, type_)))
+        self.parts.append(tuple(columns))
+
+    def edges(self, nodes: int) -> Edges:
+        columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in self.parts)]) for i in range(6)]
+        valid = (columns[0] >= 0) & (columns[1] >= 0)
+        columns = [column[valid] for column in columns]
+        order = np.lexsort((columns[3], columns[0]))
+        source, target, reason, offset, symbol, type_ = (column[order] for column in columns)
+        start = np.searchsorted(source, np.arange(nodes + 1))
+        return Edges(
+            start.astype(np.int64), target.astype(np.int32), reason.astype(np.int8), offset, symbol.astype(np.int32), type_.astype(np.int32)
+        )
+
+
+class _Builder:
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self.inputs: LinkInputs = loaded.inputs
+        self.rules: Rules = rules_of(loaded.inputs.linker)
+        self.sections: Sections = section_columns(loaded)
+        self.symbols: SymbolColumns = symbol_columns(loaded, self.sections)
+        self.relocations: RelocationColumns = relocation_columns(loaded, self.sections, self.symbols)
+        self.count = len(self.sections.names)
+        self.rows: list[tuple[int, int, int, int, int, str]] = []
+        self.taken = np.zeros(self.count, np.int64)  # bytes of sections that parts of their own hold
+        self.lists = _EdgeLists()
+
+    def build(self) -> SectionGraph:
+        relocations, symbols = self.relocations, self.symbols
+        target = symbols.node[relocations.symbol].astype(np.int64)
+        target[(target >= 0) & ~self.sections.is_input[np.maximum(target, 0)]] = -1
+        holder = relocations.section.astype(np.int64)
+
+        unwind = np.array([name == ".eh_frame" for name in self.sections.names], bool) & self.sections.is_input
+        in_unwind = unwind[holder]
+        pieces = find_pieces(self.loaded, self.sections, relocations, symbols, target)
+        holder = self._entries(holder, target, pieces)
+        strings = self._strings(pieces)
+        self._relocations(~in_unwind, holder, target, strings)
+        self._imports(~in_unwind, holder)
+        self._unwind(unwind, target)
+        self._groups()
+        self._start_stop(~in_unwind, holder)
+        return self._result(unwind)
+
+    def _add(self, kind: int, section: int, offset: int, size: int, align: int, name: str) -> int:
+        self.rows.append((kind, section, offset, size, align, name))
+        return self.count + len(self.rows) - 1
+
+    def _entries(self, holder: Int, target: Int, pieces: Pieces) -> Int:
+        """Make entries of tables nodes; returns each relocation's holder with entries in the place of their section."""
+        for entry in find_entries(self.loaded, self.sections, self.relocations, self.symbols, target):
+            node = self._add(ENTRY, entry.section, entry.offset, entry.size, 8, entry.name)
+            holder[list(entry.relocations)] = node
+            pieces.is_entry[list(entry.relocations)] = True
+            self.taken[entry.section] += entry.size
+            self.lists.add(entry.section, node, PART, entry.offset)
+        return holder
+
+    def _strings(self, pieces: Pieces) -> Int:
+        """Make strings nodes, one for each content; returns each relocation's string, -1 if it means none."""
+        nodes = np.array([self._add(STRING, p.section, p.offset, p.size, p.align, p.text) for p in pieces.contents], np.int64)
+        self.taken[pieces.sections] = self.sections.size[pieces.sections]
+        if self.inputs.linker.family in ("bfd", "gold") and len(pieces.whole):
+            # These keep all strings of a section that they keep. What only a table entry names would not be there without it.
+            self.lists.add(pieces.whole[:, 0], nodes[pieces.whole[:, 1]], PART)
+        found = np.full(len(pieces.content), -1, np.int64)
+        if len(nodes):
+            named = pieces.content >= 0
+            found[named] = nodes[pieces.content[named]]
+        return found
+
+    def _relocations(self, chosen: npt.NDArray[np.bool_], holder: Int, target: Int, strings: Int) -> None:
+        r = self.relocations
+        self.lists.add(holder[chosen], target[chosen], RELOCATION, r.offset[chosen], r.symbol[chosen], r.type[chosen])
+        chosen = chosen & (strings >= 0)
+        self.lists.add(holder[chosen], strings[chosen], RELOCATION, r.offset[chosen], r.symbol[chosen], r.type[chosen])
+
+    def _imports(self, chosen: npt.NDArray[np.bool_], holder: Int) -> None:
+        """Make symbols of shared libraries nodes."""
+        r = self.relocations
+        number = self.symbols.number[r.symbol]
+        names = list(self.loaded.numbers)
+        undefined = self.loaded.definition[:, 0] < 0
+        if self.inputs.mode != "shared":
+            undefined &= self.loaded.in_shared
+        wanted = chosen & (number >= 0)
+        wanted[wanted] = undefined[number[wanted]]
+        nodes = np.full(len(names), -1, np.int64)
+        for n in np.unique(number[wanted]).tolist():
+            nodes[n] = self._add(IMPORT, -1, 0, 0, 1, names[n].decode("utf-8", "backslashreplace"))
+        self.lists.add(holder[wanted], nodes[number[wanted]], RELOCATION, r.offset[wanted], r.symbol[wanted], r.type[wanted])
+
+    def _unwind(self, unwind: npt.NDArray[np.bool_], target: Int) -> None:
+        """Make unwind entries nodes: they live with their function, and what they name lives by the linker's rule."""
+        r = self.relocations
+        self.lsda_roots: list[int] = []
+        for row in np.flatnonzero(unwind).tolist():
+            low, high = np.searchsorted(r.section, [row, row + 1])
+            order = low + np.argsort(r.offset[low:high], kind="stable")
+            offsets = r.offset[order]
+            found = self.loaded.objects[int(self.sections.object[row])]
+            section = found.elf.sections[int(self.sections.index[row])]
+            cies: dict[int, int] = {}
+            for record in read_records(found.elf.content(section), found.label):
+                named = order[np.searchsorted(offsets, record.start) : np.searchsorted(offsets, record.end)]
+                targets = target[named]
+                is_cie = record.cie < 0
+                node = self._add(CIE if is_cie else FDE, row, record.start, record.end - record.start, 1, "")
+                self.taken[row] += record.end - record.start
+                if is_cie:
+                    cies[record.start] = node
+                    if self.rules.personality == "always":
+                        self.lsda_roots += [t for t in targets.tolist() if t >= 0]
+                    if self.rules.personality != "never":
+                        self.lists.add(node, targets, UNWIND, r.offset[named], r.symbol[named], r.type[named])
+                    continue
+                if record.cie not in cies:
+                    raise InputError(f"{found.label}: a damaged .eh_frame: the entry at {record.start} has no header")
+                self.lists.add(node, cies[record.cie], UNWIND)
+                if len(targets):
+                    self.lists.add(int(targets[0]), node, UNWIND)
+                    rest = named[1:]
+                    self.lists.add(node, target[rest], UNWIND, r.offset[rest], r.symbol[rest], r.type[rest])
+                    if self.rules.lsda == "always":
+                        self.lsda_roots += [t for t in targets[1:].tolist() if t >= 0 and self._is_loose(t)]
+
+    def _is_loose(self, row: int) -> bool:
+        """Neither code, nor in a group, nor ordered by another section."""
+        flags = int(self.sections.flags[row])
+        return not flags & (SHF_EXECINSTR | SHF_LINK_ORDER | SHF_GROUP)
+
+    def _groups(self) -> None:
+        sections = self.sections
+        for base, found in zip(sections.base.tolist(), self.loaded.objects, strict=False):
+            for group in found.groups:
+                members = [base + m for m in group.members if sections.is_input[base + m]]
+                if self.rules.keeps_groups and len(members) > 1:
+                    self.lists.add(members, members[1:] + members[:1], GROUP)
+        if self.rules.follows_order:
+            ordered = np.flatnonzero((sections.flags & SHF_LINK_ORDER != 0) & sections.is_input)
+            owner = sections.base[sections.object[ordered]] + sections.link[ordered]
+            valid = (sections.link[ordered] > 0) & (owner < sections.base[sections.object[ordered] + 1])
+            self.lists.add(owner[valid], ordered[valid], LINK_ORDER)
+
+    def _start_stop(self, chosen: npt.NDArray[np.bool_], holder: Int) -> None:
+        """A reference to __start_X or __stop_X keeps all sections X."""
+        named: dict[bytes, list[int]] = {}
+        for row in np.flatnonzero(self.sections.is_input).tolist():
+            name = self.sections.names[row]
+            if is_identifier(name) and (not self.inputs.start_stop_gc or name.startswith("__libc_")):
+                for prefix in (b"__start_", b"__stop_"):
+                    named.setdefault(prefix + name.encode(), []).append(row)
+        numbers = {self.loaded.numbers[name]: rows for name, rows in named.items() if name in self.loaded.numbers}
+        if not numbers:
+            return
+        r = self.relocations
+        number = self.symbols.number[r.symbol]
+        for i in np.flatnonzero(chosen & np.isin(number, list(numbers))).tolist():
+            self.lists.add(holder[i], numbers[int(number[i])], START_STOP, r.offset[i], r.symbol[i], r.type[i])
+
+    def _result(self, unwind: npt.NDArray[np.bool_]) -> SectionGraph:
+        s = self.sections
+        extra = np.array([row[:5] for row in self.rows], np.int64).reshape(-1, 5)
+        inside = extra[:, 1]
+        known = inside >= 0
+
+        def column(values: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+            return np.concatenate([values, values[inside] & known])
+
+        size = np.where(s.is_input, np.maximum(s.size - self.taken, 0), 0)
+        nodes = Nodes(
+            sections=self.count,
+            kind=np.concatenate([np.full(self.count, SECTION, np.int8), extra[:, 0].astype(np.int8)]),
+            object=np.concatenate([s.object, np.where(known, s.object[inside], -1).astype(np.int32)]),
+            index=np.concatenate([s.index, np.where(known, s.index[inside], -1).astype(np.int32)]),
+            offset=np.concatenate([np.zeros(self.count, np.int64), extra[:, 2]]),
+            size=np.concatenate([size, extra[:, 3]]),
+            align=np.concatenate([s.align, extra[:, 4]]),
+            is_alloc=column(s.is_input),
+            is_write=column((s.flags & SHF_WRITE != 0) & s.is_input),
+            is_exec=column((s.flags & SHF_EXECINSTR != 0) & s.is_input),
+            is_nobits=column((s.type == SHT_NOBITS) & s.is_input),
+            is_duplicate=np.concatenate([s.is_duplicate, np.zeros(len(inside), bool)]),
+        )
+        return SectionGraph(
+            objects=tuple(found.label for found in self.loaded.objects),
+            nodes=nodes,
+            names=(*s.names, *(row[5] for row in self.rows)),
+            edges=self.lists.edges(len(nodes)),
+            symbols=self._symbols(),
+            root_kind=find_roots(self.loaded, self.sections, self.symbols, self.rules, self.lsda_roots),
+        )
+
+    def _symbols(self) -> Symbols:
+        """All symbols by row; the names are decoded by whoever asks."""
+        y = self.symbols
+        names = []
+        for k, found in enumerate(self.loaded.objects):
+            if found.symbols is not None:
+                buffer = found.symbols.names.buffer.data
+                low, high = int(y.base[k]), int(y.base[k + 1])
+                names += [bytes(buffer[a:b]) for a, b in zip(y.start[low:high].tolist(), y.name_end[low:high].tolist(), strict=True)]
+        return Symbols(tuple(names), y.own, y.value, y.size, y.type.astype(np.int8), y.number >= 0)

@@ -1,0 +1,101 @@
+"""The section graph: what a linker moves or leaves as a whole, and what keeps what. It knows no file format and no command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.texts import Int
+
+# What a node is.
+SECTION, ENTRY, STRING, FDE, CIE, IMPORT = range(6)
+KINDS = ("section", "table entry", "string", "unwind entry", "unwind header", "import")
+
+# What keeps an edge's target, or makes a root one.
+RELOCATION, GROUP, LINK_ORDER, START_STOP, UNWIND, PART = range(6)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """Nodes as columns. Sections come first: node i < sections is section `index[i]` of object `object[i]`.
+
+    kind:    of KINDS
+    object:  index into SectionGraph.objects; of an import -1
+    index:   the section's number in its object; of what lies in a section, that section's
+    offset:  of what lies in a section: where in it
+    size:    bytes of memory; of a section what its parts (entries, strings, unwind entries) do not take
+    align:   in bytes
+    is_alloc, is_write, is_exec, is_nobits: of the section; all false if it takes no part in the link
+    is_duplicate: a section left out because an earlier object has its group; never live
+    """
+
+    sections: int
+    kind: npt.NDArray[np.int8]
+    object: npt.NDArray[np.int32]
+    index: npt.NDArray[np.int32]
+    offset: Int
+    size: Int
+    align: Int
+    is_alloc: npt.NDArray[np.bool_]
+    is_write: npt.NDArray[np.bool_]
+    is_exec: npt.NDArray[np.bool_]
+    is_nobits: npt.NDArray[np.bool_]
+    is_duplicate: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Edges sorted by source: those of node i are [start[i], start[i + 1]).
+
+    target: a node. reason: RELOCATION …. offset: of a relocation, where in the source's section it stands. addend: what it adds.
+    symbol: number of the symbol that it names in SectionGraph.symbols, -1 for other reasons. type: of the relocation.
+    """
+
+    start: Int
+    target: npt.NDArray[np.int32]
+    reason: npt.NDArray[np.int8]
+    offset: Int
+    symbol: npt.NDArray[np.int32]
+    type: npt.NDArray[np.int32]
+
+    @property
+    def source(self) -> npt.NDArray[np.int32]:
+        return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbols:
+    """Defined symbols as columns: names, the node of their section, their offset in it, size, whether global."""
+
+    names: tuple[bytes, ...]
+    node: npt.NDArray[np.int32]
+    offset: Int
+    size: Int
+    type: npt.NDArray[np.int8]
+    is_global: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SectionGraph:
+    """What a link loads, and what keeps what.
+
+    objects:    labels, path or archive(member), in the order of loading
+    names:      of each node: a section's name, an import's symbol, a string's text
+    roots:      nodes that stay by themselves; root_kind: why, by node
+    """
+
+    objects: tuple[str, ...]
+    nodes: Nodes
+    names: tuple[str, ...]
+    edges: Edges
+    symbols: Symbols
+    root_kind: dict[int, str]
+
+    @property
+    def roots(self) -> Int:
+        return np.array(sorted(self.root_kind), np.int64)

@@ -1,0 +1,35 @@
+"""Turns a section graph into what stays: all that a root reaches."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.texts import Int
+from sizeguard.linkgraph.graph import SectionGraph
+
+Bool = npt.NDArray[np.bool_]
+
+
+def live(graph: SectionGraph) -> Bool:
+    """Of each node whether the linker keeps it."""
+    return reachable(graph, graph.roots)
+
+
+def reachable(graph: SectionGraph, roots: npt.ArrayLike, without: Bool | None = None) -> Bool:
+    """All nodes that the roots reach on paths that avoid `without`."""
+    start, target = graph.edges.start, graph.edges.target
+    seen = np.zeros(len(graph.nodes), bool)
+    barred = seen.copy() if without is None else without.copy()
+    front: Int = np.unique(np.asarray(roots, np.int64))
+    front = front[~barred[front]]
+    while len(front):
+        seen[front] = True
+        barred[front] = True
+        counts = start[front + 1] - start[front]
+        # The edges of all nodes of the front as one range: 30 steps for a runtime of 4,000 sections.
+        total = int(counts.sum())
+        places = np.repeat(start[front] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(total)
+        following: Int = np.unique(target[places]).astype(np.int64)
+        front = following[~barred[following]]
+    return seen

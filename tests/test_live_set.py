@@ -1,0 +1,59 @@
+"""The live set against every linker's own log: all pairs of fixture, compiler, level, linker and mode.
+
+The full product is tests/soak/live_set.py. Neither the map nor the log is there when the model is made.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from link_cases import COMPILERS, LEVELS, LINKERS, MODES, NAMES, Case, Linked, link_case
+
+from sizeguard.linkgraph.live import live
+
+
+def covering_set() -> list[Case]:
+    """Every fixture with every linker; the rest in steps that meet each other in all pairs."""
+    compilers, modes = tuple(COMPILERS), tuple(MODES)
+    return [
+        Case(name, compilers[(i + j) % 2], LEVELS[(i // 2 + j) % 3], linker, modes[(i + 2 * j) % 5])
+        for (i, name), (j, linker) in itertools.product(enumerate(NAMES), enumerate(LINKERS))
+    ]
+
+
+def test_the_set_covers_all_pairs() -> None:
+    factors = (NAMES, tuple(COMPILERS), LEVELS, LINKERS, tuple(MODES))
+    rows = [(case.fixture, case.compiler, case.level, case.linker, case.mode) for case in covering_set()]
+    for a, b in itertools.combinations(range(5), 2):
+        assert {(row[a], row[b]) for row in rows} == set(itertools.product(factors[a], factors[b]))
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_live_set_equals_the_log(linker: str, tmp_path: Path) -> None:
+    refused = []
+    for case in covering_set():
+        if case.linker == linker:
+            linked = link_case(case, tmp_path)
+            if isinstance(linked, Linked):
+                assert linked.differences == ({}, {}), case
+            else:
+                refused.append(case.fixture)
+                assert "undefined symbol: __start_operators" in linked
+    # lld defines no __start_ symbol for a section that nothing keeps: the fixture does not link.
+    assert refused in ([], ["08_start_stop"] if linker.startswith("lld") else [])
+
+
+def test_without_gc_sections_all_stays(tmp_path: Path) -> None:
+    linked = link_case(Case("00_unreferenced", "gcc", "s", "bfd", "executable"), tmp_path, ("-Wl,--no-gc-sections",))
+    assert isinstance(linked, Linked)
+    assert live(linked.graph)[linked.graph.nodes.is_alloc].all()
+
+
+def test_a_missing_edge_would_be_seen(tmp_path: Path) -> None:
+    """The comparison itself: a model without its roots differs from the log."""
+    linked = link_case(Case("01_static_initializer", "gcc", "s", "bfd", "executable"), tmp_path)
+    assert isinstance(linked, Linked)
+    linked.graph.root_kind.clear()
+    assert linked.differences != ({}, {})
