@@ -20,7 +20,7 @@ from sizeguard.formats.macho.dsym import find_dsym
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Ledger
 from sizeguard.ledger.macho import fat_ledger, macho_ledger
-from sizeguard.ledger.nops import padding_before
+from sizeguard.ledger.nops import is_padding, padding_before
 
 
 def check_sums(ledger: Ledger, image: MachO) -> None:
@@ -197,6 +197,7 @@ def test_imports_strings_and_tables_belong_to_their_symbols(macho: MachoSamples,
     stub = {"arm64": 12, "x86_64": 6, "arm64_32": 12}[image.arch]
     stubs = part_bytes(ledger, "__TEXT,__stubs")
     assert len(stubs) == 8 and stubs["_puts"] == stub and set(stubs.values()) == {stub}
+    assert bytes_by(ledger, ledger.owners.analyzer, ANALYZER["unattributed"], ledger.load) == 0 or "stripped" in name
     assert part_bytes(ledger, "__DATA_CONST,__got")["__ZTIi"] == image.pointer_size
     if "__DATA,__la_symbol_ptr" in ledger.sections:
         assert part_bytes(ledger, "__DATA,__la_symbol_ptr")["_puts"] == image.pointer_size
@@ -243,6 +244,9 @@ def test_padding_is_told_from_code() -> None:
     assert padding_before(bytes.fromhex("eb 90"), x86) == 0, "a short jump, not a nop"
     assert padding_before(bytes.fromhex("c0035fd6 1f2003d5 1f2003d5"), arm) == 8
     assert padding_before(bytes.fromhex("c3 90"), arm) == 0
+    assert padding_before(bytes.fromhex("5d c3 00 00 00 00 00"), x86) == 5
+    assert padding_before(bytes.fromhex("e9 10 c3 00 00"), x86) == 0, "the distance of a jump"
+    assert is_padding(bytes.fromhex("0f 1f 00 90 00 00"), x86) and not is_padding(bytes.fromhex("90 01 00"), x86)
 
 
 def test_order_of_the_map_does_not_matter(macho: MachoSamples) -> None:

@@ -93,8 +93,12 @@ def contents(image: MachO, ranges: Ranges, inputs: Sequence[InputSection], point
             name = image.symbols.names.raw(symbol) if symbol >= 0 else by_import.get(address, "").encode()
             if table.section.type == c.S_LAZY_SYMBOL_POINTERS and address in targets:
                 lazy[targets[address]] = name
-            if name:
-                yield Content(table.section, i * table.size, table.size, PART, "import", "import", part=name)
+            # A slot of what the image defines itself has no symbol: what it points at tells.
+            target = ranges.at(targets[address]) if not name and address in targets else None
+            if name or target is not None:
+                names = target.names if target is not None else ()
+                analyzer = "relocation" if target is not None else "import"
+                yield Content(table.section, i * table.size, table.size, PART, "import", analyzer, names=names, part=name)
     for section in image.sections:
         if not section.file_size:
             continue

@@ -17,7 +17,7 @@ from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.linkedit import function_starts
-from sizeguard.ledger.nops import padding_before
+from sizeguard.ledger.nops import is_padding, padding_before
 
 STAB, MAP, NEXT, START = "stabs", "linker map", "label", "function starts"
 CONFIDENCE = {STAB: 100, MAP: 100, NEXT: 90, START: 50}
@@ -132,11 +132,11 @@ def _range(image: MachO, section: Section, address: int, after: int, known: _Kno
         size -= min(padding_before(tail, image.cpu), size - 1)
         # What they leave over may also be data that nothing names.
         rest = image.data[start + size : start + room].tobytes()
-        is_padding = len(rest) < _MOST_PADDING and (not any(rest) or padding_before(rest, image.cpu) == len(rest))
+        fills_up = len(rest) < _MOST_PADDING and is_padding(rest, image.cpu)
     else:
-        is_padding = piece is not None
+        fills_up = piece is not None
     source = STAB if stated else MAP if piece is not None else NEXT if names else START
-    return Range(address, size, room - size if is_padding else 0, section.index, names, source)
+    return Range(address, size, room - size if fills_up else 0, section.index, names, source)
 
 
 def _symbols(names: MachO) -> dict[int, tuple[bytes, ...]]:

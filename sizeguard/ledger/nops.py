@@ -42,6 +42,12 @@ def padding_before(code: bytes, cpu: int) -> int:
     return len(code) - end
 
 
+def is_padding(code: bytes, cpu: int) -> bool:
+    """Whether all of it is nops, then zeros."""
+    nops = len(code.rstrip(b"\0"))
+    return any(padding_before(code[:end], cpu) == end for end in range(nops, len(code) + 1))
+
+
 def _zeros(code: bytes) -> int:
     """Zeros at the end that follow a return, and are not the upper bytes of a jump's or call's distance."""
     kept = code.rstrip(b"\0")

@@ -66,7 +66,7 @@ def is_macho(magic: bytes) -> bool:
 
 
 def is_fat(magic: bytes) -> bool:
-    return magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf") and 0 <= int.from_bytes(magic[4:8], "big") <= MOST_SLICES
+    return len(magic) >= 8 and magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf") and 0 < int.from_bytes(magic[4:8], "big") <= MOST_SLICES
 
 
 def read_macho(path: Path, arch: str = "") -> MachO:
