@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sizeguard.build.fingerprint import fingerprint, sources_hash
+from sizeguard.build.link_command import record_link
 from sizeguard.build.record import RECORD, Build, read_build
 from sizeguard.build.sizes import measure
 from sizeguard.build.targets import Target, find_target
@@ -117,7 +118,8 @@ def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) ->
     if not shipped.is_file() or shipped.stat().st_mtime_ns < image.stat().st_mtime_ns:
         _strip(target, image, shipped)
     debug = _debug_symbols(folder, image) if target.is_macho else None
-    inputs_of_link = tuple(_link_inputs(folder, image))
+    link_line = _link_line(folder, image)
+    inputs_of_link = tuple(folder / word for word in link_line if word.endswith((".o", ".a")))
     effective = folder / "operators" / "code" / "selected_operators.yaml"
     inputs = {
         "sources": sources_hash(root),
@@ -151,6 +153,7 @@ def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) ->
         lto=variant.lto,
         lto_inputs=inputs_of_link if variant.lto else (),
         debug=debug,
+        link_command=None if target.is_macho else record_link(link_line, folder, image),
     )
     write_if_changed(record, json.dumps(result.to_json(), indent=2) + "\n")
     return read_build(record)
@@ -181,13 +184,12 @@ def _debug_symbols(folder: Path, image: Path) -> Path:
     return bundle
 
 
-def _link_inputs(folder: Path, image: Path) -> list[Path]:
-    """The objects and archives of the link, in its order."""
+def _link_line(folder: Path, image: Path) -> list[str]:
+    """The words of the command that links."""
     done = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", image.name], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"ninja -t commands in {folder}: {done.stderr.strip()}")
-    link = done.stdout.rstrip().rsplit("\n", 1)[-1]
-    return [folder / word for word in shlex.split(link) if word.endswith((".o", ".a"))]
+    return shlex.split(done.stdout.rstrip().rsplit("\n", 1)[-1])
 
 
 def _lto_objects(image: Path) -> list[Path]:

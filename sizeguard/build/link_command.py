@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.errors import BuildError
+from sizeguard.files import write_atomic
 
 _LINKERS = re.compile(r"(^|/)(collect2|(\S+-)?ld(\.\w+)?(-\d+)?|ld64\.lld(-\d+)?|lld|mold|gold)$")
 
@@ -24,6 +26,18 @@ class LinkCommand:
 
     def to_json(self) -> dict[str, object]:
         return {"schema_version": 1, "linker": self.linker, "folder": str(self.folder), "arguments": list(self.arguments)}
+
+
+def record_link(line: Sequence[str], folder: Path, image: Path) -> Path:
+    """Write IMAGE.link.json for a line of ninja's (`: && sh link_logged.sh DRIVER … && :`), unless it is there for this image."""
+    record = folder / f"{image.name}.link.json"
+    if not record.is_file() or record.stat().st_mtime_ns < image.stat().st_mtime_ns:
+        start = next((i + 1 for i, word in enumerate(line) if word.endswith("link_logged.sh")), None)
+        if start is None:
+            raise BuildError(f"{image}: its link does not run by link_logged.sh")
+        end = line.index("&&", start) if "&&" in line[start:] else len(line)
+        write_atomic(record, json.dumps(link_command(line[start:end], folder).to_json(), indent=1) + "\n")
+    return record
 
 
 def link_command(driver: Sequence[str], folder: Path) -> LinkCommand:

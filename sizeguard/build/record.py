@@ -27,6 +27,7 @@ class Build:
     lto:         full or thin; empty without optimization at link time
     lto_inputs:  what the linker made the objects of, in order; empty without LTO
     debug:       the .dSYM of a build for macOS, which holds the debug information
+    link_command: the linker's own command line, recorded beside the image; None for macOS
     """
 
     variant: str
@@ -47,6 +48,7 @@ class Build:
     lto: str = ""
     lto_inputs: tuple[Path, ...] = ()
     debug: Path | None = None
+    link_command: Path | None = None
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -63,6 +65,7 @@ class Build:
             "map": str(self.map),
             "gc_log": str(self.gc_log),
             "debug": str(self.debug) if self.debug else None,
+            "link_command": str(self.link_command) if self.link_command else None,
             "objects": [str(path) for path in self.objects],
             "lto_inputs": [str(path) for path in self.lto_inputs],
             "selection": str(self.selection),
@@ -102,7 +105,7 @@ def _build(content: Mapping[str, object]) -> Build:
             raise TypeError(f"{key} is no list")
         return tuple(Path(str(path)) for path in value)
 
-    sizes, tracer, debug = content["sizes"], content["model_tracer"], content["debug"]
+    sizes, tracer, debug, command = content["sizes"], content["model_tracer"], content["debug"], content.get("link_command")
     if not isinstance(sizes, dict):
         raise TypeError("sizes is no table")
     return Build(
@@ -124,4 +127,5 @@ def _build(content: Mapping[str, object]) -> Build:
         lto=text("lto"),
         lto_inputs=paths("lto_inputs"),
         debug=Path(str(debug)) if debug else None,
+        link_command=Path(str(command)) if command else None,
     )
