@@ -17,7 +17,7 @@ from sizeguard.formats.texts import Int
 SORTS = ("load", "file", "ram", "count", "name")
 
 # Up to so many rows, rows of one size come in the order of their names; beyond, in an order that costs nothing to find.
-_SORTED_BY_NAME = 50_000
+SORTED_BY_NAME = 50_000
 
 
 def check_levels(by: Sequence[str]) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def group(analysis: Analysis, by: Sequence[str], where: Sequence[str] = (), sort
     kept = None if mask is None else np.flatnonzero(mask)
     labels = [distinct(analysis.label(level), kept) for level in levels]
     row, first = pack([label.ids for label, _ in labels])
-    columns = [_sum(column if kept is None else column[kept], row, len(first)) for column in _columns(analysis)]
+    columns = [sum_by(column if kept is None else column[kept], row, len(first)) for column in _columns(analysis)]
     tables = [(Label(label.ids[first], label.texts), hashes) for label, hashes in labels]
     order = _order(tables, columns, sort)
     file, load, ram, count = (column[order] for column in columns)
@@ -78,17 +78,35 @@ def distinct(label: Label, rows: Int | None = None) -> tuple[Label, Hash]:
 
 
 def pack(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[Int, Int]:
-    """For each entry the row that it falls in, equal entries in one row; for each row an entry that is in it."""
+    """For each entry the row that it falls in, equal entries in one row, rows in ascending order; for each row an entry that is in it."""
     packed = columns[0].astype(np.int64)
+    values = int(packed.max(initial=-1)) + 1
     for column in columns[1:]:
-        # Numbers stay below rows × rows, so they never overflow.
-        packed = np.unique(packed, return_inverse=True)[1]
-        packed = packed * (int(column.max(initial=0)) + 1) + column
-    _, first, row = np.unique(packed, return_index=True, return_inverse=True)
+        width = int(column.max(initial=0)) + 1
+        if values * width >= 1 << 62:
+            packed, values = compact(packed, values)
+        packed *= width
+        packed += column
+        values *= width
+    row, rows = compact(packed, values)
+    first = np.zeros(rows, np.int64)
+    first[row[::-1]] = np.arange(len(row) - 1, -1, -1)  # of equal places the last assignment stays
     return row, first
 
 
-def _sum(column: Int, row: Int, rows: int) -> Int:
+def compact(packed: Int, values: int) -> tuple[Int, int]:
+    """The rank of each number among those below `values` that occur, and how many those are."""
+    if values <= 4 * len(packed) + 1024:
+        # A table instead of sorting: 10 ms against 200 for two million rows by symbol.
+        occurs = np.zeros(values, np.bool_)
+        occurs[packed] = True
+        rank = np.cumsum(occurs, dtype=np.int64) - 1
+        return rank[packed], int(rank[-1]) + 1 if values else 0
+    found, row = np.unique(packed, return_inverse=True)
+    return row, len(found)
+
+
+def sum_by(column: Int, row: Int, rows: int) -> Int:
     sums = np.zeros(rows, np.int64)
     np.add.at(sums, row, column)
     return sums
@@ -98,7 +116,7 @@ def _order(labels: Sequence[tuple[Label, Hash]], columns: Sequence[Int], sort: s
     """Does not depend on the order of the analysis' rows: a snapshot gives the same report as its binary."""
     file, load, ram, count = columns
     sizes = {"load": (load, file), "file": (file, load), "ram": (ram, load), "count": (count, load), "name": ()}[sort]
-    if sort == "name" or len(load) <= _SORTED_BY_NAME:
+    if sort == "name" or len(load) <= SORTED_BY_NAME:
         names = [[label.texts[i] for i in label.ids.tolist()] for label, _ in labels]
         by_name = np.array(sorted(range(len(load)), key=list(zip(*names, strict=True)).__getitem__), np.intp)
         return by_name[np.lexsort([-size[by_name] for size in sizes[::-1]])] if sizes else by_name

@@ -38,6 +38,7 @@ VERSION = 1
 _HEAD = struct.Struct("<H32sI")
 _COLUMNS = ("file", "load", "ram", "count")
 _LARGEST = 1 << 30  # bytes of all blocks and texts, unpacked; a snapshot of 1,237,881 symbols has 0.3 of it
+_MOST_ROWS = 1 << 23  # 72 bytes each when all labels are unpacked
 _HEADER_LARGEST = 1 << 20
 
 # The order of rows: neighbours that share a symbol compress best. Any fixed order would be right.
@@ -242,7 +243,7 @@ def _counts(header: dict[str, object]) -> tuple[int, dict[str, int]]:
     rows, texts = header.get("rows"), header.get("texts")
     if not _is_size(rows) or not isinstance(texts, dict) or not all(map(_is_size, texts.values())) or sum(texts.values()) > _LARGEST:
         raise DamagedError("its header has no rows or texts")
-    if cast(int, rows) > _LARGEST // 64:
+    if cast(int, rows) > _MOST_ROWS:
         raise DamagedError("it has too many rows")
     return cast(int, rows), texts
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "trace": ("trace", "Run models on the instrumented build and write what they used."),
     "select": ("select", "Read, merge and check operator selections."),
     "report": ("report", "Show where the bytes of a binary went."),
+    "diff": ("diff", "Show what changed between two binaries, and why."),
     "gate": ("gate", "Build, run, measure and compare with the baselines."),
     "baseline": ("baseline", "Update or show the reviewed sizes in baselines/."),
 }

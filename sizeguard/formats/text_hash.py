@@ -25,7 +25,7 @@ def hash_texts(texts: Texts) -> Hash:
     length = texts.end - texts.start
     count = np.maximum((length + _WORD - 1) // _WORD, 1)
     after = np.cumsum(count)
-    words, start = _words(texts)
+    words, start = words_of(texts)
     start = np.where(length > 0, start, 0)
     hashes = np.empty(len(texts), np.uint64)
     low = 0
@@ -69,7 +69,7 @@ def _mix(value: Hash) -> None:
     value ^= value >> _SHIFT
 
 
-def _words(texts: Texts) -> tuple[Hash, Int]:
+def words_of(texts: Texts) -> tuple[Hash, Int]:
     """The eight bytes from each offset as one number, and where each text starts among them."""
     buffer, start = texts.buffer, texts.start
     filled = texts.end > start

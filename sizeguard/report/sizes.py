@@ -86,13 +86,13 @@ def json_texts(label: Label) -> Iterator[str]:
     return (quoted[i] for i in ids)
 
 
-def _texts(label: Label) -> Iterator[str]:
+def texts_of(label: Label) -> Iterator[str]:
     return (label.texts[i] for i in label.ids.tolist())
 
 
 def _csv(report: Report) -> Iterator[str]:
     columns = columns_of(report)
-    texts = [_texts(label) for label in report.labels]
+    texts = [texts_of(label) for label in report.labels]
     yield from csv_rows([*report.by, *columns], zip(*texts, *columns.values(), strict=True))
 
 

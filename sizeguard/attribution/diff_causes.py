@@ -1,0 +1,70 @@
+"""Turns what a changed row consists of, before and after, into its cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.diff_result import CAUSES
+from sizeguard.attribution.group import sum_by
+from sizeguard.formats.texts import Int
+
+_GREW, _SHRANK, _ADDED, _REMOVED, _MORE, _FEWER, _MOVED, _PADDING = range(len(CAUSES))
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A cell is what one symbol has in one changed row, before and after. Bytes.
+
+    row, symbol, old, new: of each cell; symbols: how many there are
+    count, padding:        of each changed row, old and new: instances, and bytes of padding
+    """
+
+    row: Int
+    symbol: Int
+    old: Int
+    new: Int
+    symbols: int
+    count: tuple[Int, Int]
+    padding: tuple[Int, Int]
+
+
+def causes(old: Int, new: Int, cells: Cells) -> npt.NDArray[np.int8]:
+    """An index into CAUSES for each changed row. The other way round each row gets the mirrored cause."""
+    delta = new - old
+    cause = np.where(delta > 0, _GREW, _SHRANK).astype(np.int8)
+    cause[_counts_more_than_size(old, new, cells) & (delta > 0)] = _MORE
+    cause[_counts_more_than_size(old, new, cells) & (delta < 0)] = _FEWER
+    cause[old == 0] = _ADDED
+    cause[new == 0] = _REMOVED
+    cause[delta == cells.padding[1] - cells.padding[0]] = _PADDING
+    moved, has_moved = _moved(cells, len(old))
+    cause[has_moved & (delta == moved)] = _MOVED
+    return cause
+
+
+def _counts_more_than_size(old: Int, new: Int, cells: Cells) -> npt.NDArray[np.bool_]:
+    """Whether more (or fewer) instances explain more of the difference than their mean size does.
+
+    With n instances of mean size m: n2 m2 - n1 m1 = (n2 - n1) (m1 + m2) / 2 + (m2 - m1) (n1 + n2) / 2, which is the same
+    both ways round. Floats decide which part is larger; no byte is counted with them.
+    """
+    before, after = cells.count
+    known = (before > 0) & (after > 0)
+    mean_old, mean_new = old / np.maximum(before, 1), new / np.maximum(after, 1)
+    by_count = (after - before) * (mean_old + mean_new)
+    by_size = (mean_new - mean_old) * (after + before)
+    result: npt.NDArray[np.bool_] = known & (np.abs(by_count) > np.abs(by_size)) & (np.sign(by_count) == np.sign(new - old))
+    return result
+
+
+def _moved(cells: Cells, rows: int) -> tuple[Int, npt.NDArray[np.bool_]]:
+    """Bytes of symbols that left for another row or came from one, of each changed row, and whether there are any."""
+    leaves, comes = cells.new == 0, cells.old == 0
+    left = sum_by(leaves.astype(np.int64), cells.symbol, cells.symbols) > 0
+    came = sum_by(comes.astype(np.int64), cells.symbol, cells.symbols) > 0
+    moves = (leaves | comes) & (left & came)[cells.symbol]
+    moved = sum_by(np.where(moves, cells.new - cells.old, 0), cells.row, rows)
+    return moved, sum_by(moves.astype(np.int64), cells.row, rows) > 0

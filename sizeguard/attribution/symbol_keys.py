@@ -1,0 +1,131 @@
+"""Turns symbols into what stays of their names from build to build: without the suffixes of clones and without hashes.
+
+f.cold  f.part.0  f.isra.0  f.constprop.1  f.lto_priv.0  f.llvm.4711  →  f
+_ZN4core3fmt17h0123456789abcdefE  →  _ZN4core3fmtE      _RNvCs1a2b_4core3fmt  →  _RNvC4core3fmt
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.text_hash import Hash, hash_texts, words_of
+from sizeguard.formats.texts import Texts
+
+_SUFFIX = rb"\.(?<!\A\.)(?:(?:cold|part|isra|constprop|lto_priv|llvm|clone)(?:\.\d+)*|localalias)"
+_CLONE = re.compile(_SUFFIX + rb"(?:" + _SUFFIX + rb")*$")  # begins with a dot, which is found quickly, but no name does
+_RUST_HASH = re.compile(rb"17h[0-9a-f]{16}E$")
+_RUST_CRATE = re.compile(rb"(?<=C)s[0-9A-Za-z]*_(?=\d)")
+
+_WORD = 8
+_LAST = np.uint64(56)
+_ONES = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
+_DOTS = np.uint64(ord(".")) * _ONES
+
+
+def key_of(name: bytes) -> bytes:
+    """The name without what a compiler or linker added to tell builds or clones apart."""
+    if name.startswith(b"_R"):
+        name = _RUST_CRATE.sub(b"", name)
+    name = _CLONE.sub(b"", name)
+    return _RUST_HASH.sub(b"E", name)
+
+
+def hash_keys(texts: Texts) -> Hash:
+    """The hash of each name's key."""
+    heads, odd = _heads(texts)
+    hashes = hash_texts(heads)
+    if len(odd):
+        hashes[odd] = hash_texts(Texts.of([key_of(heads.raw(i)) for i in odd.tolist()]))
+    return hashes
+
+
+def keys_of(texts: Texts) -> list[bytes]:
+    """The key of each name."""
+    heads, odd = _heads(texts)
+    keys = [heads.raw(i) for i in range(len(heads))]
+    for i in odd.tolist():
+        keys[i] = key_of(keys[i])
+    return keys
+
+
+def _heads(texts: Texts) -> tuple[Texts, npt.NDArray[np.intp]]:
+    """The names without the usual suffixes, and which of them have to be looked at one by one for more.
+
+    libtorch_cpu.so: of 465,766 names 97,387 have a suffix, nearly all .cold, .isra.0, .part.0 or .constprop.0. By column they take
+    10 ms, one by one 300.
+    """
+    tail = _Tail(texts)
+    candidates = np.flatnonzero(tail.may_change(np.arange(len(texts))))
+    left = candidates
+    while len(left):
+        cut = tail.suffix(left)
+        left = left[cut > 0]
+        tail.end[left] -= cut[cut > 0]
+    odd = candidates[tail.may_change(candidates)]
+    return Texts(texts.buffer, texts.start, texts.start + tail.length()), odd
+
+
+class _Tail:
+    """The last bytes of names, eight at a time as numbers whose highest byte is the last one."""
+
+    def __init__(self, texts: Texts) -> None:
+        self.words, self.start = words_of(texts)
+        self.end = self.start + (texts.end - texts.start)
+
+    def length(self) -> npt.NDArray[np.int64]:
+        return np.asarray(self.end - self.start, np.int64)
+
+    def word(self, at: npt.NDArray[np.int64]) -> Hash:
+        found: Hash = self.words[np.clip(at, 0, len(self.words) - 1)].astype(np.uint64, copy=False)
+        return found
+
+    def may_change(self, which: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Names with a dot where a suffix can be, with a hash's form, or of Rust's second mangling."""
+        start, end = self.start[which], self.end[which]
+        last = self.word(end - _WORD)
+        is_digit = _is_digit(last)
+        may = _has_dot(last) | (last == _number(b"calalias"))
+        # A suffix of more than seven digits is one of .llvm.
+        far = np.flatnonzero(is_digit & ~may)
+        may[far] = _has_dot(self.word(end[far] - 2 * _WORD)) | _has_dot(self.word(end[far] - 3 * _WORD))
+        may |= (last >> _LAST == ord("E")) & (self.word(end - 20) & np.uint64(0xFFFFFF) == _number(b"17h"))
+        may |= self.word(start) & np.uint64(0xFFFF) == _number(b"_R")
+        return np.asarray(may & (end > start + 1), np.bool_)
+
+    def suffix(self, which: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """How long the suffix of each name is; 0 if there is none, or nothing before it."""
+        end = self.end[which]
+        last = self.word(end - _WORD)
+        numbered = _is_digit(last)
+        cut = np.zeros(len(which), np.int64)
+        cut[last >> np.uint64(24) == _number(b".cold")] = len(".cold")
+        six = (last >> np.uint64(8)) & np.uint64(0xFFFFFFFFFFFF)
+        cut[numbered & ((six == _number(b".isra.")) | (six == _number(b".part.")))] = len(".isra.0")
+        is_clone = numbered & (last & np.uint64(0xFFFFFFFFFFFFFF) == _number(b"stprop."))
+        is_clone &= self.word(end - 12) == _number(b".constpr")
+        cut[is_clone] = len(".constprop.0")
+        is_local = (last == _number(b"calalias")) & (self.word(end - 11) == _number(b".localal"))
+        cut[is_local] = len(".localalias")
+        cut[self.start[which] + cut >= end] = 0
+        return cut
+
+
+def _number(text: bytes) -> np.uint64:
+    return np.uint64(int.from_bytes(text, "little"))
+
+
+def _is_digit(words: Hash) -> npt.NDArray[np.bool_]:
+    last = words >> _LAST
+    found: npt.NDArray[np.bool_] = (last >= ord("0")) & (last <= ord("9"))
+    return found
+
+
+def _has_dot(words: Hash) -> npt.NDArray[np.bool_]:
+    """Whether one of the eight bytes is a dot (Mycroft's trick; may say so of a byte above it, which costs a look)."""
+    x = words ^ _DOTS
+    found: npt.NDArray[np.bool_] = ((x - _ONES) & ~x & _HIGH) != 0
+    return found

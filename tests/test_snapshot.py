@@ -1,0 +1,172 @@
+"""Snapshots: the same report as the analysis they were made of, the same bytes for equal analyses, and no trust in damaged ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import random
+import struct
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import MadeUp, Part, parts
+
+from sizeguard.attribution.analysis import LEVELS, Aliases
+from sizeguard.attribution.diff import diff
+from sizeguard.attribution.group import group
+from sizeguard.attribution.snapshot import MAGIC, Snapshot, is_snapshot, read_snapshot, snapshot_bytes
+from sizeguard.attribution.snapshot_format import DamagedError, decompress, pack_numbers, pack_texts, unpack_numbers, unpack_texts
+from sizeguard.errors import InputError
+
+HEAD = len(MAGIC) + 2 + 32
+
+
+def part(symbol: str, load: int, *names: str) -> Part:
+    return Part({"symbol": symbol, "kind": "code", "object": "a.o"}, load, load, names=names)
+
+
+SAMPLE = [part("f", 10), part("g", 20, "g", "h"), part("f.cold", 3), part("k", 20, "k", "h2")]
+
+
+@given(parts(), st.booleans())
+def test_a_snapshot_reports_what_its_analysis_does(made: list[Part], doubled: bool) -> None:
+    analysis = MadeUp(made, doubled=doubled)
+    snapshot = Snapshot(Path("x"), snapshot_bytes(analysis))
+    for by in (["operator", "symbol"], ["kind"], list(LEVELS)):
+        assert group(snapshot, by).rows == group(analysis, by).rows
+    assert len(diff(analysis, snapshot, ["symbol", "object"])) == 0
+
+
+@given(parts())
+def test_equal_analyses_make_equal_bytes(made: list[Part]) -> None:
+    assert snapshot_bytes(MadeUp(made)) == snapshot_bytes(MadeUp(made[::-1], doubled=True))
+
+
+def test_where_an_image_lies_does_not_matter() -> None:
+    class Elsewhere(MadeUp):
+        pass
+
+    here, there = MadeUp(SAMPLE), Elsewhere(SAMPLE)
+    there.image = type(here.image)(
+        "/home/me/app", *[getattr(here.image, f) for f in ("title", "format", "arch", "id", "file", "load", "ram")]
+    )
+    assert snapshot_bytes(here) == snapshot_bytes(there)
+
+
+def test_aliases_come_back() -> None:
+    def names_of(aliases: Aliases | None, symbols: list[str]) -> dict[str, set[str]]:
+        assert aliases is not None
+        found = {}
+        for symbol, g in zip(symbols, aliases.group.tolist(), strict=True):
+            members = range(int(aliases.first[g]), int(aliases.first[g + 1])) if g >= 0 else ()
+            found[symbol] = {aliases.names[i] for i in members}
+        return found
+
+    analysis = MadeUp(SAMPLE)
+    snapshot = Snapshot(Path("x"), snapshot_bytes(analysis))
+    label = snapshot.label("symbol")
+    symbols = [label.texts[i] for i in label.ids.tolist()]
+    assert names_of(snapshot.aliases(), symbols) == names_of(analysis.aliases(), [p.values["symbol"] for p in SAMPLE])
+    assert Snapshot(Path("x"), snapshot_bytes(MadeUp(SAMPLE[:1]))).aliases() is None
+
+
+@given(st.lists(st.integers(0, 2**62 - 1) | st.integers(0, 300), max_size=30))
+def test_numbers_come_back(values: list[int]) -> None:
+    assert unpack_numbers(pack_numbers(np.array(values, np.int64)), len(values)).tolist() == values
+
+
+@given(st.lists(st.binary(max_size=12), max_size=20, unique=True))
+def test_texts_come_back(texts: list[bytes]) -> None:
+    texts.sort()
+    shared, added, data = pack_texts(texts)
+    numbers = [unpack_numbers(each, len(texts)) for each in (shared, added)]
+    found = unpack_texts(*numbers, data, sum(map(len, texts)))
+    assert [found.raw(i) for i in range(len(found))] == texts
+
+
+def read(path: Path, data: bytes) -> None:
+    """Reads all of it."""
+    path.write_bytes(data)
+    snapshot = read_snapshot(path)
+    for level in LEVELS:
+        snapshot.label(level)
+    snapshot.aliases()
+
+
+def test_damage_is_one_line(tmp_path: Path) -> None:
+    data = snapshot_bytes(MadeUp(SAMPLE))
+    path = tmp_path / "x.snapshot"
+    read(path, data)
+    assert is_snapshot(path)
+    assert not is_snapshot(tmp_path)
+    chance = random.Random(0)
+    for _ in range(300):
+        damaged = bytearray(data)
+        damaged[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        with pytest.raises(InputError, match=r"x\.snapshot: (damaged snapshot|a snapshot of version|not a snapshot)"):
+            read(path, bytes(damaged))
+    for length in range(0, len(data), 7):
+        with pytest.raises(InputError):
+            read(path, data[:length])
+
+
+def test_another_version_says_so(tmp_path: Path) -> None:
+    data = bytearray(snapshot_bytes(MadeUp(SAMPLE)))
+    data[len(MAGIC)] = 2
+    with pytest.raises(InputError, match="a snapshot of version 2, this is version 1; make it again with sizeguard report --save"):
+        read(tmp_path / "x", bytes(data))
+
+
+def forged(data: bytes, change: random.Random) -> bytes:
+    """Damage with a right checksum: what only a hostile writer makes. A number of the header, or a byte of an unpacked block."""
+    (length,) = struct.unpack_from("<I", data, HEAD)
+    header = json.loads(data[HEAD + 4 : HEAD + 4 + length])
+    at, blocks = HEAD + 4 + length, []
+    for _, _, packed in header["blocks"]:
+        blocks.append(data[at : at + packed])
+        at += packed
+    which = change.randrange(len(blocks))
+    kind = change.randrange(4)
+    if kind == 0:
+        header["blocks"][which][change.choice([1, 2])] = change.choice([0, 1, 2**30, 2**62, -1, 1.5, "x", None])
+    elif kind == 1:
+        header[change.choice(["rows", "texts", "image", "blocks"])] = change.choice([0, 5, 2**62, -1, {}, [], [[]], "x", None])
+    else:
+        content = bytearray(lzma.decompress(blocks[which]))
+        if content:
+            content[change.randrange(len(content))] = change.choice([0, 1, 127, 255])
+        content += b"\xff" * change.choice([0, 0, 1, 40])
+        blocks[which] = lzma.compress(bytes(content), preset=0)  # a compressor of the usual preset takes 94 MiB
+        header["blocks"][which][1:] = [len(content), len(blocks[which])]
+    text = json.dumps(header).encode()
+    body = struct.pack("<I", len(text)) + text + b"".join(blocks)
+    return MAGIC + struct.pack("<H", 1) + hashlib.sha256(body).digest() + body
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_forged_snapshot_is_read_or_refused_in_one_line(tmp_path: Path, seed: int) -> None:
+    data = snapshot_bytes(MadeUp(SAMPLE))
+    chance = random.Random(seed)
+    refused = 0
+    tracemalloc.start()
+    for _ in range(300):
+        try:
+            read(tmp_path / "x", forged(data, chance))
+        except InputError as error:
+            assert "\n" not in str(error)
+            refused += 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert refused > 100
+    assert peak < 64 << 20
+
+
+def test_a_bomb_does_not_unpack() -> None:
+    bomb = lzma.compress(b"\0" * (200 << 20))
+    with pytest.raises(DamagedError):
+        decompress(bomb, 1000)
