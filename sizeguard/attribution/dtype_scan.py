@@ -1,0 +1,153 @@
+"""Turns template arguments and lambda parameters in mangled names into dtypes, all names at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.dtypes import CODES, COMPLEX, CONTAINERS, LETTERS
+from sizeguard.attribution.preset import Preset
+from sizeguard.attribution.scan import Bytes, Chunk, Dictionary
+from sizeguard.formats.texts import Int
+
+NONE = -1
+_CODE_OF_LETTER = np.full(256, NONE, np.int8)
+for _letter, _dtype in LETTERS.items():
+    _CODE_OF_LETTER[ord(_letter)] = CODES[_dtype]
+_COMPLEX_OF = np.full(len(CODES), NONE, np.int8)
+for _dtype, _complex in COMPLEX.items():
+    _COMPLEX_OF[CODES[_dtype]] = CODES[_complex]
+
+# What may stand behind a builtin type in a list of template arguments or parameters.
+_AFTER = np.zeros(256, bool)
+_AFTER[np.frombuffer(b"ENSLZTKRPXFJIDUsoncvzw" + "".join(LETTERS).encode(), np.uint8)] = True
+_AFTER[np.frombuffer(b"123456789", np.uint8)] = True
+
+_MOST = 4  # builtin types side by side that are looked at
+
+
+class DtypeScan:
+    """Collects dtypes of names. mask: bit c of a name is set if dtype c stands in it; first: the first one's code, or NONE."""
+
+    def __init__(self, preset: Preset, count: int) -> None:
+        self._classes = dict(preset.dtypes)
+        self._containers = tuple(dict.fromkeys([*CONTAINERS, *preset.containers]))
+        self._drivers = frozenset(preset.drivers)
+        self.words = list(dict.fromkeys([*self._classes, *self._containers, *self._drivers, "complex", "ScalarType"]))
+        self.mask = np.zeros(count, np.uint64)
+        self.first = np.full(count, NONE, np.int8)
+
+    def take(self, chunk: Chunk, candidates: Int, position: Int, dictionary: Dictionary, word: Int, name: Int) -> None:
+        """position, word, name: words of the dictionary found in the chunk."""
+        text = chunk.text
+        end = position + 1 + dictionary.lengths(word)
+        of_word = np.array([CODES[self._classes[w]] if w in self._classes else NONE for w in dictionary.identifiers], np.int8)
+        is_container = np.array([w in self._containers for w in dictionary.identifiers], bool)
+        scalar_type = dictionary.identifiers.index("ScalarType")
+        complex_ = dictionary.identifiers.index("complex")
+        drivers = [i for i, w in enumerate(dictionary.identifiers) if w in self._drivers]
+        found: list[tuple[Int, Int]] = []
+
+        # Classes: c10::Half, and what follows one as the next argument.
+        classes = np.flatnonzero(of_word[word] != NONE)
+        found.append((position[classes], of_word[word[classes]].astype(np.int64)))
+        after = end[classes]
+        closes = after[text[np.minimum(after, len(text) - 1)] == ord("E")] + 1
+
+        # ScalarType)6: an enum's value.
+        enums = np.flatnonzero((word == scalar_type) & (text[np.minimum(end, len(text) - 1)] == ord("E")))
+        code = _number(text, end[enums] + 1)
+        ok = (code >= 0) & (code < len(CODES))
+        found.append((position[enums][ok], code[ok]))
+
+        # I of template arguments, Ul of a lambda's parameters.
+        opens = np.flatnonzero(text[:-2] == ord("I")) + 1
+        opens = opens[_CODE_OF_LETTER[text[opens]] != NONE]
+        lambdas = np.flatnonzero((text[:-3] == ord("U")) & (text[1:-2] == ord("l"))) + 2
+        lambdas = lambdas[_CODE_OF_LETTER[text[lambdas]] != NONE]
+        opens = opens[_is_grammar(text, candidates, opens - 1)]
+        lambdas = lambdas[_is_grammar(text, candidates, lambdas - 2)]
+        containers = end[is_container[word]]
+        opens = opens[~np.isin(opens - 1, containers) & ~_is_allocator(text, opens - 1)]
+        is_complex = np.isin(opens - 1, end[word == complex_])
+        complexes, opens = opens[is_complex], opens[~is_complex]
+        found.append((complexes, _COMPLEX_OF[_CODE_OF_LETTER[text[complexes]]].astype(np.int64)))
+        lambdas = self._elements(chunk, lambdas, np.unique(name[np.isin(word, drivers)]))
+        for first in (opens, lambdas, closes):
+            at = first
+            for _ in range(_MOST):
+                code = _CODE_OF_LETTER[text[at]].astype(np.int64)
+                at, code = at[code != NONE], code[code != NONE]
+                ok = _AFTER[text[at + 1]]
+                found.append((at[ok], code[ok]))
+                at = at[ok] + 1
+        self._add(chunk, found)
+
+    @staticmethod
+    def _elements(chunk: Chunk, lambdas: Int, driven: Int) -> Int:
+        """Lambdas of element types. One that takes only longs takes bounds, such as parallel_for's, unless a driver of loops calls it."""
+        text = chunk.text
+        at = lambdas.copy()
+        for _ in range(_MOST):
+            is_long = text[at] == ord("l")
+            at = at + is_long
+        only_longs = (text[at] == ord("E")) & (at > lambdas)
+        kept: Int = lambdas[~only_longs | np.isin(chunk.name_at(lambdas), driven)]
+        return kept
+
+    def _add(self, chunk: Chunk, found: list[tuple[Int, Int]]) -> None:
+        position = np.concatenate([pair[0] for pair in found])
+        code = np.concatenate([pair[1] for pair in found])
+        name = chunk.name_at(position)
+        ok = (name >= 0) & (code >= 0)
+        position, code, name = position[ok], code[ok], name[ok]
+        np.bitwise_or.at(self.mask, name, np.uint64(1) << code.astype(np.uint64))
+        order = np.argsort(-position, kind="stable")  # the first one is written last
+        self.first[name[order]] = code[order]
+
+
+def _number(text: Bytes, at: Int) -> Int:
+    """The decimal number at each place, ended by E; -1 where there is none."""
+    value = np.zeros(len(at), np.int64)
+    at = np.minimum(at, len(text) - 4)
+    start = at.copy()
+    for _ in range(2):
+        digit = text[at] - np.uint8(48)
+        is_digit = digit < 10
+        value = np.where(is_digit, value * 10 + digit, value)
+        at = at + is_digit
+    return np.where((at > start) & (text[at] == ord("E")), value, NONE)
+
+
+def _is_grammar(text: Bytes, candidates: Int, at: Int) -> npt.NDArray[np.bool_]:
+    """Whether a place lies outside of the identifier before it: the I of IsEmpty is no list of arguments."""
+    index = np.searchsorted(candidates, at) - 1
+    ok = index >= 0
+    last = candidates[np.maximum(index, 0)]
+    units = (text[last] - np.uint8(48)).astype(np.int64)
+    tens = text[np.maximum(last - 1, 0)] - np.uint8(48)
+    length = np.where((tens < 10) & (tens > 0), tens.astype(np.int64) * 10 + units, units)
+    outside = last + 1 + length <= at
+    # _GLOBAL__N_13add: the digit before is the end of another identifier.
+    alone = (tens < 10) & (text[np.maximum(last - 2, 0)] == ord("_")) & (last + 1 + units <= at)
+    result: npt.NDArray[np.bool_] = ~ok | outside | alone
+    return result
+
+
+def _is_allocator(text: Bytes, at: Int) -> npt.NDArray[np.bool_]:
+    """SaIlE: std::allocator<long>."""
+    result: npt.NDArray[np.bool_] = (text[np.maximum(at - 1, 0)] == ord("a")) & (text[np.maximum(at - 2, 0)] == ord("S"))
+    return result
+
+
+def dtype_texts(mask: npt.NDArray[np.uint64], first: npt.NDArray[np.int8]) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """For each name the number of its label, and the labels: Float+Double, the first dtype first."""
+    names = list(CODES)
+    key = mask | ((first + 1).astype(np.uint64) << np.uint64(56))
+    keys, ids = np.unique(key, return_inverse=True)
+    labels = []
+    for value in keys.tolist():
+        bits, lead = value & ((1 << 56) - 1), (value >> 56) - 1
+        codes = [lead, *(code for code in range(len(names)) if bits >> code & 1 and code != lead)] if lead >= 0 else []
+        labels.append("+".join(names[code] for code in codes))
+    return ids.astype(np.int32), labels

@@ -1,0 +1,243 @@
+"""Turns mangled names into the places where a preset's namespaces, words and dtypes stand in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.dtype_scan import DtypeScan
+from sizeguard.attribution.preset import Path, Preset
+from sizeguard.attribution.scan import Chunk, Dictionary, Words, chunks, compact, fingerprint, fingerprints, following, mask
+from sizeguard.formats.texts import Int, Texts
+
+NONE = -1
+_UNDERSCORE = ord("_")
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Identifiers that are members of a namespace that rules name, in order of name and place.
+
+    scope: which namespace; hash: of the identifier; start, length: its text in the names' buffer.
+    """
+
+    name: Int
+    scope: Int
+    hash: Words
+    start: Int
+    length: Int
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Rules that fit a name by themselves, in order of name and place. is_mention: the namespace stands inside, not in front."""
+
+    name: Int
+    rule: Int
+    start: Int
+    is_mention: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    texts: Texts
+    scopes: tuple[Path, ...]
+    members: Members
+    rules: Rules
+    dtypes: npt.NDArray[np.uint64]
+    first_dtype: npt.NDArray[np.int8]
+
+
+def scan_names(names: Texts, preset: Preset) -> Scanned:
+    """names: sorted by their place, each once."""
+    if len(names) and (names.start[1:] < np.maximum.accumulate(names.end)[:-1]).any():
+        names = compact(names)  # names that end others (tail merging) lie inside of them
+    scan = _Scan(preset, len(names))
+    for chunk in chunks(names):
+        scan.take(chunk)
+    member_columns = [np.concatenate(column) for column in zip(*scan.members, strict=True)]
+    name, rule, start, is_mention = (np.concatenate(column) for column in zip(*scan.rules, strict=True))
+    order = np.lexsort((start, name))
+    rules = Rules(name[order], rule[order], start[order], is_mention[order].astype(bool))
+    return Scanned(names, scan.scopes, Members(*member_columns), rules, scan.dtypes.mask, scan.dtypes.first)
+
+
+class _Scan:
+    def __init__(self, preset: Preset, count: int) -> None:
+        self.scopes = tuple(dict.fromkeys(rule.within for rule in preset.rules if rule.within))
+        # Rules by number, each with its condition.
+        numbered = list(enumerate(preset.rules))
+        self.namespaces = [(i, rule.namespace) for i, rule in numbered if rule.namespace]
+        self.mentions = [(i, rule.namespace) for i, rule in numbered if rule.namespace and rule.mentions]
+        self.words = [(i, rule.identifier) for i, rule in numbered if rule.identifier and not rule.within]
+        self.marks = [mark.encode()[-8:] for mark in preset.marks]
+        self.prefixes = [(i, rule.prefix.encode()) for i, rule in numbered if rule.prefix]
+        self.dtypes = DtypeScan(preset, count)
+        wanted = [path[-1] for path in self.scopes] + list(preset.transparent) + [path[-1] for _, path in self.mentions]
+        self.dictionary = Dictionary(list(dict.fromkeys(wanted + [word for _, word in self.words] + self.dtypes.words)))
+        self.number = {word: i for i, word in enumerate(self.dictionary.identifiers)}
+        self.is_transparent = np.zeros(len(self.number), bool)
+        self.is_transparent[[self.number[word] for word in preset.transparent]] = True
+        self.leads = sorted((fingerprint("std" if path == ("std",) else mangled(path)), i) for i, path in self.namespaces)
+        self.depth = max((len(path) for _, path in self.namespaces), default=0)
+        outer = {mangled(path[:k]) for _, path in self.namespaces for k in range(1, len(path))}
+        self.outer = np.array([fingerprint(text) for text in sorted(outer)], np.uint64)
+        self.members: list[tuple[Int, Int, Words, Int, Int]] = [
+            (*(np.zeros(0, np.int64),) * 2, np.zeros(0, np.uint64), *(np.zeros(0, np.int64),) * 2)
+        ]
+        self.rules: list[tuple[Int, Int, Int, Int]] = [(np.zeros(0, np.int64),) * 4]
+
+    def take(self, chunk: Chunk) -> None:
+        candidates = chunk.identifiers()
+        position, word = self.dictionary.find(chunk, candidates)
+        name = chunk.name_at(position)
+        inside = name >= 0
+        position, word, name = position[inside], word[inside], name[inside]
+        self._members(chunk, position, word, name)
+        self._mentions(chunk, position, word, name)
+        self._leads(chunk, candidates)
+        self._prefixes(chunk)
+        self.dtypes.take(chunk, candidates, position, self.dictionary, word, name)
+
+    def _members(self, chunk: Chunk, position: Int, word: Int, name: Int) -> None:
+        """What follows a namespace that rules name, and what follows a transparent one behind it in the same name."""
+        scope = np.full(len(position), NONE, np.int64)
+        is_sure = np.zeros(len(position), bool)
+        for i, path in enumerate(self.scopes):
+            here = np.flatnonzero((word == self.number[path[-1]]) & (scope == NONE))
+            stands = _stands(chunk, position[here], path)
+            scope[here[stands != 0]] = i
+            is_sure[here[stands == 1]] = True
+        passes = self.is_transparent[word]
+        own = (scope != NONE) & (is_sure | ~passes)
+        last = np.maximum.accumulate(np.where(own, np.arange(len(position)), NONE))
+        inherits = np.flatnonzero(passes & ~own & (last >= 0))
+        inherits = inherits[name[last[inherits]] == name[inherits]]
+        scope[inherits] = scope[last[inherits]]
+        # at::(anonymous namespace) as S5_12_GLOBAL__N_1: what follows in the name is a member, too.
+        last = np.maximum.accumulate(np.where(scope != NONE, np.arange(len(position)), NONE))
+        inherits = np.flatnonzero(passes & (scope == NONE) & (last >= 0))
+        inherits = inherits[name[last[inherits]] == name[inherits]]
+        scope[inherits] = scope[last[inherits]]
+
+        rows = np.flatnonzero(scope != NONE)
+        start, length = following(chunk, position[rows] + 1 + self.dictionary.lengths(word[rows]))
+        # A transparent namespace is no member.
+        ok = (start >= 0) & ~np.isin(start - 1, position[passes])
+        self._keep(chunk, name[rows[ok]], scope[rows[ok]], start[ok], length[ok])
+        if self.marks and len(rows):
+            self._substituted(chunk, position[rows], name[rows], scope[rows])
+
+    def _substituted(self, chunk: Chunk, position: Int, name: Int, scope: Int) -> None:
+        """NS3_10add_kernelE: a member of a namespace that stands earlier in the name. Only what ends as members do."""
+        text = chunk.text
+        is_end = text[1:-2] == _UNDERSCORE
+        is_end &= ((text[2:-1] - np.uint8(48)) < 10) | (text[2:-1] == ord("L"))
+        at = np.flatnonzero(is_end) + 2
+        before = text[at - 2]
+        at = at[((before - np.uint8(48)) < 10) | ((before - np.uint8(65)) < 26)]
+        row = np.searchsorted(position, at) - 1
+        at, row = at[row >= 0], row[row >= 0]
+        same = chunk.name_at(at) == name[row]
+        at, row = at[same], row[same]
+        start, length = following(chunk, at)
+        words = chunk.words()
+        ok = np.zeros(len(start), bool)
+        for mark in self.marks:
+            shift = np.uint64(8 * (8 - len(mark)))
+            last = words[np.maximum(start + length - 8, 0)] >> shift
+            ok |= (length > len(mark)) & (last == np.uint64(int.from_bytes(mark, "little")))
+        ok &= start >= 0
+        self._keep(chunk, name[row[ok]], scope[row[ok]], start[ok], length[ok])
+
+    def _keep(self, chunk: Chunk, name: Int, scope: Int, start: Int, length: Int) -> None:
+        self.members.append((name, scope, fingerprints(chunk, start, length), start + chunk.offset, length))
+
+    def _mentions(self, chunk: Chunk, position: Int, word: Int, name: Int) -> None:
+        for rule, path in self.mentions:
+            here = np.flatnonzero(word == self.number[path[-1]])
+            here = here[_stands(chunk, position[here], path) != 0]
+            self._add(rule, name[here], position[here] + chunk.offset, is_mention=True)
+        for rule, text in self.words:
+            here = np.flatnonzero(word == self.number[text])
+            self._add(rule, name[here], position[here] + chunk.offset)
+
+    def _leads(self, chunk: Chunk, candidates: Int) -> None:
+        """Namespaces that names begin with, up to the third: the deepest that a rule names."""
+        text = chunk.text
+        index = np.minimum(np.searchsorted(candidates, chunk.start), max(len(candidates) - 1, 0))
+        if not len(candidates) or not self.leads:
+            return
+        # _ZThn16_N2at: the digits of a thunk's offset.
+        is_thunk = (text[chunk.start + 2] == ord("T")) & np.isin(text[chunk.start + 3], np.frombuffer(b"hvc", np.uint8))
+        index = np.minimum(index + is_thunk, len(candidates) - 1)
+        at = candidates[index]
+        names = np.flatnonzero(
+            (at < chunk.end) & (at >= chunk.start) & (text[chunk.start] == _UNDERSCORE) & (text[chunk.start + 1] == ord("Z"))
+        )
+        at = at[names]
+        for _ in range(2):
+            at = np.where((text[np.maximum(at - 1, 0)] - np.uint8(48)) < 10, at - 1, at)
+        is_std = (text[np.maximum(at - 1, 0)] == ord("t")) & (text[np.maximum(at - 2, 0)] == ord("S"))
+        known = np.array([key for key, _ in self.leads], np.uint64)
+        rules = np.array([rule for _, rule in self.leads], np.int64)
+        found = np.full(len(names), NONE, np.int64)
+        found[is_std] = _look(known, rules, np.full(int(is_std.sum()), fingerprint("std"), np.uint64))
+        live = np.flatnonzero(~is_std)
+        start = at = at[live]
+        for _ in range(self.depth):
+            begin, length = following(chunk, at)
+            ok = begin >= 0
+            live, begin, length, start = live[ok], begin[ok], length[ok], start[ok]
+            # The path as it is mangled is one text: 2at6native.
+            key = fingerprints(chunk, start, begin + length - start)
+            rule = _look(known, rules, key)
+            found[live[rule != NONE]] = rule[rule != NONE]
+            deeper = np.isin(key, self.outer)
+            live, start, at = live[deeper], start[deeper], (begin + length)[deeper]
+        hit = np.flatnonzero(found != NONE)
+        self._add(found[hit], names[hit] + chunk.first, chunk.start[names[hit]] + chunk.offset)
+
+    def _prefixes(self, chunk: Chunk) -> None:
+        text, words = chunk.text, chunk.words()
+        is_mangled = (text[chunk.start] == _UNDERSCORE) & (text[chunk.start + 1] == ord("Z"))
+        plain = np.flatnonzero(~is_mangled)
+        start, length = chunk.start[plain], chunk.end[plain] - chunk.start[plain]
+        for rule, raw in self.prefixes:
+            fits = length >= len(raw)
+            for k in range(0, len(raw), 8):
+                part = np.uint64(int.from_bytes(raw[k : k + 8], "little"))
+                fits &= (words[np.minimum(start + k, len(words) - 1)] & mask(np.array([len(raw) - k]))) == part
+            here = plain[fits]
+            self._add(rule, here + chunk.first, chunk.start[here] + chunk.offset)
+
+    def _add(self, rule: int | Int, name: Int, start: Int, is_mention: bool = False) -> None:
+        rules = np.full(len(name), rule, np.int64) if isinstance(rule, int) else rule
+        self.rules.append((name, rules, start, np.full(len(name), is_mention, np.int64)))
+
+
+def mangled(path: Path) -> str:
+    """2at6native of at::native; std has an abbreviation of its own."""
+    return "".join(f"{len(word)}{word}" for word in path)
+
+
+def _stands(chunk: Chunk, position: Int, path: Path) -> npt.NDArray[np.int8]:
+    """Whether the words before a path's last one stand before each position: 1 if so, 2 for a substitution (S3_), else 0."""
+    before = mangled(path[:-1]).encode()[-8:]
+    if not before:
+        return np.ones(len(position), np.int8)
+    start = position - (len(path[-1]) > 9)
+    words = chunk.words()
+    found = words[np.maximum(start - 8, 0)] >> np.uint64(8 * (8 - len(before)))
+    is_same = (start >= 8) & (found == np.uint64(int.from_bytes(before, "little")))
+    is_substituted = chunk.text[np.maximum(start - 1, 0)] == _UNDERSCORE
+    return np.where(is_same, 1, np.where(is_substituted, 2, 0)).astype(np.int8)
+
+
+def _look(known: Words, rules: Int, wanted: Words) -> Int:
+    if not len(known):
+        return np.full(len(wanted), NONE, np.int64)
+    index = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[index] == wanted, rules[index], NONE)

@@ -1,0 +1,141 @@
+"""Turns an identifier of C++ code, such as structured_add_out or LayerNormKernelImpl, into the operator that it serves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WRAPPER = re.compile(r"wrapper_[A-Za-z]+_")
+
+# What code leaves out of names: lu_factor_kernel serves linalg_lu_factor.
+_FAMILIES = ("_", "native_", "linalg_", "special_")
+
+# The shortest known name that may stand before other words: max_pool3d_channels_last is no max.
+_SHORTEST_BEGINNING = 5
+# Operators whose names are words of other names, too.
+_COMMON_WORDS = frozenset(
+    {
+        "indices",
+        "values",
+        "index",
+        "batch",
+        "output",
+        "split",
+        "round",
+        "scatter",
+        "range",
+        "stack",
+        "where",
+        "apply",
+        "tensor",
+        "item",
+        "input",
+        "cross",
+        "equal",
+        "dense",
+    }
+)
+
+
+class OperatorNames:
+    """Known operators, and the words that code puts before and behind their names.
+
+    first_words, last_words: of identifiers, between underscores: structured_…, …_kernel
+    known: lines such as `aten::add Scalar Tensor out`: a name and its overloads, - for the one without a name.
+    """
+
+    def __init__(self, known: Iterable[str], first_words: Sequence[str] = (), last_words: Sequence[str] = ()) -> None:
+        self._exact: dict[str, str] = {}
+        self._quantized: dict[str, str] = {}
+        overloads: dict[str, str] = {}
+        for line in known:
+            name, *own = line.split()
+            base = name.partition("::")[2]
+            if name.startswith("quantized::"):
+                self._quantized[base] = name
+            # aten comes first: aten::add and quantized::add have one identifier.
+            if base not in self._exact or name.startswith("aten::"):
+                self._exact[base] = name
+            for overload in own:
+                overloads.setdefault(f"{base}_{overload}", name)
+        self._overloads = overloads
+        self._first_words = frozenset(first_words)
+        self._last_words = frozenset(last_words)
+
+    def __len__(self) -> int:
+        return len(self._exact)
+
+    def exact(self, identifier: str) -> str:
+        """aten::add of add and add_Tensor; empty for what is none."""
+        return self._exact.get(identifier) or self._overloads.get(identifier, "")
+
+    def find(self, identifier: str) -> str:
+        """The operator that the identifier names, without what code adds to names; empty if none is known."""
+        wrapper = _WRAPPER.match(identifier)
+        if wrapper:
+            rest = identifier[wrapper.end() :].lstrip("_") if identifier[wrapper.end() :].startswith("__") else identifier[wrapper.end() :]
+            return self._stripped(rest) or self._behind_overload(rest) or self._stripped(rest.lstrip("_")) or self._beginning(rest)
+        found = self._stripped(identifier)
+        if found:
+            return found
+        if identifier.lstrip("_").startswith("q"):
+            found = self._quantized_operator(identifier.lstrip("_")[1:])
+            if found:
+                return found
+        words = _CAPITAL.sub("_", identifier).lower() if any(c.isupper() for c in identifier) else identifier
+        return (self._stripped(words) if words != identifier else "") or self._beginning(words)
+
+    def _stripped(self, text: str) -> str:
+        """The operator of a text after words in front are taken away, then words behind it."""
+        while True:
+            found = self._without_last_words(text)
+            word, cut, rest = text.partition("_")
+            if found or not cut or word not in self._first_words:
+                return found
+            text = rest
+
+    def _without_last_words(self, text: str) -> str:
+        while text:
+            found = self.exact(text)
+            if not found and text.startswith("_"):
+                found = self._exact.get(text.lstrip("_"), "")
+            elif not found:
+                found = next((self._exact[name] for name in (f"{family}{text}" for family in _FAMILIES) if name in self._exact), "")
+            if found:
+                return found
+            rest, _, word = text.rpartition("_")
+            if word and word not in self._last_words:
+                return ""
+            text = rest
+        return ""
+
+    def _quantized_operator(self, text: str) -> str:
+        """qadd_out is quantized::add, or what computes with quantized tensors too: qrelu_kernel."""
+        found = self._stripped(text)
+        return self._quantized.get(found.partition("::")[2], found)
+
+    def _behind_overload(self, text: str) -> str:
+        """Tensor_add: torchgen writes the overload first."""
+        overload, cut, name = text.partition("_")
+        while cut:
+            found = self._overloads.get(f"{name.removesuffix('_out')}_{overload}") or self._overloads.get(f"{name}_{overload}")
+            if found:
+                return found
+            more, cut, name = name.partition("_")
+            overload = f"{overload}_{more}"
+        return ""
+
+    def _beginning(self, text: str) -> str:
+        """index_select_out_cpu_dim1 begins with a known name."""
+        words = text.split("_")
+        for k in range(len(words) - 1, 0, -1):
+            name = "_".join(words[:k])
+            if len(name) >= _SHORTEST_BEGINNING and name not in _COMMON_WORDS:
+                found = self._exact.get(name) or self._exact.get(f"_{name}", "")
+                # What computes a gradient is another operator's.
+                if found and "backward" in words[k:]:
+                    found = self._exact.get(f"{name}_backward", "")
+                if found:
+                    return found
+        return ""

@@ -1,0 +1,222 @@
+"""Operators, dtypes and components of names: labels judged by hand, the scanner against a reader of one name at a time."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.attribution.labels import label_names
+from sizeguard.attribution.operator_names import OperatorNames
+from sizeguard.attribution.preset import load_preset, read_preset
+from sizeguard.attribution.scan import Dictionary, chunks, compact, distinct, fingerprints, following
+from sizeguard.errors import InputError
+from sizeguard.formats.texts import Texts
+
+DATA = Path(__file__).parent / "data" / "attribution"
+LEVELS = ("operator", "kernel", "dtype", "component")
+
+
+def labels(names: list[str], preset: str) -> list[dict[str, str]]:
+    found = label_names(Texts.of(names), load_preset(preset))
+    columns = {level: getattr(found, level) for level in LEVELS}
+    return [{level: label.texts[label.ids[i]] for level, label in columns.items()} for i in range(len(names))]
+
+
+@pytest.mark.parametrize("file", sorted(DATA.glob("*.yaml")), ids=lambda file: file.stem)
+def test_at_least_95_of_100_labels_are_right(file: Path) -> None:
+    judged = yaml.safe_load(file.read_text())
+    assert len(judged) == 100
+    found = labels([row["name"] for row in judged], file.stem.rpartition("_")[0].replace("libtorch_cpu", "aten"))
+    wrong = [
+        (row["name"], answer)
+        for row, answer in zip(judged, found, strict=True)
+        if any(row[level] != answer[level] for level in ("operator", "dtype", "component"))
+    ]
+    assert len(wrong) <= 5, wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "dtype", "component"),
+    [
+        ("_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE", "aten::add", "", "ATen dispatch"),
+        ("_ZN2at4_ops11add__Tensor4callERNS_6TensorERKS2_RKN3c106ScalarE", "aten::add_", "", "ATen dispatch"),
+        ("_ZN2at6native12_GLOBAL__N_110add_kernelERNS_18TensorIteratorBaseERKN3c106ScalarE", "aten::add", "", "ATen kernels"),
+        ("_ZN2at6native7cpublas12_GLOBAL__N_110gemm_core_IsssEEvNS0_13TransposeTypeES4_lllT0_PKT_l", "aten::mm", "Short", "ATen kernels"),
+        ("_ZN4dnnl4impl3cpu3x643fooEv", "", "", "oneDNN"),
+        ("_ZNSt6vectorIN4dnnl6memoryESaIS1_EE17_M_realloc_insertEv", "", "", "oneDNN"),
+        ("mkl_blas_avx2_dgemm", "", "", "MKL"),
+        # What looks like an operator and is none: members of other namespaces and classes.
+        ("_ZN5other3addERKNS_6TensorE", "", "", ""),
+        ("_ZN5other10add_kernelEv", "", "", ""),
+        ("_ZNSt6vectorIlSaIlEE6insertEv", "", "", "C++ library"),
+        ("add_kernel", "", "", ""),
+        # Sizes and indices are no dtype; neither is the I of an identifier.
+        ("_ZN2at6native3catEN3c108ArrayRefIlEEl", "aten::cat", "", "ATen kernels"),
+        ("_ZN2at6native7IsEmptyEv", "", "", "ATen kernels"),
+        ("main", "", "", ""),
+        ("", "", "", ""),
+        ("_Z", "", "", ""),
+    ],
+)
+def test_names_of_aten(name: str, operator: str, dtype: str, component: str) -> None:
+    (found,) = labels([name], "aten")
+    assert (found["operator"], found["dtype"], found["component"]) == (operator, dtype, component)
+
+
+def test_labels_do_not_depend_on_neighbours() -> None:
+    """Names one by one, together, in another order, and as ends of other names (tail merging) have the same labels."""
+    judged = [row["name"] for file in sorted(DATA.glob("*.yaml")) for row in yaml.safe_load(file.read_text())][:120]
+    together = labels(judged, "aten")
+    assert labels(judged[::-1], "aten") == together[::-1]
+    assert [labels([name], "aten")[0] for name in judged[:25]] == together[:25]
+    inside = Texts.of([f"prefix{name}" for name in judged])
+    both = Texts(inside.buffer, np.concatenate([inside.start + 6, inside.start]), np.concatenate([inside.end, inside.end]))
+    found = label_names(both, load_preset("aten"))
+    assert [found.operator.texts[i] for i in found.operator.ids[: len(judged)]] == [row["operator"] for row in together]
+
+
+identifier = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,70}", fullmatch=True)
+
+
+@given(st.lists(st.lists(identifier, min_size=1, max_size=5), min_size=1, max_size=12))
+def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
+    """Mangled paths, read from identifier to identifier, give the identifiers back."""
+    names = Texts.of(["_ZN" + "".join(f"{len(word)}{word}" for word in path) + "Ev" for path in paths])
+    (chunk,) = chunks(compact(names))
+    for i, path in enumerate(paths):
+        at = int(chunk.start[i]) + 3
+        for word in path:
+            start, length = following(chunk, np.array([at]))
+            assert bytes(chunk.text[start[0] : start[0] + length[0]]).decode() == word
+            at = int(start[0] + length[0])
+
+
+@given(st.lists(identifier.filter(lambda word: 2 <= len(word) < 64), min_size=1, max_size=20, unique=True), st.data())
+def test_the_dictionary_finds_what_is_in_it(words: list[str], data: st.DataObject) -> None:
+    known = data.draw(st.lists(st.sampled_from(words), min_size=1, unique=True))
+    dictionary = Dictionary(known)
+    (chunk,) = chunks(compact(Texts.of([f"_ZN{len(word)}{word}Ev" for word in words])))
+    position, which = dictionary.find(chunk, chunk.identifiers())
+    found = {(words[name], dictionary.identifiers[w]) for name, w in zip(chunk.name_at(position).tolist(), which.tolist(), strict=True)}
+    assert {(word, word) for word in known} <= found
+
+
+@given(st.lists(identifier, min_size=2, max_size=30, unique=True))
+def test_different_texts_have_different_fingerprints(words: list[str]) -> None:
+    (chunk,) = chunks(compact(Texts.of(words)))
+    assert len(set(fingerprints(chunk, chunk.start, chunk.end - chunk.start).tolist())) == len(words)
+
+
+@given(st.lists(st.text("abc_Z0159", max_size=12), max_size=20))
+def test_distinct_names_give_all_names_back(names: list[str]) -> None:
+    found = distinct(Texts.of(names))
+    assert [found.names[i] for i in found.inverse] == names
+
+
+@given(st.lists(st.binary(max_size=60), max_size=30))
+def test_no_name_is_too_odd(names: list[bytes]) -> None:
+    for preset in ("aten", "executorch", "sizeguard"):
+        found = label_names(Texts.of(names), load_preset(preset))
+        assert all(len(getattr(found, level).ids) == len(names) for level in LEVELS)
+
+
+def test_demanglers_see_the_same_dtypes() -> None:
+    """Template arguments as c++filt spells them, for judged names whose last template is a function of one or two types."""
+    types = {"float": "Float", "double": "Double", "bool": "Bool", "c10::Half": "Half", "c10::BFloat16": "BFloat16"}
+    judged = [row["name"] for file in sorted(DATA.glob("libtorch_cpu*.yaml")) for row in yaml.safe_load(file.read_text())]
+    demangled = subprocess.run(["c++filt"], input="\n".join(judged), capture_output=True, text=True, check=True).stdout.splitlines()
+    checked = 0
+    for name, text, answer in zip(judged, demangled, labels(judged, "aten"), strict=True):
+        match = re.search(r"cpu_flash_attention(?:_backward)?<([\w: ]+), ([\w: ]+), ", text)
+        if match:
+            assert name and answer["dtype"] == "+".join(dict.fromkeys(types[part] for part in match.groups()))
+            checked += 1
+    assert checked >= 20
+
+
+NAMES = OperatorNames(
+    ["aten::add Tensor out", "aten::add_ Tensor", "aten::relu", "aten::_softmax", "quantized::add", "aten::max"],
+    ["structured"],
+    ["kernel", "out"],
+)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "operator"),
+    [
+        ("add", "aten::add"),
+        ("add_Tensor", "aten::add"),
+        ("add__Tensor", "aten::add_"),
+        ("structured_add_out", "aten::add"),
+        ("softmax_kernel", "aten::_softmax"),
+        ("ReluKernel", "aten::relu"),
+        ("wrapper_CPU_Tensor_add", "aten::add"),
+        ("wrapper_CPU__relu", "aten::relu"),
+        ("qadd_out", "quantized::add"),
+        ("max_pool3d_thing", ""),
+        ("kernel", ""),
+        ("_", ""),
+        ("adder", ""),
+    ],
+)
+def test_operators_of_identifiers(identifier: str, operator: str) -> None:
+    assert NAMES.find(identifier) == operator
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rules:\n  - {namespce: dnnl, component: x}", r"rules\.yaml:2: unknown field 'namespce'; nearest is 'namespace'"),
+        ("rules:\n  - {component: x}", r"rules\.yaml:2: a rule has one of within, namespace, prefix"),
+        ("rules:\n  - {namespace: a, prefix: b, component: x}", r"rules\.yaml:2: a rule has one of"),
+        ("rules:\n  - {namespace: a}", r"rules\.yaml:2: a rule says one of operator"),
+        ("rules:\n  - {namespace: 'a:b', component: x}", r"rules\.yaml:2: namespace is a namespace such as at::native, not 'a:b'"),
+        ("rules:\n  - {prefix: a, dtype: Flot}", r"rules\.yaml:2: unknown dtype 'Flot'; nearest is 'Float'"),
+        ("rules:\n  - {prefix: a, operator: '{operator}'}", r"rules\.yaml:2: \{operator\} is a member's; the rule needs within"),
+        ("rules:\n  - {within: a, operator: '{opertor}'}", r"rules\.yaml:2: unknown placeholder \{opertor\}"),
+        ("rules:\n  - {identifier: 'a*', operator: x}", r"rules\.yaml:2: an identifier without within is one word"),
+        ("dtypes:\n  Half: half", r"rules\.yaml:2: unknown dtype 'half'; nearest is 'Half'"),
+        ("ruls: []", r"rules\.yaml:1: unknown key 'ruls'; nearest is 'rules'"),
+        ("rules: {}", r"rules\.yaml:1: rules is a list"),
+        ("- a", r"rules\.yaml:1: rules are a table"),
+        ("operators: none.txt", r"none\.txt: cannot read the list of operators"),
+        ("", r"rules\.yaml: no rules: the file is empty"),
+        ("a: [", r"rules\.yaml:2: not YAML"),
+    ],
+)
+def test_a_wrong_rule_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        read_preset(path)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown preset atn; nearest is aten"):
+        load_preset("atn")
+
+
+def test_user_rules_come_first(tmp_path: Path) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text(
+        "rules:\n"
+        "  - {namespace: dnnl, component: mine}\n"
+        "  - {within: 'at::native', identifier: add_kernel, operator: 'my::add'}\n"
+        "  - {identifier: special_thing, operator: 'my::special', dtype: Half}\n"
+        "  - {prefix: hand_written_, kernel: assembly}\n"
+    )
+    preset = read_preset(path).before(load_preset("aten"))
+    names = ["_ZN4dnnl3fooEv", "_ZN2at6native10add_kernelEv", "_ZN2at6native10mul_kernelEv", "_ZN1a13special_thingEv", "hand_written_gemm"]
+    found = label_names(Texts.of(names), preset)
+    assert found.component.texts[found.component.ids[0]] == "mine"
+    assert [found.operator.texts[i] for i in found.operator.ids] == ["", "my::add", "aten::mul", "my::special", ""]
+    assert [found.dtype.texts[i] for i in found.dtype.ids][3] == "Half"
+    assert [found.kernel.texts[i] for i in found.kernel.ids][4] == "assembly"
