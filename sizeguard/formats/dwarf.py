@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sizeguard.errors import InconclusiveError, InputError
 from sizeguard.formats import sniff
 from sizeguard.formats.elf import Elf, read_elf
+from sizeguard.formats.elf.layout import signed
 from sizeguard.formats.macho import MachO, read_macho
 from sizeguard.formats.macho.dsym import find_dsym
 from sizeguard.formats.symcache import NONE, SymCache, parse_symcache
@@ -131,8 +132,8 @@ def _check_elf(elf: Elf) -> None:
 
 
 def _elf_code(elf: Elf) -> _Code:
-    sections = tuple((s.address, s.address + s.size) for s in elf.sections if s.is_allocated and s.is_executable and s.size)
-    base = next((segment.address for segment in elf.segments if segment.type == PT_LOAD), 0)
+    sections = _extents((s.address, s.size) for s in elf.sections if s.is_allocated and s.is_executable and s.size)
+    base = signed(next((segment.address for segment in elf.segments if segment.type == PT_LOAD), 0))
     tables = elf.static_symbols or elf.dynamic_symbols
     if not tables:
         return _Code(elf.path, base, sections, np.zeros(0, np.int64), np.zeros(0, np.int64), Texts.of(()))
@@ -147,7 +148,7 @@ def _elf_code(elf: Elf) -> _Code:
 
 
 def _macho_code(image: MachO) -> _Code:
-    sections = tuple((s.address, s.address + s.size) for s in image.sections if s.is_code and s.size)
+    sections = _extents((s.address, s.size) for s in image.sections if s.is_code and s.size)
     table = image.symbols
     is_code = ((table.type & N_STAB) == 0) & ((table.type & N_TYPE) == N_SECT) & _inside(table.value, sections)
     wanted = np.flatnonzero(is_code)
@@ -157,7 +158,12 @@ def _macho_code(image: MachO) -> _Code:
     # Mach-O puts an underscore before each name of C; DWARF's names are without.
     has_mark = (names.end > names.start) & (names.buffer[np.minimum(names.start, len(names.buffer) - 1)] == ord("_"))
     names = Texts(names.buffer, names.start + has_mark, names.end)
-    return _Code(image.path, image.base, sections, table.value[wanted], np.zeros(len(wanted), np.int64), names)
+    return _Code(image.path, signed(image.base), sections, table.value[wanted], np.zeros(len(wanted), np.int64), names)
+
+
+def _extents(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Addresses as columns hold them; damaged sections may reach beyond the last."""
+    return tuple((signed(address), min(signed(address) + size, (1 << 63) - 1)) for address, size in places)
 
 
 def _inside(address: Int, sections: Iterable[tuple[int, int]]) -> npt.NDArray[np.bool_]:
@@ -178,7 +184,7 @@ def _read(path: Path, identity: str, code: _Code) -> SymCache:
                 with found.make_symcache().open_stream() as stream:
                     return parse_symcache(stream.read())
     except exceptions.SymbolicError as error:
-        raise InputError(f"{path}: damaged debug information: {error}") from error
+        raise InputError(f"{path}: damaged debug information: {' '.join(str(error).split())}") from error
     except ValueError as error:
         raise InputError(f"{path}: debug information that cannot be read: {error}") from error
     raise InconclusiveError(f"{path}: debug information of another build than {code.path}")
