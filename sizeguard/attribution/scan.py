@@ -193,7 +193,7 @@ def following(chunk: Chunk, position: Int) -> tuple[Int, Int]:
 def fingerprint(text: str) -> np.uint64:
     """The hash of one text."""
     (chunk,) = chunks(Texts.of([text]))
-    return np.uint64(fingerprints(chunk, chunk.start, chunk.end)[0])
+    return np.uint64(fingerprints(chunk, chunk.start, chunk.end - chunk.start)[0])
 
 
 def fingerprints(chunk: Chunk, start: Int, length: Int) -> Words:
