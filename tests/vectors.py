@@ -254,10 +254,12 @@ class Failure:
     what: str
 
 
-def run_program(executable: Path, program: Path, output_dir: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a program; its outputs go to a new folder."""
+def run_program(
+    executable: Path, program: Path, output_dir: Path, *arguments: str, prefix: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run a program; its outputs go to a new folder. prefix: an emulator."""
     output_dir.mkdir(parents=True)
-    command = [str(executable), "--program", str(program), "--output-dir", str(output_dir), *arguments]
+    command = [*prefix, str(executable), "--program", str(program), "--output-dir", str(output_dir), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT, check=False)
 
 

@@ -1,0 +1,116 @@
+"""What every compiler and linker makes of the runtime: the ledger is exact and models run, in every way to link it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from image_laws import check_laws, check_ledger, check_report, check_runs, check_stripped_twin, ledger_of
+from link_matrix import Row, build_row, covering_rows, image_of, product
+
+from sizeguard.build.driver import build
+from sizeguard.build.record import Build
+from sizeguard.build.targets import host_target
+from sizeguard.build.toolchain import find_toolchain
+from sizeguard.build.variants import Variant, default_folder
+
+
+def test_the_rows_cover_every_pair() -> None:
+    possible = {pair for row in product() for pair in row.pairs()}
+    assert {pair for row in covering_rows() for pair in row.pairs()} == possible
+
+
+@pytest.mark.parametrize("row", covering_rows(), ids=str)
+def test_row(row: Row, root: Path, models_dir: Path, selection: Callable[..., Path], program: Callable[..., Path], tmp_path: Path) -> None:
+    built = build_row(row, lambda: selection("mlp"), root / "build" / "tests" / "targets")
+    image = image_of(row, built)
+    check_laws(image)
+    check_stripped_twin(built)
+    check_report(built)
+    check_kind(row, image)
+    assert built.gc_log.read_text().count("removing unused section") > 10
+    assert built.map.stat().st_size > 10_000
+    assert built.objects and all(path.is_file() for path in built.objects)
+    if row.app == "mlp":
+        check_runs(image, built.target, program("mlp"), models_dir / "mlp", tmp_path)
+    elif row.form != "shared":
+        done = subprocess.run([image, "--program", program("mlp"), "--check"], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count(" is not in this build")) == (1, 3)
+
+
+def check_kind(row: Row, image: Path) -> None:
+    """The image is what was asked for, says readelf."""
+    told = subprocess.run(["readelf", "-hldW", image], check=True, capture_output=True, text=True).stdout
+    assert ("Type:                              EXEC" in told) == (row.form == "static")
+    assert ("Requesting program interpreter" in told) == (row.form in ("executable", "stripped", "lto"))
+    assert ("(NEEDED)" in told) == (not row.form.startswith("static"))
+    assert ("SONAME" in told) == (row.form == "shared")
+
+
+def test_the_laws_can_be_broken(root: Path, full_build: Build) -> None:
+    """A ledger with a byte taken from one section and given to the next is found out."""
+    ledger = ledger_of(full_build.shipped)
+    sections = list(ledger.sections)
+    text, rodata = sections.index(".text"), sections.index(".rodata")
+    check_ledger(full_build.shipped, ledger)
+    ledger.owners.section[(ledger.owners.section == text).argmax()] = rodata
+    with pytest.raises(AssertionError):
+        check_ledger(full_build.shipped, ledger)
+
+
+def test_lto_objects_are_those_in_the_map(root: Path, selection: Callable[..., Path]) -> None:
+    for row in covering_rows():
+        if row.form == "lto":
+            built = build_row(row, lambda: selection("mlp"), root / "build" / "tests" / "targets")
+            assert [path.name for path in built.objects] == [
+                "run_program.ltrans0.ltrans.o" if row.compiler == "gcc" else "run_program.lto.o"
+            ]
+            assert built.objects[0].name in built.map.read_text()
+            assert len(built.lto_inputs) >= 3
+
+
+def test_thin_lto_objects_are_those_in_the_map(root: Path) -> None:
+    toolchain = find_toolchain("clang", "lld")
+    built = build(root, Variant("core", lto="thin"), toolchain, root / "build" / "tests" / "targets" / "core-clang-Os-thinlto")
+    check_laws(built.image)
+    check_stripped_twin(built)
+    mapped = built.map.read_text()
+    assert len(built.objects) > 5
+    assert all(str(path.relative_to(built.image.parent)) in mapped for path in built.objects)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_full_build(compiler: str, root: Path, models_dir: Path, program: Callable[..., Path], tmp_path: Path) -> None:
+    toolchain = find_toolchain(compiler, None)
+    built = build(root, Variant("full"), toolchain, default_folder(root, Variant("full"), toolchain))
+    check_laws(built.image)
+    check_laws(built.shipped)
+    check_stripped_twin(built)
+    check_report(built)
+    for i, image in enumerate((built.image, built.shipped)):
+        check_runs(image, built.target, program("mlp"), models_dir / "mlp", tmp_path / str(i))
+
+
+@pytest.mark.parametrize("linker", ["lld-14", "lld-22"])
+def test_other_versions_of_lld(linker: str, root: Path) -> None:
+    """They link what the 19 of the compiler does; LTO apart, which test_build.py sees refused."""
+    row = Row("core", "clang", "s", "executable", linker)
+    built = build_row(row, Path, root / "build" / "tests" / "targets")
+    check_laws(built.image)
+    assert built.toolchain.startswith(f"clang-19.1-lld-{linker[4:]}.")
+    assert (
+        f"LLD {linker[4:]}."
+        in subprocess.run(["readelf", "-p", ".comment", built.image], capture_output=True, text=True, check=True).stdout
+    )
+
+
+def test_relinking_compiles_nothing(root: Path) -> None:
+    folder = root / "build" / "tests" / "targets"
+    build_row(Row("core", "gcc", "s", "executable", "bfd"), Path, folder)
+    built: Build = build_row(Row("core", "gcc", "s", "static", "gold"), Path, folder)
+    log = (built.image.parent / "build.log").read_text()
+    assert "Linking CXX executable" in log or "Linking C executable" in log
+    assert "Building CXX object" not in log
+    assert (built.target, built.link) == (host_target(), "static")
