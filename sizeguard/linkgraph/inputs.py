@@ -49,6 +49,7 @@ class LinkInputs:
     undefined:      symbols that -u asks for
     exported:       symbols that an executable exports by name; None unless it does so
     version_script: what a version script hides
+    exports:        the names that the image exports, where they are known instead of the options
     folder:         where the linker ran
     """
 
@@ -66,6 +67,7 @@ class LinkInputs:
     exported: Visible | None = None
     version_script: Visible = field(default_factory=Visible)
     exclude_libs: tuple[str, ...] = ()
+    exports: frozenset[bytes] | None = None
     folder: Path = field(default_factory=Path)
     output: Path | None = None
 

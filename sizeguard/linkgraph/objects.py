@@ -15,6 +15,7 @@ from sizeguard.formats.texts import Int
 
 SHT_GROUP, SHF_GROUP, GRP_COMDAT = 17, 0x200, 1
 _COMMON = SHN_COMMON - 0x10000
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +96,21 @@ def is_common(section: int) -> bool:
     return section == _COMMON
 
 
+def is_lto(data: npt.NDArray[np.uint8]) -> bool:
+    """Whether an object is LLVM bitcode or a slim LTO object of gcc, or an archive holds one."""
+    head = data[:4].tobytes()
+    if head in _BITCODE:
+        return True
+    content = data.tobytes()
+    if head == b"!<ar":
+        return b"__gnu_lto_slim" in content or any(b"`\n" + magic in content for magic in _BITCODE)
+    return head == b"\x7fELF" and b"__gnu_lto_slim" in content
+
+
 def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: str) -> Object:
     """Read an object. Raises InputError for what is none of this machine's ("" takes any), InconclusiveError for LTO objects."""
     label = Path(f"{path}({member})" if member else path)
-    if data[:4].tobytes() in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
+    if data[:4].tobytes() in _BITCODE:
         raise InconclusiveError(f"{label}: LLVM bitcode; link with -Wl,--save-temps and give the objects that it leaves")
     elf = parse_elf(label, data)
     if not elf.is_relocatable:
@@ -107,12 +119,8 @@ def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: s
         raise InputError(f"{label}: an object for {elf.machine}, the others are for {machine}")
     if not elf.layout.is_64 or elf.layout.order != "<":
         raise InputError(f"{label}: section graphs are made of 64-bit little-endian objects")
-    if any(section.name.startswith(".gnu.lto_.symtab") for section in elf.sections) and not any(
-        section.is_executable and section.size for section in elf.sections
-    ):
-        symbols = elf.static_symbols
-        if any(symbols and symbols[0].names.raw(i) == b"__gnu_lto_slim" for i in range(len(symbols[0]) if symbols else 0)):
-            raise InconclusiveError(f"{label}: an LTO object without code; link with -save-temps and give the objects that it leaves")
+    if any(section.name.startswith(".gnu.lto_") for section in elf.sections) and is_lto(data):
+        raise InconclusiveError(f"{label}: an LTO object without code; link with -save-temps and give the objects that it leaves")
     if sum(section.type == SHT_SYMTAB for section in elf.sections) > 1:
         raise InputError(f"{label}: an object with two symbol tables")
     return Object(path, member, elf)

@@ -24,6 +24,8 @@ def find_roots(loaded: Loaded, sections: Sections, symbols: SymbolColumns, rules
     if inputs.mode != "relocatable":
         asked += [(inputs.entry.encode(), "entry"), (inputs.init.encode(), "init"), (inputs.fini.encode(), "fini")]
     definition = _definitions(loaded, symbols)
+    if inputs.mode in ("executable", "static") and definition.get(loaded.numbers.get(inputs.entry.encode(), -1), -1) < 0:
+        asked.append((b"main", "entry"))  # the start-up code was not given
     for name, why in asked:
         row = definition.get(loaded.numbers.get(name, -1), -1)
         if row >= 0:
@@ -62,18 +64,18 @@ def _exported(loaded: Loaded, visible: Bool, definition: dict[int, int]) -> list
     for number, row in definition.items():
         if row < 0 or not visible[number]:
             continue
-        # A shared library that names a symbol, defining it or not, shall find the program's.
-        is_shared = loaded.from_shared[number] or loaded.in_shared[number]
-        if not (exports_all or is_shared or inputs.exported is not None):
-            continue
-        name = names[number].decode("utf-8", "backslashreplace")
-        if not exports_all and not is_shared and not (inputs.exported is not None and inputs.exported.is_shown(name)):
-            continue
-        if inputs.version_script.is_hidden(name):
-            continue
-        if inputs.exclude_libs and _is_excluded(loaded, number):
-            continue
-        found.append(row)
+        name = names[number]
+        if inputs.exports is not None:
+            is_exported = name in inputs.exports
+        else:
+            # A shared library that names a symbol, defining it or not, shall find the program's.
+            is_exported = exports_all or bool(loaded.from_shared[number] or loaded.in_shared[number])
+            if not is_exported and inputs.exported is not None:
+                is_exported = inputs.exported.is_shown(name.decode("utf-8", "backslashreplace"))
+            is_exported = is_exported and not inputs.version_script.is_hidden(name.decode("utf-8", "backslashreplace"))
+            is_exported = is_exported and not (inputs.exclude_libs and _is_excluded(loaded, number))
+        if is_exported:
+            found.append(row)
     return found
 
 

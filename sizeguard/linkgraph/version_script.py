@@ -18,6 +18,8 @@ class Visible:
     hidden: tuple[str, ...] = ()
 
     def is_hidden(self, name: str) -> bool:
+        if not self.hidden:
+            return False
         for rank in _RANKS:
             if any(rank(pattern) and fnmatchcase(name, pattern) for pattern in self.shown):
                 return False
