@@ -69,7 +69,8 @@ def _symbols(image: MachO, ranges: Ranges) -> Iterator[Piece]:
         return
     width = extent.size // len(table)
     kinds = table.type.tolist()
-    lengths = (table.names.end - table.names.start).tolist()
+    # With the zero behind a name; the last may lack it.
+    lengths = (np.minimum(table.names.end + 1, strings.offset + strings.size) - table.names.start).tolist()
     starts = table.names.start.tolist()
     function = b""
     stab_names = []
@@ -80,8 +81,8 @@ def _symbols(image: MachO, ranges: Ranges) -> Iterator[Piece]:
             is_import = kind & c.N_TYPE == c.N_UNDF
             names, part = ((), name) if is_import or not name else ((name,), b"")
             yield Piece(offset, width, PART, "(symbol table)", "symbol table", "symbol table", names, part)
-            if lengths[i]:
-                yield Piece(starts[i], lengths[i] + 1, PART, "(string table)", "string table", "string table", names, part)
+            if name:
+                yield Piece(starts[i], lengths[i], PART, "(string table)", "string table", "string table", names, part)
             continue
         if kind == c.N_BNSYM:
             holder = ranges.at(int(table.value[i]))
