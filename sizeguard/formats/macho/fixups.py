@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from sizeguard.formats.texts import Int
 
 PTR_ARM64E, PTR_64, PTR_32, PTR_64_OFFSET = 1, 2, 3, 6
 PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24 = 9, 12
+_MOST_NAME_BYTES = 64  # names that all reach to the end would take the square
 PAGE_NONE, PAGE_MULTI = 0xFFFF, 0x8000
 _ARM64E = (PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24)
 
@@ -38,16 +41,17 @@ class Fixups:
 def fixups(image: MachO) -> Fixups:
     """Of both kinds; an image has one. Raises InputError for damaged ones."""
     imports: list[str] = []
-    rows: list[tuple[int, int, int]] = []
+    rows = array("q")  # 24 bytes for each; as tuples they would take 200
     try:
         if image.extent("chained fixups") is not None:
-            rows += _Chains(image, imports).rows()
-        rows += ((address, -1, _pointer(image, address)) for address in _rebases(image))
+            rows.extend(chain.from_iterable(_Chains(image, imports).rows()))
+        for address in _rebases(image):
+            rows.extend((address, -1, _pointer(image, address)))
         for name in ("bind opcodes", "weak bind opcodes", "lazy bind opcodes"):
-            rows += _binds(image, name, imports)
-    except (struct.error, IndexError, ValueError) as error:
+            rows.extend(chain.from_iterable(_binds(image, name, imports)))
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise InputError(f"{image.path}: damaged fix-ups: {error}") from error
-    columns = np.array(rows, np.int64).reshape(-1, 3)
+    columns = np.frombuffer(rows, np.int64).reshape(-1, 3) if rows else np.zeros((0, 3), np.int64)
     return Fixups(columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), tuple(imports))
 
 
@@ -66,6 +70,7 @@ class _Chains:
         if not width or imports + count * width > len(self.blob):
             raise ValueError(f"{count} imports of format {form}")
         addends = []
+        left = _MOST_NAME_BYTES * (len(self.blob) + 4096)
         for i in range(count):
             if form == 3:
                 word, addend = self.unpack("QQ", imports + 16 * i)
@@ -77,6 +82,9 @@ class _Chains:
                 name = word >> 9
             addends.append(addend)
             self.imports.append(_name(self.blob, symbols + name))
+            left -= len(self.imports[-1])
+            if left < 0:
+                raise ValueError(f"names of more than {_MOST_NAME_BYTES} times the size of all")
         (segments,) = self.unpack("I", starts)
         if segments > len(self.image.segments):
             raise ValueError(f"chains in {segments} segments of {len(self.image.segments)}")

@@ -30,6 +30,7 @@ ADDRESS_LIMIT = 1 << 62
 MOST_SLICES = 30
 # Images have about five; what takes time for each segment and symbol stays bounded.
 MOST_SEGMENTS = 1000
+MOST_NAME_BYTES = 64
 _DYNAMIC_TABLES = (
     "table of contents",
     "module table",
@@ -66,7 +67,9 @@ def is_macho(magic: bytes) -> bool:
 
 
 def is_fat(magic: bytes) -> bool:
-    return len(magic) >= 8 and magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf") and 0 < int.from_bytes(magic[4:8], "big") <= MOST_SLICES
+    return (
+        len(magic) >= 8 and magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf") and 0 < int.from_bytes(magic[4:8], "big") <= MOST_SLICES
+    )
 
 
 def read_macho(path: Path, arch: str = "") -> MachO:
@@ -157,6 +160,8 @@ class _Reader:
         relocations = tuple(Extent("relocations", s.relocation_offset, 8 * s.relocation_count) for s in sections if s.relocation_count)
         for extent in (*linkedit, *relocations):
             self.check(extent.name, extent.offset, extent.size)
+        if sum(extent.size for extent in relocations) > len(self.data):
+            self.damaged("relocations of several sections are the same")
         self.check_apart(sections, (Extent("the load commands", 0, self.header_size + commands_size), *linkedit, *relocations))
         return MachO(
             path=self.path,
@@ -235,6 +240,8 @@ class _Reader:
                 sections.append(section)
             segments.append(segment)
         self.check_overlap("segments", [(s.address, s.memory_size, s.name) for s in segments])
+        self.check_overlap("the file's parts of", [(s.offset, s.file_size, s.name) for s in segments])
+        self.check_overlap("the file's parts of", [(s.offset, s.file_size, s.full_name) for s in sections])
         if filetype != c.MH_DSYM:
             self.check_overlap("sections", [(s.address, s.size, s.full_name) for s in sections])
         return tuple(segments), tuple(sections)
@@ -331,6 +338,9 @@ class _Reader:
             self.damaged(f"the name of symbol {first} at {names[first]} of a string table of {strings.size} bytes")
         zeros = np.append(np.flatnonzero(self.data[strings.offset : strings.offset + strings.size] == 0), strings.size)
         ends = zeros[np.searchsorted(zeros, names)]
+        # Linkers share the ends of names, and STABs the names of symbols. Names that all reach to the end would take the table's square.
+        if float((ends - np.minimum(names, ends)).astype(np.float64).sum()) > MOST_NAME_BYTES * (strings.size + 4096):
+            self.damaged(f"names of more than {MOST_NAME_BYTES} times the string table's size")
         nameless = names == 0
         start = np.where(nameless, strings.offset, names + strings.offset)
         end = np.where(nameless, strings.offset, ends + strings.offset)
