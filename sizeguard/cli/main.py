@@ -23,6 +23,7 @@ COMMANDS = {
     "select": ("select", "Read, merge and check operator selections."),
     "report": ("report", "Show where the bytes of a binary went."),
     "diff": ("diff", "Show what changed between two binaries, and why."),
+    "why": ("why", "Show what keeps something in the image."),
     "gate": ("gate", "Build, run, measure and compare with the baselines."),
     "baseline": ("baseline", "Update or show the reviewed sizes in baselines/."),
 }

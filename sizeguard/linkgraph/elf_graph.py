@@ -270,6 +270,8 @@ class _Builder:
             edges=self.lists.edges(len(nodes)),
             symbols=self._symbols(),
             root_kind=find_roots(self.loaded, self.sections, self.symbols, self.rules, self.lsda_roots),
+            is_pic=self.inputs.pic,
+            is_dynamic=self.inputs.mode != "static" or self.inputs.pic,
         )
 
     def _symbols(self) -> Symbols:

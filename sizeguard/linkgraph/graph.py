@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -80,13 +81,15 @@ class Symbols:
     is_global: npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SectionGraph:
     """What a link loads, and what keeps what.
 
     objects:    labels, path or archive(member), in the order of loading
     names:      of each node: a section's name, an import's symbol, a string's text
     roots:      nodes that stay by themselves; root_kind: why, by node
+    is_pic:     absolute addresses are relocated when the image is loaded
+    is_dynamic: the image has a table of dynamic symbols
     """
 
     objects: tuple[str, ...]
@@ -95,7 +98,38 @@ class SectionGraph:
     edges: Edges
     symbols: Symbols
     root_kind: dict[int, str]
+    is_pic: bool
+    is_dynamic: bool
 
     @property
     def roots(self) -> Int:
         return np.array(sorted(self.root_kind), np.int64)
+
+    @cached_property
+    def _first_symbols(self) -> dict[int, int]:
+        """Of each section the symbol that names it: a function or object at its start, a global one before a local one."""
+        y = self.symbols
+        named = np.flatnonzero((y.node >= 0) & np.isin(y.type, (0, 1, 2, 6, 10)))
+        order = named[np.lexsort((~y.is_global[named], y.type[named] == 0, y.offset[named], y.node[named]))]
+        found: dict[int, int] = {}
+        for i in order.tolist():
+            if self.symbols.names[i]:
+                found.setdefault(int(y.node[i]), i)
+        return found
+
+    def symbol_of(self, node: int) -> str:
+        """The mangled name of a section's first symbol; empty if it has none."""
+        symbol = self._first_symbols.get(node)
+        return "" if symbol is None else self.symbols.names[symbol].decode("utf-8", "backslashreplace")
+
+    def section_of(self, node: int) -> int:
+        """The section that a part lies in."""
+        if node < self.nodes.sections:
+            return node
+        k = int(self.nodes.object[node])
+        return int(self.base[k]) + int(self.nodes.index[node])
+
+    @cached_property
+    def base(self) -> Int:
+        """Of each object the node of its first section."""
+        return np.searchsorted(self.nodes.object[: self.nodes.sections], np.arange(len(self.objects) + 1)).astype(np.int64)

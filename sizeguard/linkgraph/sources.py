@@ -33,7 +33,7 @@ def graph_of_path(path: Path, objects: Sequence[Path] = ()) -> SectionGraph:
             raise InconclusiveError(f"{path}: this build records no link command; section graphs are of ELF builds")
         inputs = without_lto(read_link(build.link_command), build.objects if build.lto else ())
         return graph_of(load(inputs))
-    record = path.with_name(f"{path.name}.link.json")
+    record = path.with_name(f"{path.name.removesuffix('.stripped')}.link.json")
     if not objects and record.is_file():
         return graph_of(load(without_lto(read_link(record))))
     return graph_of_objects(path, objects)
