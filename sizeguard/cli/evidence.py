@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
     from sizeguard.report.style import Style
 
-FORMATS = ("terminal", "json", "csv", "markdown")
+FORMATS = ("terminal", "json", "csv", "markdown", "html")
 LEVELS = "operator kernel dtype component kind section segment object symbol analyzer"
 
 

@@ -1,4 +1,4 @@
-"""Turns a diff into text: terminal, json, csv, markdown."""
+"""Turns a diff into text: terminal, json, csv, markdown, html."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ def diff_chunks(diff: Diff, format_: str, limit: int, style: Style | None = None
         yield from _json(diff)
     elif format_ == "csv":
         yield from _csv(diff)
+    elif format_ == "html":
+        from sizeguard.report.html import diff_html
+
+        yield from diff_html(diff)
     else:
         style = style or Style()
         lines = _markdown(diff, limit) if format_ == "markdown" else (style.finish(line) for line in _terminal(diff, limit, style))

@@ -1,4 +1,4 @@
-"""Turns a report into text: terminal, json, csv, markdown. In pieces: a row for each symbol makes 100 MB of JSON."""
+"""Turns a report into text: terminal, json, csv, markdown, html. In pieces: a row for each symbol makes 100 MB of JSON."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ def report_chunks(report: Report, format_: str, limit: int, style: Style | None 
         yield from _json(report)
     elif format_ == "csv":
         yield from _csv(report)
+    elif format_ == "html":
+        from sizeguard.report.html import report_html
+
+        yield from report_html(report)
     else:
         lines = _markdown(report, limit) if format_ == "markdown" else report_lines(report, limit, style or Style())
         yield "".join(f"{line}\n" for line in lines)

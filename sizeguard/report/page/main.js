@@ -1,0 +1,86 @@
+// Turns the page's parts into one view: what the treemap shows, the table lists; what is searched for stands out in both.
+
+async function main() {
+  const began = performance.now();
+  const get = (id) => document.getElementById(id);
+  const data = await readData(get("data"));
+  const tree = new Tree(data);
+  const metric = { now: 0 };
+  let node = tree.root, found = null;
+
+  const say = (what) => {
+    const path = [];
+    for (let each = what; each && each.parent; each = each.parent) path.unshift(each.name);
+    get("box").textContent = `${path.join("  ›  ") || data.title}   ${data.columns.map((c, i) => `${c.name} ${signed(c, what.sum(i))}`).join("   ")}`;
+  };
+  const signed = (column, value) => (column.signed && value > 0 ? "+" : "") + bytes(value);
+  const map = new Treemap(get("map"), say, (to) => go(to || node.parentNode || node.parent || node));
+  const table = new Table(data, (row) => {
+    get("box").textContent = data.levels.map((level) => level.texts.get(level.ids[row])).join("  ›  ");
+  });
+
+  const go = (to) => {
+    node = to;
+    const steps = [];
+    for (let each = node; each; each = each.parentNode || each.parent) steps.unshift(each);
+    get("path").replaceChildren(...steps.flatMap((each, i) => {
+      const button = document.createElement("button");
+      button.textContent = each.parent ? each.name : "all";
+      button.addEventListener("click", () => go(each));
+      if (each === node) button.setAttribute("aria-current", "location");
+      return i ? [" › ", button] : [button];
+    }));
+    map.show(node, metric.now);
+    table.show(node.ranges(), found);
+    say(node);
+  };
+
+  const search = () => {
+    const start = performance.now(), words = get("search").value.toLowerCase();
+    found = null;
+    get("found").textContent = "";
+    if (words) {
+      const hits = data.levels.map((level) => level.texts.search(words));
+      found = new Uint8Array(data.rows);
+      let count = 0, size = 0;
+      for (let i = 0; i < data.rows; i++) {
+        if (!data.levels.some((level, k) => hits[k][level.ids[i]])) continue;
+        found[i] = 1;
+        count++;
+        size += data.columns[metric.now].values[i];
+      }
+      get("found").textContent = `${count.toLocaleString("en")} rows, ${signed(data.columns[metric.now], size)} bytes`;
+    }
+    tree.mark(found);
+    map.draw();
+    table.show(node.ranges(), found);
+    document.body.dataset.searchMs = Math.round(performance.now() - start);
+    document.body.dataset.searched = words;
+  };
+
+  // The sum of the rows, not a number that came along: what it says is what is there.
+  const sums = data.columns.map((column, i) => [column, tree.root.sum(i)]).filter(([column]) => column.area);
+  const left = data.leftOut;
+  get("totals").textContent = sums.map(([column, sum]) => `${column.name} ${signed(column, sum + (left ? left[column.name] || 0 : 0))}`).join("   ")
+    + `   ${data.rows.toLocaleString("en")} rows` + (left ? ` and what the filter left out` : "");
+  for (const [column, sum] of sums) document.body.dataset[`sum${column.name}`] = sum;
+
+  data.columns.forEach((column, i) => { if (column.area) get("metric").append(new Option(column.name, i)); });
+  metric.now = Number(get("metric").value);
+  get("metric").addEventListener("change", () => { metric.now = Number(get("metric").value); go(node); });
+  let waiting = 0;
+  get("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 80); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && event.target.tagName !== "INPUT") { event.preventDefault(); get("search").focus(); }
+  });
+  new ResizeObserver(() => { map.layout(); map.draw(); table.draw(); }).observe(get("map"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => map.draw());
+  go(tree.root);
+  document.body.dataset.loadMs = Math.round(performance.now() - began);
+  document.body.dataset.ready = "yes";
+}
+
+main().catch((error) => {
+  document.getElementById("totals").textContent = `cannot show the data: ${error.message}`;
+  document.body.dataset.ready = "failed";
+});

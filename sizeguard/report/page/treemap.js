@@ -1,0 +1,169 @@
+// Turns the node that is looked at into boxes on a canvas. Only what is large enough to be seen is laid out.
+
+const SMALLEST = 30; // px²: smaller boxes become one
+const INNER_WIDTH = 70, INNER_HEIGHT = 46, STRIP = 16; // px: a box that shows what is in it
+
+class Treemap {
+  constructor(canvas, choose, enter) {
+    Object.assign(this, { canvas, choose, enter, boxes: [], chosen: -1, node: null, metric: 0 });
+    canvas.addEventListener("mousemove", (event) => this.select(this.at(event)));
+    canvas.addEventListener("click", (event) => { this.select(this.at(event)); this.go(); });
+    canvas.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  show(node, metric) {
+    Object.assign(this, { node, metric, chosen: -1 });
+    this.layout();
+    this.draw();
+  }
+
+  layout() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    this.boxes = [];
+    this.place(this.node, 0, 0, width, height, 0);
+  }
+
+  place(node, x, y, width, height, depth) {
+    const { children, areas } = node.order(this.metric);
+    let total = 0;
+    for (const area of areas) total += area;
+    if (!(total > 0)) return;
+    const scale = (width * height) / total;
+    let i = 0;
+    while (i < children.length) {
+      const short = Math.min(width, height);
+      if (short < 1 || areas[i] * scale < SMALLEST) break;
+      // A row of boxes along the short side, as long as that makes them squarer.
+      let sum = 0, end = i, worst = Infinity;
+      while (end < children.length && areas[end] * scale >= SMALLEST / 4) {
+        const next = sum + areas[end] * scale, side = next / short;
+        const ratio = Math.max((areas[i] * scale) / side / side, side / ((areas[end] * scale) / side));
+        if (ratio > worst) break;
+        worst = ratio;
+        sum = next;
+        end++;
+      }
+      const side = sum / short;
+      let along = 0;
+      for (; i < end; i++) {
+        const length = (areas[i] * scale) / side;
+        const box = width >= height ? [x, y + along, side, length] : [x + along, y, length, side];
+        this.add(node.child(children[i]), ...box, depth);
+        along += length;
+      }
+      if (width >= height) { x += side; width -= side; } else { y += side; height -= side; }
+    }
+    if (i < children.length && areas[i] > 0 && width * height >= 4) {
+      let end = children.length;
+      while (end > i && areas[end - 1] === 0) end--;
+      this.boxes.push({ node: node.rest(children.slice(i, end)), x, y, width, height, depth, open: false });
+    }
+  }
+
+  add(node, x, y, width, height, depth) {
+    const open = !node.isLeaf && width > INNER_WIDTH && height > INNER_HEIGHT && node.bounds.length > 2;
+    this.boxes.push({ node, x, y, width, height, depth, open });
+    if (open) this.place(node, x + 2, y + STRIP, width - 4, height - STRIP - 2, depth + 1);
+  }
+
+  draw() {
+    const { canvas } = this, ratio = window.devicePixelRatio || 1;
+    canvas.width = canvas.clientWidth * ratio;
+    canvas.height = canvas.clientHeight * ratio;
+    const pen = canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.font = "12px system-ui, sans-serif";
+    pen.textBaseline = "top";
+    pen.direction = "ltr";
+    const style = getComputedStyle(document.documentElement);
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const colours = { back: style.getPropertyValue("--back"), text: style.getPropertyValue("--text"), choice: style.getPropertyValue("--choice"), dark };
+    this.boxes.forEach((box, i) => this.box(pen, box, i === this.chosen, colours));
+  }
+
+  box(pen, { node, x, y, width, height, depth, open }, chosen, colours) {
+    pen.globalAlpha = node.matches() ? 1 : 0.18;
+    pen.fillStyle = this.colour(node, depth, colours);
+    pen.fillRect(x, y, width, height);
+    pen.strokeStyle = chosen ? colours.choice : colours.back;
+    pen.lineWidth = chosen ? 3 : 1;
+    pen.strokeRect(x + 0.5, y + 0.5, Math.max(width - 1, 0), Math.max(height - 1, 0));
+    if (width > 34 && height > 15) {
+      pen.fillStyle = colours.text;
+      const lines = open || height < 32 ? [`${node.name}  ${bytes(node.sum(this.metric))}`] : [node.name, bytes(node.sum(this.metric))];
+      lines.forEach((line, i) => pen.fillText(fit(pen, line, width - 6), x + 3, y + 2 + 15 * i));
+    }
+    pen.globalAlpha = 1;
+  }
+
+  // A hue for each value of the first level; of a diff orange for growth, blue for what shrank: told apart by all eyes.
+  colour(node, depth, { dark }) {
+    const { data } = node.tree;
+    if (data.columns[this.metric].signed) {
+      const sum = node.sum(this.metric);
+      return sum > 0 ? (dark ? "#9a4a10" : "#ffb877") : sum < 0 ? (dark ? "#1b4f91" : "#9cc7f7") : dark ? "#444" : "#ccc";
+    }
+    if (node.only) return dark ? "#3a3f46" : "#d5dae0";
+    const hue = (data.levels[0].ids[node.start] * 137.508) % 360;
+    return dark ? `hsl(${hue} 38% ${30 - 4 * depth}%)` : `hsl(${hue} 55% ${80 + 4 * depth}%)`;
+  }
+
+  at(event) {
+    const { left, top } = this.canvas.getBoundingClientRect();
+    return this.find(event.clientX - left, event.clientY - top);
+  }
+
+  find(x, y) {
+    for (let i = this.boxes.length - 1; i >= 0; i--) {
+      const box = this.boxes[i];
+      if (x >= box.x && x < box.x + box.width && y >= box.y && y < box.y + box.height) return i;
+    }
+    return -1;
+  }
+
+  select(i) {
+    if (i === this.chosen || i < 0) return;
+    this.chosen = i;
+    this.draw();
+    this.choose(this.boxes[i].node);
+  }
+
+  go() {
+    const box = this.boxes[this.chosen];
+    if (box && !box.node.isLeaf) this.enter(box.node);
+  }
+
+  key(event) {
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    if (event.key === "Enter" || event.key === " ") this.go();
+    else if (event.key === "Escape" || event.key === "Backspace") this.enter(null);
+    else if (steps[event.key]) this.step(...steps[event.key]);
+    else return;
+    event.preventDefault();
+  }
+
+  // The nearest box in that direction, from the middle of the chosen one.
+  step(dx, dy) {
+    const from = this.boxes[this.chosen];
+    if (!from) return this.select(0);
+    const x = from.x + from.width / 2, y = from.y + (from.open ? STRIP / 2 : from.height / 2);
+    const reach = dx ? from.width / 2 : dy > 0 && from.open ? STRIP / 2 : from.height / 2;
+    for (let far = reach + 2; far < 4000; far += 4) {
+      const i = this.find(x + dx * far, y + dy * far);
+      if (i >= 0 && i !== this.chosen) return this.select(i);
+    }
+  }
+}
+
+function fit(pen, text, width) {
+  let end = Math.min(text.length, Math.ceil(width / 3));
+  if (end === text.length && pen.measureText(text).width <= width) return text;
+  let low = 0;
+  while (low < end) {
+    const middle = (low + end + 1) >> 1;
+    if (pen.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle; else end = middle - 1;
+  }
+  return low > 1 ? `${text.slice(0, low)}…` : "";
+}
+
+function bytes(size) { return Math.round(size).toLocaleString("en"); }
