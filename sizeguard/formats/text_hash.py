@@ -13,52 +13,92 @@ from sizeguard.formats.texts import Int, Texts
 Hash = npt.NDArray[np.uint64]
 
 _WORD = 8
-_CHUNK = 1 << 15  # words at a time: what is worked on stays in the cache; with all at once it takes twice as long
-_PLACE = np.uint64(0x9E3779B97F4A7C15)
+_BATCH = 1 << 15  # words at a time: what is worked on stays in the cache; with all at once it takes twice as long
+_LONGEST = 512  # words; longer texts are hashed in pieces of that
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _LENGTH = np.uint64(0xA0761D6478BD642F)
 _SHIFT = np.uint64(32)
+# A number for each place in a text, and an odd one: the same words in another order have another sum.
+_PLACE = np.arange(1, _LONGEST + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+_FACTOR = (_PLACE ^ (_PLACE >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) | np.uint64(1)
 
 
 def hash_texts(texts: Texts) -> Hash:
-    """uint64 of each text: the sum of its words of eight bytes, each mixed with its place. For times see tests/bench."""
+    """uint64 of each text: the sum of its words of eight bytes, each mixed with its place; the last word ends with the text.
+
+    Texts of as many words are the rows of a table: 474,170 names of 72 MB take 0.06 s. For times see tests/bench.
+    """
     length = texts.end - texts.start
-    count = np.maximum((length + _WORD - 1) // _WORD, 1)
-    after = np.cumsum(count)
-    words, start = words_of(texts)
-    start = np.where(length > 0, start, 0)
-    hashes = np.empty(len(texts), np.uint64)
-    low = 0
-    while low < len(texts):
-        done = int(after[low - 1]) if low else 0
-        high = max(low + 1, int(np.searchsorted(after, done + _CHUNK, side="right")))
-        hashes[low:high] = _sums(words, start[low:high], length[low:high], count[low:high])
-        low = high
+    hashes = np.zeros(len(texts), np.uint64)
+    count = (length + _WORD - 1) // _WORD
+    short = np.flatnonzero((length < _WORD) & (length > 0))
+    hashes[short] = _mixed(_short_words(texts, short).reshape(-1, 1), 0)
+    few = np.minimum(count, _LONGEST + 1).astype(np.uint16)
+    few[length < _WORD] = 0
+    order = np.argsort(few, kind="stable")  # of 16 bits: a radix sort
+    bounds = np.searchsorted(few[order], np.arange(1, _LONGEST + 3, dtype=np.uint16))
+    for words in np.flatnonzero(np.diff(bounds)).tolist():
+        rows = order[bounds[words] : bounds[words + 1]]
+        if words < _LONGEST:
+            hashes[rows] = _hash_rows(texts.buffer, texts.start[rows], texts.end[rows], words + 1)
+        else:
+            for row in rows.tolist():
+                hashes[row] = _hash_long(texts.buffer, int(texts.start[row]), int(texts.end[row]))
     hashes += length.astype(np.uint64) * _LENGTH
     _mix(hashes)
     return hashes
 
 
-def _sums(words: Hash, start: Int, length: Int, count: Int) -> Hash:
-    """The mixed words of each text, added."""
-    last = np.cumsum(count) - 1
-    first = last - count + 1
-    place = np.arange(int(last[-1]) + 1, dtype=np.int64)
-    place -= np.repeat(first, count)
-    at = place * _WORD
-    at += np.repeat(start, count)
-    # The last word is read so that it ends with the text; what lies before it is shifted out. Of an empty text nothing is left.
-    missing = count * _WORD - length
-    at[last] -= np.where(length > 0, missing, 0)
-    value = words[at].astype(np.uint64, copy=False)
-    value[last] >>= np.minimum(missing * 8, 63).astype(np.uint64)
-    value[last[length == 0]] = 0
-    key = place.view(np.uint64)
-    key *= _PLACE
-    value ^= key
-    _mix(value)
-    sums: Hash = np.add.reduceat(value, first)
+def _hash_rows(buffer: npt.NDArray[np.uint8], start: Int, end: Int, words: int) -> Hash:
+    """Of texts of that many words, eight bytes at least."""
+    # The words from any byte on; the last is read apart so that it ends with the text.
+    rows: Hash = np.ndarray((len(buffer) - _WORD * (words - 1) + 1, words - 1), "<u8", buffer=buffer.data, strides=(1, _WORD))
+    last: Hash = np.ndarray((len(buffer) - _WORD + 1,), "<u8", buffer=buffer.data, strides=(1,))
+    hashes = np.empty(len(start), np.uint64)
+    step = max(1, _BATCH // words)
+    for low in range(0, len(start), step):
+        high = low + step
+        table = np.empty((len(start[low:high]), words), np.uint64)
+        table[:, :-1] = rows[start[low:high]]
+        table[:, -1] = last[end[low:high] - _WORD]
+        hashes[low:high] = _mixed(table, 0)
+    return hashes
+
+
+def _hash_long(buffer: npt.NDArray[np.uint8], start: int, end: int) -> np.uint64:
+    """Of one text of many words: the pieces' hashes, each mixed with its number."""
+    total = np.zeros(1, np.uint64)
+    step = _WORD * _LONGEST
+    for number, at in enumerate(range(start, end, step)):
+        piece = buffer[at : min(at + step, end)]
+        padded = np.zeros(-(-len(piece) // _WORD) * _WORD, np.uint8)
+        padded[: len(piece)] = piece
+        hashed = _mixed(padded.view("<u8").astype(np.uint64).reshape(1, -1), number + 1)
+        _mix(hashed)
+        total = total * _MULTIPLY + hashed
+    return np.uint64(total[0])
+
+
+def _mixed(table: Hash, seed: int) -> Hash:
+    """The mixed words of each row, added. The table is used up."""
+    width = table.shape[1]
+    table ^= _PLACE[:width] + np.uint64(seed)
+    table *= _MULTIPLY
+    table ^= table >> _SHIFT
+    table *= _FACTOR[:width]
+    sums: Hash = table.sum(axis=1, dtype=np.uint64)
     return sums
+
+
+def _short_words(texts: Texts, rows: Int) -> Hash:
+    """Texts of less than eight bytes as a number each."""
+    value = np.zeros(len(rows), np.uint64)
+    start, end = texts.start[rows], texts.end[rows]
+    for i in range(_WORD - 1):
+        at = start + i
+        inside = at < end
+        value[inside] |= texts.buffer[at[inside]].astype(np.uint64) << np.uint64(8 * i)
+    return value
 
 
 def _mix(value: Hash) -> None:

@@ -5,7 +5,9 @@ Half a million symbols make two million spans, so everything is a column: entry 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +51,9 @@ class Owners:
     symbol:     of Ledger.symbols; of an alias group its first name
     group:      of Ledger.groups if several symbols share the bytes
     input:      of Ledger.inputs: the row of the linker map
-    part:       of Ledger.parts: what says more than a symbol can: an import's name, a string, a registration entry
+    part:       of Ledger.parts: what says more than a symbol can: a registration entry
+
+    Slots and stubs of imports have the import as their symbol.
     """
 
     section: Int32
@@ -86,12 +90,15 @@ class MemoryPartition:
     owner: Int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Ledger:
     """file covers [0, image.file); memory the loaded segments. owner in both: a row of owners.
 
     file_bytes, load, ram, count: int64, of each owner; file_bytes sum to image.file, load and ram to image.load and image.ram.
     count: spans of the file, and of memory those that the file does not hold.
+
+    symbols are distinct, and hashes are text_hash.hash_texts of them. make_file, make_memory: the partitions of three million spans take
+    as long as all sums; reports do not ask for them.
     """
 
     image: ImageInfo
@@ -102,9 +109,18 @@ class Ledger:
     parts: Texts
     owners: Owners
     groups: AliasGroups
-    file: Partition
-    memory: MemoryPartition
+    make_file: Callable[[], Partition]
+    make_memory: Callable[[], MemoryPartition]
     file_bytes: Int
     load: Int
     ram: Int
     count: Int
+    hashes: npt.NDArray[np.uint64]
+
+    @cached_property
+    def file(self) -> Partition:
+        return self.make_file()
+
+    @cached_property
+    def memory(self) -> MemoryPartition:
+        return self.make_memory()

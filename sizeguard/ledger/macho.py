@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
@@ -10,13 +11,14 @@ import numpy as np
 
 from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.macho.fixups import fixups
-from sizeguard.formats.macho.image import MachO, Section
+from sizeguard.formats.macho.image import MachO, Section, Segment
 from sizeguard.formats.macho.reader import FatFile
+from sizeguard.formats.text_hash import hash_texts
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.claiming import ClaimList, OwnerTable
 from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
 from sizeguard.ledger.macho_contents import SECTION, contents
-from sizeguard.ledger.macho_linkedit import gap_kind, pieces
+from sizeguard.ledger.macho_linkedit import pieces
 from sizeguard.ledger.macho_ranges import MAP, STAB, Ranges, named_ranges, stabs
 from sizeguard.ledger.partition import Partition, partition
 
@@ -71,6 +73,9 @@ class _Builder:
         self.loaded = tuple(loaded)
         # Memory is partitioned as if the segments lay one behind the other.
         self.base = np.concatenate([[0], np.cumsum([s.memory_size for s in loaded], dtype=np.int64)])
+        self.place_of = {id(segment): start for segment, start in zip(loaded, self.base.tolist(), strict=False)}
+        self.backed = sorted((s for s in image.segments if s.file_size), key=lambda s: s.offset)
+        self.backed_ends = [s.offset + s.file_size for s in self.backed]
 
     def build(self, title: str) -> Ledger:
         self.claim_sections()
@@ -87,17 +92,18 @@ class _Builder:
         info = ImageInfo(str(image.path), title, "macho", image.arch, image.uuid, image.size, image.load, image.ram)
         return _ledger(info, self.table, self.inputs, file, memory, load, ram, uncounted)
 
-    def place(self, section: Section) -> int | None:
-        """Where the section begins in the partition of memory; None if it is not loaded."""
-        segment = self.image.segments[section.segment]
-        for i, loaded in enumerate(self.loaded):
-            if loaded is segment:
-                return int(self.base[i]) + section.address - segment.address
-        return None
+    def places(self) -> list[int | None]:
+        """Where each section begins in the partition of memory; None if it is not loaded."""
+        places: list[int | None] = []
+        for section in self.image.sections:
+            segment = self.image.segments[section.segment]
+            place = self.place_of.get(id(segment))
+            places.append(None if place is None else place + section.address - segment.address)
+        return places
 
     def claim_sections(self) -> None:
         image = self.image
-        places = [self.place(section) for section in image.sections]
+        places = self.places()
         for content in contents(image, self.ranges, self.inputs, fixups(image)):
             section = content.section
             owner = self.table.row(
@@ -124,33 +130,37 @@ class _Builder:
     def claim_pieces(self) -> None:
         for piece in pieces(self.image, self.ranges):
             start, end = piece.offset, piece.offset + piece.size
-            owner = self.table.row(piece.section, self.segment_at(start), piece.kind, piece.analyzer, names=piece.names, part=piece.part)
+            segment = self.segment_at(start)
+            owner = self.table.row(
+                piece.section, segment.name if segment is not None else "", piece.kind, piece.analyzer, names=piece.names, part=piece.part
+            )
             self.file.add(start, end, owner, piece.rank)
-            for i, loaded in enumerate(self.loaded):
-                low, high = max(start, loaded.offset), min(end, loaded.offset + loaded.file_size)
-                if low < high:
-                    shift = int(self.base[i]) - loaded.offset
-                    self.memory.add(low + shift, high + shift, owner, piece.rank)
+            for segment in self.backed[bisect_right(self.backed_ends, start) :]:
+                low, high = max(start, segment.offset), min(end, segment.offset + segment.file_size)
+                if low >= high:
+                    break
+                if (place := self.place_of.get(id(segment))) is not None:
+                    self.memory.add(low + place - segment.offset, high + place - segment.offset, owner, piece.rank)
 
-    def segment_at(self, offset: int) -> str:
-        return next((s.name for s in self.image.segments if s.offset <= offset < s.offset + s.file_size), "")
+    def segment_at(self, offset: int) -> Segment | None:
+        """The segment that this byte of the file belongs to. No two have the same."""
+        i = bisect_right(self.backed_ends, offset)
+        return self.backed[i] if i < len(self.backed) and self.backed[i].offset <= offset else None
 
     def claim_gaps(self) -> None:
-        for start, end in self.file.gaps(0, self.image.size):
-            for low, high in self.pieces_of(start, end):
-                kind, segment = gap_kind(self.image, low, high)
-                self.file.add(low, high, self.table.row(f"({kind})", segment, kind, kind), SECTION)
-        for i, loaded in enumerate(self.loaded):
-            low, high = int(self.base[i]), int(self.base[i + 1])
-            for start, end in self.memory.gaps(low, high):
-                kind = "page slack" if end == high else "section gap"
-                self.memory.add(start, end, self.table.row(f"({kind})", loaded.name, kind, kind), SECTION)
-
-    def pieces_of(self, start: int, end: int) -> list[tuple[int, int]]:
-        """A gap of the file cut where segments begin and end."""
-        edges = {edge for s in self.image.segments for edge in (s.offset, s.offset + s.file_size) if start < edge < end}
-        cuts = [start, *sorted(edges), end]
-        return list(pairwise(cuts))
+        """What nothing claims: of the file padding if it is zeros, page slack at the end of a segment; of memory the same."""
+        edges = sorted({edge for s in self.backed for edge in (s.offset, s.offset + s.file_size)})
+        for low, high in _cut(self.file.gaps(0, self.image.size), edges):
+            segment = self.segment_at(low)
+            is_last = segment is not None and high == segment.offset + segment.file_size
+            kind = "unattributed" if np.any(self.image.data[low:high]) else "page slack" if is_last else "section gap"
+            owner = self.table.row(f"({kind})", segment.name if segment is not None else "", kind, kind)
+            self.file.add(low, high, owner, SECTION)
+        bases = self.base.tolist()
+        for low, high in _cut(self.memory.gaps(0, bases[-1]), bases):
+            at = bisect_right(bases, low)
+            kind = "page slack" if high == bases[at] else "section gap"
+            self.memory.add(low, high, self.table.row(f"({kind})", self.loaded[at - 1].name, kind, kind), SECTION)
 
     def memory_partition(self, whole: Partition) -> tuple[MemoryPartition, Int]:
         """The partition with the segments where they are; and where in the file each of its spans begins, -1 if nowhere."""
@@ -185,6 +195,12 @@ class _Builder:
         return counts[0], counts[1]
 
 
+def _cut(gaps: Sequence[tuple[int, int]], edges: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The gaps, each in two where one of the edges lies in it."""
+    for start, end in gaps:
+        yield from pairwise((start, *edges[bisect_right(edges, start) : bisect_left(edges, end)], end))
+
+
 def _inputs_of_stabs(image: MachO, names: MachO, ranges: Ranges) -> tuple[InputSection, ...]:
     """Rows such as a map has, of functions that STABs name the object of."""
     objects = stabs(names).objects
@@ -215,19 +231,23 @@ def _ledger(
     count = np.bincount(file.owner, minlength=len(table)).astype(np.int64) + uncounted
     used = (count > 0) | (load > 0) | (ram > 0)
     new = np.cumsum(used) - 1
+    symbols = table.symbol_texts()
+    owned = Partition(file.start, new[file.owner], file.size)
+    mapped = MemoryPartition(memory.address, memory.size, new[memory.owner])
     return Ledger(
         image=info,
         sections=tuple(table.sections),
         segments=tuple(table.segments),
-        symbols=table.symbol_texts(),
+        symbols=symbols,
         inputs=inputs,
         parts=table.part_texts(),
         owners=table.owners(used),
         groups=table.groups(),
-        file=Partition(file.start, new[file.owner], file.size),
-        memory=MemoryPartition(memory.address, memory.size, new[memory.owner]),
+        make_file=lambda: owned,
+        make_memory=lambda: mapped,
         file_bytes=file.bytes_by_owner(len(table))[:-1][used],
         load=load[used],
         ram=ram[used],
         count=count[used],
+        hashes=hash_texts(symbols),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -96,9 +97,11 @@ def contents(image: MachO, ranges: Ranges, inputs: Sequence[InputSection], point
             # A slot of what the image defines itself has no symbol: what it points at tells.
             target = ranges.at(targets[address]) if not name and address in targets else None
             if name or target is not None:
-                names = target.names if target is not None else ()
+                names = target.names if target is not None else (name,)
                 analyzer = "relocation" if target is not None else "import"
-                yield Content(table.section, i * table.size, table.size, PART, "import", analyzer, names=names, part=name)
+                yield Content(table.section, i * table.size, table.size, PART, "import", analyzer, names=names)
+    helpers = sorted(lazy)
+    tables = next((s for s in image.sections if s.name == "__gcc_except_tab" and s.file_size), None)
     for section in image.sections:
         if not section.file_size:
             continue
@@ -107,9 +110,9 @@ def contents(image: MachO, ranges: Ranges, inputs: Sequence[InputSection], point
         elif section.type in (c.S_INIT_FUNC_OFFSETS, c.S_MOD_INIT_FUNC_POINTERS, c.S_MOD_TERM_FUNC_POINTERS):
             yield from _initializers(image, section, ranges, targets)
         elif section.name == "__stub_helper":
-            yield from _helpers(section, lazy)
+            yield from _helpers(section, helpers, lazy)
         else:
-            yield from _unwind(image, section, ranges)
+            yield from _unwind(image, section, ranges, tables)
 
 
 def _ranges(image: MachO, ranges: Ranges, inputs: Sequence[InputSection]) -> Iterator[Content]:
@@ -154,20 +157,20 @@ def _initializers(image: MachO, section: Section, ranges: Ranges, targets: dict[
             yield Content(section, offset, size, PART, "initializer", "relocation", names=holder.names)
 
 
-def _helpers(section: Section, lazy: dict[int, bytes]) -> Iterator[Content]:
+def _helpers(section: Section, helpers: Sequence[int], lazy: dict[int, bytes]) -> Iterator[Content]:
     """The code that binds a lazy pointer at its first call: one piece for each, behind a common head."""
-    here = sorted(a for a in lazy if section.address <= a < section.address + section.size)
+    here = helpers[bisect_left(helpers, section.address) : bisect_left(helpers, section.address + section.size)]
     for address, after in zip(here, [*here[1:], section.address + section.size], strict=bool(here)):
         if lazy[address]:
-            yield Content(section, address - section.address, after - address, PART, "import", "import", part=lazy[address])
+            yield Content(section, address - section.address, after - address, PART, "import", "import", names=(lazy[address],))
 
 
-def _unwind(image: MachO, section: Section, ranges: Ranges) -> Iterator[Content]:
+def _unwind(image: MachO, section: Section, ranges: Ranges, tables: Section | None) -> Iterator[Content]:
     rows: Sequence[UnwindRow]
-    if section.name == "__unwind_info" and not image.is_object:
+    if section.name == "__unwind_info":
         info = unwind_info(image, section)
         rows = info.rows
-        yield from _exception_tables(image, ranges, info.tables)
+        yield from _exception_tables(tables, ranges, info.tables)
         # Pages of 4,096 bytes are filled with zeros.
         content = image.content(section)
         used = np.flatnonzero(content)
@@ -191,9 +194,8 @@ def _held(section: Section, rows: Sequence[UnwindRow], ranges: Ranges, kind: str
         yield Content(section, row.offset, row.size, PART, kind, "unwind table", names=holder.names, part=part)
 
 
-def _exception_tables(image: MachO, ranges: Ranges, tables: Sequence[tuple[int, int]]) -> Iterator[Content]:
+def _exception_tables(section: Section | None, ranges: Ranges, tables: Sequence[tuple[int, int]]) -> Iterator[Content]:
     """A table reaches to the next one."""
-    section = next((s for s in image.sections if s.name == "__gcc_except_tab" and s.file_size), None)
     if section is None:
         return
     end = section.address + section.size

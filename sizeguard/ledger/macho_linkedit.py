@@ -78,11 +78,10 @@ def _symbols(image: MachO, ranges: Ranges) -> Iterator[Piece]:
         name = table.names.raw(i)
         offset = extent.offset + i * width
         if not kind & c.N_STAB:
-            is_import = kind & c.N_TYPE == c.N_UNDF
-            names, part = ((), name) if is_import or not name else ((name,), b"")
-            yield Piece(offset, width, PART, "(symbol table)", "symbol table", "symbol table", names, part)
+            names = (name,) if name else ()
+            yield Piece(offset, width, PART, "(symbol table)", "symbol table", "symbol table", names)
             if name:
-                yield Piece(starts[i], lengths[i], PART, "(string table)", "string table", "string table", names, part)
+                yield Piece(starts[i], lengths[i], PART, "(string table)", "string table", "string table", names)
             continue
         if kind == c.N_BNSYM:
             holder = ranges.at(int(table.value[i]))
@@ -107,10 +106,8 @@ def _indirect(image: MachO) -> Iterator[Piece]:
         return
     for i, symbol in enumerate(image.indirect.tolist()):
         if symbol < len(image.symbols):
-            is_import = int(image.symbols.type[symbol]) & c.N_TYPE == c.N_UNDF
             name = image.symbols.names.raw(symbol)
-            names, part = ((), name) if is_import or not name else ((name,), b"")
-            yield Piece(extent.offset + 4 * i, 4, PART, "(indirect symbols)", "symbol table", "import", names, part)
+            yield Piece(extent.offset + 4 * i, 4, PART, "(indirect symbols)", "symbol table", "import", (name,) if name else ())
 
 
 def _relocations(image: MachO, ranges: Ranges) -> Iterator[Piece]:
@@ -123,13 +120,3 @@ def _relocations(image: MachO, ranges: Ranges) -> Iterator[Piece]:
             if holder is not None and holder.names:
                 start = section.relocation_offset + 8 * i
                 yield Piece(start, 8, PART, "(relocations)", "relocation", "relocation", names=holder.names)
-
-
-def gap_kind(image: MachO, start: int, end: int) -> tuple[str, str]:
-    """Kind and segment of bytes of the file that nothing claims: page slack if they are zeros at the end of a segment."""
-    segment = next((s for s in image.segments if s.offset <= start and end <= s.offset + s.file_size), None)
-    name = segment.name if segment is not None else ""
-    if np.any(image.data[start:end]):
-        return "unattributed", name
-    is_last = segment is not None and end == segment.offset + segment.file_size
-    return "page slack" if is_last else "section gap", name

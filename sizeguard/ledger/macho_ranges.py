@@ -87,10 +87,12 @@ def stabs(names: MachO) -> Stabs:
 
 
 def named_ranges(image: MachO, names: MachO, inputs: Sequence[InputSection]) -> Ranges:
-    """Of all sections of the image but those that are cut into slots, strings and unwind entries.
+    """Of all sections of the image but those that are cut into slots, strings and unwind entries. A dSYM has none: its sections are empty.
 
     names: the image itself or the same build with symbols; inputs: rows of its linker map, whose names are symbols.
     """
+    if image.filetype == c.MH_DSYM:
+        return Ranges((), ())
     known = _Known(
         _symbols(names),
         stabs(names).sizes,

@@ -172,8 +172,8 @@ class Elf:
         indices = next((s for s in self.sections if s.type == SHT_SYMTAB_SHNDX and s.link == section.index), None)
         extended = self.data[:0] if indices is None else self.view(indices)
         place = (section.index, section.offset, section.file_size)
-        # Of a debug file the names of .dynsym are NOBITS.
-        return read_symbols(self.path, self.data, self.layout, place, (min(strings.offset, self.size), strings.file_size), extended)
+        low = min(strings.offset, self.size)  # of a debug file the names of .dynsym are NOBITS
+        return read_symbols(self.path, self.data, self.layout, place, (low, low + strings.file_size), extended)
 
     def relocation_table(self, section: Section) -> Relocations:
         """The relocations of a section of RELOCATION_TYPES."""

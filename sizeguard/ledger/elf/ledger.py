@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -13,16 +14,23 @@ from sizeguard.formats.texts import Int
 from sizeguard.ledger.elf.content import Evidence, content_pieces, input_ranges, part_ranges
 from sizeguard.ledger.elf.imports import add_slots, add_stubs
 from sizeguard.ledger.elf.names import distinct_names
-from sizeguard.ledger.elf.regions import Extra, Segments, file_partition, memory_partition
+from sizeguard.ledger.elf.regions import (
+    Extra,
+    Segments,
+    bytes_of_rows,
+    file_partition,
+    file_regions,
+    memory_partition,
+    memory_regions,
+)
 from sizeguard.ledger.elf.relocations import add_relocations, fixed_places, relocation_tables
-from sizeguard.ledger.elf.rows import Book, Holders, Line, pieces_of
+from sizeguard.ledger.elf.rows import Book, Holders, Line, Places, pieces_of
 from sizeguard.ledger.elf.symbols import symbol_ranges
 from sizeguard.ledger.elf.tables import add_tables
 from sizeguard.ledger.elf.unwind import add_unwind
 from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
-from sizeguard.ledger.ledger import NONE, ImageInfo, Ledger, MemoryPartition, Owners
+from sizeguard.ledger.ledger import NONE, ImageInfo, Int32, Ledger, Owners
 from sizeguard.ledger.part import Part
-from sizeguard.ledger.partition import Partition
 
 # What symbols, maps and registration entries explain. All other sections explain themselves, or have an analyzer.
 CONTENT = frozenset({"code", "rodata", "data", "zero"})
@@ -71,13 +79,31 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
 
     segments = Segments.of(image)
     extra = Extra(book.count)
-    file = file_partition(image, book, segments, extra)
-    memory = memory_partition(image, book, segments, extra, file)
+    in_file = file_regions(image, segments, extra)
+    in_memory = memory_regions(image, segments, extra)
     owners, sections = _owners(image, book, segments, extra)
-    file_bytes, load, ram, count = _bytes(image, book, file, memory, len(owners))
-    info = ImageInfo(str(image.path), image.path.name, "elf", image.machine, image.build_id, image.size, image.load, image.ram)
+    places = book.places()
+    file_bytes, count = bytes_of_rows(in_file, image, places, len(owners))
+    # What lies in memory only, and NOBITS of objects and threads, which has no place in memory, is one span each.
+    np.maximum(count, 1, out=count)
+    load, ram = _loaded(image, places, len(owners))
+    file = cache(lambda: file_partition(in_file, image, places))
     return Ledger(
-        info, sections, segments.names, known.texts, tuple(inputs), part_texts, owners, groups, file, memory, file_bytes, load, ram, count
+        image=ImageInfo(str(image.path), image.path.name, "elf", image.machine, image.build_id, image.size, image.load, image.ram),
+        sections=sections,
+        segments=segments.names,
+        symbols=known.texts,
+        inputs=tuple(inputs),
+        parts=part_texts,
+        owners=owners,
+        groups=groups,
+        make_file=file,
+        make_memory=lambda: memory_partition(in_memory, image, places, file()),
+        file_bytes=file_bytes,
+        load=load,
+        ram=ram,
+        count=count,
+        hashes=known.hashes,
     )
 
 
@@ -95,37 +121,38 @@ def _owners(image: Elf, book: Book, segments: Segments, extra: Extra) -> tuple[O
     labels: dict[str, int] = {}
     label_of = np.array([labels.setdefault(section.name, len(labels)) for section in image.sections], np.int32)
     segment_of = segments.of_sections(image).astype(np.int32)
-    section = book.column("section", np.int32)
     what = [_EXTRA[row] for row in extra.what]
-    more = {
-        "section": np.array([labels.setdefault(name, len(labels)) for name, _, _ in what], np.int32),
-        "segment": np.array(extra.segment, np.int32),
-        "kind": np.array([KIND[kind] for _, kind, _ in what], np.int8),
-        "analyzer": np.array([ANALYZER[analyzer] for _, _, analyzer in what], np.int8),
-        "confidence": np.full(len(what), 100, np.int8),
-    }
-    rows = {"section": label_of[section] if len(section) else section, "segment": segment_of[section] if len(section) else section}
-    small = {name: np.concatenate([book.column(name, np.int8), more[name]]) for name in ("kind", "analyzer", "confidence")}
-    large = {
-        name: np.concatenate([book.column(name, np.int32), np.full(len(what), NONE, np.int32)])
-        for name in ("symbol", "group", "input", "part")
-    }
-    places = {name: np.concatenate([rows[name], more[name]]) for name in ("section", "segment")}
-    return Owners(**places, **small, **large), tuple(labels)
+    label = np.array([labels.setdefault(name, len(labels)) for name, _, _ in what], np.int32)
+    kind = np.array([KIND[kind] for _, kind, _ in what], np.int8)
+    analyzer = np.array([ANALYZER[analyzer] for _, _, analyzer in what], np.int8)
+    nobody = np.full(len(what), NONE, np.int32)
+    return Owners(
+        section=_by_section(book, label_of, label),
+        segment=_by_section(book, segment_of, np.array(extra.segment, np.int32)),
+        kind=book.column("kind", kind),
+        analyzer=book.column("analyzer", analyzer),
+        confidence=book.column("confidence", np.full(len(what), 100, np.int8)),
+        symbol=book.column("symbol", nobody),
+        group=book.column("group", nobody),
+        input=book.column("input", nobody),
+        part=book.column("part", nobody),
+    ), tuple(labels)
 
 
-def _bytes(image: Elf, book: Book, file: Partition, memory: MemoryPartition, rows: int) -> tuple[Int, Int, Int, Int]:
-    """Of each owner its bytes of the file, of load and of ram, and how many spans it has."""
-    file_bytes = np.zeros(rows, np.int64)
-    np.add.at(file_bytes, file.owner, np.diff(file.start, append=file.size))
-    section, size = book.column("section", np.int32), book.column("size", np.int64)
+def _by_section(book: Book, of_section: Int32, more: Int32) -> Int32:
+    column = np.empty(book.count + len(more), np.int32)
+    for index, (low, high) in book.rows_of.items():
+        column[low:high] = of_section[index]
+    column[book.count :] = more
+    return column
+
+
+def _loaded(image: Elf, places: Places, rows: int) -> tuple[Int, Int]:
+    """load and ram of each owner: its bytes of memory in sections that the file holds, and in writable ones."""
     load, ram = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    if len(section):
-        load[: len(size)] = np.where(np.array([s.load_size > 0 for s in image.sections])[section], size, 0)
-        ram[: len(size)] = np.where(np.array([s.ram_size > 0 for s in image.sections])[section], size, 0)
-    count = np.bincount(file.owner, minlength=rows)
-    only_memory = memory.owner[count[memory.owner] == 0]
-    count += np.bincount(only_memory, minlength=rows)
-    # NOBITS sections of objects and .tbss have no place in memory of their own.
-    count[: len(size)] = np.maximum(count[: len(size)], 1)
-    return file_bytes, load, ram, count
+    for index, (low, high) in places.rows_of.items():
+        section = image.sections[index]
+        for column, size in ((load, section.load_size), (ram, section.ram_size)):
+            if size:
+                column[low:high] = places.size[low:high]
+    return load, ram

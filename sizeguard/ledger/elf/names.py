@@ -5,26 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sizeguard.formats.elf import Elf, SymbolTable
-from sizeguard.formats.text_hash import hash_texts
-from sizeguard.formats.texts import Texts
-from sizeguard.ledger.ledger import Int32
+from sizeguard.formats.text_hash import Hash, hash_texts
+from sizeguard.formats.texts import Int, Texts
+from sizeguard.ledger.ledger import NONE, Int32
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Each name once, whatever table and string it stands in. ids: for each table (file, section) the names of its symbols; NONE if empty.
+    """Each name once, whatever table and string it stands in. strings: for each table (file, section) the name of each distinct string.
 
-    hashes: of the names, for an order that does not depend on the order of symbols.
+    hashes: of the names, for an order that does not depend on the order of symbols. The empty string is no name: NONE.
     """
 
     texts: Texts
-    hashes: np.ndarray[tuple[int], np.dtype[np.uint64]]
-    ids: dict[tuple[int, int], Int32]
+    hashes: Hash
+    strings: dict[tuple[int, int], Int32]
+
+    def of_strings(self, elf: Elf, table: SymbolTable) -> Int32:
+        """Of the table's distinct strings."""
+        return self.strings[id(elf.data), table.section_index]
 
     def of(self, elf: Elf, table: SymbolTable) -> Int32:
-        return self.ids[id(elf.data), table.section_index]
+        """Of its symbols."""
+        return self.of_strings(elf, table)[table.distinct_names[2]]
 
 
 def distinct_names(image: Elf, names: Elf) -> Names:
@@ -32,43 +38,60 @@ def distinct_names(image: Elf, names: Elf) -> Names:
 
     libtensorflow_cc.so.2 does 242,196 times.
     """
-    tables = [
-        (elf, table) for elf in ([image] if names is image else [image, names]) for table in (*elf.static_symbols, *elf.dynamic_symbols)
-    ]
-    texts = _joined([(elf, table.names) for elf, table in tables])
+    files = [image] if names is image else [image, names]
+    tables = [(elf, table) for elf in files for table in (*elf.static_symbols, *elf.dynamic_symbols)]
+    texts = _joined(tables)
     hashes = hash_texts(texts)
-    hashes[texts.end == texts.start] = 0
-    order = np.argsort(hashes)
-    ordered = hashes[order]
-    new = np.ones(len(ordered), bool)
-    new[1:] = ordered[1:] != ordered[:-1]
-    number = np.cumsum(new, dtype=np.int32) - np.int32(1)
-    if len(ordered) and ordered[0] == 0:
-        number -= np.int32(1)
-        new[0] = False
-    ids = np.empty(len(order), np.int32)
-    ids[order] = number
-    kept: dict[tuple[int, int], Int32] = {}
+    filled = texts.end > texts.start
+    kept = _first_of_each(hashes)
+    is_first = (kept == np.arange(len(kept))) & filled
+    number = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+    ids = np.where(filled, number[kept], NONE).astype(np.int32)
+    strings: dict[tuple[int, int], Int32] = {}
     at = 0
     for elf, table in tables:
-        kept[id(elf.data), table.section_index] = ids[at : at + len(table)]
-        at += len(table)
-    return Names(texts.take(order[new]), ordered[new], kept)
+        count = len(table.distinct_names[0])
+        strings[id(elf.data), table.section_index] = ids[at : at + count]
+        at += count
+    if is_first.all():
+        return Names(texts, hashes, strings)
+    return Names(texts.take(is_first.nonzero()[0]), hashes[is_first], strings)
 
 
-def _joined(tables: list[tuple[Elf, Texts]]) -> Texts:
-    """One column of texts: of one file over its bytes, of two over a copy of what they use."""
+def _first_of_each(hashes: Hash) -> Int:
+    """For each hash the first place with the same one. Most are alone in their slot of a table, so that few need to be sorted."""
+    count = len(hashes)
+    index = np.arange(count, dtype=np.int64)
+    slots = 1 << max(4, (2 * count).bit_length())
+    slot = (hashes & np.uint64(slots - 1)).view(np.int64)
+    table = np.zeros(slots, np.int32)
+    table[slot] = index
+    lost = table[slot] != index
+    # All of a slot that more than one falls into.
+    is_shared = np.zeros(slots, bool)
+    is_shared[slot[lost]] = True
+    some = np.flatnonzero(is_shared[slot])
+    order = some[np.argsort(hashes[some], kind="stable")]
+    ordered = hashes[order]
+    new: npt.NDArray[np.bool_] = np.ones(len(order), bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    index[order] = order[np.flatnonzero(new)[np.cumsum(new) - 1]] if len(order) else order
+    return index
+
+
+def _joined(tables: list[tuple[Elf, SymbolTable]]) -> Texts:
+    """The distinct strings of all tables: of one file over its bytes, of two over a copy of what they use."""
     if not tables:
         return Texts.of(())
+    strings = [table.distinct_names for _, table in tables]
     if len({id(elf.data) for elf, _ in tables}) == 1:
-        starts, ends = [texts.start for _, texts in tables], [texts.end for _, texts in tables]
-        return Texts(tables[0][0].data, np.concatenate(starts), np.concatenate(ends))
+        return Texts(tables[0][0].data, np.concatenate([s for s, _, _ in strings]), np.concatenate([e for _, e, _ in strings]))
     buffers, starts, ends = [], [], []
     at = 0
-    for _, texts in tables:
-        low, high = (int(texts.start.min()), int(texts.end.max())) if len(texts) else (0, 0)
-        buffers.append(texts.buffer[low:high])
-        starts.append(texts.start + (at - low))
-        ends.append(texts.end + (at - low))
+    for (elf, table), (start, end, _) in zip(tables, strings, strict=True):
+        low, high = table.strings
+        buffers.append(elf.data[low:high])
+        starts.append(start + (at - low))
+        ends.append(end + (at - low))
         at += high - low
     return Texts(np.concatenate(buffers), np.concatenate(starts), np.concatenate(ends))

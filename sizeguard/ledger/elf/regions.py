@@ -8,8 +8,8 @@ import numpy as np
 
 from sizeguard.formats.elf import PF_R, PF_W, PF_X, PT_LOAD, Elf, Segment, signed
 from sizeguard.formats.texts import Int
-from sizeguard.ledger.elf.rows import Book, disjoint
-from sizeguard.ledger.ledger import MemoryPartition
+from sizeguard.ledger.elf.rows import Places, disjoint
+from sizeguard.ledger.ledger import NONE, MemoryPartition
 from sizeguard.ledger.partition import Partition
 
 HEADERS, SECTION_GAP, PAGE_SLACK, UNKNOWN, MEMORY_GAP = range(5)
@@ -64,118 +64,145 @@ class Segments:
         return np.array(found, np.int64)
 
 
-def file_partition(image: Elf, book: Book, segments: Segments, extra: Extra) -> Partition:
-    """What each byte of the file belongs to. Headers win over sections, and of sections that overlap the smaller one does."""
+@dataclass(frozen=True, slots=True)
+class Region:
+    """[start, end) of the file or of memory, all of section `section`, or of row `row`, or in memory what the file has from `offset` on."""
+
+    start: int
+    end: int
+    section: int = NONE
+    row: int = NONE
+    offset: int = NONE
+
+
+def file_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
+    """What lies where in the file, in order. Headers win over sections, and of sections that overlap the smaller one does."""
     claims = [(offset, offset + size, 0, size, i) for i, (offset, size) in enumerate(_headers(image)) if size]
     claims += [(s.offset, s.offset + s.size, 1, s.size, s.index) for s in image.sections if s.file_size]
     table = np.array(sorted(claims), np.int64).reshape(-1, 5)
     start, end, which = disjoint(table[:, 0], table[:, 1], (table[:, 2], table[:, 3], table[:, 4]))
-    starts: list[Int] = []
-    owners: list[Int] = []
-    begins, lengths = _columns(book)
-
-    def note(at: int, owner: int) -> None:
-        starts.append(np.array([at], np.int64))
-        owners.append(np.array([owner], np.int64))
-
+    regions: list[Region] = []
     reached = 0
     for low, high, is_section, index in zip(start.tolist(), end.tolist(), table[which, 2].tolist(), table[which, 4].tolist(), strict=True):
-        for at, what in _gap(image, segments, reached, low):
-            note(at, extra.add(what, segments.at_offset(at)))
+        regions += _gap(image, segments, extra, reached, low)
         if is_section:
-            shift = image.sections[index].offset - int(book.line.at[index])
-            first, last = book.rows_of[index]
-            rows = np.arange(first, last)
-            place = begins[first:last] + shift
-            if low > place[0] or high < place[-1] + lengths[last - 1]:
-                inside = (place < high) & (place + lengths[first:last] > low)
-                rows, place = rows[inside], np.maximum(place[inside], low)
-            starts.append(place)
-            owners.append(rows)
+            regions.append(Region(low, high, section=index))
         else:
-            note(low, extra.add(HEADERS, segments.at_offset(low)))
+            regions.append(Region(low, high, row=extra.add(HEADERS, segments.at_offset(low))))
         reached = high
-    for at, what in _gap(image, segments, reached, image.size):
-        note(at, extra.add(what, segments.at_offset(at)))
-    nothing = np.zeros(0, np.int64)
-    return Partition(np.concatenate([nothing, *starts]), np.concatenate([nothing, *owners]), image.size)
+    return regions + _gap(image, segments, extra, reached, image.size)
 
 
-def memory_partition(image: Elf, book: Book, segments: Segments, extra: Extra, file: Partition) -> MemoryPartition:
-    """What each byte of the loaded segments' memory belongs to: what the file has there, else NOBITS sections, else nobody.
+def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
+    """What lies where in the memory of the segments: what the file has there, else NOBITS sections, else nobody.
 
     Where segments overlap the one that begins first has the bytes.
     """
-    addresses: list[Int] = []
-    sizes: list[Int] = []
-    owners: list[Int] = []
-    stops = np.append(file.start[1:], file.size)
-    blank = sorted(
-        (signed(s.address), s.index) for s in image.sections if s.is_nobits and s.size and s.is_allocated and not s.is_thread_local
-    )
-    begins, lengths = _columns(book)
+    zeroed = [s for s in image.sections if s.is_nobits and s.size and s.is_allocated and not s.is_thread_local]
+    blank = sorted((signed(s.address), s.index) for s in zeroed)
+    regions: list[Region] = []
     reached = -(1 << 63)
     for number, segment in enumerate(segments.loads):
         base = signed(segment.address)
         low, high = max(base, reached), base + segment.memory_size
         middle = min(base + segment.file_size, high)
         if low < middle:
-            first, last = segment.offset + low - base, segment.offset + middle - base
-            i, j = int(np.searchsorted(file.start, first, side="right")) - 1, int(np.searchsorted(file.start, last))
-            place = np.maximum(file.start[i:j], first)
-            addresses.append(place + (base - segment.offset))
-            sizes.append(np.minimum(stops[i:j], last) - place)
-            owners.append(file.owner[i:j])
+            regions.append(Region(low, middle, offset=segment.offset + low - base))
         at = max(low, middle)
         for address, index in blank:
             start, stop = max(address, at), min(address + image.sections[index].size, high)
-            if start >= stop:
-                continue
-            if start > at:
-                addresses.append(np.array([at]))
-                sizes.append(np.array([start - at]))
-                owners.append(np.array([extra.add(MEMORY_GAP, number)]))
-            row, behind = book.rows_of[index]
-            place = begins[row:behind] + (address - int(book.line.at[index]))
-            end = np.minimum(place + lengths[row:behind], stop)
-            place = np.maximum(place, start)
-            inside = place < end
-            addresses.append(place[inside])
-            sizes.append((end - place)[inside])
-            owners.append(np.arange(row, behind)[inside])
-            at = stop
+            if start < stop:
+                if start > at:
+                    regions.append(Region(at, start, row=extra.add(MEMORY_GAP, number)))
+                regions.append(Region(start, stop, section=index))
+                at = stop
         if at < high:
-            addresses.append(np.array([at]))
-            sizes.append(np.array([high - at]))
-            owners.append(np.array([extra.add(MEMORY_GAP, number)]))
+            regions.append(Region(at, high, row=extra.add(MEMORY_GAP, number)))
         reached = max(reached, high)
+    return regions
+
+
+def bytes_of_rows(regions: list[Region], image: Elf, places: Places, rows: int) -> tuple[Int, Int]:
+    """Of each row its bytes of the file, and how many spans these are."""
+    sums, count = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    for region in regions:
+        if region.row >= 0:
+            sums[region.row] += region.end - region.start
+            count[region.row] += 1
+            continue
+        section = image.sections[region.section]
+        if region.end - region.start == section.size:
+            low, high = places.rows_of[region.section]
+            sums[low:high] = places.size[low:high]
+            count[low:high] = 1
+        else:
+            owner, _, size = _clipped(places, region, section.offset)
+            sums[owner] += size
+            count[owner] += 1
+    return sums, count
+
+
+def file_partition(regions: list[Region], image: Elf, places: Places) -> Partition:
+    starts, owners = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for region in regions:
+        if region.row >= 0:
+            starts.append(np.array([region.start]))
+            owners.append(np.array([region.row]))
+        else:
+            owner, start, _ = _clipped(places, region, image.sections[region.section].offset)
+            starts.append(start)
+            owners.append(owner)
+    return Partition(np.concatenate(starts), np.concatenate(owners), image.size)
+
+
+def memory_partition(regions: list[Region], image: Elf, places: Places, file: Partition) -> MemoryPartition:
     nothing = np.zeros(0, np.int64)
-    columns = (np.concatenate([nothing, *parts]) for parts in (addresses, sizes, owners))
-    return MemoryPartition(*columns)
+    addresses, sizes, owners = [nothing], [nothing], [nothing]
+    stops = np.append(file.start[1:], file.size)
+    for region in regions:
+        if region.row >= 0:
+            owner, start, size = np.array([region.row]), np.array([region.start]), np.array([region.end - region.start])
+        elif region.section >= 0:
+            owner, start, size = _clipped(places, region, signed(image.sections[region.section].address))
+        else:
+            first, last = region.offset, region.offset + region.end - region.start
+            i, j = int(np.searchsorted(file.start, first, side="right")) - 1, int(np.searchsorted(file.start, last))
+            place = np.maximum(file.start[i:j], first)
+            owner, start, size = file.owner[i:j], place + (region.start - first), np.minimum(stops[i:j], last) - place
+        addresses.append(start)
+        sizes.append(size)
+        owners.append(owner)
+    return MemoryPartition(np.concatenate(addresses), np.concatenate(sizes), np.concatenate(owners))
 
 
-def _columns(book: Book) -> tuple[Int, Int]:
-    return book.column("start", np.int64), book.column("size", np.int64)
+def _clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
+    """The rows of a section that lie in the region, where and how long. base: where the section begins."""
+    low, high = places.rows_of[region.section]
+    start = places.start[low:high] + (base - int(places.line.at[region.section]))
+    end = start + places.size[low:high]
+    i, j = int(np.searchsorted(end, region.start, side="right")), int(np.searchsorted(start, region.end))
+    first = np.maximum(start[i:j], region.start)
+    return np.arange(low + i, low + j), first, np.minimum(end[i:j], region.end) - first
 
 
 def _headers(image: Elf) -> tuple[tuple[int, int], ...]:
     return image.header, image.program_headers, image.section_headers
 
 
-def _gap(image: Elf, segments: Segments, low: int, high: int) -> list[tuple[int, int]]:
-    """[low, high) of the file, which nothing holds, cut where segments begin and end: where each piece starts and what it is."""
+def _gap(image: Elf, segments: Segments, extra: Extra, low: int, high: int) -> list[Region]:
+    """[low, high) of the file, which nothing holds, cut where segments begin and end."""
     if low >= high:
         return []
     loads = [(s.offset, s.offset + s.file_size) for s in segments.loads if s.file_size]
     cuts = sorted({low, *(edge for load in loads for edge in load if low < edge < high)})
     behind = max((end for _, end in loads), default=0)
-    found: list[tuple[int, int]] = []
+    found: list[Region] = []
     for start, end in zip(cuts, [*cuts[1:], high], strict=True):
         loaded = any(a <= start < b for a, b in loads)
         what = UNKNOWN
         if _is_filled(image, start, end):
             what = PAGE_SLACK if not loaded and start < behind and any(b <= start for _, b in loads) else SECTION_GAP
-        found.append((start, what))
+        found.append(Region(start, end, row=extra.add(what, segments.at_offset(start))))
     return found
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sizeguard.formats.elf import RELOCATION_TYPES, Elf, Relocations, Section
+from sizeguard.formats.elf.symbols import packed_order
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.elf.names import Names
-from sizeguard.ledger.elf.rows import Book, Holders, Line, Pieces, cover, packed_order
+from sizeguard.ledger.elf.rows import Book, Holders, Line, Pieces, cover
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Int32
 

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.formats.elf import PT_TLS, SHF_TLS, STB_LOCAL, STB_WEAK, STT_FILE, STT_FUNC, STT_SECTION, STT_TLS, Elf, signed
+from sizeguard.formats.elf.symbols import packed_order
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.elf.names import Names
-from sizeguard.ledger.elf.rows import Line, disjoint, packed_order
+from sizeguard.ledger.elf.rows import Line, disjoint
 from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import NONE, AliasGroups, Int8, Int32
 

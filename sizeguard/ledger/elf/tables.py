@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sizeguard.formats.elf import SHT_GNU_HASH, SHT_GNU_VERSYM, SHT_HASH, SHT_STRTAB, SHT_SYMTAB_SHNDX, Elf, Section, SymbolTable
+from sizeguard.formats.elf.symbols import packed_order
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.elf.names import Names
-from sizeguard.ledger.elf.rows import Book, Line, Pieces, cover, packed_order
+from sizeguard.ledger.elf.rows import Book, Line, Pieces, cover
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Int32
 
@@ -51,11 +52,12 @@ def _strings(image: Elf, section: Section, line: Line, users: list[SymbolTable],
     """A string belongs to the symbol that it names; one that is the end of another's to that."""
     at = int(line.at[section.index])
     shift = at - section.offset
-    start = np.concatenate([table.names.start for table in users]) + shift
-    end = np.concatenate([table.names.end for table in users]) + shift
-    ids = np.concatenate([known.of(image, table) for table in users])
-    order = packed_order(start)
-    start, end, ids = start[order], end[order], ids[order]
+    start = np.concatenate([table.distinct_names[0] for table in users]) + shift
+    end = np.concatenate([table.distinct_names[1] for table in users]) + shift
+    ids = np.concatenate([known.of_strings(image, table) for table in users])
+    if len(users) > 1:
+        order = packed_order(start)
+        start, end, ids = start[order], end[order], ids[order]
     # With its NUL. A name that ends where an earlier one does is its end, or the same.
     reached = np.maximum.accumulate(end)
     first = (ids >= 0) & (np.concatenate([[at - 1], reached[:-1]]) < end) if len(end) else ids >= 0
