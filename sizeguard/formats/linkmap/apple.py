@@ -15,6 +15,8 @@ TITLE = "# Path: "
 _OBJECT = re.compile(r"\[ *(\d{1,9})\] (.+)")
 _SECTION = re.compile(r"0x([0-9A-Fa-f]{1,16})\t0x([0-9A-Fa-f]{1,16})\t([^\t]*)\t(.*)")
 _SYMBOL = re.compile(r"(?:0x([0-9A-Fa-f]{1,16})|<<dead>>)\s+(?:0x([0-9A-Fa-f]{1,16})\t)?\[ *(\d{1,9})\] (.*)")
+# lld 14 lists labels of sections that it left out, such as __compact_unwind, at this address.
+_LEFT_OUT = 0xF000000000000000
 _LITERAL = "literal string: "
 
 
@@ -54,7 +56,7 @@ def parse_apple(path: Path, lines: Sequence[str]) -> LinkMap:
             file = "" if index == 0 else objects[index]
             if found[1] is None:
                 rows.discarded.append(Discarded(previous, file, size))
-            else:
+            elif int(found[1], 16) != _LEFT_OUT:
                 rows.symbol(rows.number(found[1], number), size, previous)
                 files.append(file)
         elif line and line[0] != "#":
