@@ -146,6 +146,8 @@ def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) ->
         gc_log=folder / f"{image.name}.gc.txt",
         objects=tuple(_lto_objects(image)) if variant.lto else inputs_of_link,
         selection=effective,
+        asked=variant.selection.resolve() if variant.selection else None,
+        dtypes=variant.dtypes,
         model_tracer=folder / "model_tracer" if variant.kind == "instrumented" else None,
         fingerprint=fingerprint(inputs),
         sizes=measure(shipped),

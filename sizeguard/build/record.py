@@ -22,6 +22,8 @@ class Build:
     shipped:     its stripped twin, which loads the same bytes
     objects:     what was linked, in order; with LTO, what the linker made of it and kept
     selection:   the effective selection
+    asked:       the selection file that was given; None if everything is kept
+    dtypes:      whether its dtypes count, or its operators alone
     fingerprint: hash of all that went in
     link:        executable, static, static-pie or shared
     lto:         full or thin; empty without optimization at link time
@@ -48,6 +50,8 @@ class Build:
     lto: str = ""
     lto_inputs: tuple[Path, ...] = ()
     debug: Path | None = None
+    asked: Path | None = None
+    dtypes: bool = True
     link_command: Path | None = None
 
     def to_json(self) -> dict[str, object]:
@@ -69,6 +73,8 @@ class Build:
             "objects": [str(path) for path in self.objects],
             "lto_inputs": [str(path) for path in self.lto_inputs],
             "selection": str(self.selection),
+            "asked_selection": str(self.asked) if self.asked else None,
+            "dtypes": self.dtypes,
             "model_tracer": str(self.model_tracer) if self.model_tracer else None,
             "fingerprint": self.fingerprint,
             "sizes": asdict(self.sizes),
@@ -105,7 +111,11 @@ def _build(content: Mapping[str, object]) -> Build:
             raise TypeError(f"{key} is no list")
         return tuple(Path(str(path)) for path in value)
 
-    sizes, tracer, debug, command = content["sizes"], content["model_tracer"], content["debug"], content.get("link_command")
+    def optional(key: str) -> Path | None:
+        value = content.get(key)
+        return Path(str(value)) if value else None
+
+    sizes = content["sizes"]
     if not isinstance(sizes, dict):
         raise TypeError("sizes is no table")
     return Build(
@@ -120,12 +130,14 @@ def _build(content: Mapping[str, object]) -> Build:
         gc_log=Path(text("gc_log")),
         objects=paths("objects"),
         selection=Path(text("selection")),
-        model_tracer=Path(str(tracer)) if tracer else None,
+        model_tracer=optional("model_tracer"),
         fingerprint=text("fingerprint"),
         sizes=Sizes(**{name: int(sizes[name]) for name in ("load", "ram", "file", "page_slack")}),
         link=text("link"),
         lto=text("lto"),
         lto_inputs=paths("lto_inputs"),
-        debug=Path(str(debug)) if debug else None,
-        link_command=Path(str(command)) if command else None,
+        debug=optional("debug"),
+        link_command=optional("link_command"),
+        asked=optional("asked_selection"),
+        dtypes=bool(content.get("dtypes", True)),
     )

@@ -24,6 +24,7 @@ COMMANDS = {
     "report": ("report", "Show where the bytes of a binary went."),
     "diff": ("diff", "Show what changed between two binaries, and why."),
     "why": ("why", "Show what keeps something in the image."),
+    "verify": ("verify", "Prove that what was deselected is gone and what was selected is there."),
     "gate": ("gate", "Build, run, measure and compare with the baselines."),
     "baseline": ("baseline", "Update or show the reviewed sizes in baselines/."),
 }

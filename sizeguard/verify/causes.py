@@ -92,12 +92,13 @@ def _category(evidence: Evidence, way: Way, piece: Piece) -> str:
     for edge in way.edges:
         if edge.bounds:
             return f"{BOUNDS}: {edge.symbol} keeps every {evidence.placement.section(edge.target).name}"
-    if way.root == RETAINED:
+    # A root is the cause of what it names; of what lies further away the last step is.
+    if way.root == RETAINED and len(way.edges) < 2:
         return f"{RETAIN}: {_short(way.symbol or piece.symbol)} is marked SHF_GNU_RETAIN"
-    if way.root == EXPORTED:
+    if way.root == EXPORTED and len(way.edges) < 2:
         own = not way.edges
         return f"{EXPORT}: {'it is' if own else _short(way.symbol) + ' is'} exported" + ("" if own else f", {_referrer(evidence, way)}")
-    if way.root in (START_UP, SHUT_DOWN) and way.edges:
+    if way.root in (START_UP, SHUT_DOWN) and 0 < len(way.edges) < 3:
         first = way.edges[0].symbol
         if way.root == SHUT_DOWN:
             return f"{DESTRUCTOR}: {_short(first)} runs at exit"

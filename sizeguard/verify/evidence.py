@@ -14,12 +14,12 @@ from sizeguard.formats.linkmap.row import LinkMap
 from sizeguard.verify.chain import Reasons
 from sizeguard.verify.code_search import ImageBytes
 from sizeguard.verify.objects import ObjectFile, Objects, read_objects
-from sizeguard.verify.placement import Placement, place, toolchain_files
+from sizeguard.verify.placement import Node, Placement, place, toolchain_files
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What was given. twin: the stripped form of the image. folder: where the linker ran."""
+    """What was given. twin: the stripped form of the image. folder: where the linker ran. link_record: what it was called with."""
 
     image: Path
     twin: Path | None = None
@@ -27,6 +27,7 @@ class Files:
     link_map: Path | None = None
     gc_log: Path | None = None
     folder: Path | None = None
+    link_record: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Evidence:
     """image: the one with symbols if there is one. twin: a stripped one with the same bytes, or None.
 
     gaps: what is missing for proof that something is gone; own: how many of the objects were given (the others are the toolchain's).
+    reachable: what the section graph of the recorded link says must stay; None without a record of the link.
     """
 
     image: Elf
@@ -44,6 +46,7 @@ class Evidence:
     link_map: LinkMap | None
     gc_log: str
     gaps: tuple[str, ...]
+    reachable: frozenset[Node] | None = None
 
     @cached_property
     def reasons(self) -> Reasons:
@@ -108,7 +111,31 @@ def gather(files: Files) -> Evidence:
         raise InconclusiveError(f"{files.objects[0]}: no object has code that is in {image.path}; pass the objects of this image")
     gaps += _missing(image, own, objects, link_map)
     log = files.gc_log.read_text(errors="replace") if files.gc_log and files.gc_log.is_file() else ""
-    return Evidence(image, twin, objects, own, placement, link_map, log, tuple(gaps))
+    return Evidence(image, twin, objects, own, placement, link_map, log, tuple(gaps), _reachable(files, objects))
+
+
+def _reachable(files: Files, objects: Objects) -> frozenset[Node] | None:
+    """Sections that the linker must keep by its own rules, found with neither the map nor the image."""
+    if files.link_record is None or not files.link_record.is_file() or not objects.files:
+        return None
+    from sizeguard.linkgraph.elf_graph import graph_of
+    from sizeguard.linkgraph.live import live
+    from sizeguard.linkgraph.lto import without_lto
+    from sizeguard.linkgraph.record import read_link
+    from sizeguard.linkgraph.resolve import load
+
+    graph = graph_of(load(without_lto(read_link(files.link_record), files.objects if objects.lto else ())))
+    kept = live(graph)
+    numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
+    found: set[Node] = set()
+    for k, label in enumerate(graph.objects):
+        path, bracket, member = label.partition("(")
+        number = numbers.get((path, member.removesuffix(")") if bracket else ""))
+        if number is None:
+            continue
+        first, end = int(graph.base[k]), int(graph.base[k + 1])
+        found.update((number, int(graph.nodes.index[node])) for node in range(first, end) if kept[node])
+    return frozenset(found)
 
 
 def _check_twin(image: Elf, twin: Elf) -> None:

@@ -102,8 +102,20 @@ def _judge_absent(evidence: Evidence, kind: str, name: str, found: Found, never:
     if not evidence.is_complete:
         return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps))
     if found.pieces:
-        return Verdict(kind, name, ABSENT, PASS, DISCARDED_BY_LINKER, 0, found.evidence)
+        return _discarded(evidence, kind, name, found)
     return Verdict(kind, name, ABSENT, PASS, never, 0, (f"none of the {len(evidence.objects.files)} objects of the image defines it",))
+
+
+def _discarded(evidence: Evidence, kind: str, name: str, found: Found) -> Verdict:
+    """The map has none of it. The section graph, made without the map, must say the same."""
+    notes = found.evidence
+    if evidence.reachable is not None:
+        kept = [piece for piece in found.pieces if (piece.object, piece.section) in evidence.reachable]
+        if kept:
+            doubt = f"the section graph says that {evidence.objects.label(kept[0])} keeps {kept[0].symbol}, and the map does not have it"
+            return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (doubt, *notes))
+        notes = (*notes, "no root of the section graph leads to it")
+    return Verdict(kind, name, ABSENT, PASS, DISCARDED_BY_LINKER, 0, notes)
 
 
 def explain_any(evidence: Evidence, found: Found) -> tuple[str, tuple[Step, ...]]:

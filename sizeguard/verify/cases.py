@@ -1,0 +1,78 @@
+"""Turns an object's debug information into the dtype cases that were compiled, by the template that each case calls.
+
+`run_case<(sg::ScalarType)6, float, lambda>` is always inlined and leaves no symbol, but its name stays in .debug_str.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sizeguard.formats.elf import SHF_COMPRESSED, Elf
+from sizeguard.verify.objects import ObjectFile
+
+_CASE = re.compile(rb"run_case<\(sg::ScalarType\)(\d+), ([^\0]*)")
+# c10's codes, of runtime/scalar_type.h.
+CODES = {
+    0: "Byte",
+    1: "Char",
+    2: "Short",
+    3: "Int",
+    4: "Long",
+    5: "Half",
+    6: "Float",
+    7: "Double",
+    11: "Bool",
+    15: "BFloat16",
+}
+_LAMBDA_PLACE = re.compile(r"\(lambda at ([^:]*):(\d+):\d+\)")
+_MAX_INFLATED = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """has_names: whether there is debug information to read. compiled: (dtype, text that names where its lambda stands)."""
+
+    has_names: bool
+    compiled: tuple[tuple[str, str], ...]
+
+    def of(self, function: str, file: str, line: int) -> set[str]:
+        """The dtypes compiled for the switch in that function, or at that line: gcc names the one, clang the other."""
+        found = set()
+        for dtype, text in self.compiled:
+            place = _LAMBDA_PLACE.search(text)
+            if place:
+                if place[1].rpartition("/")[2] == file and line <= int(place[2]) <= line + 2:
+                    found.add(dtype)
+            elif function and re.search(rf"\b{re.escape(function)}(?:<.*>)?\(", text):
+                found.add(dtype)
+        return found
+
+
+def compiled_cases(file: ObjectFile) -> Cases:
+    """The cases of one object."""
+    found: dict[tuple[str, str], None] = {}
+    has_names = False
+    for content in _strings(file.elf):
+        has_names = True
+        for match in _CASE.finditer(content):
+            dtype = CODES.get(int(match[1]), f"code {int(match[1])}")
+            found[dtype, match[2].decode("utf-8", "replace")] = None
+    return Cases(has_names, tuple(found))
+
+
+def _strings(elf: Elf) -> Iterator[bytes]:
+    for section in elf.sections:
+        if section.name not in (".debug_str", ".debug_info", ".debug_str.dwo") or not section.file_size:
+            continue
+        content = elf.content(section)
+        if section.flags & SHF_COMPRESSED:
+            header = 24 if elf.layout.is_64 else 12
+            inflated = zlib.decompressobj()
+            try:
+                content = inflated.decompress(content[header:], _MAX_INFLATED)
+            except zlib.error:
+                continue  # zstd, or damaged: as if there were none
+        yield content
