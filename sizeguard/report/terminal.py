@@ -52,8 +52,9 @@ class _Table:
             yield self._rest(tree.rest, self._count(tree.rest, report.by[0]), 0)
         yield from self._others(tree.others)
         if tree.unattributed is not None:
-            hint = "" if "unattributed" in report.filters else " (--by section,symbol --filter unattributed)"
-            yield self._row(tree.unattributed.sums, f"unattributed{hint}", 0)
+            yield self._row(tree.unattributed.sums, "unattributed", 0)
+            if "unattributed" not in report.filters:
+                yield style.dim(f"{'':>{style.width - self.name_width}}  --by section,symbol --filter unattributed")
         if report.left_out is not None:
             yield self._row(report.left_out, "left out by the filter", 0)
         total = Sums(report.image.file, report.image.load, report.image.ram, 0)
