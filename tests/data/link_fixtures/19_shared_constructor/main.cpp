@@ -1,5 +1,7 @@
-// Shows:   two files have a registrar of one name: at -O0 the linker keeps one constructor, and one function is
-// silently lost Subject: dead Marker:  0x5afe0c0df3131313 Kept:    direct call
+// Shows:   two files have a registrar of one name; at -O0 one constructor stays, and a function is lost
+// Subject: dead
+// Marker:  0x5afe0c0df3131313
+// Kept:    direct call
 
 #include <cstdint>
 

@@ -1,0 +1,152 @@
+"""Why something is in an image: against lld's own chains, against links without the thing, and as people see it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from link_cases import FIXTURES, NAMES, Case, Linked, link_case
+from lld_chains import ask_lld, disagreements, live_functions
+
+from sizeguard.attribution.names import dtype_of
+from sizeguard.build.record import Build
+from sizeguard.cli.main import cli
+from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.linkgraph.dominators import ROOT, UNREACHED, dominated_sums, immediate_dominators
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.live import live, reachable
+from sizeguard.linkgraph.sources import graph_of_objects, graph_of_path
+from sizeguard.linkgraph.subjects import find_subject
+from sizeguard.linkgraph.why import why
+
+
+def driver_of(build: Build) -> list[str]:
+    folder = build.image.parent
+    done = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", build.image.name], capture_output=True, text=True, check=True)
+    words = shlex.split(done.stdout.rstrip().rsplit("\n", 1)[-1])
+    start = next(i for i, word in enumerate(words) if word.endswith("link_logged.sh")) + 1
+    return words[start : words.index("&&", start)]
+
+
+@pytest.fixture(scope="module")
+def full_graph(full_build: Build) -> SectionGraph:
+    return graph_of_path(full_build.image.parent)
+
+
+def test_chains_agree_with_lld(full_build: Build, full_graph: SectionGraph, tmp_path: Path) -> None:
+    names = [name for name, _ in random.Random(0).sample(live_functions(full_graph), 8)]
+    linked, chains = ask_lld(driver_of(full_build), full_build.image.parent, tmp_path / "out", names)
+    assert {chain.symbol for chain in chains} == set(names)
+    assert disagreements(linked.graph, full_build.image.parent, chains) == []
+
+
+def test_chains_of_another_link_disagree(full_build: Build, full_graph: SectionGraph, tmp_path: Path) -> None:
+    """The comparison itself: without the edges of the graph every chain is wrong."""
+    names = [name for name, _ in random.Random(1).sample(live_functions(full_graph), 2)]
+    linked, chains = ask_lld(driver_of(full_build), full_build.image.parent, tmp_path / "out", names)
+    linked.graph.edges.target[:] = 0
+    assert len(disagreements(linked.graph, full_build.image.parent, chains)) >= len(names)
+
+
+def test_dominators_are_what_a_removal_frees(full_graph: SectionGraph) -> None:
+    dominators = immediate_dominators(full_graph)
+    kept = live(full_graph)
+    assert ((dominators == UNREACHED) == ~kept).all()
+    sums = dominated_sums(dominators, full_graph.nodes.size)
+    assert sums[dominators == ROOT].sum() == full_graph.nodes.size[kept].sum()
+    chosen = random.Random(0).sample([i for i in range(len(kept)) if kept[i]], 60)
+    for node in chosen:
+        without = kept.copy()
+        without[:] = False
+        without[node] = True
+        left = reachable(full_graph, full_graph.roots, without=without)
+        assert sums[node] == full_graph.nodes.size[kept & ~left].sum()
+
+
+def test_cutting_the_last_edge_frees_the_subject(full_graph: SectionGraph) -> None:
+    result = why(full_graph, find_subject(full_graph, "aten::erf", dtype_of))
+    assert result.live
+    assert result.roots == 1
+    assert result.chains[0].root_kind == "init_array"
+    assert result.chains[0].steps[-1].symbol == "aten::erf(t)t"
+    assert result.chains[0].steps[-1].frees == result.frees > result.size
+
+
+def test_subjects(full_graph: SectionGraph) -> None:
+    by_operator = find_subject(full_graph, "aten::convolution", dtype_of)
+    branch = find_subject(full_graph, "aten::convolution:Float", dtype_of)
+    symbol = find_subject(full_graph, "sg::kernels::erf", dtype_of)
+    mangled = find_subject(full_graph, "_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE", dtype_of)
+    section = find_subject(full_graph, ".text._ZN2sg7kernels3erfERNS_7ContextENS_6TensorE", dtype_of)
+    assert [s.kind for s in (by_operator, branch, symbol)] == ["operator", "dtype", "symbol"]
+    assert symbol.nodes == mangled.nodes == section.nodes
+    assert branch.nodes
+    with pytest.raises(InputError, match=r"nothing is called aten::convolutoin; nearest is aten::convolution"):
+        find_subject(full_graph, "aten::convolutoin", dtype_of)
+
+
+EXPECTED = {
+    "01_static_initializer": ("init_array", "address taken by the function"),
+    "05_address_table": ("entry", "address in data"),
+    "07_retain_attribute": ("retain attribute", ""),
+    "08_start_stop": ("entry", "address in data"),
+    "09_constructor_attribute": ("init_array", "direct call"),
+    "13_runtime_guard": ("entry", "direct call"),
+    "15_thrown_type": ("entry", "vtable entry"),
+    "19_shared_constructor": ("init_array", "address taken by the function"),
+}
+
+
+@pytest.mark.parametrize("fixture", NAMES)
+def test_fixtures(fixture: str, tmp_path: Path) -> None:
+    """At -O0, where nothing is inlined: what is kept has a chain that names how, what is not has none."""
+    linked = link_case(Case(fixture, "gcc", "0", "bfd", "executable"), tmp_path)
+    assert isinstance(linked, Linked)
+    text = (FIXTURES / fixture / "main.cpp").read_text()
+    subject = next(line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("// Subject:"))
+    kept = next(line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("// Kept:"))
+    result = why(linked.graph, find_subject(linked.graph, subject, dtype_of))
+    assert result.live == (kept != "no" or fixture == "18_function_selector")
+    if fixture in EXPECTED:
+        step = result.chains[0].steps[-1]
+        assert (result.chains[0].root_kind, step.how) == EXPECTED[fixture]
+
+
+def test_objects_instead_of_a_build(full_build: Build, full_graph: SectionGraph) -> None:
+    inferred = graph_of_objects(full_build.image, full_build.objects)
+    ours = {(inferred.objects[inferred.nodes.object[i]], inferred.names[i]) for i in live_sections(inferred)}
+    recorded = {(full_graph.objects[full_graph.nodes.object[i]], full_graph.names[i]) for i in live_sections(full_graph)}
+    # Start-up code was not given, nor what only it needs.
+    assert ours <= recorded
+    assert all("/crt" in label or "Scrt1" in label for label, _ in recorded - ours)
+
+
+def live_sections(graph: SectionGraph) -> list[int]:
+    kept = live(graph)
+    return [i for i in range(graph.nodes.sections) if kept[i]]
+
+
+def test_objects_of_another_build_are_inconclusive(full_build: Build, core_build: Build) -> None:
+    with pytest.raises(InconclusiveError, match="objects of another build"):
+        graph_of_objects(full_build.image, core_build.objects)
+    with pytest.raises(InconclusiveError, match="--objects"):
+        graph_of_objects(full_build.image, ())
+
+
+def test_command(full_build: Build) -> None:
+    runner = CliRunner()
+    shown = runner.invoke(cli, ["why", str(full_build.image.parent), "aten::erf"])
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.startswith("aten::erf is in the image: ")
+    result = json.loads(runner.invoke(cli, ["why", str(full_build.image.parent), "aten::erf", "--format", "json"]).output)
+    assert result["live"] is True
+    assert result["root_kind"] == "init_array"
+    assert set(result["chain"][0]) >= {"section", "symbol", "object"}
+    for format_ in ("csv", "markdown"):
+        text = runner.invoke(cli, ["why", str(full_build.image.parent), "aten::erf", "--format", format_]).output
+        assert "aten::erf(t)t" in text
