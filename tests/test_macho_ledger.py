@@ -60,10 +60,16 @@ def symbol_bytes(ledger: Ledger, *, kind: str) -> Counter[str]:
     return totals
 
 
-def part_bytes(ledger: Ledger, section: str) -> dict[str, int]:
+def strings_of(ledger: Ledger, section: str) -> dict[str, int]:
     where = ledger.sections.index(section)
     rows = np.flatnonzero((ledger.owners.section == where) & (ledger.owners.part != NONE)).tolist()
     return {ledger.parts[int(ledger.owners.part[i])]: int(ledger.file_bytes[i]) for i in rows}
+
+
+def slots_of(ledger: Ledger, section: str) -> dict[str, int]:
+    where = ledger.sections.index(section)
+    rows = np.flatnonzero((ledger.owners.section == where) & (ledger.owners.symbol != NONE)).tolist()
+    return {ledger.symbols[int(ledger.owners.symbol[i])]: int(ledger.file_bytes[i]) for i in rows}
 
 
 @pytest.mark.parametrize("name", THIN)
@@ -195,14 +201,14 @@ def test_imports_strings_and_tables_belong_to_their_symbols(macho: MachoSamples,
     image = read_macho(macho.path(name))
     ledger = macho_ledger(image)
     stub = {"arm64": 12, "x86_64": 6, "arm64_32": 12}[image.arch]
-    stubs = part_bytes(ledger, "__TEXT,__stubs")
+    stubs = slots_of(ledger, "__TEXT,__stubs")
     assert len(stubs) == 8 and stubs["_puts"] == stub and set(stubs.values()) == {stub}
     assert bytes_by(ledger, ledger.owners.analyzer, ANALYZER["unattributed"], ledger.load) == 0 or "stripped" in name
-    assert part_bytes(ledger, "__DATA_CONST,__got")["__ZTIi"] == image.pointer_size
+    assert slots_of(ledger, "__DATA_CONST,__got")["__ZTIi"] == image.pointer_size
     if "__DATA,__la_symbol_ptr" in ledger.sections:
-        assert part_bytes(ledger, "__DATA,__la_symbol_ptr")["_puts"] == image.pointer_size
-        assert part_bytes(ledger, "__TEXT,__stub_helper")["_puts"] == {"x86_64": 10}.get(image.arch, 12)
-    strings = part_bytes(ledger, "__TEXT,__cstring")
+        assert slots_of(ledger, "__DATA,__la_symbol_ptr")["_puts"] == image.pointer_size
+        assert slots_of(ledger, "__TEXT,__stub_helper")["_puts"] == {"x86_64": 10}.get(image.arch, 12)
+    strings = strings_of(ledger, "__TEXT,__cstring")
     assert strings["three words here"] == len("three words here") + 1
     assert sum(strings.values()) == next(s.size for s in image.sections if s.name == "__cstring")
 

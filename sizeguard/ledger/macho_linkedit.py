@@ -90,9 +90,9 @@ def _symbols(image: MachO, ranges: Ranges) -> Iterator[Piece]:
             function = name
         about = name if kind in (c.N_GSYM, c.N_STSYM) else function if kind in (c.N_BNSYM, c.N_FUN, c.N_ENSYM) else b""
         yield Piece(offset, width, PART, "(symbol table)", "debug", "symbol table", names=(about,) if about else ())
-        if lengths[i]:
+        if name:
             stab_names.append(
-                Piece(starts[i], lengths[i] + 1, PART, "(string table)", "debug", "string table", names=(about,) if about else ())
+                Piece(starts[i], lengths[i], PART, "(string table)", "debug", "string table", names=(about,) if about else ())
             )
         if kind == c.N_ENSYM:
             function = b""
