@@ -12,7 +12,7 @@ from macho_samples import FAT, LINKED, OBJECTS, THIN, MachoSamples, tool
 from sizeguard.errors import InconclusiveError, InputError
 from sizeguard.formats.macho import FatFile, MachO, is_macho, read_macho, read_macho_file
 from sizeguard.formats.macho import constants as c
-from sizeguard.formats.macho.dsym import find_dsym
+from sizeguard.formats.macho.dsym import companion, find_dsym
 from sizeguard.formats.macho.relocations import relocations
 from sizeguard.formats.sniff import image_format
 
@@ -177,6 +177,18 @@ def test_a_dsym_is_found_by_its_uuid(macho: MachoSamples, tmp_path: Path) -> Non
     assert debug is not None and debug.uuid == image.uuid and debug.filetype == c.MH_DSYM
     assert debug.load == 0 and any(section.name == "__debug_info" for section in debug.sections)
     assert find_dsym(read_macho(macho.path("app-arm64"))) is None
+
+    # The image itself has more symbols. A stripped one is named by the dSYM beside it, or by the image before it was stripped.
+    assert companion(image) is None
+    shipped = tmp_path / "shipped"
+    shipped.write_bytes(macho.path("app-stripped-arm64").read_bytes())
+    assert companion(read_macho(shipped)) is None
+    twin = companion(read_macho(shipped), macho.path("app-arm64"))
+    assert twin is not None and len(twin.symbols) > len(read_macho(shipped).symbols)
+    tool("llvm-strip-19", macho.path("app-g-arm64"), "-o", shipped)
+    (tmp_path / "shipped.dSYM").symlink_to(macho.path("app-g-arm64.dSYM"))
+    beside = companion(read_macho(shipped))
+    assert beside is not None and beside.uuid == image.uuid
 
     other = macho.path("app-g-x86_64.dSYM")
     theirs = read_macho(macho.path("app-g-x86_64")).uuid

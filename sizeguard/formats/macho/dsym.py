@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.formats.macho.constants import N_SECT, N_STAB, N_TYPE
 from sizeguard.formats.macho.image import MachO
 from sizeguard.formats.macho.reader import FatFile, read_macho_file
 
@@ -36,6 +39,21 @@ def find_dsym(image: MachO, given: Path | None = None) -> MachO | None:
         except InputError:
             continue
     return None
+
+
+def companion(image: MachO, given: Path | None = None) -> MachO | None:
+    """What names more of the image than itself: `given`, a dSYM or the image before it was stripped, or a dSYM beside a stripped image.
+
+    Raises InconclusiveError for a given one of another build.
+    """
+    found = find_dsym(image, given)
+    return found if given is not None or (found is not None and _named(found) > _named(image)) else None
+
+
+def _named(image: MachO) -> int:
+    """How many symbols lie in sections."""
+    kinds = image.symbols.type
+    return int(np.count_nonzero(((kinds & N_STAB) == 0) & ((kinds & N_TYPE) == N_SECT)))
 
 
 def _files(path: Path) -> Iterator[Path]:
