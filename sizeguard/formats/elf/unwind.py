@@ -72,18 +72,18 @@ def read_frames(image: Elf, section: Section, table: HeaderTable | None) -> Fram
     blank = np.full(len(start), NOWHERE, np.int64)
     result = Frames(start, size, kind, blank, blank.copy(), blank.copy(), blank.copy())
     forms: dict[tuple[int, int], list[int]] = {}
-    cies, inverse = np.unique(cie_of, return_inverse=True)
+    cies = np.unique(cie_of[np.flatnonzero(np.diff(cie_of, prepend=-1))])  # they come in runs
     for i, offset in enumerate(cies.tolist()):
         forms.setdefault(_encodings(content, offset, image.layout), []).append(i)
     for (function_form, lsda_form), numbers in forms.items():
-        rows = frames if len(forms) == 1 else frames[np.isin(inverse, numbers)]
+        rows = frames if len(forms) == 1 else frames[np.isin(np.searchsorted(cies, cie_of), numbers)]
         _decode(result, rows, content, image.layout, address, function_form, lsda_form)
     return result
 
 
 def _records(content: Bytes, layout: Layout, listed: Int) -> tuple[Int, Int]:
     """All records; those listed are taken as they are, what lies between them is walked through."""
-    start = np.sort(listed[(listed >= 0) & (listed <= len(content) - 8)])
+    start = np.sort(listed[(listed >= 0) & (listed <= len(content) - 8)], kind="stable")
     start = start[np.diff(start, prepend=-1) > 0]
     size = _gather(content, start, 4, layout.order, is_signed=False) + 4
     end = start + size

@@ -12,7 +12,7 @@ from sizeguard.formats.elf import Elf, Section
 from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.elf.gaps import PADDING, look_into
-from sizeguard.ledger.elf.rows import Line, Pieces, cover, disjoint, sorted_unique
+from sizeguard.ledger.elf.rows import COLUMNS, Line, Pieces, cover, disjoint, sorted_unique
 from sizeguard.ledger.elf.symbols import SymbolRanges
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Int8, Int32
@@ -136,10 +136,10 @@ def content_pieces(image: Elf, line: Line, sections: Sequence[int], kinds: Int8,
         _classes(kind, symbol, known, names)
     analyzer[by_part >= 0] = ANALYZER["part"]
     rows = Rows(start, size, section, kind, analyzer, confidence, symbol, group, by_input.astype(np.int32), by_part.astype(np.int32))
-    return _fill(image, line, rows, np.flatnonzero(~known & (by_part < 0)))
+    return _fill(image, line, rows, np.flatnonzero(~known & (by_part < 0)), evidence.inputs, evidence.parts)
 
 
-def _fill(image: Elf, line: Line, rows: Rows, gaps: Int) -> Pieces:
+def _fill(image: Elf, line: Line, rows: Rows, gaps: Int, inputs: Ranges, parts: Ranges) -> Pieces:
     """The rows with those gaps cut into strings, padding and what stays unknown."""
     start, size = rows.start[gaps], rows.size[gaps]
     found = look_into(image, line, start, start + size, rows.section[gaps])
@@ -151,7 +151,7 @@ def _fill(image: Elf, line: Line, rows: Rows, gaps: Int) -> Pieces:
         whole_end = rows.start + rows.size
         repeat = np.repeat(np.arange(len(rows.start)), 1 + many)
         rows = Rows(*(getattr(rows, name)[repeat] for name in Rows.__slots__))
-        new = np.sort(np.concatenate([rows.start[np.diff(repeat, prepend=-1) != 0], cuts]))
+        new = np.sort(np.concatenate([rows.start[np.diff(repeat, prepend=-1) != 0], cuts]), kind="stable")
         end = np.append(new[1:], 0)
         last = np.diff(repeat, append=len(whole_end)) != 0
         rows = replace(rows, start=new, size=np.where(last, whole_end[repeat], end) - new)
@@ -165,7 +165,11 @@ def _fill(image: Elf, line: Line, rows: Rows, gaps: Int) -> Pieces:
     alone = strings[rows.input[strings] < 0]
     rows.analyzer[alone] = ANALYZER["strings"]
     rows.confidence[alone] = STRING_CONFIDENCE
-    return Pieces(*(getattr(rows, name) for name in Rows.__slots__))
+    columns = {name: getattr(rows, name) for name in COLUMNS}
+    for name, table in (("input", inputs), ("part", parts)):
+        if not len(table.start):
+            columns[name] = NONE
+    return Pieces(section=rows.section, **columns)
 
 
 def _by_symbols(low: Int, high: Int, symbols: SymbolRanges, mine: Int) -> tuple[Int, Int, Int]:

@@ -23,8 +23,6 @@ def add_slots(image: Elf, book: Book, holders: Holders, fixed: Fixed) -> None:
             continue
         at = int(book.line.at[section.index])
         start = at + width * np.arange(section.size // width, dtype=np.int64)
-        size = np.full(len(start), width, np.int64)
-        size[-1] += section.size % width
         name, target = fixed.at(start - at + int(book.line.address[section.index]))
         held = holders.columns(holders.at(target))
         pointed = (name < 0) & (held["symbol"] >= 0)
@@ -33,7 +31,7 @@ def add_slots(image: Elf, book: Book, holders: Holders, fixed: Fixed) -> None:
         held["symbol"] = symbol
         held["part"] = np.full(len(symbol), NONE, np.int32)
         said = np.where(symbol >= 0, ANALYZER["import"], ANALYZER["section"]).astype(np.int8)
-        book.add(Pieces(start, size, section.index, KIND[kind], said, **held))
+        book.add(Pieces(start, section.index, KIND[kind], said, **held))
 
 
 def add_stubs(image: Elf, book: Book, fixed: Fixed) -> None:
@@ -52,4 +50,4 @@ def _stubs(section: Section, book: Book, offset: Int, symbol: Int) -> Pieces:
     start = np.concatenate([head, at + offset])
     name = np.concatenate([np.full(len(head), NONE), symbol]).astype(np.int32)
     said = np.where(name >= 0, ANALYZER["import"], ANALYZER["section"]).astype(np.int8)
-    return Pieces(start, np.diff(start, append=at + section.size), section.index, KIND["import"], said, symbol=name)
+    return Pieces(start, section.index, KIND["import"], said, symbol=name)

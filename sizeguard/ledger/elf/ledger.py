@@ -10,10 +10,10 @@ import numpy as np
 from sizeguard.errors import InconclusiveError
 from sizeguard.formats.elf import SHT_NULL, Elf
 from sizeguard.formats.linkmap.row import InputSection
-from sizeguard.formats.texts import Int
+from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.elf.content import Evidence, content_pieces, input_ranges, part_ranges
 from sizeguard.ledger.elf.imports import add_slots, add_stubs
-from sizeguard.ledger.elf.names import distinct_names
+from sizeguard.ledger.elf.names import Names, distinct_names
 from sizeguard.ledger.elf.regions import (
     Extra,
     Segments,
@@ -29,7 +29,7 @@ from sizeguard.ledger.elf.symbols import symbol_ranges
 from sizeguard.ledger.elf.tables import add_tables
 from sizeguard.ledger.elf.unwind import add_unwind
 from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
-from sizeguard.ledger.ledger import NONE, ImageInfo, Int32, Ledger, Owners
+from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Int32, Ledger, Owners
 from sizeguard.ledger.part import Part
 
 # What symbols, maps and registration entries explain. All other sections explain themselves, or have an analyzer.
@@ -53,30 +53,10 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     """
     names = _checked(image, names)
     inputs = sorted(inputs, key=lambda row: (row.output, row.address, row.size, row.file, row.name, row.is_merged))
-    line = Line.of(image)
-    book = Book(line)
     known = distinct_names(image, names)
-    kinds = np.array([KIND[kind_of(section)] for section in image.sections], np.int8)
-    content = [s.index for s in image.sections if s.is_allocated and kind_of(s) in CONTENT]
-
-    input_table = input_ranges(image, line, inputs)
-    part_table, part_texts = part_ranges(image, line, inputs, parts)
-    symbols, groups = symbol_ranges(image, names, known, line, input_table.start)
-    if content:
-        book.add(content_pieces(image, line, content, kinds, known.texts, Evidence(symbols, input_table, part_table)))
-    relocations = relocation_tables(image, line)
-    fixed = fixed_places(image, known, line, relocations)
-    add_slots(image, book, Holders.of(book, image), fixed)
-    add_stubs(image, book, fixed)
-    holders = Holders.of(book, image)
-    add_relocations(book, holders, relocations)
-    add_unwind(image, book, holders, fixed)
-    add_tables(image, known, book)
-    for section in image.sections:
-        if section.index not in book.rows_of:
-            analyzer = "section" if section.type != SHT_NULL else "unattributed"
-            book.add(pieces_of(section, line, int(kinds[section.index]), ANALYZER[analyzer]))
-
+    book = Book(Line.of(image))
+    part_texts, groups = _cut_content(image, names, known, book, inputs, parts)
+    _cut_tables(image, known, book)
     segments = Segments.of(image)
     extra = Extra(book.count)
     in_file = file_regions(image, segments, extra)
@@ -84,8 +64,6 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     owners, sections = _owners(image, book, segments, extra)
     places = book.places()
     file_bytes, count = bytes_of_rows(in_file, image, places, len(owners))
-    # What lies in memory only, and NOBITS of objects and threads, which has no place in memory, is one span each.
-    np.maximum(count, 1, out=count)
     load, ram = _loaded(image, places, len(owners))
     file = cache(lambda: file_partition(in_file, image, places))
     return Ledger(
@@ -105,6 +83,37 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
         count=count,
         hashes=known.hashes,
     )
+
+
+def _cut_content(
+    image: Elf, names: Elf, known: Names, book: Book, inputs: Sequence[InputSection], parts: Sequence[Part]
+) -> tuple[Texts, AliasGroups]:
+    """Code and data. Returns the owners of the parts and who shares bytes."""
+    line = book.line
+    kinds = np.array([KIND[kind_of(section)] for section in image.sections], np.int8)
+    content = [s.index for s in image.sections if s.is_allocated and kind_of(s) in CONTENT]
+    input_table = input_ranges(image, line, inputs)
+    part_table, part_texts = part_ranges(image, line, inputs, parts)
+    symbols, groups = symbol_ranges(image, names, known, line, input_table.start)
+    if content:
+        book.add(content_pieces(image, line, content, kinds, known.texts, Evidence(symbols, input_table, part_table)))
+    return part_texts, groups
+
+
+def _cut_tables(image: Elf, known: Names, book: Book) -> None:
+    """All other sections; what no analyzer knows is a piece."""
+    relocations = relocation_tables(image, book.line)
+    fixed = fixed_places(image, known, book.line, relocations)
+    add_slots(image, book, Holders.of(book, image), fixed)
+    add_stubs(image, book, fixed)
+    holders = Holders.of(book, image)
+    add_relocations(book, holders, relocations)
+    add_unwind(image, book, holders, fixed)
+    add_tables(image, known, book)
+    for section in image.sections:
+        if section.index not in book.rows_of:
+            analyzer = "section" if section.type != SHT_NULL else "unattributed"
+            book.add(pieces_of(section, book.line, KIND[kind_of(section)], ANALYZER[analyzer]))
 
 
 def _checked(image: Elf, names: Elf | None) -> Elf:
@@ -152,7 +161,10 @@ def _loaded(image: Elf, places: Places, rows: int) -> tuple[Int, Int]:
     load, ram = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
     for index, (low, high) in places.rows_of.items():
         section = image.sections[index]
-        for column, size in ((load, section.load_size), (ram, section.ram_size)):
-            if size:
-                column[low:high] = places.size[low:high]
+        if section.load_size or section.ram_size:
+            sizes = places.sizes(index)
+            if section.load_size:
+                load[low:high] = sizes
+            if section.ram_size:
+                ram[low:high] = sizes
     return load, ram

@@ -123,23 +123,27 @@ def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]
 
 
 def bytes_of_rows(regions: list[Region], image: Elf, places: Places, rows: int) -> tuple[Int, Int]:
-    """Of each row its bytes of the file, and how many spans these are."""
-    sums, count = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    """Of each row its bytes of the file, and how many spans these are.
+
+    What lies in memory only, and NOBITS of objects and threads, which has no place in memory, is one span each.
+    """
+    sums = np.zeros(rows, np.int64)
+    cut: list[Int] = []
     for region in regions:
         if region.row >= 0:
             sums[region.row] += region.end - region.start
-            count[region.row] += 1
-            continue
-        section = image.sections[region.section]
-        if region.end - region.start == section.size:
+        elif region.end - region.start == image.sections[region.section].size:
             low, high = places.rows_of[region.section]
-            sums[low:high] = places.size[low:high]
-            count[low:high] = 1
+            sums[low:high] = places.sizes(region.section)
         else:
-            owner, _, size = _clipped(places, region, section.offset)
+            owner, _, size = _clipped(places, region, image.sections[region.section].offset)
             sums[owner] += size
-            count[owner] += 1
-    return sums, count
+            cut.append(owner)
+    one = np.int64(1)
+    if not cut:
+        return sums, np.broadcast_to(one, (rows,))
+    # Only of sections that others lie in can a row have several spans.
+    return sums, np.maximum(np.bincount(np.concatenate(cut), minlength=rows), one)
 
 
 def file_partition(regions: list[Region], image: Elf, places: Places) -> Partition:
@@ -179,7 +183,7 @@ def _clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
     """The rows of a section that lie in the region, where and how long. base: where the section begins."""
     low, high = places.rows_of[region.section]
     start = places.start[low:high] + (base - int(places.line.at[region.section]))
-    end = start + places.size[low:high]
+    end = start + places.sizes(region.section)
     i, j = int(np.searchsorted(end, region.start, side="right")), int(np.searchsorted(start, region.end))
     first = np.maximum(start[i:j], region.start)
     return np.arange(low + i, low + j), first, np.minimum(end[i:j], region.end) - first

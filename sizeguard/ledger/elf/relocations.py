@@ -94,5 +94,4 @@ def _entries(line: Line, holders: Holders, table: Table) -> Pieces:
     found = np.where(which >= 0, holders.at(table.address[some])[which], NONE) if len(some) else np.full(len(edges), NONE, np.int64)
     held = holders.columns(found)
     said = np.where(found >= 0, ANALYZER["relocation"], ANALYZER["section"]).astype(np.int8)
-    size = np.diff(edges, append=at + table.section.size)
-    return Pieces(edges, size, table.section.index, KIND["relocation"], said, **held)
+    return Pieces(edges, table.section.index, KIND["relocation"], said, **held)

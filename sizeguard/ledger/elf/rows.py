@@ -19,8 +19,9 @@ from sizeguard.ledger.ledger import NONE, Int32
 from sizeguard.ledger.partition import NOBODY, strongest
 
 Column = int | npt.NDArray[np.signedinteger]
-_WHOSE = ("symbol", "group", "input", "part")
 T = TypeVar("T", bound=np.signedinteger)
+
+COLUMNS = ("start", "kind", "analyzer", "confidence", "symbol", "group", "input", "part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,6 @@ class Pieces:
     """Pieces as columns, those of a section next to each other and in order, covering it. start: on the line. A number stands for all."""
 
     start: Int
-    size: Int
     section: Column
     kind: Column
     analyzer: Column
@@ -72,8 +72,12 @@ class Places:
 
     line: Line
     start: Int
-    size: Int
     rows_of: dict[int, tuple[int, int]]
+
+    def sizes(self, index: int) -> Int:
+        """Of the rows of a section; the last ends with it."""
+        low, high = self.rows_of[index]
+        return np.diff(self.start[low:high], append=self.line.at[index] + self.line.size[index])
 
 
 @dataclass(slots=True)
@@ -81,9 +85,10 @@ class Book:
     """Pieces as analyzers make them. rows_of: for each section its rows, first and behind the last, once it has been cut."""
 
     line: Line
-    pieces: list[Pieces] = field(default_factory=list)
     rows_of: dict[int, tuple[int, int]] = field(default_factory=dict)
     count: int = 0
+    lengths: list[int] = field(default_factory=list)
+    parts: dict[str, list[Column]] = field(default_factory=lambda: {name: [] for name in COLUMNS})
 
     def add(self, pieces: Pieces) -> None:
         """Of one section or several."""
@@ -93,41 +98,37 @@ class Book:
             first = np.flatnonzero(np.diff(pieces.section, prepend=-1))
             for index, low, high in zip(pieces.section[first].tolist(), first.tolist(), [*first[1:].tolist(), len(pieces)], strict=True):
                 self.rows_of[index] = (self.count + low, self.count + high)
-        self.pieces.append(pieces)
+        for name in COLUMNS:
+            self.parts[name].append(getattr(pieces, name))
+        self.lengths.append(len(pieces))
         self.count += len(pieces)
 
     def places(self) -> Places:
-        whole = []
-        for name in ("start", "size"):
-            column = np.empty(self.count, np.int64)
-            self._copy(name, column)
-            whole.append(column)
-        return Places(self.line, whole[0], whole[1], self.rows_of)
+        """To be asked for when all sections are cut."""
+        return Places(self.line, self.column("start", np.zeros(0, np.int64)), self.rows_of)
 
     def column(self, name: str, more: npt.NDArray[T]) -> npt.NDArray[T]:
-        """A column of all pieces, with more entries behind it. One that says NONE of all takes no memory."""
-        parts = [getattr(pieces, name) for pieces in self.pieces]
+        """A column of all pieces, with more entries behind it; the pieces lose it. One that says NONE of all takes no memory."""
+        parts = self.parts.pop(name)
         if all(isinstance(part, int) and part == NONE for part in parts) and (more == NONE).all():
             return np.broadcast_to(more.dtype.type(NONE), (self.count + len(more),))
         column = np.empty(self.count + len(more), more.dtype)
-        self._copy(name, column)
-        column[self.count :] = more
+        at = 0
+        for i, length in enumerate(self.lengths):
+            column[at : at + length] = parts[i]
+            parts[i] = NONE
+            at += length
+        column[at:] = more
         return column
 
-    def _copy(self, name: str, column: npt.NDArray[T]) -> None:
-        at = 0
-        for pieces in self.pieces:
-            column[at : at + len(pieces)] = getattr(pieces, name)
-            at += len(pieces)
-
-    def of_section(self, index: int) -> tuple[Pieces, slice]:
-        """The pieces that a section was cut into with others, and which of them it has."""
+    def of_section(self, index: int) -> tuple[int, slice]:
+        """The number of the pieces that a section was cut into with others, and which of them it has."""
         first, last = self.rows_of[index]
         at = 0
-        for pieces in self.pieces:
-            if first < at + len(pieces):
-                return pieces, slice(first - at, last - at)
-            at += len(pieces)
+        for number, length in enumerate(self.lengths):
+            if first < at + length:
+                return number, slice(first - at, last - at)
+            at += length
         raise KeyError(index)
 
 
@@ -156,14 +157,17 @@ class Holders:
         if not kept:
             nothing = np.zeros(0, np.int32)
             return Holders(np.zeros(0, np.int64), np.zeros(0, np.int64), nothing, nothing, nothing, nothing)
-        found = [(*book.of_section(i), int(book.line.address[i] - book.line.at[i])) for i in kept]
-        start = np.concatenate([pieces.start[rows] + shift for pieces, rows, shift in found])
-        end = np.concatenate([pieces.start[rows] + pieces.size[rows] + shift for pieces, rows, shift in found])
-        symbol, group, input_, part = (
-            np.concatenate([_rows_of(column, rows) for column, rows in columns])
-            for columns in zip(*(((getattr(p, name), rows) for name in _WHOSE) for p, rows, _ in found), strict=True)
-        )
-        return Holders(start, end, symbol, group, input_, part)
+        found = [(i, *book.of_section(i)) for i in kept]
+        line = book.line
+        shifts = [int(line.address[i] - line.at[i]) for i in kept]
+        starts = [_rows_of(book.parts["start"][number], rows) for _, number, rows in found]
+        start = np.concatenate([column + shift for column, shift in zip(starts, shifts, strict=True)])
+        ends = [np.append(column[1:], line.at[i] + line.size[i]) for column, i in zip(starts, kept, strict=True)]
+        end = np.concatenate([column + shift for column, shift in zip(ends, shifts, strict=True)])
+        whose = []
+        for name in ("symbol", "group", "input", "part"):
+            whose.append(np.concatenate([_rows_of(book.parts[name][number], rows) for _, number, rows in found]).astype(np.int32))
+        return Holders(start, end, *whose)
 
     def at(self, addresses: Int) -> Int:
         """The index of what holds each address, NONE where nothing does."""
@@ -185,10 +189,8 @@ class Holders:
         }
 
 
-def _rows_of(column: Column, rows: slice) -> Int32:
-    if isinstance(column, int):
-        return np.full(rows.stop - rows.start, column, np.int32)
-    return column[rows].astype(np.int32, copy=False)
+def _rows_of(column: Column, rows: slice) -> npt.NDArray[np.signedinteger]:
+    return np.full(rows.stop - rows.start, column, np.int32) if isinstance(column, int) else column[rows]
 
 
 def _has_address(image: Elf, index: int) -> bool:
@@ -235,4 +237,4 @@ def pieces_of(section: Section, line: Line, kind: int, analyzer: int) -> Pieces:
     """A section in one piece."""
     at, size = int(line.at[section.index]), section.size
     here = np.array([at] if size else [], np.int64)
-    return Pieces(here, np.full(len(here), size, np.int64), section.index, kind, analyzer)
+    return Pieces(here, section.index, kind, analyzer)

@@ -65,7 +65,7 @@ def symbol_ranges(image: Elf, names: Elf, known: Names, line: Line, starts: Int)
     labels = labels.take(outside)
     first, label_groups, label_members = _grouped(labels, known)
     label = labels.take(first)
-    bounds = np.sort(np.concatenate([start, label.place, starts]))
+    bounds = np.sort(np.concatenate([start, label.place, starts]), kind="stable")
     after = np.append(bounds, np.iinfo(np.int64).max)[np.searchsorted(bounds, label.place, side="right")]
     label_end = np.minimum(after, label.place + label.room)
 

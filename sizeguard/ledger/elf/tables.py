@@ -45,7 +45,7 @@ def _entries(section: Section, line: Line, width: int, ids: Int32, analyzer: str
     start = int(line.at[section.index]) + width * np.arange(len(ids), dtype=np.int64)
     # What names nobody (the first entry, those of sections) is the table's.
     said = np.where(ids >= 0, ANALYZER[analyzer], ANALYZER["section"]).astype(np.int8)
-    return Pieces(start, np.full(len(ids), width, np.int64), section.index, KIND["symbol table"], said, symbol=ids)
+    return Pieces(start, section.index, KIND["symbol table"], said, symbol=ids)
 
 
 def _strings(image: Elf, section: Section, line: Line, users: list[SymbolTable], known: Names) -> Pieces:
@@ -65,8 +65,7 @@ def _strings(image: Elf, section: Section, line: Line, users: list[SymbolTable],
     edges, which = cover(at, at + section.size, start, end)
     symbol = np.where(which >= 0, ids[which] if len(ids) else NONE, NONE).astype(np.int32)
     said = np.where(which >= 0, ANALYZER["string table"], ANALYZER["section"]).astype(np.int8)
-    size = np.diff(edges, append=at + section.size)
-    return Pieces(edges, size, section.index, KIND["string table"], said, symbol=symbol)
+    return Pieces(edges, section.index, KIND["string table"], said, symbol=symbol)
 
 
 def _chain(image: Elf, section: Section, symbols: int) -> tuple[int, int] | None:
@@ -90,4 +89,4 @@ def _chained(section: Section, line: Line, begin: int, first: int, ids: Int32) -
     start: Int = np.concatenate([[at], at + begin + 4 * np.arange(len(ids) - first, dtype=np.int64)])
     symbol = np.concatenate([[NONE], ids[first:]]).astype(np.int32)
     said = np.where(symbol >= 0, ANALYZER["hash table"], ANALYZER["section"]).astype(np.int8)
-    return Pieces(start, np.diff(start, append=at + section.size), section.index, KIND["symbol table"], said, symbol=symbol)
+    return Pieces(start, section.index, KIND["symbol table"], said, symbol=symbol)

@@ -54,7 +54,7 @@ def _header(section: Section, book: Book, holders: Holders, table: HeaderTable) 
     found = np.full(len(start), NONE, np.int64)
     found[1 : 1 + len(entries)] = holders.at(table.function)
     held = holders.columns(found)
-    return Pieces(start, np.diff(start, append=at + section.size), section.index, KIND["unwind"], ANALYZER["unwind index"], **held)
+    return Pieces(start, section.index, KIND["unwind"], ANALYZER["unwind index"], **held)
 
 
 def _frames(section: Section, book: Book, holders: Holders, frames: Frames, function: Int) -> Pieces:
@@ -64,14 +64,13 @@ def _frames(section: Section, book: Book, holders: Holders, frames: Frames, func
     is_cut = end < section.size
     # Records that are not understood lie between those that are: each reaches to the next.
     start = np.concatenate([frames.start, [end] if is_cut else []]).astype(np.int64) + at
-    size = np.diff(start, append=at + section.size)
     found = np.full(len(start), NONE, np.int64)
     records = np.flatnonzero(frames.kind == FDE)
     found[records] = holders.at(function[records])
     said = np.full(len(start), ANALYZER["unwind table"], np.int8)
     if is_cut:
         said[-1] = ANALYZER["unattributed"]
-    return Pieces(start, size, section.index, KIND["unwind"], said, **holders.columns(found))
+    return Pieces(start, section.index, KIND["unwind"], said, **holders.columns(found))
 
 
 def _exceptions(image: Elf, section: Section, book: Book, holders: Holders, start: Int, function: Int) -> Pieces:
@@ -100,4 +99,4 @@ def _exceptions(image: Elf, section: Section, book: Book, holders: Holders, star
     said = np.where(is_tail, ANALYZER["exception tail"], ANALYZER["exception table"]).astype(np.int8)
     said[zero] = ANALYZER["padding"]
     confidence = np.where(is_tail, TAIL_CONFIDENCE, 100).astype(np.int8)
-    return Pieces(edges + at, size, section.index, kind, said, confidence, **holders.columns(found))
+    return Pieces(edges + at, section.index, kind, said, confidence, **holders.columns(found))
