@@ -1,4 +1,4 @@
-"""Turns the apps of sizeguard.yaml into a verdict: built, run, measured, compared with the baselines."""
+"""Turns the apps of sizeguard.yaml into a verdict: built, run, measured, verified, compared with the baselines."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sizeguard.build.variants import Variant, default_folder, make_variant
 from sizeguard.errors import InputError
 from sizeguard.gate.baselines import baseline_path, other_toolchains, read_baseline, toolchain_key
 from sizeguard.gate.config import App, Config
+from sizeguard.gate.elimination import check_elimination
 from sizeguard.gate.limits import GrowthLimit
 from sizeguard.gate.models import compare_model
 from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, AppResult, Baseline, Check, GateResult, Growth
@@ -22,7 +23,7 @@ from sizeguard.progress import Progress
 
 
 def run_gate(root: Path, config: Config, toolchain: Toolchain, only: Sequence[str]) -> GateResult:
-    """Build full and each app, run the models on both, compare sizes."""
+    """Build full and each app, run the models on both, compare sizes, verify what each selection leaves out."""
     apps = chosen_apps(config, only)
     full_variant = Variant("full")
     full = build(root, full_variant, toolchain, default_folder(root, full_variant, toolchain))
@@ -56,9 +57,10 @@ def _app_result(root: Path, app: App, config: Config, full: Build, selective: Bu
     path = baseline_path(root, selective)
     baseline = read_baseline(path) if path.is_file() else None
     others = other_toolchains(root, selective)
-    checks = tuple(size_checks(app.name, config.limits, selective, baseline, others))
+    elimination, verification = check_elimination(root, app, selective)
+    checks = (*size_checks(app.name, config.limits, selective, baseline, others), elimination)
     growth = _growth(baseline, loads(report)) if baseline else ()
-    return AppResult(app.name, full, selective, checks, tuple(models), savings(full_report, report), growth)
+    return AppResult(app.name, full, selective, checks, tuple(models), savings(full_report, report), growth, verification)
 
 
 def size_checks(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sizeguard.attribution.result import CORE, OUTSIDE, SHARED
 from sizeguard.build.record import Build
+from sizeguard.verify.result import Verification
 
 PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
 
@@ -62,7 +63,7 @@ class ModelResult:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One number against its limit, in bytes; limit and headroom are None if there is nothing to compare with."""
+    """One number against its limit, in bytes, or in claims that do not hold; both are None if there is nothing to compare with."""
 
     id: str
     app: str
@@ -87,6 +88,8 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class AppResult:
+    """verification: None if nothing could be verified; then the check of the elimination says why."""
+
     app: str
     full: Build
     selective: Build
@@ -94,6 +97,7 @@ class AppResult:
     models: tuple[ModelResult, ...]
     savings: tuple[Saving, ...]
     growth: tuple[Growth, ...]
+    verification: Verification | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from sizeguard.gate.result import FAIL, PASS, AppResult, Check, GateResult, Saving
+from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, AppResult, Check, GateResult, Saving
+from sizeguard.verify.result import ABSENT, PRESENT
 
 SCHEMA_VERSION = 1
+ELIMINATION = "elimination"
 MARKS = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
 SHOWN = 16  # operators in the table of what was saved
 
@@ -61,7 +63,7 @@ def _check_json(check: Check) -> dict[str, object]:
 def _app(app: AppResult) -> Iterable[str]:
     yield _headline(app)
     yield f"{'':<26}{'actual':>10} {'limit':>10} {'headroom':>10}"
-    for check in app.checks:
+    for check in sizes_of(app):
         limit = "–" if check.limit is None else f"{check.limit:,}"
         headroom = "–" if check.headroom is None else f"{check.headroom:+,}"
         mark = MARKS[check.verdict]
@@ -69,6 +71,7 @@ def _app(app: AppResult) -> Iterable[str]:
     for model in app.models:
         what = f"{model.cases} cases, full = selective bit for bit" if model.verdict == PASS else model.message
         yield f"  model {model.model:<18} {what}  {MARKS[model.verdict]}"
+    yield from _elimination(app)
     yield f"  {'page slack':<24}{app.selective.sizes.page_slack:>10,}  bytes until the file on disk grows"
     yield ""
     yield from _saved(app)
@@ -85,18 +88,45 @@ def _app(app: AppResult) -> Iterable[str]:
         yield from (f"  {line}" for line in advice)
 
 
+def sizes_of(app: AppResult) -> list[Check]:
+    return [check for check in app.checks if check.metric != ELIMINATION]
+
+
+def _elimination(app: AppResult) -> Iterable[str]:
+    """212 claims gone, 0 left, and what does not hold."""
+    for check in app.checks:
+        if check.metric != ELIMINATION:
+            continue
+        found = app.verification
+        gone = sum(v.verdict == PASS and v.expect == ABSENT for v in found.verdicts) if found else 0
+        there = sum(v.verdict == PASS and v.expect == PRESENT for v in found.verdicts) if found else 0
+        text = f"{gone} claims gone, {there} there, {check.actual} left" if found else "nothing could be verified"
+        yield f"  {ELIMINATION:<24} {text}  {MARKS[check.verdict]}"
+        for verdict in found.verdicts if found else ():
+            if verdict.verdict != PASS:
+                size = f", {verdict.bytes:,} bytes" if verdict.bytes else ""
+                why = verdict.cause or "; ".join(verdict.evidence[:1])
+                yield f"    {MARKS[verdict.verdict]} {verdict.kind} {verdict.name}{size}: {why}"
+
+
 def _headline(app: AppResult) -> str:
     verdicts = {check.verdict for check in app.checks} | {model.verdict for model in app.models}
     load = f"loads {app.selective.sizes.load:,} bytes, full {app.full.sizes.load:,}"
     if FAIL in verdicts:
         broken = [model.model for model in app.models if model.verdict == FAIL]
         over = [check for check in app.checks if check.verdict == FAIL]
-        causes = [f"{-(check.headroom or 0):,} bytes over the limit of `{check.metric}`" for check in over]
+        causes = [
+            f"{check.actual} claims of its selection do not hold"
+            if check.metric == ELIMINATION
+            else f"{-(check.headroom or 0):,} bytes over the limit of `{check.metric}`"
+            for check in over
+        ]
         causes += [f"{', '.join(broken)} does not run as on full"] if broken else []
         return f"FAIL  {app.app}: {'; '.join(causes)} ({load})"
     if verdicts == {PASS}:
         return f"PASS  {app.app} {load}"
-    return f"INCONCLUSIVE  {app.app} {load}, and there is nothing to compare with"
+    undecided = [check.metric for check in app.checks if check.verdict == INCONCLUSIVE]
+    return f"INCONCLUSIVE  {app.app} {load}, and {', '.join(undecided)} cannot be decided"
 
 
 def _saved(app: AppResult) -> Iterable[str]:
