@@ -93,9 +93,14 @@ def _strings(image: Elf, start: Int, end: Int, to_file: Int) -> Iterator[tuple[I
     for low, high in _batches(end - start + 1):
         # A byte that is neither text nor NUL stands behind each gap.
         length = end[low:high] - start[low:high] + 1
-        place, last = _spread(start[low:high], length)
-        content = image.data[np.minimum(place + np.repeat(to_file[low:high], length), len(image.data) - 1)]
-        content[last] = 1
+        if high - low == 1:
+            first_byte = int(start[low] + to_file[low])
+            content = np.append(image.data[first_byte : first_byte + int(length[0]) - 1], np.uint8(1))
+            place, last = None, np.array([len(content) - 1])
+        else:
+            place, last = _spread(start[low:high], length)
+            content = image.data[np.minimum(place + np.repeat(to_file[low:high], length), len(image.data) - 1)]
+            content[last] = 1
         text = _TEXT[content]
         change = np.flatnonzero(np.diff(text, prepend=False, append=False))
         first, after = change[::2], change[1::2]
@@ -107,7 +112,10 @@ def _strings(image: Elf, start: Int, end: Int, to_file: Int) -> Iterator[tuple[I
         new = np.ones(len(first), bool)
         new[1:] = first[1:] != after[:-1]
         stop = np.flatnonzero(np.append(new[1:], True)) if len(first) else first
-        yield place[first[new]], place[after[stop] - 1] + 1
+        if place is None:
+            yield first[new] + start[low], after[stop] + start[low]
+        else:
+            yield place[first[new]], place[after[stop] - 1] + 1
 
 
 def _blank(image: Elf, start: Int, size: Int, to_file: Int, is_code: Flags) -> Flags:
