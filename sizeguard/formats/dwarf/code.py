@@ -1,0 +1,93 @@
+"""Turns an image into what it says of its code without debug information: executable sections, and which symbol is where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.elf import Elf
+from sizeguard.formats.macho import MachO
+from sizeguard.formats.texts import Int, Texts
+
+N_STAB, N_TYPE, N_SECT, N_EXT = 0xE0, 0x0E, 0x0E, 0x01
+STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC = 0, 2, 10
+LAST = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """sections: [start, end) of executable ones, in order, apart. address, size, names: a symbol for each address that has one.
+
+    size 0: up to the next symbol.
+    """
+
+    path: Path
+    sections: tuple[tuple[int, int], ...]
+    address: Int
+    size: Int
+    names: Texts
+
+    def symbol_at(self, address: Int) -> Int:
+        """For each address the index of the symbol over it, -1 if there is none."""
+        if not len(self.address):
+            return np.full(len(address), -1, np.int64)
+        which = np.searchsorted(self.address, address, side="right") - 1
+        at = np.maximum(which, 0)
+        following = np.append(self.address[1:], np.int64(LAST))
+        limit = np.where(self.size[at] > 0, self.address[at] + self.size[at], following[at])
+        return np.where((which >= 0) & (address < limit), which, -1)
+
+
+def elf_code(elf: Elf) -> Code:
+    sections = _extents((s.address, s.size) for s in elf.sections if s.is_allocated and s.is_executable and s.size)
+    tables = elf.static_symbols or elf.dynamic_symbols
+    if not tables:
+        return Code(elf.path, sections, np.zeros(0, np.int64), np.zeros(0, np.int64), Texts.of(()))
+    table = tables[0]
+    wanted = np.flatnonzero(
+        np.isin(table.type, (STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC)) & (table.section > 0) & _inside(table.address, sections)
+    )
+    # Of the names of one address the sized before labels, the global before the local, the first before the next.
+    order = np.lexsort((wanted, table.binding[wanted] == 0, table.size[wanted] == 0, table.address[wanted]))
+    wanted = _first_of_each(wanted[order], table.address)
+    return Code(elf.path, sections, table.address[wanted], table.size[wanted], table.names.take(wanted))
+
+
+def macho_code(image: MachO) -> Code:
+    sections = _extents((s.address, s.size) for s in image.sections if s.is_code and s.size)
+    table = image.symbols
+    wanted = np.flatnonzero(((table.type & N_STAB) == 0) & ((table.type & N_TYPE) == N_SECT) & _inside(table.value, sections))
+    order = np.lexsort((wanted, (table.type[wanted] & N_EXT) == 0, table.value[wanted]))
+    wanted = _first_of_each(wanted[order], table.value)
+    names = table.names.take(wanted)
+    # Mach-O puts an underscore before each name of C; DWARF's names are without.
+    has_mark = names.end > names.start
+    if len(names):
+        has_mark &= names.buffer[np.minimum(names.start, len(names.buffer) - 1)] == ord("_")
+    names = Texts(names.buffer, names.start + has_mark, names.end)
+    return Code(image.path, sections, table.value[wanted], np.zeros(len(wanted), np.int64), names)
+
+
+def _first_of_each(order: Int, address: Int) -> Int:
+    return order[np.append(True, address[order][1:] != address[order][:-1])] if len(order) else order
+
+
+def _extents(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """In order and apart: sections of damaged files overlap, and reach beyond the last address."""
+    found: list[tuple[int, int]] = []
+    for address, size in sorted(places):
+        start, end = max(address, found[-1][1] if found else 0), min(address + size, LAST)
+        if start < end:
+            found.append((start, end))
+    return tuple(found)
+
+
+def _inside(address: Int, sections: Iterable[tuple[int, int]]) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(address), bool)
+    for start, end in sections:
+        found |= (address >= start) & (address < end)
+    return found

@@ -1,0 +1,171 @@
+"""Turns the debug information of an image into its inline frames: for each range of code the functions that are over it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.formats import sniff
+from sizeguard.formats.dwarf.code import Code, elf_code, macho_code
+from sizeguard.formats.dwarf.names import Names
+from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
+from sizeguard.formats.dwarf.units import UT_SKELETON, DwarfError, Info
+from sizeguard.formats.dwarf.walk import NONE, Tree, read_tree
+from sizeguard.formats.elf import Elf, read_elf
+from sizeguard.formats.macho import MachO, read_macho
+from sizeguard.formats.macho.dsym import find_dsym
+from sizeguard.formats.texts import Int, Texts
+
+Int32 = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Ranges of code in order, that do not overlap, and the functions over each.
+
+    start, end: int64 addresses, half open
+    first:      int64; the frames of range i are frame[first[i]:first[i + 1]], the innermost first, the function itself last
+    frame:      int32, index into names
+    names:      mangled, as the linker knows them; of functions that it does not know, such as lambdas, as the source has them
+    """
+
+    start: Int
+    end: Int
+    first: Int
+    frame: Int32
+    names: Texts
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def depth(self) -> Int:
+        """How many functions are over each range; 1 where nothing is inlined."""
+        return np.diff(self.first)
+
+    def at(self, address: int) -> tuple[str, ...]:
+        """The names over an address, the innermost first."""
+        i = int(np.searchsorted(self.start, address, side="right")) - 1
+        if i < 0 or address >= self.end[i]:
+            return ()
+        return tuple(self.names[int(name)] for name in self.frame[self.first[i] : self.first[i + 1]])
+
+
+def inline_frames(path: Path, debug: Path | None = None, arch: str = "") -> Frames:
+    """Of an image, or of its debug file or dSYM alone. `debug`: where its debug information is, if not in it or in a dSYM beside it.
+
+    Raises InputError for what is damaged, InconclusiveError if there is no debug information or if it is of another build.
+    """
+    if sniff.image_format(path) == sniff.MACHO:
+        image = read_macho(path, arch)
+        dsym = _dsym(image, debug)
+        return _frames(macho_code(image), dsym.path, macho_sections(dsym), dsym.order == ">")
+    elf = read_elf(path)
+    if elf.is_relocatable:
+        raise InputError(f"{path}: an object: its code has no addresses yet; give the linked image")
+    holder = elf if debug is None else _same_build(elf, debug)
+    return _frames(elf_code(elf), holder.path, elf_sections(holder), holder.layout.order == ">")
+
+
+def _dsym(image: MachO, debug: Path | None) -> MachO:
+    if debug is None and any(section.name == "__debug_info" for section in image.sections):
+        return image
+    dsym = find_dsym(image, debug)
+    if dsym is None:
+        raise InconclusiveError(f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with dsymutil")
+    return dsym
+
+
+def _same_build(elf: Elf, debug: Path) -> Elf:
+    other = read_elf(debug)
+    if not elf.build_id or elf.build_id != other.build_id:
+        ours, theirs = elf.build_id or "no build id", other.build_id or "no build id"
+        raise InconclusiveError(f"{debug}: debug information of another build: it has {theirs}, {elf.path} has {ours}")
+    return other
+
+
+def _frames(code: Code, path: Path, sections: dict[str, bytes], is_big: bool) -> Frames:
+    try:
+        info = Info(sections, "big" if is_big else "little")
+        edges = [edge for pair in code.sections for edge in pair]
+        tree = read_tree(info, lambda address: bisect_right(edges, address) % 2 == 1)
+        if not tree.low:
+            if any(unit.type == UT_SKELETON for unit in info.units):
+                raise InconclusiveError(f"{path}: its debug information is in .dwo files; build without -gsplit-dwarf")
+            raise InconclusiveError(f"{path}: no debug information of the code of {code.path}")
+        start, end, node = _painted(tree)
+        return _named(code, info, tree, start, end, node)
+    except DwarfError as error:
+        raise InputError(f"{path}: damaged debug information: {error}") from error
+
+
+def _painted(tree: Tree) -> tuple[Int, Int, Int]:
+    """Ranges that do not overlap, each with its innermost node: nodes are painted over those that they are in."""
+    limit = (1 << 63) - 1
+    low = np.array([min(value, limit) for value in tree.low], np.int64)
+    high = np.array([min(value, limit) for value in tree.high], np.int64)
+    node = np.array(tree.node, np.int64)
+    depth = np.array(tree.depth, np.int64)[node]
+    edges = np.unique(np.concatenate([low, high]))
+    painted = np.full(len(edges), NONE, np.int64)
+    first, last = np.searchsorted(edges, low), np.searchsorted(edges, high)
+    order = np.lexsort((first, depth))
+    bounds = np.flatnonzero(np.append(np.diff(depth[order]) != 0, True)) + 1
+    begin = 0
+    for bound in bounds:
+        level = order[begin:bound]
+        begin = int(bound)
+        # Functions that the linker folded are at one address: the last one counts.
+        stop = np.minimum(last[level], np.append(first[level][1:], len(edges)))
+        count = np.maximum(stop - first[level], 0)
+        cells = np.repeat(first[level] - np.append(0, np.cumsum(count)[:-1]), count) + np.arange(int(count.sum()))
+        painted[cells] = np.repeat(node[level], count)
+    keep = np.flatnonzero(painted[:-1] != NONE)
+    return edges[keep], edges[keep + 1], painted[keep]
+
+
+def _named(code: Code, info: Info, tree: Tree, start: Int, end: Int, node: Int) -> Frames:
+    """The functions over each range, the outermost named as the symbol table does: DWARF has no name for a cold part."""
+    ids: dict[bytes, int] = {}
+    names = Names(info)
+    parent, entry = np.array(tree.parent, np.int64), np.array(tree.entry, np.int64)
+    depth = np.array(tree.depth, np.int64)[node] + 1
+    first = np.append(np.int64(0), np.cumsum(depth))
+    nodes = np.zeros(int(first[-1]), np.int64)
+    rows, level = np.arange(len(node)), node
+    for step in range(int(depth.max())):
+        nodes[first[rows] + step] = level
+        rows, level = rows[depth[rows] > step + 1], level[depth[rows] > step + 1]
+        level = parent[level]
+    used, index = np.unique(nodes, return_inverse=True)
+    known = np.array([ids.setdefault(names.of(int(place)), len(ids)) for place in entry[used]], np.int32)
+    frame = known[index]
+    which = code.symbol_at(start)
+    found = which >= 0
+    symbols, index = np.unique(which[found], return_inverse=True)
+    known = np.array([ids.setdefault(code.names.raw(int(i)), len(ids)) for i in symbols], np.int32)
+    if len(symbols):
+        frame[first[1:][found] - 1] = known[index]
+    return _merged(start, end, first, frame, Texts.of(ids))
+
+
+def _merged(start: Int, end: Int, first: Int, frame: Int32, names: Texts) -> Frames:
+    """Join neighbours with equal frames."""
+    depth = np.diff(first)
+    alike = (start[1:] == end[:-1]) & (depth[1:] == depth[:-1])
+    pairs = np.flatnonzero(alike)
+    count = depth[pairs]
+    step = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    differs = frame[np.repeat(first[pairs], count) + step] != frame[np.repeat(first[pairs + 1], count) + step]
+    alike[pairs[np.repeat(np.arange(len(pairs)), count)[differs]]] = False
+    begins = np.flatnonzero(np.append(True, ~alike))
+    ends = np.append(begins[1:] - 1, len(start) - 1)
+    depth = depth[begins]
+    new_first = np.append(np.int64(0), np.cumsum(depth))
+    step = np.arange(int(depth.sum())) - np.repeat(new_first[:-1], depth)
+    return Frames(start[begins], end[ends], new_first, frame[np.repeat(first[begins], depth) + step], names)

@@ -1,0 +1,104 @@
+"""Turns entries into the names of their functions: as the linker knows them, else as the source has them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from sizeguard.formats.dwarf.units import (
+    DW_AT_ABSTRACT_ORIGIN,
+    DW_AT_LINKAGE_NAME,
+    DW_AT_MIPS_LINKAGE_NAME,
+    DW_AT_NAME,
+    DW_AT_SPECIFICATION,
+    FORM_GNU_REF_ALT,
+    FORM_GNU_STR_INDEX,
+    FORM_GNU_STRP_ALT,
+    FORM_LINE_STRP,
+    FORM_REF_SIG8,
+    FORM_REF_SUP4,
+    FORM_REF_SUP8,
+    FORM_STRING,
+    FORM_STRP,
+    FORM_STRP_SUP,
+    DwarfError,
+    Info,
+    Unit,
+    leb,
+)
+
+_ELSEWHERE = frozenset({FORM_GNU_REF_ALT, FORM_REF_SUP4, FORM_REF_SUP8, FORM_REF_SIG8})
+_LINKAGE = (DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME)
+_ORIGINS = (DW_AT_ABSTRACT_ORIGIN, DW_AT_SPECIFICATION)
+
+# A concrete function names its abstract one, that its declaration in a class.
+LONGEST = 16
+
+
+class Names:
+    """Each entry is looked at once. Names in a file that dwz shares between packages are empty."""
+
+    def __init__(self, info: Info) -> None:
+        self.info = info
+        self.starts = [unit.start for unit in info.units]
+        self.known: dict[int, bytes] = {}
+
+    def of(self, place: int) -> bytes:
+        """The name of the function that the entry is or stands for."""
+        passed: list[int] = []
+        plain = name = b""
+        here: int | None = place
+        while here is not None and len(passed) < LONGEST:
+            if here in self.known:
+                name = self.known[here]
+                break
+            passed.append(here)
+            linkage, source, here = self._read(here)
+            plain = plain or source
+            if linkage:
+                name = linkage
+                break
+        name = name or plain
+        for entry in passed:
+            self.known[entry] = name
+        return name
+
+    def _read(self, place: int) -> tuple[bytes, bytes, int | None]:
+        """The linkage name and the name that the entry itself has, and the entry that it refers to."""
+        which = bisect_right(self.starts, place) - 1
+        unit = self.info.units[which] if which >= 0 else None
+        if unit is None or not unit.entries <= place < unit.end:
+            raise DwarfError(f"a reference to {place}, where no entry is")
+        linkage = source = b""
+        origin: int | None = None
+        try:
+            code, position = leb(self.info.data, place)
+            for attribute, form, constant in unit.abbreviations[code].attributes:
+                value, position = self.info.value(unit, form, constant, position)
+                if attribute in _LINKAGE:
+                    linkage = self._text(unit, form, value)
+                elif attribute == DW_AT_NAME:
+                    source = self._text(unit, form, value)
+                elif attribute in _ORIGINS and form not in _ELSEWHERE:
+                    origin = value
+        except (IndexError, KeyError) as error:
+            raise DwarfError(f"a reference to {place}, where no entry is") from error
+        return linkage, source, origin
+
+    def _text(self, unit: Unit, form: int, value: int) -> bytes:
+        sections = self.info.sections
+        if form in (FORM_GNU_STRP_ALT, FORM_STRP_SUP):
+            return b""
+        if form == FORM_STRING:
+            data = self.info.data
+        elif form == FORM_STRP:
+            data = sections.get("str", b"")
+        elif form == FORM_LINE_STRP:
+            data = sections.get("line_str", b"")
+        else:
+            base = 0 if form == FORM_GNU_STR_INDEX else unit.str_offsets_base
+            data = sections.get("str", b"")
+            value = self.info.number(sections.get("str_offsets", b""), base + value * unit.offset_size, unit.offset_size)
+        end = data.find(b"\0", value)
+        if end < 0:
+            raise DwarfError(f"a name outside of its section: {value}")
+        return data[value:end]

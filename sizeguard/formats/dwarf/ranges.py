@@ -1,0 +1,116 @@
+"""Turns the attributes of an entry into the addresses that it covers."""
+
+from __future__ import annotations
+
+from sizeguard.formats.dwarf.units import (
+    DW_AT_HIGH_PC,
+    DW_AT_LOW_PC,
+    DW_AT_RANGES,
+    FORM_ADDR,
+    FORM_ADDRX,
+    FORM_ADDRX1,
+    FORM_ADDRX4,
+    FORM_GNU_ADDR_INDEX,
+    FORM_RNGLISTX,
+    DwarfError,
+    Info,
+    Unit,
+    leb,
+)
+
+index_forms = frozenset({FORM_ADDRX, FORM_GNU_ADDR_INDEX, *range(FORM_ADDRX1, FORM_ADDRX4 + 1)})
+
+MOST_RANGES = 1 << 20  # of one entry
+
+RLE_END, RLE_BASE_X, RLE_START_X_END_X, RLE_START_X_LENGTH, RLE_OFFSETS, RLE_BASE, RLE_START_END, RLE_START_LENGTH = range(8)
+
+
+class Ranges:
+    """Low and high addresses, range lists of DWARF 2 to 5."""
+
+    def __init__(self, info: Info) -> None:
+        self.info = info
+        self.old = info.sections.get("ranges", b"")
+        self.new = info.sections.get("rnglists", b"")
+        self.addresses = info.sections.get("addr", b"")
+
+    def of(self, unit: Unit, found: dict[int, tuple[int, int]]) -> list[tuple[int, int]]:
+        """Half open; empty ranges are left out."""
+        if DW_AT_RANGES in found:
+            return [pair for pair in self._list(unit, *found[DW_AT_RANGES]) if pair[0] < pair[1]]
+        if DW_AT_LOW_PC not in found or DW_AT_HIGH_PC not in found:
+            return []
+        low, form = found[DW_AT_LOW_PC]
+        if form in index_forms:
+            low = self.address(unit, low)
+        high, form = found[DW_AT_HIGH_PC]
+        if form in index_forms:
+            high = self.address(unit, high)
+        elif form != FORM_ADDR:
+            high += low
+        return [(low, high)] if low < high else []
+
+    def address(self, unit: Unit, index: int) -> int:
+        """An entry of .debug_addr."""
+        return self.info.number(self.addresses, unit.addr_base + index * unit.address_size, unit.address_size)
+
+    def _list(self, unit: Unit, value: int, form: int) -> list[tuple[int, int]]:
+        if unit.version < 5:
+            return self._old(unit, value + unit.ranges_base)
+        if form == FORM_RNGLISTX:
+            value = unit.ranges_base + self.info.number(self.new, unit.ranges_base + value * unit.offset_size, unit.offset_size)
+        try:
+            return self._new(unit, value)
+        except IndexError as error:
+            raise DwarfError(f"the range list at {value} is cut") from error
+
+    def _old(self, unit: Unit, position: int) -> list[tuple[int, int]]:
+        size, base = unit.address_size, unit.low_pc
+        last = (1 << 8 * size) - 1
+        found: list[tuple[int, int]] = []
+        number = self.info.number
+        while len(found) < MOST_RANGES:
+            low, high = number(self.old, position, size), number(self.old, position + size, size)
+            position += 2 * size
+            if low == high == 0:
+                return found
+            if low == last:
+                base = high
+            else:
+                found.append((low + base, high + base))
+        raise DwarfError(f"a range list without end at {position}")
+
+    def _new(self, unit: Unit, position: int) -> list[tuple[int, int]]:
+        data, size, base = self.new, unit.address_size, unit.low_pc
+        found: list[tuple[int, int]] = []
+        while len(found) < MOST_RANGES:
+            kind = data[position]
+            position += 1
+            if kind == RLE_END:
+                return found
+            if kind in (RLE_BASE, RLE_START_END, RLE_START_LENGTH):
+                first = self.info.number(data, position, size)
+                position += size
+            else:
+                first, position = leb(data, position)
+                if kind in (RLE_BASE_X, RLE_START_X_END_X, RLE_START_X_LENGTH):
+                    first = self.address(unit, first)
+            if kind in (RLE_BASE_X, RLE_BASE):
+                base = first
+                continue
+            if kind == RLE_START_END:
+                second = self.info.number(data, position, size)
+                position += size
+            else:
+                second, position = leb(data, position)
+            if kind == RLE_OFFSETS:
+                found.append((base + first, base + second))
+            elif kind == RLE_START_X_END_X:
+                found.append((first, self.address(unit, second)))
+            elif kind == RLE_START_END:
+                found.append((first, second))
+            elif kind in (RLE_START_X_LENGTH, RLE_START_LENGTH):
+                found.append((first, first + second))
+            else:
+                raise DwarfError(f"an unknown kind of range {kind} at {position}")
+        raise DwarfError(f"a range list without end at {position}")

@@ -1,0 +1,93 @@
+"""Turns an image into its sections of debug information, unpacked."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf.layout import SHF_COMPRESSED
+from sizeguard.formats.macho import MachO
+
+ZLIB, ZSTD = 1, 2
+
+# What sections may grow by when they are unpacked: real ones grow two to six times.
+MOST_TIMES, MOST_MORE = 30, 128 << 20
+
+_WANTED = frozenset(
+    {"info", "abbrev", "str", "line_str", "str_offsets", "addr", "ranges", "rnglists"},
+)
+# Mach-O cuts section names at 16 characters.
+_CUT = {"str_offs": "str_offsets"}
+
+
+def elf_sections(elf: Elf) -> dict[str, bytes]:
+    """The content of .debug_NAME by NAME. Raises InputError for damaged ones, InconclusiveError if there is no .debug_info."""
+    found: dict[str, bytes] = {}
+    for section in elf.sections:
+        old = section.name.startswith(".zdebug_")
+        name = section.name.removeprefix(".zdebug_" if old else ".debug_")
+        if name == section.name or name not in _WANTED or section.is_nobits or name in found:
+            continue
+        content = elf.content(section)
+        if section.flags & SHF_COMPRESSED:
+            layout = struct.Struct(elf.layout.order + ("I4xQ8x" if elf.layout.is_64 else "II4x"))
+            if len(content) < layout.size:
+                raise _damaged(elf.path, f"{section.name} is cut")
+            kind, size = layout.unpack_from(content)
+            content = _unpack(elf.path, section.name, kind, size, content[layout.size :])
+        elif old and content[:4] == b"ZLIB":
+            content = _unpack(elf.path, section.name, ZLIB, int.from_bytes(content[4:12], "big"), content[12:])
+        found[name] = content
+    if not found.get("info"):
+        raise InconclusiveError(f"{elf.path}: no debug information: build with -g, or name the debug file")
+    return found
+
+
+def macho_sections(image: MachO) -> dict[str, bytes]:
+    """The same of a dSYM."""
+    found = {}
+    for section in image.sections:
+        name = section.name.removeprefix("__debug_")
+        if section.segment_name == "__DWARF" and name != section.name:
+            found[_CUT.get(name, name)] = image.data[section.offset : section.offset + section.file_size].tobytes()
+    if not found.get("info"):
+        raise InconclusiveError(f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with dsymutil")
+    return found
+
+
+def _unpack(path: Path, name: str, kind: int, size: int, content: bytes) -> bytes:
+    if size > MOST_TIMES * len(content) + MOST_MORE:
+        raise _damaged(path, f"{name} claims {size} bytes in {len(content)}")
+    if kind not in (ZLIB, ZSTD):
+        raise _damaged(path, f"{name} is compressed by the unknown method {kind}")
+    try:
+        data = (_zlib if kind == ZLIB else _zstd)(content, size) if size else b""
+    except ValueError as error:
+        raise _damaged(path, f"{name}: {error}") from error
+    if len(data) != size:
+        raise _damaged(path, f"{name} claims {size} bytes and has {len(data)}")
+    return data
+
+
+def _zlib(content: bytes, size: int) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(content, size)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+
+
+def _zstd(content: bytes, size: int) -> bytes:
+    import zstandard
+
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(content) as reader:
+            return reader.read(size)
+    except zstandard.ZstdError as error:
+        raise ValueError(str(error)) from error
+
+
+def _damaged(path: Path, what: str) -> InputError:
+    return InputError(f"{path}: damaged debug information: {what}")

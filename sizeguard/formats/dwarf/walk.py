@@ -1,0 +1,169 @@
+"""Turns the entries of debug information into the tree of functions and what is inlined into them, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sizeguard.formats.dwarf.ranges import Ranges
+from sizeguard.formats.dwarf.units import (
+    DW_AT_ADDR_BASE,
+    DW_AT_GNU_ADDR_BASE,
+    DW_AT_GNU_RANGES_BASE,
+    DW_AT_LOW_PC,
+    DW_AT_RNGLISTS_BASE,
+    DW_AT_SIBLING,
+    DW_AT_STR_OFFSETS_BASE,
+    FORM_ADDR,
+    INLINED,
+    PLAIN,
+    TYPE,
+    UT_SPLIT,
+    UT_SPLIT_TYPE,
+    UT_TYPE,
+    WANTED,
+    Abbreviation,
+    DwarfError,
+    Info,
+    Unit,
+    leb,
+)
+
+NONE = -1
+TOP = -2  # outside of all functions, where types hold no code
+DEEPEST = 4096
+
+_OF_UNIT = frozenset(
+    {DW_AT_LOW_PC, DW_AT_STR_OFFSETS_BASE, DW_AT_ADDR_BASE, DW_AT_GNU_ADDR_BASE, DW_AT_RNGLISTS_BASE, DW_AT_GNU_RANGES_BASE}
+)
+
+
+@dataclass(slots=True)
+class Tree:
+    """Node n is a function or one inlined into node parent[n]; NONE for functions. entry: where its name is to be looked up.
+
+    Rows (low, high, node): the addresses of nodes, half open. depth: of each node, 0 a function.
+    """
+
+    parent: list[int] = field(default_factory=list)
+    depth: list[int] = field(default_factory=list)
+    entry: list[int] = field(default_factory=list)
+    low: list[int] = field(default_factory=list)
+    high: list[int] = field(default_factory=list)
+    node: list[int] = field(default_factory=list)
+
+    def add(self, parent: int, entry: int, ranges: list[tuple[int, int]]) -> int:
+        number = len(self.parent)
+        depth = self.depth[parent] + 1 if parent != NONE else 0
+        if depth > DEEPEST:
+            raise DwarfError(f"more than {DEEPEST} functions in each other at {entry}")
+        self.parent.append(parent)
+        self.depth.append(depth)
+        self.entry.append(entry)
+        for low, high in ranges:
+            self.low.append(low)
+            self.high.append(high)
+            self.node.append(number)
+        return number
+
+
+def read_tree(info: Info, is_code: Callable[[int], bool]) -> Tree:
+    """All functions with an address for which is_code holds: those that the linker removed are at 0, or at a marker."""
+    tree = Tree()
+    ranges = Ranges(info)
+    for unit in info.units:
+        if unit.type in (UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
+            continue
+        try:
+            _walk(info, unit, ranges, is_code, tree)
+        except (IndexError, KeyError) as error:
+            raise DwarfError(f"the unit at {unit.start} is cut") from error
+    return tree
+
+
+def read_unit(info: Info, unit: Unit) -> int:
+    """Read the attributes of the unit's own entry that others need; where its children begin."""
+    position = unit.entries
+    code, position = leb(info.data, position)
+    if not code:
+        return unit.end
+    found: dict[int, tuple[int, int]] = {}
+    for attribute, form, constant in unit.abbreviations[code].attributes:
+        value, position = info.value(unit, form, constant, position)
+        if attribute in _OF_UNIT:
+            found[attribute] = (value, form)
+    unit.addr_base = found.get(DW_AT_ADDR_BASE, found.get(DW_AT_GNU_ADDR_BASE, (0, 0)))[0]
+    unit.str_offsets_base = found.get(DW_AT_STR_OFFSETS_BASE, (0, 0))[0]
+    unit.ranges_base = found.get(DW_AT_RNGLISTS_BASE, found.get(DW_AT_GNU_RANGES_BASE, (0, 0)))[0]
+    if DW_AT_LOW_PC in found:
+        value, form = found[DW_AT_LOW_PC]
+        unit.low_pc = value if form == FORM_ADDR else Ranges(info).address(unit, value)
+    return position if unit.abbreviations[code].has_children else unit.end
+
+
+def _attributes(info: Info, unit: Unit, shape: Abbreviation, position: int) -> tuple[dict[int, tuple[int, int]], int]:
+    """attribute → (value, form) of those that say where code is, and where the entry ends."""
+    if shape.size >= 0:
+        order, data = info.order, info.data
+        return {
+            attribute: (
+                int.from_bytes(data[position + offset : position + offset + width], order) + (unit.start if is_reference else 0),
+                form,
+            )
+            for attribute, form, offset, width, is_reference in shape.places
+        }, position + shape.size
+    found: dict[int, tuple[int, int]] = {}
+    for attribute, form, constant in shape.attributes:
+        value, position = info.value(unit, form, constant, position)
+        if attribute in WANTED:
+            found[attribute] = (value, form)
+    return found, position
+
+
+def _walk(info: Info, unit: Unit, ranges: Ranges, is_code: Callable[[int], bool], tree: Tree) -> None:
+    """In the order of the entries. context: the node that an inlined function would be in, NONE where no code is described."""
+    data, shapes, end = info.data, unit.abbreviations, unit.end
+    position = read_unit(info, unit)
+    context = TOP
+    outer: list[int] = []
+    while position < end:
+        place = position
+        code = data[position]
+        position += 1
+        if code >= 0x80:
+            code, position = leb(data, place)
+        if not code:
+            if not outer:
+                return
+            context = outer.pop()
+            continue
+        shape = shapes[code]
+        kind = shape.kind
+        if kind == PLAIN or (kind == INLINED and context < 0) or (kind == TYPE and (context != TOP or not shape.has_sibling)):
+            # The most of all entries: variables, parameters, call sites. Blocks hand their context down; gcc puts the
+            # functions of a class that is local to a function into the class.
+            position = position + shape.size if shape.size >= 0 else info.skip(position, shape.steps, unit)
+            if shape.has_children:
+                outer.append(context)
+                if kind == TYPE:
+                    context = NONE if context != TOP else TOP
+            continue
+        found, position = _attributes(info, unit, shape, position)
+        if kind == TYPE:
+            sibling = found.get(DW_AT_SIBLING, (0, 0))[0]
+            if position <= sibling < end:
+                position = sibling
+            elif shape.has_children:
+                outer.append(context)
+            continue
+        covered = [pair for pair in ranges.of(unit, found) if is_code(pair[0])]
+        inner = context if kind == INLINED else NONE
+        if covered:
+            inner = tree.add(inner, place, covered)
+        if shape.has_children:
+            outer.append(context)
+            if len(outer) > 16 * DEEPEST:
+                raise DwarfError(f"entries in each other without end at {place}")
+            context = inner
+    if position > end:
+        raise DwarfError(f"the unit at {unit.start} is cut")
