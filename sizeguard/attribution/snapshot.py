@@ -94,7 +94,7 @@ def snapshot_bytes(analysis: Analysis) -> bytes:
 
 
 def _sorted_texts(label: Label) -> tuple[npt.NDArray[np.int32], list[bytes]]:
-    found, _ = distinct(label)
+    found = distinct(label)
     texts = [found.texts.raw(i) for i in range(len(found.texts))]
     order = sorted(range(len(texts)), key=texts.__getitem__)
     place = np.zeros(len(texts), np.int32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BAR = 8
+KIB = 12  # the width of what kib() says
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _ASCII = str.maketrans("█▉▊▋▌▍▎▏…–·→×", "#####   ~-,>x")
 

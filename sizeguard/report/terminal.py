@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sizeguard.attribution.result import Report, Sums
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.report.names import printable, shown
-from sizeguard.report.style import BAR, Style, bar, kib, share
+from sizeguard.report.style import BAR, KIB, Style, bar, kib, share
 from sizeguard.report.tree import Group, Rest, Tree, metric_of, tree_of
 
 
@@ -34,7 +34,10 @@ class _Table:
         self.whole: int = {"load": image.load, "file": image.file, "ram": image.ram}[self.metric]
         self.has_shares = report.exclusive is not None
         self.running = 0
-        numbers = 12 + 11 + 7 + 1 + BAR + 7 + 9 + 2
+        # Wide enough for the sum, so that no two numbers touch.
+        self.size_width = max(12, len(f"{self.whole:,}") + 2)
+        self.count_width = max(9, len(f"{int(report.count.sum()):,}") + 2)
+        numbers = self.size_width + KIB + 7 + 1 + BAR + 7 + self.count_width + 2
         self.name_width = max(style.width - numbers - (24 if self.has_shares else 0), 16)
 
     def lines(self, tree: Tree) -> Iterator[str]:
@@ -44,7 +47,8 @@ class _Table:
             yield style.dim(f"only rows with {' and '.join(map(printable, report.filters))}")
         yield ""
         shares = f"{'exclusive':>12}{'shared':>12}" if self.has_shares else ""
-        head = f"{self.metric:>12}{'':>11}{'share':>7} {'':<{BAR}}{'total':>7}{'n':>9}  {' / '.join(report.by):<{self.name_width}}{shares}"
+        numbers = f"{self.metric:>{self.size_width}}{'':>{KIB}}{'share':>7} {'':<{BAR}}{'total':>7}{'n':>{self.count_width}}"
+        head = f"{numbers}  {' / '.join(report.by):<{self.name_width}}{shares}"
         yield style.dim(head)
         for group in tree.top:
             yield from self._group(group)
@@ -59,7 +63,7 @@ class _Table:
             yield self._row(report.left_out, "left out by the filter", 0)
         total = Sums(report.image.file, report.image.load, report.image.ram, 0)
         size, all_ = self._size(total), "100.0%" if self.whole else ""
-        yield style.bold(f"{size:>12,}{kib(size):>11}{all_:>7} {'':<{BAR + 16}}  = sum of rows")
+        yield style.bold(f"{size:>{self.size_width},}{kib(size):>{KIB}}{all_:>7} {'':<{BAR + 7 + self.count_width}}  = sum of rows")
 
     def _size(self, sums: Sums) -> int:
         return {"load": sums.load, "file": sums.file, "ram": sums.ram}[self.metric]
@@ -69,11 +73,12 @@ class _Table:
         count = f"{sums.count:,}" if sums.count else ""
         shares = f"{_number(sums.exclusive):>12}{_number(sums.shared):>12}" if self.has_shares else ""
         if depth:
-            line = f"{size:>12,}{'':>11}{'':>7} {'':<{BAR}}{'':>7}{count:>9}  {'  ' * depth}{name:<{self.name_width - 2 * depth}}{shares}"
+            numbers = f"{size:>{self.size_width},}{'':>{KIB + 7 + 1 + BAR + 7}}{count:>{self.count_width}}"
+            line = f"{numbers}  {'  ' * depth}{name:<{self.name_width - 2 * depth}}{shares}"
             return self.style.dim(line) if depth > 1 else line
         self.running += size
         percent = f"{share(size, self.whole):>7} {bar(size, self.whole)}{share(self.running, self.whole):>7}"
-        return f"{size:>12,}{kib(size):>11}{percent}{count:>9}  {name:<{self.name_width}}{shares}"
+        return f"{size:>{self.size_width},}{kib(size):>{KIB}}{percent}{count:>{self.count_width}}  {name:<{self.name_width}}{shares}"
 
     def _rest(self, rest: Rest, what: str, depth: int) -> str:
         return self._row(rest.sums, f"{what}, at most {rest.largest:,} each", depth)
