@@ -1,67 +1,272 @@
-"""Turns the evidence of an image into labels for each of its owners of bytes."""
+"""Turns a ledger, and what its link tells, into labels for each owner of bytes: operator, kernel, dtype, component."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from sizeguard.attribution.analysis import LEVELS, Aliases, Label
-from sizeguard.attribution.attribute import Evidence, owner_values
+from sizeguard.attribution.columns import MOST_COPIED, Pool, with_more
+from sizeguard.attribution.labels import NameLabels, label_names
+from sizeguard.attribution.neighbours import inherited_components
+from sizeguard.attribution.preset import Preset
+from sizeguard.attribution.reach import Reached
+from sizeguard.attribution.result import CORE, OUTSIDE, SHARED, UNATTRIBUTED
+from sizeguard.attribution.served import Served
 from sizeguard.errors import InputError
+from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.texts import Int, Texts
-from sizeguard.ledger.image import Owner, Part, image_spans
-from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
+from sizeguard.ledger.ledger import ImageInfo, Int32, Ledger
 
-ENTRY_SIZE = 16
+# Kinds that belong to the image, not to a part of the program.
+TABLES = (
+    *("symbol table", "string table", "dynamic", "import", "note", "header", "padding", "page slack", "section gap", "comment", "debug"),
+    *("load commands", "exports", "function starts", "code signature", "other"),
+)
+NEUTRAL = "neutral"
 
 
-class SpanAnalysis:
-    """An Analysis of the spans of an ELF image."""
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of an image.
+
+    reached: of a build, which operator reaches which input section; served: functions that registration tables name
+    preset:  rules for names
+    """
+
+    ledger: Ledger
+    title: str
+    preset: Preset
+    reached: Reached | None = None
+    served: Served | None = None
+
+
+def analyse(evidence: Evidence) -> LedgerAnalysis:
+    return LedgerAnalysis(evidence)
+
+
+class LedgerAnalysis:
+    """An Analysis. A row is an owner of the ledger; one whose bytes have several names is a row for each name, with its exact share."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._reached = evidence.reached
-        entries = evidence.reached.entries if evidence.reached is not None else ()
-        parts = [Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator) for entry in entries]
-        sums: dict[Owner, list[int]] = {}
-        for span in image_spans(evidence.image, evidence.names, evidence.inputs, parts):
-            row = sums.setdefault(span.owner, [0, 0, 0])
-            row[0] += span.size
-            row[1] += span.load
-            row[2] += 1
-        ram = {owner: 0 for owner in sums}
-        for section in evidence.image.sections:
-            if section.is_allocated and section.is_writable and section.name != ".relro_padding":
-                rows = [owner for owner in sums if owner.section == section.name]
-                for owner in rows:
-                    ram[owner] = sums[owner][1]
-                rest = section.size - sum(ram[owner] for owner in rows)
-                if rest:
-                    blank = Owner(section.name, "data", loaded=True)
-                    sums.setdefault(blank, [0, 0, 1])
-                    ram[blank] = ram.get(blank, 0) + rest
-        self._owners = list(sums)
-        table = np.array([[*sums[owner], ram[owner]] for owner in self._owners], np.int64).reshape(-1, 4)
-        self.file: Int = table[:, 0].copy()
-        self.load: Int = table[:, 1].copy()
-        self.count: Int = table[:, 2].copy()
-        self.ram: Int = table[:, 3].copy()
-        image = evidence.image
-        totals = image.size, int(self.load.sum()), image.ram
-        self.image = ImageInfo(str(image.path), evidence.title, "elf", image.machine, image.build_id, *totals)
+        ledger = evidence.ledger
+        self._evidence = evidence
+        self._ledger = ledger
+        image = ledger.image
+        self.image = ImageInfo(image.path, evidence.title, image.format, image.arch, image.id, image.file, image.load, image.ram)
+        self._row, self._symbol, share = _rows(ledger)
+        self.file: Int = share(ledger.file_bytes)
+        self.load: Int = share(ledger.load)
+        self.ram: Int = share(ledger.ram)
+        self.count: Int = share(ledger.count)
+        self._names: NameLabels | None = None
         self._labels: dict[str, Label] = {}
 
     def label(self, level: str) -> Label:
         if level not in LEVELS:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
         if level not in self._labels:
-            self._labels[level] = label_of([owner_values(owner, self._reached)[level] for owner in self._owners])
+            make: dict[str, Callable[[], Label]] = {
+                "operator": self._operator,
+                "kernel": self._kernel,
+                "dtype": self._dtype,
+                "component": self._component,
+                "kind": lambda: Label(self._of_owner(self._ledger.owners.kind), Texts.of(KINDS)),
+                "section": lambda: Label(self._of_owner(self._ledger.owners.section), Texts.of(self._ledger.sections)),
+                "segment": self._segment,
+                "object": self._object,
+                "symbol": self._symbol_label,
+                "analyzer": lambda: Label(self._of_owner(self._ledger.owners.analyzer), Texts.of(ANALYZERS)),
+            }
+            self._labels[level] = make[level]()
         return self._labels[level]
 
     def aliases(self) -> Aliases | None:
-        return None
+        groups = self._ledger.groups
+        if not len(groups.member):
+            return None
+        return Aliases(self._of_owner(self._ledger.owners.group), groups.first.astype(np.int64), self._ledger.symbols.take(groups.member))
+
+    def _of_owner(self, column: npt.NDArray[np.int32] | npt.NDArray[np.int8]) -> Int32:
+        return (column if self._row is None else column[self._row]).astype(np.int32)
+
+    def _name_labels(self) -> NameLabels:
+        if self._names is None:
+            self._names = label_names(self._ledger.symbols, self._evidence.preset)
+        return self._names
+
+    def _of_symbol(self, label: Label) -> Int32:
+        """The label of each row's symbol; 0, which is the empty text, for rows without one."""
+        if not len(label.ids):
+            return np.zeros(len(self.file), np.int32)
+        return np.where(self._symbol >= 0, label.ids[np.maximum(self._symbol, 0)], 0).astype(np.int32)
+
+    def _is(self, kinds: Sequence[str]) -> npt.NDArray[np.bool_]:
+        table = np.zeros(len(KINDS), bool)
+        table[[KIND[kind] for kind in kinds]] = True
+        return table[self._of_owner(self._ledger.owners.kind)]
+
+    def _is_nobodys(self) -> npt.NDArray[np.bool_]:
+        """What no analyzer explains."""
+        table = np.zeros(len(ANALYZERS), bool)
+        table[ANALYZER["unattributed"]] = True
+        result: npt.NDArray[np.bool_] = table[self._of_owner(self._ledger.owners.analyzer)] | self._is(["unattributed"])
+        return result
+
+    def _operator(self) -> Label:
+        reached = self._evidence.reached
+        return self._operator_by_reach(reached) if reached is not None else self._operator_by_name()
+
+    def _operator_by_reach(self, reached: Reached) -> Label:
+        """Of a build: who reaches the input section; of an entry of a registration table whose it is."""
+        pool = Pool()
+        ledger = self._ledger
+        input_, part = self._of_owner(ledger.owners.input), self._of_owner(ledger.owners.part)
+        of_input = np.array([pool.number(_reached(row, reached)) for row in ledger.inputs] or [0], np.int32)
+        entries = {entry.operator for entry in reached.entries}
+        of_part = np.array(
+            [pool.number(text if (text := ledger.parts[i]) in entries else "") for i in range(len(ledger.parts))] or [0], np.int32
+        )
+        ids = _first(_at(of_part, part), _at(of_input, input_))
+        rest = np.where(self._is_nobodys(), pool.number(UNATTRIBUTED), np.where(self._symbol >= 0, pool.number(CORE), 0))
+        ids = np.where(self._is(TABLES), 0, _first(ids, rest))
+        return pool.label(_first(ids, np.full(len(ids), pool.number(OUTSIDE), np.int32)))
+
+    def _operator_by_name(self) -> Label:
+        """Of a file alone: what its registration tables say, then what names say; a component or a kernel stands in for what is none."""
+        pool = Pool()
+        names = self._name_labels()
+        served = self._evidence.served
+        registered = np.zeros(len(self.file), np.int32)
+        if served is not None:
+            registered = _at(np.array([pool.number(text) for text in served.operators] or [0], np.int32), self._of_owner(served.operator))
+        named = pool.add(names.operator.texts)[self._of_symbol(names.operator)]
+        of_kernel = pool.add(names.kernel.texts, "kernel ")
+        if served is not None:
+            for kernel, operators in self._registered_kernels(served).items():
+                of_kernel[kernel] = pool.number(", ".join(sorted(operators)))
+        kernels = of_kernel[self._of_symbol(names.kernel)]
+        if len(self._evidence.preset.names):
+            kernels = np.zeros(len(kernels), np.int32)  # where names say the operator, a kernel without one serves several
+        component = self.label("component")
+        components = pool.add(component.texts, "(", ")")[component.ids]
+        rest = np.where(self._is_nobodys(), pool.number(UNATTRIBUTED), np.where(self._symbol >= 0, pool.number(CORE), 0))
+        ids = _first(registered, named)
+        others = np.where(self._is(TABLES), 0, _first(_first(kernels, components), rest))
+        return pool.label(_first(_first(ids, others), np.full(len(ids), pool.number(OUTSIDE), np.int32)))
+
+    def _registered_kernels(self, served: Served) -> dict[int, set[str]]:
+        """Kernels by number, whose names stand in functions that are registered (box<&sg::kernels::add>), and for which operators."""
+        number = self._of_owner(served.operator)
+        kernel = self._of_symbol(self._name_labels().kernel)
+        found: dict[int, set[str]] = {}
+        for row in np.flatnonzero((number >= 0) & (kernel > 0)).tolist():
+            found.setdefault(int(kernel[row]), set()).update(served.operators[number[row]].split(", "))
+        return found
+
+    def _kernel(self) -> Label:
+        pool = Pool()
+        names = self._name_labels()
+        ids = pool.add(names.kernel.texts)[self._of_symbol(names.kernel)]
+        reached = self._evidence.reached
+        if reached is not None:
+            operator = self.label("operator")
+            by_operator = [pool.number(reached.kernels.get(operator.texts[i], "")) for i in range(len(operator.texts))]
+            ids = _first(ids, np.array(by_operator, np.int32)[operator.ids])
+        return pool.label(ids)
+
+    def _dtype(self) -> Label:
+        """Code of operators without a dtype is neutral: it serves all of them."""
+        pool = Pool()
+        names = self._name_labels()
+        ids = pool.add(names.dtype.texts)[self._of_symbol(names.dtype)]
+        operator = self.label("operator")
+        texts = [operator.texts[i] for i in range(len(operator.texts))]
+        serves = np.array([text == SHARED or not (text.startswith("(") or text in ("", UNATTRIBUTED)) for text in texts], bool)
+        is_neutral = self._is(["code"]) & serves[operator.ids]
+        return pool.label(_first(ids, np.where(is_neutral, pool.number(NEUTRAL), 0)))
+
+    def _component(self) -> Label:
+        names = self._name_labels()
+        label = names.component
+        if not len(label.ids):
+            return Label(np.zeros(len(self.file), np.int32), Texts.of([""]))
+        texts = [label.texts[i] for i in range(len(label.texts))]
+        known = set(self._evidence.preset.libraries)
+        ids = inherited_components(self._ledger.symbols, label.ids, self._in_place(), np.array([text in known for text in texts], bool))
+        return Label(self._of_symbol(Label(ids, label.texts)), label.texts)
+
+    def _in_place(self) -> Int:
+        """Symbols of code in the order in which they lie in the image: owners of a section are in that order."""
+        owners = self._ledger.owners
+        rows = np.flatnonzero((owners.symbol >= 0) & (owners.kind == KIND["code"]))
+        in_place: Int = owners.symbol[rows].astype(np.int64)
+        return in_place
+
+    def _segment(self) -> Label:
+        segment = self._of_owner(self._ledger.owners.segment)
+        return Label((segment + 1).astype(np.int32), Texts.of(["", *self._ledger.segments]))
+
+    def _object(self) -> Label:
+        pool = Pool()
+        files = np.array([pool.number("" if row.is_merged else row.file) for row in self._ledger.inputs] or [0], np.int32)
+        return pool.label(_at(files, self._of_owner(self._ledger.owners.input)))
+
+    def _symbol_label(self) -> Label:
+        """Names as in the symbol table; of what has none the input section, else the section."""
+        ledger = self._ledger
+        owners = ledger.owners
+        rows = np.flatnonzero(self._symbol < 0)
+        input_, section = self._of_owner(owners.input)[rows], self._of_owner(owners.section)[rows]
+        pool = Pool()
+        inputs = np.array([pool.number(f"({row.name})") for row in ledger.inputs] or [0], np.int32)
+        is_large = len(ledger.symbols.buffer) > MOST_COPIED
+        sections = [name if is_large else f"({name.strip('()')})" if name else "" for name in ledger.sections]
+        by_section = np.array([pool.number(text) for text in sections] or [0], np.int32)
+        ids = self._symbol.copy()
+        ids[rows] = _first(_at(inputs, input_), _at(by_section, section)) + len(ledger.symbols)
+        return Label(ids.astype(np.int32), with_more(ledger.symbols, pool.texts))
 
 
-def label_of(values: list[str]) -> Label:
-    """One value a row, each text kept once."""
-    ids: dict[str, int] = {}
-    column = np.array([ids.setdefault(value, len(ids)) for value in values], np.int32)
-    return Label(column, Texts.of(ids))
+def _rows(ledger: Ledger) -> tuple[Int | None, Int32, Callable[[Int], Int]]:
+    """The owner of each row (None if they are the owners), its symbol, and how a column of the ledger is shared out to the rows."""
+    owners, groups = ledger.owners, ledger.groups
+    grouped = np.flatnonzero(owners.group >= 0)
+    if not len(grouped):
+        return None, owners.symbol, lambda column: column
+    group = owners.group[grouped]
+    members = (groups.first[group + 1] - groups.first[group]).astype(np.int64)
+    # The first name keeps the owner's row, the others get one behind all.
+    more = np.maximum(members - 1, 0)
+    extra = np.repeat(grouped, more)
+    nth = np.arange(len(extra)) - np.repeat(np.cumsum(more) - more, more) + 1
+    row = np.concatenate([np.arange(len(owners)), extra])
+    symbol = np.concatenate([owners.symbol, groups.member[groups.first[owners.group[extra]] + nth]]).astype(np.int32)
+    symbol[grouped] = groups.member[groups.first[group]]
+    count = np.repeat(members, more)
+
+    def share(column: Int) -> Int:
+        quotient, remainder = np.divmod(column[extra], count)
+        shares = quotient + (nth < remainder)
+        whole = column.copy()
+        np.subtract.at(whole, extra, shares)
+        return np.concatenate([whole, shares])
+
+    return row, symbol, share
+
+
+def _at(values: Int32, index: Int32) -> Int32:
+    """values[index], 0 where the index is NONE."""
+    return np.where(index >= 0, values[np.maximum(index, 0)], 0).astype(np.int32)
+
+
+def _first(ids: npt.NDArray[np.int32], others: npt.NDArray[np.int32]) -> Int32:
+    return np.where(ids > 0, ids, others).astype(np.int32)
+
+
+def _reached(row: InputSection, reached: Reached) -> str:
+    return "" if row.is_merged else reached.owners.get((row.file, row.name), CORE)

@@ -45,7 +45,7 @@ class DtypeScan:
         is_container = np.array([w in self._containers for w in dictionary.identifiers], bool)
         scalar_type = dictionary.identifiers.index("ScalarType")
         complex_ = dictionary.identifiers.index("complex")
-        drivers = [i for i, w in enumerate(dictionary.identifiers) if w in self._drivers]
+        is_driver = np.array([w in self._drivers for w in dictionary.identifiers], bool)
         found: list[tuple[Int, Int]] = []
 
         # Classes: c10::Half, and what follows one as the next argument.
@@ -67,12 +67,15 @@ class DtypeScan:
         lambdas = lambdas[_CODE_OF_LETTER[text[lambdas]] != NONE]
         opens = opens[_is_grammar(text, candidates, opens - 1)]
         lambdas = lambdas[_is_grammar(text, candidates, lambdas - 2)]
-        containers = end[is_container[word]]
-        opens = opens[~np.isin(opens - 1, containers) & ~_is_allocator(text, opens - 1)]
-        is_complex = np.isin(opens - 1, end[word == complex_])
+        # What stands before an I: a container, complex, or neither.
+        before = np.zeros(len(text), np.int8)
+        before[np.minimum(end[is_container[word]], len(text) - 1)] = 1
+        before[np.minimum(end[word == complex_], len(text) - 1)] = 2
+        opens = opens[(before[opens - 1] != 1) & ~_is_allocator(text, opens - 1)]
+        is_complex = before[opens - 1] == 2
         complexes, opens = opens[is_complex], opens[~is_complex]
         found.append((complexes, _COMPLEX_OF[_CODE_OF_LETTER[text[complexes]]].astype(np.int64)))
-        lambdas = self._elements(chunk, lambdas, np.unique(name[np.isin(word, drivers)]))
+        lambdas = self._elements(chunk, lambdas, np.unique(name[is_driver[word]]))
         for first in (opens, lambdas, closes):
             at = first
             for _ in range(_MOST):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sizeguard.attribution.analysis import Label
 from sizeguard.attribution.dtype_scan import dtype_texts
 from sizeguard.attribution.name_scan import Scanned, scan_names
-from sizeguard.attribution.preset import Path, Preset, Rule
+from sizeguard.attribution.preset import ANONYMOUS, Path, Preset, Rule
 from sizeguard.attribution.scan import distinct
 from sizeguard.formats.texts import Int, Texts
 
@@ -133,8 +133,9 @@ def _members(scanned: Scanned, preset: Preset, pool: _Pool) -> _Outcomes:
     key = members.hash ^ (members.scope.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     by_scope = [_ScopeRules(preset, path) for path in scanned.scopes]
-    texts = Texts(scanned.texts.buffer, members.start[first], members.start[first] + members.length[first])
-    rows = np.array([_judge(texts[i], by_scope[s], preset, pool) for i, s in enumerate(members.scope[first])], np.int64)
+    texts = np.ascontiguousarray(scanned.texts.buffer).data
+    places = zip(members.start[first].tolist(), members.length[first].tolist(), members.scope[first].tolist(), strict=True)
+    rows = np.array([_judge(bytes(texts[a : a + n]).decode("ascii"), by_scope[s], preset, pool) for a, n, s in places], np.int64)
     rows = rows.reshape(-1, 5)[inverse]
     operator, kernel, dtype, component = (rows[:, i].astype(np.int32) for i in range(4))
     return _Outcomes(operator, kernel, dtype, component, rows[:, 4])
@@ -161,7 +162,8 @@ class _ScopeRules:
 def _judge(identifier: str, rules: _ScopeRules, preset: Preset, pool: _Pool) -> tuple[int, int, int, int, int]:
     """What the rules say of a member: of each level, the first that says something."""
     said = ["", "", "", ""]
-    shared = (*preset.drivers, *preset.helpers)
+    if identifier == ANONYMOUS:
+        return 0, 0, 0, 0, len(preset.rules)
     first = len(preset.rules)
     known = None
     for number, rule in rules.of(identifier):
@@ -170,7 +172,7 @@ def _judge(identifier: str, rules: _ScopeRules, preset: Preset, pool: _Pool) -> 
                 continue
             if "{operator}" in pattern:
                 if known is None:
-                    known = "" if identifier in shared else preset.names.find(identifier)
+                    known = "" if identifier in preset.shared else preset.names.find(identifier)
                 if not known:
                     continue
             said[level] = pattern.replace("{operator}", known or "").replace("{name}", identifier)

@@ -125,7 +125,9 @@ class _Scan:
         rows = np.flatnonzero(scope != NONE)
         start, length = following(chunk, position[rows] + 1 + self.dictionary.lengths(word[rows]))
         # A transparent namespace is no member.
-        ok = (start >= 0) & ~np.isin(start - 1, position[passes])
+        is_namespace = np.zeros(len(chunk.text), bool)
+        is_namespace[position[passes]] = True
+        ok = (start >= 0) & ~is_namespace[np.maximum(start - 1, 0)]
         self._keep(chunk, name[rows[ok]], scope[rows[ok]], start[ok], length[ok])
         if self.marks and len(rows):
             self._substituted(chunk, position[rows], name[rows], scope[rows])

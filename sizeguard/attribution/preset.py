@@ -20,7 +20,7 @@ PRESETS = ("sizeguard", "executorch", "aten")
 # A namespace, word by word, as they are mangled.
 Path = tuple[str, ...]
 
-_KEYS = ("detect", "operators", "words", "transparent", "drivers", "helpers", "marks", "containers", "dtypes", "rules")
+_KEYS = ("detect", "operators", "words", "transparent", "drivers", "helpers", "marks", "containers", "libraries", "dtypes", "rules")
 _CONDITIONS = ("within", "identifier", "namespace", "prefix")
 _RESULTS = ("operator", "kernel", "dtype", "component")
 _FIELDS = (*_CONDITIONS, *_RESULTS, "weak", "mentions")
@@ -58,7 +58,7 @@ class Rule:
         return not self.identifier or fnmatch.fnmatchcase(identifier, self.identifier)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Preset:
     """Rules, in order; the first that fits decides, for operator, kernel, dtype and component apart.
 
@@ -69,6 +69,7 @@ class Preset:
     helpers:     more names that are no operator's own
     marks:       how members end that stand behind a substitution (S3_), whose namespace cannot be seen
     containers:  templates whose arguments are no dtype: ArrayRef<long>
+    libraries:   components whose names without a meaning lie between others of theirs
     dtypes:      class → dtype
     """
 
@@ -79,8 +80,19 @@ class Preset:
     helpers: tuple[str, ...]
     marks: tuple[str, ...]
     containers: tuple[str, ...]
+    libraries: tuple[str, ...]
     dtypes: tuple[tuple[str, str], ...]
     rules: tuple[Rule, ...]
+
+    @functools.cached_property
+    def shared(self) -> frozenset[str]:
+        """Members that are no operator's own."""
+        return frozenset((*self.drivers, *self.helpers))
+
+    @property
+    def names_are_enough(self) -> bool:
+        """Whether names say more than registration tables do: of ATen those hold a few hundred operators of TorchScript alone."""
+        return "at::_ops" in self.detect
 
     def before(self, other: Preset) -> Preset:
         """Both; where both say something, this one."""
@@ -92,14 +104,18 @@ class Preset:
             tuple(dict.fromkeys([*self.helpers, *other.helpers])),
             tuple(dict.fromkeys([*self.marks, *other.marks])),
             tuple(dict.fromkeys([*self.containers, *other.containers])),
+            tuple(dict.fromkeys([*self.libraries, *other.libraries])),
             tuple({**dict(other.dtypes), **dict(self.dtypes)}.items()),
             (*self.rules, *other.rules),
         )
 
 
+ANONYMOUS = "_GLOBAL__N_1"
+
+
 def identifier_of(word: str) -> str:
     """As it is mangled."""
-    return "_GLOBAL__N_1" if word == "(anonymous namespace)" else word
+    return ANONYMOUS if word == "(anonymous namespace)" else word
 
 
 @functools.cache
@@ -138,6 +154,7 @@ def read_preset(path: File) -> Preset:
         tuple(_texts(path, keys.get("helpers"))),
         tuple(_texts(path, keys.get("marks"))),
         tuple(_texts(path, keys.get("containers"))),
+        tuple(_texts(path, keys.get("libraries"))),
         tuple(_dtypes(path, keys.get("dtypes", Table(root.line)))),
         tuple(_rule(path, node) for node in rules.items),
     )

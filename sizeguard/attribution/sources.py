@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sizeguard.attribution.analyse import SpanAnalysis
-from sizeguard.attribution.analysis import Analysis
-from sizeguard.attribution.attribute import evidence_of_build, evidence_of_file
+from sizeguard.attribution.analyse import Evidence, LedgerAnalysis
+from sizeguard.attribution.choose import choose_preset
+from sizeguard.attribution.reach import ENTRY_SIZE, reach
+from sizeguard.attribution.registrations import read_registrations
+from sizeguard.attribution.served import serve
 from sizeguard.build.record import RECORD, read_build
+from sizeguard.formats.elf import read_elf
+from sizeguard.formats.linkmap import read_map
+from sizeguard.formats.linkmap.row import InputSection
+from sizeguard.formats.macho.image import MachO
+from sizeguard.formats.macho.reader import FatFile, read_macho, read_macho_file
+from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
+from sizeguard.ledger.elf.ledger import elf_ledger
+from sizeguard.ledger.macho import fat_ledger, macho_ledger
+from sizeguard.ledger.part import Part
 
 
 def analysis_of(
@@ -19,7 +30,7 @@ def analysis_of(
     debug_file: Path | None = None,
     preset: str = "auto",
     rules: Path | None = None,
-) -> Analysis:
+) -> LedgerAnalysis:
     """Of a folder or a build.json: its shipped file, with all that the build knows. Of anything else: the file, with what is named.
 
     objects, map_: of the link that made the image; debug_file: the same build with symbols or debug information.
@@ -28,5 +39,38 @@ def analysis_of(
     if path.is_dir() or path.name == RECORD:
         build = read_build(path)
         title = f"{build.app or build.variant}  {build.target}  {build.toolchain} -O{build.optimize}"
-        return SpanAnalysis(evidence_of_build(build.image, build.shipped, map_ or build.map, objects or build.objects, title))
-    return SpanAnalysis(evidence_of_file(path))
+        image, names = build.shipped, debug_file or build.image
+        return _analysis(image, names, map_ or build.map, objects or build.objects, build.image.parent, title, preset, rules)
+    return _analysis(path, debug_file, map_, objects, path.parent, path.name, preset, rules)
+
+
+def _analysis(
+    image: Path, names: Path | None, map_: Path | None, objects: Sequence[Path], folder: Path, title: str, preset: str, rules: Path | None
+) -> LedgerAnalysis:
+    inputs = read_map(map_) if map_ is not None else ()
+    if image_format(image) == MACHO:
+        return _of_macho(image, names, inputs, title, preset, rules)
+    elf = read_elf(image)
+    twin = read_elf(names) if names is not None else None
+    reached = reach(objects, folder) if objects and all(image_format(path) in (ELF, ARCHIVE) for path in objects) else None
+    entries = reached.entries if reached is not None else ()
+    parts = [Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator) for entry in entries]
+    ledger = elf_ledger(elf, twin, inputs, parts)
+    chosen = choose_preset(ledger.symbols, preset, rules)
+    served = None
+    if reached is None and not chosen.names_are_enough:
+        registrations = read_registrations(elf)
+        served = serve(elf, ledger, registrations) if registrations else None
+    return LedgerAnalysis(Evidence(served.ledger if served is not None else ledger, title, chosen, reached, served))
+
+
+def _of_macho(
+    image: Path, names: Path | None, inputs: Sequence[InputSection], title: str, preset: str, rules: Path | None
+) -> LedgerAnalysis:
+    macho = read_macho_file(image)
+    if isinstance(macho, FatFile):
+        ledger = fat_ledger(macho, title)
+    else:
+        twin = read_macho(names) if names is not None else None
+        ledger = macho_ledger(macho, twin if isinstance(twin, MachO) else None, inputs, title)
+    return LedgerAnalysis(Evidence(ledger, title, choose_preset(ledger.symbols, preset, rules)))
