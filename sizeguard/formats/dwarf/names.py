@@ -10,13 +10,10 @@ from sizeguard.formats.dwarf.units import (
     DW_AT_MIPS_LINKAGE_NAME,
     DW_AT_NAME,
     DW_AT_SPECIFICATION,
-    FORM_GNU_REF_ALT,
+    ELSEWHERE,
     FORM_GNU_STR_INDEX,
     FORM_GNU_STRP_ALT,
     FORM_LINE_STRP,
-    FORM_REF_SIG8,
-    FORM_REF_SUP4,
-    FORM_REF_SUP8,
     FORM_STRING,
     FORM_STRP,
     FORM_STRP_SUP,
@@ -26,7 +23,6 @@ from sizeguard.formats.dwarf.units import (
     leb,
 )
 
-_ELSEWHERE = frozenset({FORM_GNU_REF_ALT, FORM_REF_SUP4, FORM_REF_SUP8, FORM_REF_SIG8})
 _LINKAGE = (DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME)
 _ORIGINS = (DW_AT_ABSTRACT_ORIGIN, DW_AT_SPECIFICATION)
 
@@ -78,7 +74,7 @@ class Names:
                     linkage = self._text(unit, form, value)
                 elif attribute == DW_AT_NAME:
                     source = self._text(unit, form, value)
-                elif attribute in _ORIGINS and form not in _ELSEWHERE:
+                elif attribute in _ORIGINS and form not in ELSEWHERE:
                     origin = value
         except (IndexError, KeyError) as error:
             raise DwarfError(f"a reference to {place}, where no entry is") from error

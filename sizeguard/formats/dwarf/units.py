@@ -11,8 +11,8 @@ DW_AT_SPECIFICATION, DW_AT_RANGES, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME =
 DW_AT_STR_OFFSETS_BASE, DW_AT_ADDR_BASE, DW_AT_RNGLISTS_BASE = 0x72, 0x73, 0x74
 DW_AT_GNU_RANGES_BASE, DW_AT_GNU_ADDR_BASE = 0x2132, 0x2133
 
-# What says where the code of an entry is.
-WANTED = frozenset({DW_AT_SIBLING, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES})
+# What says where the code of an entry is, and whose.
+WANTED = frozenset({DW_AT_SIBLING, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES, DW_AT_ABSTRACT_ORIGIN})
 
 # Types: what is in them has no code; concrete functions stand outside of their class.
 TYPE_TAGS = frozenset({0x02, 0x04, 0x13, 0x17, 0x15, 0x01, 0x38, 0x42})  # class, enumeration, structure, union, subroutine, array, …
@@ -63,6 +63,8 @@ _FIXED = {
 _NUMBERS = frozenset({FORM_SDATA, FORM_UDATA, FORM_REF_UDATA, FORM_STRX, FORM_ADDRX, FORM_LOCLISTX, FORM_RNGLISTX})
 _INDICES = frozenset({FORM_GNU_ADDR_INDEX, FORM_GNU_STR_INDEX})
 _BLOCKS = {FORM_BLOCK1: 1, FORM_BLOCK2: 2, FORM_BLOCK4: 4}
+# References into another file or to a type.
+ELSEWHERE = frozenset({FORM_GNU_REF_ALT, FORM_REF_SUP4, FORM_REF_SUP8, FORM_REF_SIG8})
 _UNIT_REFERENCES = frozenset({FORM_REF1, FORM_REF2, FORM_REF4, FORM_REF8, FORM_REF_UDATA})
 
 # Steps of skipping an entry: a number of bytes, or one of these.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sizeguard.formats.dwarf.ranges import Ranges
 from sizeguard.formats.dwarf.units import (
+    DW_AT_ABSTRACT_ORIGIN,
     DW_AT_ADDR_BASE,
     DW_AT_GNU_ADDR_BASE,
     DW_AT_GNU_RANGES_BASE,
@@ -14,6 +15,7 @@ from sizeguard.formats.dwarf.units import (
     DW_AT_RNGLISTS_BASE,
     DW_AT_SIBLING,
     DW_AT_STR_OFFSETS_BASE,
+    ELSEWHERE,
     FORM_ADDR,
     INLINED,
     PLAIN,
@@ -159,7 +161,9 @@ def _walk(info: Info, unit: Unit, ranges: Ranges, is_code: Callable[[int], bool]
         covered = [pair for pair in ranges.of(unit, found) if is_code(pair[0])]
         inner = context if kind == INLINED else NONE
         if covered:
-            inner = tree.add(inner, place, covered)
+            # Many are inlined from one function, whose name is then looked up once.
+            origin, form = found.get(DW_AT_ABSTRACT_ORIGIN, (place, 0))
+            inner = tree.add(inner, origin if kind == INLINED and form not in ELSEWHERE else place, covered)
         if shape.has_children:
             outer.append(context)
             if len(outer) > 16 * DEEPEST:
