@@ -1,0 +1,125 @@
+"""Diffs of real links: clones with other names, folded functions, and a COMDAT that another object brings in."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.diff import diff
+from sizeguard.attribution.diff_result import CAUSES, Diff
+from sizeguard.attribution.group import group
+from sizeguard.attribution.snapshot import Snapshot, snapshot_bytes
+from sizeguard.attribution.sources import analysis_of
+
+COMMON = """
+#include <cstdio>
+#include <cstdlib>
+template <typename T> __attribute__((noinline)) T twice(T value) { std::printf("%d\\n", int(value)); return value + value; }
+"""
+# -O2 clones f for the constant, and splits off its cold part.
+CLONES = """
+static __attribute__((noinline)) int f(int value, int way) {
+  if (value < 0) { std::puts("negative"); std::puts("very"); std::abort(); }
+  for (int i = 0; i < value; i++) std::printf("%d\\n", i * way);
+  return value + way;
+}
+int main(int argc, char**) { return f(argc, 3) + f(argc * 2, 3); }
+"""
+FOLDED = """
+__attribute__((noinline)) int first(int value) { std::printf("%d\\n", value); return value * 17 + 3; }
+__attribute__((noinline)) int second(int value) { std::printf("%d\\n", value); return value * 17 + 3; }
+int main(int argc, char**) { return first(argc) + second(argc); }
+"""
+
+
+def run(*command: str | Path) -> str:
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
+
+
+def link(folder: Path, sources: dict[str, str], *flags: str, order: list[str] | None = None) -> Path:
+    """An executable of the sources, with a map. flags: of the link."""
+    folder.mkdir()
+    for name, text in sources.items():
+        (folder / f"{name}.cpp").write_text(COMMON + text)
+        run("g++", "-O2", "-ffunction-sections", "-c", folder / f"{name}.cpp", "-o", folder / f"{name}.o")
+    objects = [folder / f"{name}.o" for name in (order or sources)]
+    run("g++", *objects, "-o", folder / "app", f"-Wl,-Map={folder / 'app.map'}", *flags)
+    return folder / "app"
+
+
+def of(path: Path, *by: str, old: Path, metric: str = "load") -> Diff:
+    with_map = [analysis_of(each, map_=each.with_suffix(".map")) for each in (old, path)]
+    return diff(*with_map, by, metric=metric)
+
+
+def causes(found: Diff) -> dict[tuple[str, ...], str]:
+    return {found.keys(i): CAUSES[found.cause[i]] for i in range(len(found))}
+
+
+def symbols(path: Path) -> set[str]:
+    return {line.split()[-1] for line in run("nm", path).splitlines()}
+
+
+def test_a_link_against_itself_and_its_snapshot(tmp_path: Path) -> None:
+    app = link(tmp_path / "a", {"main": CLONES})
+    analysis = analysis_of(app)
+    assert len(diff(analysis, analysis_of(app), ["symbol"])) == 0
+    snapshot = Snapshot(app, snapshot_bytes(analysis))
+    for metric in ("load", "file", "ram"):
+        assert len(diff(analysis, snapshot, ["section", "symbol"], metric=metric)) == 0
+    for by in (["symbol"], ["operator", "dtype"], ["kind", "section"]):
+        assert group(snapshot, by).rows == group(analysis, by).rows
+        assert int(group(snapshot, by).file.sum()) == app.stat().st_size
+    names = symbols(app)
+    assert any(".constprop" in name or ".isra" in name or ".cold" in name for name in names), names
+
+
+def test_renamed_clones_do_not_come_and_go(tmp_path: Path) -> None:
+    """The same code, its clones' suffixes changed in the object: what another version of the compiler does."""
+    old = link(tmp_path / "old", {"main": CLONES})
+    clones = [name for name in symbols(tmp_path / "old" / "main.o") if "." in name and not name.startswith(".")]
+    assert clones
+    new = tmp_path / "new"
+    new.mkdir()
+    renames = [f"--redefine-sym={name}={name.replace('.0', '.7').replace('.constprop', '.isra')}" for name in clones]
+    run("objcopy", *renames, tmp_path / "old" / "main.o", new / "main.o")
+    run("g++", new / "main.o", "-o", new / "app", f"-Wl,-Map={new / 'app.map'}")
+    assert {name for name in symbols(new / "app") if ".isra.7" in name or ".cold" in name}
+    found = of(new / "app", "symbol", old=old)
+    assert not {"added", "removed"} & set(causes(found).values())
+    assert int(found.delta.sum()) == found.total("load")
+
+
+@pytest.mark.parametrize("other", ["fold", "unfold"])
+def test_folded_functions_do_not_come_and_go(tmp_path: Path, other: str) -> None:
+    lld = ("-fuse-ld=lld", "-B/usr/lib/llvm-19/bin")
+    plain = link(tmp_path / "plain", {"main": FOLDED}, *lld)
+    folded = link(tmp_path / "folded", {"main": FOLDED}, *lld, "-Wl,--icf=all")
+    places = {line.split()[-1]: line.split()[0] for line in run("nm", folded).splitlines() if len(line.split()) == 3}
+    assert places["_Z5firsti"] == places["_Z6secondi"]
+    old, new = (plain, folded) if other == "fold" else (folded, plain)
+    found = of(new, "symbol", old=old)
+    key = next(keys for keys in causes(found) if keys[0] in ("_Z5firsti", "_Z6secondi"))
+    assert causes(found)[key] == ("fewer_instances" if other == "fold" else "more_instances")
+    assert sum(keys[0] in ("_Z5firsti", "_Z6secondi") for keys in causes(found)) == 1
+    assert int(found.delta.sum()) == found.total("load")
+
+
+def test_a_comdat_that_another_object_brings_in_has_moved(tmp_path: Path) -> None:
+    sources = {
+        "main": "int helper(int); int main(int argc, char**) { return helper(argc) + twice(argc); }",
+        "helper": "int helper(int value) { return twice(value) + 1; }",
+    }
+    old = link(tmp_path / "old", sources)
+    new = link(tmp_path / "new", sources, order=["helper", "main"])
+    for path in (tmp_path / "old", tmp_path / "new"):  # objects are named alike, as a build's own folder does
+        text = (path / "app.map").read_text().replace(str(path), "build")
+        (path / "app.map").write_text(text)
+    found = of(new, "object", "symbol", old=old)
+    by_symbol = {keys: cause for keys, cause in causes(found).items() if keys[1] == "_Z5twiceIiET_S0_"}
+    assert {keys[0].rpartition("/")[2] for keys in by_symbol} == {"main.o", "helper.o"}
+    assert set(by_symbol.values()) == {"moved"}
+    assert not any(keys[0] == "_Z5twiceIiET_S0_" for keys in causes(of(new, "symbol", old=old)))
+    assert int(found.delta.sum()) == found.total("load")
