@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
@@ -9,8 +10,9 @@ from pathlib import Path
 
 from sizeguard.build.driver import build
 from sizeguard.build.record import Build
-from sizeguard.build.toolchain import find_toolchain
-from sizeguard.build.variants import Variant, make_variant
+from sizeguard.build.toolchain import Toolchain, find_toolchain
+from sizeguard.build.variants import Variant, check_combination, make_variant
+from sizeguard.errors import InputError
 from sizeguard.project import project_root
 
 VALUES = {
@@ -24,36 +26,57 @@ VALUES = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Row:
-    """A way to build an app. form: what is looked at; stripped is the executable's shipped twin."""
+    """A way to build an app: core, full or a model's. form: what is looked at; stripped is the executable's shipped twin.
+
+    target: this machine if empty
+    """
 
     app: str
     compiler: str
     optimize: str
     form: str
     linker: str
+    target: str = ""
 
     def __str__(self) -> str:
-        return "-".join(astuple(self))
+        return "-".join(filter(None, astuple(self)))
 
     @property
     def is_possible(self) -> bool:
-        """gold knows no --no-dynamic-linker, lld no LTO objects of gcc: `sizeguard build` refuses both."""
-        return (self.form, self.linker) != ("static-pie", "gold") and (self.form, self.linker, self.compiler) != ("lto", "lld", "gcc")
-
-    @property
-    def link(self) -> str:
-        return {"stripped": "executable", "lto": "executable"}.get(self.form, self.form)
+        """Whether `sizeguard build` makes it: it refuses what a linker cannot do, and says so."""
+        try:
+            check_combination(self.variant(None), self.toolchain())
+        except InputError:
+            return False
+        return True
 
     @property
     def objects(self) -> str:
         """Rows of the same are compiled once."""
-        kind = {"shared": "pic", "lto": "lto"}.get(self.form, "pie")
-        return f"{self.app}-{self.compiler}-O{self.optimize}-{kind}"
+        kind = {"shared": "pic", "lto": "lto", "thinlto": "thinlto"}.get(self.form, "pie")
+        return "-".join(filter(None, [self.target, self.app, self.compiler, f"O{self.optimize}", kind]))
+
+    def toolchain(self) -> Toolchain:
+        return _toolchain(self.compiler, self.linker, self.target)
+
+    def variant(self, selection: Path | None) -> Variant:
+        link = self.form if self.form in ("static", "static-pie", "shared") else "executable"
+        lto = {"lto": "full", "thinlto": "thin"}.get(self.form, "")
+        if selection is None:
+            return Variant("full" if self.app == "full" else "core", optimize=self.optimize, link=link, lto=lto)
+        return make_variant(
+            project_root(), "selective", self.app, selection, dtypes=True, optimize=self.optimize, sanitize="", link=link, lto=lto
+        )
 
     def pairs(self) -> set[tuple[str, str, str, str]]:
         """Every two choices: compiler, gcc, linker, lld."""
         chosen = [(name, getattr(self, name)) for name in VALUES]
         return {(*one, *other) for one, other in itertools.combinations(chosen, 2)}
+
+
+@functools.cache
+def _toolchain(compiler: str, linker: str, target: str) -> Toolchain:
+    return find_toolchain(compiler, linker, target or None)
 
 
 def product() -> Iterator[Row]:
@@ -82,12 +105,8 @@ def covering_rows() -> list[Row]:
 
 def build_row(row: Row, selection: Callable[[], Path], folder: Path) -> Build:
     """Build below `folder`, in the one for the row's objects."""
-    options = {"optimize": row.optimize, "link": row.link, "lto": "full" if row.form == "lto" else ""}
-    if row.app == "core":
-        variant = Variant("core", **options)
-    else:
-        variant = make_variant(project_root(), "selective", row.app, selection(), dtypes=True, sanitize="", **options)
-    return build(project_root(), variant, find_toolchain(row.compiler, row.linker), folder / row.objects)
+    variant = row.variant(None if row.app in ("core", "full") else selection())
+    return build(project_root(), variant, row.toolchain(), folder / row.objects)
 
 
 def image_of(row: Row, built: Build) -> Path:

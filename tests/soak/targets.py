@@ -1,0 +1,101 @@
+"""Turns the whole product of targets, compilers, linkers and kinds of link into a table of sizes, and checks every image of it.
+
+    python tests/soak/targets.py [--apps core,mlp,full] [--targets x86_64-linux,aarch64-linux,arm64-macos,x86_64-macos]
+
+Must hold of each: the ledger is an exact partition of the file and of memory, of the image and of its stripped twin; the two
+hold the same loaded bytes; `sizeguard report` sums to the file; and what can be run here runs mlp with the right results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from image_laws import check_laws, check_report, check_runs, check_stripped_twin
+from link_matrix import Row, build_row
+
+from sizeguard.build.programs import program_of
+from sizeguard.build.targets import TARGETS, host_target, run_prefix
+from sizeguard.build.trace import trace
+from sizeguard.errors import SizeguardError
+from sizeguard.project import project_root
+
+FORMS = ("executable", "static", "static-pie", "shared", "lto", "thinlto")
+LINKERS = ("bfd", "gold", "lld", "mold", "lld-14", "lld-22")
+
+
+def rows(apps: list[str], targets: list[str]) -> Iterator[Row]:
+    """Every way that is possible, ordered by what is compiled once. The shipped twin of each is checked with it."""
+    found = []
+    for target, app, compiler, optimize, form, linker in itertools.product(targets, apps, ("gcc", "clang"), "s2", FORMS, LINKERS):
+        is_macho = TARGETS[target].is_macho
+        if is_macho and (compiler == "gcc" or not linker.startswith("lld") or linker == "lld-14"):
+            continue  # refused, and lld 14 reads neither these stubs' end nor chained fix-ups
+        row = Row(app, compiler, optimize, form, linker, "" if target == host_target() else target)
+        if row.is_possible:
+            found.append(row)
+    return iter(sorted(found, key=lambda row: (row.objects, row)))
+
+
+def check(row: Row, selection: Path, program: Path, model: Path) -> str:
+    """Build and check; gives the columns of the table."""
+    built = build_row(row, lambda: selection, project_root() / "build" / "soak" / "targets")
+    for image in (built.image, built.shipped):
+        check_laws(image)
+    check_stripped_twin(built)
+    check_report(built)
+    ran = "linked only"
+    prefix = run_prefix(built.target)
+    if row.app == "core":
+        ran = "nothing to run"
+    elif prefix == [] or (prefix and row.form != "shared"):
+        with tempfile.TemporaryDirectory() as folder:
+            for image in (built.image, built.shipped):
+                check_runs(image, built.target, program, model, Path(folder) / image.name)
+        ran = "runs mlp"
+    sizes = built.sizes
+    return f"{sizes.load:>11,}{sizes.ram:>10,}{sizes.file:>11,}  {ran}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--apps", default="core,mlp,full")
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    options = parser.parse_args()
+    root = project_root()
+    model = root / "native" / "models" / "mlp"
+    program = program_of(model / "model.pt2", root / "build" / "programs")
+    selection = root / "build" / "soak" / "mlp.yaml"
+    selection.parent.mkdir(parents=True, exist_ok=True)
+    trace(root, [model / "model.pt2"], selection, executed_only=False)
+
+    failures = []
+    count = 0
+    start = time.monotonic()
+    print(f"{'':56}{'load':>11}{'ram':>10}{'file':>11}")
+    for row in rows(options.apps.split(","), options.targets.split(",")):
+        count += 1
+        try:
+            columns = check(row, selection, program, model)
+        except (AssertionError, SizeguardError, ValueError, LookupError, OSError, subprocess.SubprocessError) as error:
+            # The rest of the table matters, too; each failure is shown, and counted.
+            failures.append(f"{row}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+            columns = f"  FAIL {failures[-1]}"
+        name = f"{row.target or host_target()} {row.app} {row.compiler} -O{row.optimize} {row.linker} {row.form}"
+        print(f"{name:56}{columns}", flush=True)
+    for failure in failures:
+        print(f"FAIL {failure}")
+    print(f"{count} builds, {len(failures)} failures, {time.monotonic() - start:.0f} s")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
