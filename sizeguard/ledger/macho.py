@@ -20,7 +20,7 @@ from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
 from sizeguard.ledger.macho_contents import SECTION, contents
 from sizeguard.ledger.macho_linkedit import pieces
 from sizeguard.ledger.macho_ranges import MAP, STAB, Ranges, named_ranges, stabs
-from sizeguard.ledger.partition import Partition, partition
+from sizeguard.ledger.partition import Partition, distinct, partition
 
 
 def macho_ledger(image: MachO, names: MachO | None = None, inputs: Sequence[InputSection] = (), title: str = "") -> Ledger:
@@ -128,19 +128,22 @@ class _Builder:
         return self.image.segments[section.segment].name or section.segment_name
 
     def claim_pieces(self) -> None:
+        # Pieces come in runs of one segment, half a million of them.
+        low = high = shift = 0
+        name = ""
         for piece in pieces(self.image, self.ranges):
             start, end = piece.offset, piece.offset + piece.size
-            segment = self.segment_at(start)
-            owner = self.table.row(
-                piece.section, segment.name if segment is not None else "", piece.kind, piece.analyzer, names=piece.names, part=piece.part
-            )
+            if not low <= start < high:
+                segment = self.segment_at(start)
+                low, high, name = start, start + 1, ""
+                if segment is not None:
+                    low, high, name = segment.offset, segment.offset + segment.file_size, segment.name
+                place = None if segment is None else self.place_of.get(id(segment))
+                shift = -1 if place is None else place - low
+            owner = self.table.row(piece.section, name, piece.kind, piece.analyzer, names=piece.names, part=piece.part)
             self.file.add(start, end, owner, piece.rank)
-            for segment in self.backed[bisect_right(self.backed_ends, start) :]:
-                low, high = max(start, segment.offset), min(end, segment.offset + segment.file_size)
-                if low >= high:
-                    break
-                if (place := self.place_of.get(id(segment))) is not None:
-                    self.memory.add(low + place - segment.offset, high + place - segment.offset, owner, piece.rank)
+            if shift >= 0:
+                self.memory.add(start + shift, min(end, high) + shift, owner, piece.rank)
 
     def segment_at(self, offset: int) -> Segment | None:
         """The segment that this byte of the file belongs to. No two have the same."""
@@ -168,7 +171,7 @@ class _Builder:
             nothing = np.zeros(0, np.int64)
             return MemoryPartition(nothing, nothing, nothing), nothing
         # A span ends where its segment does, even if its owner goes on in the next.
-        start = np.union1d(whole.start, self.base[:-1])
+        start = distinct(np.concatenate([whole.start, self.base[:-1]]))
         owner = whole.owner[np.searchsorted(whole.start, start, side="right") - 1]
         size = np.diff(start, append=whole.size)
         which = np.searchsorted(self.base, start, side="right") - 1

@@ -72,10 +72,11 @@ def _symbols(image: MachO, ranges: Ranges) -> Iterator[Piece]:
     # With the zero behind a name; the last may lack it.
     lengths = (np.minimum(table.names.end + 1, strings.offset + strings.size) - table.names.start).tolist()
     starts = table.names.start.tolist()
+    all_names = table.raw_names()
     function = b""
     stab_names = []
     for i, kind in enumerate(kinds):
-        name = table.names.raw(i)
+        name = all_names[i]
         offset = extent.offset + i * width
         if not kind & c.N_STAB:
             names = (name,) if name else ()

@@ -99,7 +99,7 @@ def named_ranges(image: MachO, names: MachO, inputs: Sequence[InputSection]) -> 
         {row.address: row for row in inputs if row.size > 0},
     )
     starts = function_starts(image).tolist()
-    addresses = np.unique(np.fromiter({*known.symbols, *known.pieces, *known.sizes, *starts}, np.int64))
+    addresses = np.sort(np.fromiter({*known.symbols, *known.pieces, *known.sizes, *starts}, np.int64))
     rows: list[Range] = []
     for section in sorted(image.sections, key=lambda s: s.address):
         if not section.size or section.type in _SLOTS or section.name in _UNWIND or section.segment_name == "__DWARF":
@@ -148,11 +148,12 @@ def _symbols(names: MachO) -> dict[int, tuple[bytes, ...]]:
     defined = np.flatnonzero(((kinds & c.N_STAB) == 0) & ((kinds & c.N_TYPE) == c.N_SECT))
     local = (kinds[defined] & c.N_EXT) == 0
     found: dict[int, list[bytes]] = {}
+    all_names, values = table.raw_names(), table.value.tolist()
     for i in defined[np.argsort(local, kind="stable")].tolist():
-        found.setdefault(int(table.value[i]), []).append(table.names.raw(i))
+        found.setdefault(values[i], []).append(all_names[i])
     result = {}
     for address, texts in found.items():
-        lasting = [text for text in dict.fromkeys(texts) if text and not _TEMPORARY.fullmatch(text)]
+        lasting = [text for text in dict.fromkeys(texts) if text and not (text[:1] in b"lL" and _TEMPORARY.fullmatch(text))]
         result[address] = tuple(lasting or [text for text in texts if text][:1])
     return result
 

