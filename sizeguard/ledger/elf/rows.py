@@ -96,7 +96,8 @@ class Book:
             self.rows_of[pieces.section] = (self.count, self.count + len(pieces))
         else:
             first = np.flatnonzero(np.diff(pieces.section, prepend=-1))
-            for index, low, high in zip(pieces.section[first].tolist(), first.tolist(), [*first[1:].tolist(), len(pieces)], strict=True):
+            bounds = [*first.tolist(), len(pieces)]
+            for index, low, high in zip(pieces.section[first].tolist(), bounds[:-1], bounds[1:], strict=True):
                 self.rows_of[index] = (self.count + low, self.count + high)
         for name in COLUMNS:
             self.parts[name].append(getattr(pieces, name))

@@ -70,16 +70,14 @@ def _strings(image: Elf, section: Section, line: Line, users: list[SymbolTable],
 
 def _chain(image: Elf, section: Section, symbols: int) -> tuple[int, int] | None:
     """Where the entries of a hash table begin that stand for a symbol each, four bytes long, and the first of those symbols."""
-    words = image.view(section)[: 16 if section.type == SHT_GNU_HASH else 8].view(image.layout.half)
-    if section.size % 4 or len(words) < 2:
+    wanted = 16 if section.type == SHT_GNU_HASH else 8
+    if section.size % 4 or section.size < wanted:
         return None
-    numbers = [int(word) for word in words]
+    numbers = [int(word) for word in image.view(section)[:wanted].view(image.layout.half)]
     if section.type == SHT_HASH:
         begin, first = 4 * (2 + numbers[0]), 0
-    elif len(numbers) == 4:
-        begin, first = 16 + image.layout.word_size * numbers[2] + 4 * numbers[0], numbers[1]
     else:
-        return None
+        begin, first = 16 + image.layout.word_size * numbers[2] + 4 * numbers[0], numbers[1]
     return (begin, first) if begin + 4 * (symbols - first) == section.size and 0 <= first < symbols else None
 
 
