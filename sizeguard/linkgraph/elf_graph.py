@@ -22,6 +22,7 @@ from sizeguard.linkgraph.eh_frame import read_records
 from sizeguard.linkgraph.entries import find_entries
 from sizeguard.linkgraph.graph import (
     CIE,
+    CONSTANT,
     ENTRY,
     FDE,
     GROUP,
@@ -104,6 +105,7 @@ class _Builder:
         self.rows: list[tuple[int, int, int, int, int, str]] = []
         self.taken = np.zeros(self.count, np.int64)  # bytes of sections that parts of their own hold
         self.lists = _EdgeLists()
+        self.providers: dict[int, tuple[str, str]] = {}
 
     def build(self) -> SectionGraph:
         relocations, symbols = self.relocations, self.symbols
@@ -139,15 +141,19 @@ class _Builder:
 
     def _strings(self, pieces: Pieces) -> Int:
         """Make strings nodes, one for each content; returns each relocation's string, -1 if it means none."""
-        nodes = np.array([self._add(STRING, p.section, p.offset, p.size, p.align, p.text) for p in pieces.contents], np.int64)
+        nodes = np.array(
+            [self._add(STRING if p.is_text else CONSTANT, p.section, p.offset, p.size, p.align, p.text) for p in pieces.contents], np.int64
+        )
         self.taken[pieces.sections] = self.sections.size[pieces.sections]
         if self.inputs.linker.family in ("bfd", "gold") and len(pieces.whole):
             # These keep all strings of a section that they keep. What only a table entry names would not be there without it.
-            self.lists.add(pieces.whole[:, 0], nodes[pieces.whole[:, 1]], PART)
+            named = np.unique(pieces.content[pieces.is_entry])
+            whole = pieces.whole[~np.isin(pieces.whole[:, 1], named)]
+            self.lists.add(whole[:, 0], nodes[whole[:, 1]], PART)
         found = np.full(len(pieces.content), -1, np.int64)
         if len(nodes):
-            named = pieces.content >= 0
-            found[named] = nodes[pieces.content[named]]
+            is_named = pieces.content >= 0
+            found[is_named] = nodes[pieces.content[is_named]]
         return found
 
     def _relocations(self, chosen: npt.NDArray[np.bool_], holder: Int, target: Int, strings: Int) -> None:
@@ -169,6 +175,8 @@ class _Builder:
         nodes = np.full(len(names), -1, np.int64)
         for n in np.unique(number[wanted]).tolist():
             nodes[n] = self._add(IMPORT, -1, 0, 0, 1, names[n].decode("utf-8", "backslashreplace"))
+            if names[n] in self.loaded.providers:
+                self.providers[int(nodes[n])] = self.loaded.providers[names[n]]
         self.lists.add(holder[wanted], nodes[number[wanted]], RELOCATION, r.offset[wanted], r.symbol[wanted], r.type[wanted])
 
     def _unwind(self, unwind: npt.NDArray[np.bool_], target: Int) -> None:
@@ -272,6 +280,8 @@ class _Builder:
             root_kind=find_roots(self.loaded, self.sections, self.symbols, self.rules, self.lsda_roots),
             is_pic=self.inputs.pic,
             is_dynamic=self.inputs.mode != "static" or self.inputs.pic,
+            providers=self.providers,
+            linker=self.inputs.linker.family,
         )
 
     def _symbols(self) -> Symbols:

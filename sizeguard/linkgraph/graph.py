@@ -11,8 +11,8 @@ import numpy.typing as npt
 from sizeguard.formats.texts import Int
 
 # What a node is.
-SECTION, ENTRY, STRING, FDE, CIE, IMPORT = range(6)
-KINDS = ("section", "table entry", "string", "unwind entry", "unwind header", "import")
+SECTION, ENTRY, STRING, FDE, CIE, IMPORT, CONSTANT = range(7)
+KINDS = ("section", "table entry", "string", "unwind entry", "unwind header", "import", "constant")
 
 # What keeps an edge's target, or makes a root one.
 RELOCATION, GROUP, LINK_ORDER, START_STOP, UNWIND, PART = range(6)
@@ -90,6 +90,8 @@ class SectionGraph:
     roots:      nodes that stay by themselves; root_kind: why, by node
     is_pic:     absolute addresses are relocated when the image is loaded
     is_dynamic: the image has a table of dynamic symbols
+    providers:  of imports the library and the symbol's version there, by node
+    linker:     family
     """
 
     objects: tuple[str, ...]
@@ -100,6 +102,8 @@ class SectionGraph:
     root_kind: dict[int, str]
     is_pic: bool
     is_dynamic: bool
+    providers: dict[int, tuple[str, str]]
+    linker: str
 
     @property
     def roots(self) -> Int:

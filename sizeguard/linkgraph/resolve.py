@@ -7,6 +7,7 @@ everything first and follows undefined symbols from the objects of the command l
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from sizeguard.errors import InputError
 from sizeguard.formats.archive_index import Archive, Member, open_archive
-from sizeguard.formats.elf import SHT_GNU_VERSYM, STB_WEAK, Elf, SymbolTable, read_bytes, read_elf
+from sizeguard.formats.elf import SHT_GNU_VERDEF, SHT_GNU_VERSYM, STB_WEAK, Elf, SymbolTable, read_bytes, read_elf
 from sizeguard.linkgraph.inputs import Input, LinkInputs
 from sizeguard.linkgraph.objects import Object, is_common, names_of, read_object
 
@@ -32,6 +33,7 @@ class Loaded:
     global_ids:  of each object, the numbers of its `globals`
     definition:  number → (object, index into its symbol table), (-1, -1) if no object defines it
     in_shared:   whether a shared library defines it
+    providers:   name → the library that defines it and the version there
     from_shared: whether a shared library asks for it
     discarded:   of each object, the sections left out because an earlier object has the group
     """
@@ -45,6 +47,7 @@ class Loaded:
     in_shared: npt.NDArray[np.bool_]
     from_shared: npt.NDArray[np.bool_]
     discarded: tuple[frozenset[int], ...]
+    providers: dict[bytes, tuple[str, str]]
 
 
 def load(inputs: LinkInputs) -> Loaded:
@@ -66,6 +69,7 @@ class _Library:
     defined: list[bytes]
     undefined: list[bytes]
     undefined_weak: list[bytes]
+    versions: dict[bytes, str]
 
 
 @dataclass(slots=True, eq=False)
@@ -80,6 +84,7 @@ class _Loader:
     discarded: list[frozenset[int]] = field(default_factory=list)
     shared_defined: set[bytes] = field(default_factory=set)
     shared_undefined: set[bytes] = field(default_factory=set)
+    providers: dict[bytes, tuple[str, str]] = field(default_factory=dict)
     archives: dict[Path, Archive] = field(default_factory=dict)
     libraries: dict[Path, _Library] = field(default_factory=dict)
 
@@ -115,7 +120,7 @@ class _Loader:
             elf = read_elf(file.path)
             if self.machine and elf.machine != self.machine:
                 raise InputError(f"{file.path}: a library for {elf.machine}, the objects are for {self.machine}")
-            found = _Library([], [], [])
+            found = _Library([], [], [], {})
             for table in elf.dynamic_symbols:
                 version = _versions(elf, len(table))
                 undefined = (table.section == 0) & (version & 0x7FFF <= 1)
@@ -124,7 +129,12 @@ class _Loader:
                     (found.undefined, undefined & (table.binding != STB_WEAK)),
                     (found.undefined_weak, undefined & (table.binding == STB_WEAK)),
                 ):
-                    names += names_of(table, np.flatnonzero(chosen & (table.binding != 0)))
+                    rows = np.flatnonzero(chosen & (table.binding != 0))
+                    names += names_of(table, rows)
+                    if names is found.defined:
+                        texts = version_names(elf)
+                        numbers = (version[rows] & 0x7FFF).tolist()
+                        found.versions.update((name, texts.get(n, "")) for name, n in zip(names, numbers, strict=True))
             self.libraries[file.path] = found
         return self.libraries[file.path]
 
@@ -178,6 +188,7 @@ class _Loader:
         self.shared_defined.update(library.defined)
         self.shared_undefined.update(library.undefined, library.undefined_weak)
         for name in library.defined:
+            self.providers.setdefault(name, (file.path.name, library.versions[name]))
             if self.state.get(name, NEW) < SHARED:
                 self.state[name] = SHARED
         asked = []
@@ -357,8 +368,37 @@ class _Loader:
         in_shared = np.fromiter((name in self.shared_defined for name in names), bool, len(names))
         from_shared = np.fromiter((name in self.shared_undefined for name in names), bool, len(names))
         return Loaded(
-            self.inputs, self.machine, tuple(self.objects), numbers, ids, definition, in_shared, from_shared, tuple(self.discarded)
+            self.inputs,
+            self.machine,
+            tuple(self.objects),
+            numbers,
+            ids,
+            definition,
+            in_shared,
+            from_shared,
+            tuple(self.discarded),
+            self.providers,
         )
+
+
+def version_names(elf: Elf) -> dict[int, str]:
+    """Number of a version that a library defines → its name, out of .gnu.version_d."""
+    found: dict[int, str] = {}
+    for section in elf.sections:
+        if section.type == SHT_GNU_VERDEF and section.link < len(elf.sections):
+            content, names = elf.content(section), elf.content(elf.sections[section.link])
+            position = 0
+            for _ in range(section.info):
+                if position + 20 > len(content):
+                    break
+                _, _, number, _, _, first, following = struct.unpack_from(elf.layout.order + "HHHHIII", content, position)
+                if position + first + 4 <= len(content):
+                    (name,) = struct.unpack_from(elf.layout.order + "I", content, position + first)
+                    found[number] = names[name : names.find(b"\0", name)].decode("utf-8", "backslashreplace")
+                if following == 0:
+                    break
+                position += following
+    return found
 
 
 def _versions(elf: Elf, count: int) -> npt.NDArray[np.uint16]:

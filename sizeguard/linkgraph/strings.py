@@ -16,13 +16,14 @@ from sizeguard.linkgraph.resolve import Loaded
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A content, where it stands first, and its text."""
+    """A content, where it stands first, and its text; of a constant its bytes in hexadecimal."""
 
     section: int
     offset: int
     size: int
     align: int
     text: str
+    is_text: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +55,7 @@ def find_pieces(loaded: Loaded, sections: Sections, relocations: RelocationColum
     relocated = np.zeros(len(mergeable), bool)
     relocated[relocations.section] = True
     mergeable &= ~relocated
-    contents: dict[tuple[bool, int, bytes], int] = {}
+    contents: dict[tuple[bool, int, int, bytes], int] = {}
     pieces: list[Piece] = []
     whole: list[tuple[int, int]] = []
     starts: dict[int, tuple[Int, list[int]]] = {}
@@ -66,13 +67,14 @@ def find_pieces(loaded: Loaded, sections: Sections, relocations: RelocationColum
         bounds = _bounds(content, width, is_text)
         numbers = []
         for start, end in pairwise(bounds):
-            key = (is_text, width, content[start:end])
+            # Only sections of one alignment are merged.
+            key = (is_text, width, int(sections.align[row]), content[start:end])
             number = contents.setdefault(key, len(pieces))
             if number == len(pieces):
                 text = (
                     content[start : end - width].decode("utf-8", "backslashreplace") if is_text and width == 1 else content[start:end].hex()
                 )
-                pieces.append(Piece(row, start, end - start, int(sections.align[row]), text))
+                pieces.append(Piece(row, start, end - start, int(sections.align[row]), text, is_text and width == 1))
             numbers.append(number)
             whole.append((row, number))
         starts[row] = (np.array(bounds[:-1], np.int64), numbers)
