@@ -134,12 +134,13 @@ def test_the_gate_holds_for_vision(root: Path, toolchain: Toolchain) -> None:
     content = json.loads(gate_text(result, "json"))
     models = {model["model"]: model["verdict"] for model in content["models"]}
     assert models == {"mobilenet_v2": "pass", "quant_cnn": "pass"}
-    assert {check["metric"]: check["verdict"] for check in content["checks"]} == {"load": "pass", "ram": "pass"}
+    assert {check["metric"]: check["verdict"] for check in content["checks"]} == {"load": "pass", "ram": "pass", "elimination": "pass"}
     assert content["verdict"] == result.verdict == "pass"
     saved = {row["operator"]: row["saved"] for row in content["saved"]}
     assert saved["aten::convolution"] > 0  # its other dtypes
     text = gate_text(result, "terminal")
     assert text.startswith("PASS  vision loads ")
+    assert re.search(r"elimination +\d{3} claims gone, \d\d there, 0 left  ✓", text)
     assert "what the selection saved, by operator" in text
 
 

@@ -15,6 +15,8 @@ SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY = 14, 15, 16
 _START_UP = (".init_array", ".ctors", ".preinit_array", ".init")
 _SHUT_DOWN = (".fini_array", ".dtors", ".fini")
 _BOUNDS = ("__start_", "__stop_")
+# What jump tables are made of: R_X86_64_PC32, R_AARCH64_PREL32.
+_RELATIVE_WORD = {"x86_64": 2, "aarch64": 261}
 
 ENTRY, START_UP, SHUT_DOWN, EXPORTED, RETAINED, NOTE = "entry", "start-up", "shut-down", "exported", "retained", "note"
 _RANK = {ENTRY: 0, START_UP: 1, SHUT_DOWN: 2, EXPORTED: 3, RETAINED: 4, NOTE: 5}
@@ -22,13 +24,17 @@ _RANK = {ENTRY: 0, START_UP: 1, SHUT_DOWN: 2, EXPORTED: 3, RETAINED: 4, NOTE: 5}
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A reference: from a section to bytes of another. symbol: what it names; bounds: __start_X reaches all of X."""
+    """A reference: from a section to bytes of another.
+
+    symbol: what it names. bounds: __start_X reaches all of X. is_jump: of a jump table, whose offset is no address.
+    """
 
     source: Node
     target: Node
     offset: int
     symbol: str
     bounds: bool = False
+    is_jump: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class Reasons:
         if table is None:
             return
         is_code = file.elf.sections[node[1]].is_executable
-        for index, addend in zip(table.symbol.tolist(), table.addend.tolist(), strict=True):
+        for index, addend, type_ in zip(table.symbol.tolist(), table.addend.tolist(), table.type.tolist(), strict=True):
             if index >= len(file.symbols):
                 continue
             symbol = file.symbols[index]
@@ -77,7 +83,8 @@ class Reasons:
             if target is not None:
                 # A PC-relative field counts from its end; a section's symbol plus the addend is the place.
                 offset = target[1] + (addend + 4 * is_code if symbol.type == STT_SECTION else 0)
-                yield Edge(node, target[0], offset, self._name(target[0], symbol, offset))
+                is_jump = symbol.type == STT_SECTION and not is_code and type_ == _RELATIVE_WORD.get(file.elf.machine)
+                yield Edge(node, target[0], offset, self._name(target[0], symbol, offset), is_jump=is_jump)
 
     def _target(self, number: int, symbol: Symbol) -> tuple[Node, int] | None:
         if symbol.binding and symbol.name:
@@ -173,21 +180,16 @@ class Reasons:
         kind, symbol = self.roots[at]
         return Way(kind, at, symbol, tuple(reversed(edges)))
 
-    def is_reached(self, piece: Piece) -> bool | None:
+    def is_reached(self, piece: Piece) -> bool:
         """Whether a reference from elsewhere in the image names the piece itself, not just its section."""
         node = (piece.object, piece.section)
-        for source in self.placement.address:
-            if source in self._ways:
-                for edge in self.edges_from(source):
-                    names_it = edge.bounds or piece.offset <= edge.offset < piece.offset + max(piece.size, 1)
-                    if edge.target == node and names_it and (source != node or not self.placement.section(node).is_executable):
-                        return True
-        return False
-
-    @cached_property
-    def unreached(self) -> int:
-        """Placed sections of code that nothing leads to: many if the linker removed nothing."""
-        return sum(node not in self._ways and self.placement.section(node).is_executable for node in self.placement.address)
+        return any(
+            edge.bounds or piece.offset <= edge.offset < piece.offset + max(piece.size, 1)
+            for source in self.placement.address
+            if source in self._ways and (source != node or not self.placement.section(node).is_executable)
+            for edge in self.edges_from(source)
+            if edge.target == node and not edge.is_jump
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -198,15 +198,24 @@ def judge_handlers(branches: Branches, handler: str) -> Iterator[Verdict]:
             yield Verdict("handler", name, PRESENT, FAIL, "not_generated", 0, (note,), (), "deselected dtypes end elsewhere")
 
 
-def called(evidence: Evidence, piece: Piece) -> set[str]:
+# A function of so few bytes goes on in another: gcc makes one of two that are alike.
+_THUNK_BYTES = 16
+
+
+def called(evidence: Evidence, piece: Piece, depth: int = 0) -> set[str]:
     """Plain names of the functions that a piece refers to."""
     file = evidence.objects.files[piece.object]
     table = file.relocations.get(piece.section)
     if table is None:
         return set()
-    names: Iterable[str] = (
-        file.symbols[symbol].name
+    symbols = {
+        file.symbols[symbol]
         for offset, symbol in zip(table.offset.tolist(), table.symbol.tolist(), strict=True)
         if piece.offset <= offset < piece.offset + piece.size and symbol < len(file.symbols)
-    )
-    return {template_of(name)[0] for name in set(names) if name}
+    }
+    names = {template_of(symbol.name)[0] for symbol in symbols if symbol.name}
+    if piece.size <= _THUNK_BYTES and depth < 4:
+        for symbol in symbols:
+            if 0 < symbol.section < len(file.elf.sections) and symbol.size:
+                names |= called(evidence, Piece(piece.object, symbol.section, symbol.address, symbol.size, symbol.name), depth + 1)
+    return names

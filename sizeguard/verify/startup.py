@@ -50,10 +50,8 @@ def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Ve
             others.insert(0, "it runs before main, and registers nothing that is selected")
         if others:
             piece = Piece(number, placed[0], 0, size, file.label)
-            cause, chain = explain(evidence, piece)
-            yield Verdict(
-                "initializer", file.label, ABSENT, FAIL, STILL_THERE, size, tuple(others), chain, f"leftover initializer; {cause}"
-            )
+            chain = explain(evidence, piece)[1]
+            yield Verdict("initializer", file.label, ABSENT, FAIL, STILL_THERE, size, tuple(others), chain, "leftover initializer")
         else:
             note = "it hands over a table that is in the image, and does nothing else"
             yield Verdict("initializer", file.label, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))

@@ -1,0 +1,73 @@
+"""A copy of the runtime's sources that patches are applied to, one after the other, built and verified."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.build.driver import build
+from sizeguard.build.toolchain import find_toolchain
+from sizeguard.build.variants import Variant, default_folder
+from sizeguard.errors import BuildError
+from sizeguard.gate.config import read_config
+from sizeguard.verify.verify import Claims, verify_build
+
+DEFECTS = Path(__file__).parent / "defects"
+COPIED = ("native", "baselines", "sizeguard.yaml", "sizeguard/codegen", "sizeguard/selection")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a defect. caught_by: build or verify; empty if nothing noticed. findings: kind, name, cause of what fails."""
+
+    caught_by: str
+    findings: tuple[str, ...]
+
+    @property
+    def is_caught(self) -> bool:
+        return bool(self.caught_by)
+
+
+class Runtime:
+    """The copy. What a patch does not touch is compiled once."""
+
+    def __init__(self, source: Path, folder: Path, app: str = "vision", compiler: str = "gcc") -> None:
+        self.root = folder / "tree"
+        for name in COPIED:
+            if (source / name).is_dir():
+                shutil.copytree(source / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source / name, self.root / name)
+        self.app = next(each for each in read_config(self.root).apps if each.name == app)
+        self.toolchain = find_toolchain(compiler, None)
+
+    def outcome(self, patch: Path | None) -> Outcome:
+        """Build with a patch, or with none, and verify. The verifier is told what the gate tells it, nothing of the patch."""
+        if patch is not None:
+            self._patch(patch, "--forward")
+        try:
+            return self._judged()
+        finally:
+            if patch is not None:
+                self._patch(patch, "--reverse")
+
+    def _judged(self) -> Outcome:
+        variant = Variant("selective", self.app.name, self.app.selection)
+        try:
+            built = build(self.root, variant, self.toolchain, default_folder(self.root, variant, self.toolchain))
+        except BuildError as error:
+            return Outcome("build", (str(error),))
+        found = verify_build(self.root, built, Claims(selection=self.app.selection))
+        wrong = [v for v in found.verdicts if v.verdict != "pass"]
+        findings = [f"{v.verdict} {v.kind} {v.name} ({v.how}, {v.bytes} bytes): {v.cause or v.evidence[0]}" for v in wrong]
+        findings += [f"canary: {note}" for note in found.canary_notes]
+        return Outcome("verify" if findings else "", tuple(findings))
+
+    def _patch(self, patch: Path, direction: str) -> None:
+        command = ["patch", "-p1", "--batch", "--silent", "--fuzz=3", direction, "--input", str(patch.resolve())]
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{patch.name} does not apply:\n{done.stdout}{done.stderr}"
+        for rejected in [*self.root.rglob("*.orig"), *self.root.rglob("*.rej")]:
+            rejected.unlink()
