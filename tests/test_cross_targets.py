@@ -78,6 +78,7 @@ def test_aarch64_in_other_ways(compiler: str, linker: str, link: str, lto: str, 
     check_laws(core.image)
     check_laws(core.shipped)
     check_stripped_twin(core)
+    check_report(core)
     if link != "shared":
         command = [*(run_prefix(core.target) or []), core.shipped, "--program", program("mlp"), "--check"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

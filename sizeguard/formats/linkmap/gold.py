@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sizeguard.formats.linkmap.gnu import DISCARDED, NAME, NUMBERS, REST, SYMBOL, Rows, read_discarded
-from sizeguard.formats.linkmap.row import LinkMap, damaged
+from sizeguard.formats.linkmap.row import NO_INPUT, LinkMap, damaged
 
 TITLE = "Memory map"
 
 _LINE = re.compile("( ?)" + NAME + NUMBERS + r"(?: (.*))?")
 _FILLS = frozenset({"** fill", "** zero fill"})
+
+# On aarch64, the last section before a table of stubs is one that gold relaxes; it writes no address of such a one.
+_NOWHERE = "f" * 16
 
 
 def parse_gold(path: Path, lines: Sequence[str]) -> LinkMap:
@@ -45,6 +48,9 @@ def parse_gold(path: Path, lines: Sequence[str]) -> LinkMap:
                 pending = line
                 continue
             indent, name, address, size, file = bool(found[1]), found[2], found[3], found[4], found[5]
+        if address == _NOWHERE and indent:
+            rows.last = NO_INPUT
+            continue
         where, length = rows.number(address, number), rows.number(size, number)
         if not indent:
             _data(rows, fills, has_objects)
