@@ -111,9 +111,9 @@ class LedgerAnalysis:
         return table[self._of_owner(self._ledger.owners.kind)]
 
     def _is_nobodys(self) -> npt.NDArray[np.bool_]:
-        """What no analyzer explains."""
+        """What no analyzer explains: of a function whose start alone is known nobody says what it is."""
         table = np.zeros(len(ANALYZERS), bool)
-        table[ANALYZER["unattributed"]] = True
+        table[[ANALYZER["unattributed"], ANALYZER["function starts"]]] = True
         result: npt.NDArray[np.bool_] = table[self._of_owner(self._ledger.owners.analyzer)] | self._is(["unattributed"])
         return result
 

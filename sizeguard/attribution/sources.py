@@ -11,10 +11,11 @@ from sizeguard.attribution.reach import ENTRY_SIZE, reach
 from sizeguard.attribution.registrations import read_registrations
 from sizeguard.attribution.served import serve
 from sizeguard.build.record import RECORD, read_build
+from sizeguard.errors import InputError
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.linkmap.row import InputSection
-from sizeguard.formats.macho.image import MachO
+from sizeguard.formats.macho.dsym import companion
 from sizeguard.formats.macho.reader import FatFile, read_macho, read_macho_file
 from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
 from sizeguard.ledger.elf.ledger import elf_ledger
@@ -30,26 +31,38 @@ def analysis_of(
     debug_file: Path | None = None,
     preset: str = "auto",
     rules: Path | None = None,
+    arch: str = "",
 ) -> LedgerAnalysis:
     """Of a folder or a build.json: its shipped file, with all that the build knows. Of anything else: the file, with what is named.
 
     objects, map_: of the link that made the image; debug_file: the same build with symbols or debug information.
     preset: the rules that read names, auto for those that fit; rules: a file of rules that come before them.
+    arch: which image of a fat Mach-O file; without one the analysis has a row for each image.
     """
     if path.is_dir() or path.name == RECORD:
         build = read_build(path)
         title = f"{build.app or build.variant}  {build.target}  {build.toolchain} -O{build.optimize}"
         image, names = build.shipped, debug_file or build.image
-        return _analysis(image, names, map_ or build.map, objects or build.objects, build.image.parent, title, preset, rules)
-    return _analysis(path, debug_file, map_, objects, path.parent, path.name, preset, rules)
+        return _analysis(image, names, map_ or build.map, objects or build.objects, build.image.parent, title, preset, rules, arch)
+    return _analysis(path, debug_file, map_, objects, path.parent, path.name, preset, rules, arch)
 
 
 def _analysis(
-    image: Path, names: Path | None, map_: Path | None, objects: Sequence[Path], folder: Path, title: str, preset: str, rules: Path | None
+    image: Path,
+    names: Path | None,
+    map_: Path | None,
+    objects: Sequence[Path],
+    folder: Path,
+    title: str,
+    preset: str,
+    rules: Path | None,
+    arch: str,
 ) -> LedgerAnalysis:
     inputs = read_map(map_) if map_ is not None else ()
     if image_format(image) == MACHO:
-        return _of_macho(image, names, inputs, title, preset, rules)
+        return _of_macho(image, names, inputs, title, preset, rules, arch)
+    if arch:
+        raise InputError(f"{image}: an architecture ({arch}) is chosen of fat Mach-O files, and this is none")
     elf = read_elf(image)
     twin = read_elf(names) if names is not None else None
     reached = reach(objects, folder) if objects and all(image_format(path) in (ELF, ARCHIVE) for path in objects) else None
@@ -65,12 +78,12 @@ def _analysis(
 
 
 def _of_macho(
-    image: Path, names: Path | None, inputs: Sequence[InputSection], title: str, preset: str, rules: Path | None
+    image: Path, names: Path | None, inputs: Sequence[InputSection], title: str, preset: str, rules: Path | None, arch: str
 ) -> LedgerAnalysis:
-    macho = read_macho_file(image)
+    # A map or debug information is of one image: of several one must be chosen.
+    macho = read_macho(image, arch) if arch or names is not None or inputs else read_macho_file(image)
     if isinstance(macho, FatFile):
         ledger = fat_ledger(macho, title)
     else:
-        twin = read_macho(names) if names is not None else None
-        ledger = macho_ledger(macho, twin if isinstance(twin, MachO) else None, inputs, title)
+        ledger = macho_ledger(macho, companion(macho, names), inputs, title)
     return LedgerAnalysis(Evidence(ledger, title, choose_preset(ledger.symbols, preset, rules)))

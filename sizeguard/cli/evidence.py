@@ -27,6 +27,7 @@ class Evidence:
     debug_file: Path | None
     preset: str
     rules: Path | None
+    arch: str
 
     def analysis_of(self, path: Path) -> Analysis:
         """Of a binary, a build or a snapshot."""
@@ -36,7 +37,15 @@ class Evidence:
             return read_snapshot(path)
         from sizeguard.attribution.sources import analysis_of
 
-        return analysis_of(path, objects=self.objects, map_=self.map, debug_file=self.debug_file, preset=self.preset, rules=self.rules)
+        return analysis_of(
+            path,
+            objects=self.objects,
+            map_=self.map,
+            debug_file=self.debug_file,
+            preset=self.preset,
+            rules=self.rules,
+            arch=self.arch,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +86,13 @@ class Output:
 
 
 def evidence_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """--objects, --map, --debug-file, --preset and --rules, handed over as one Evidence."""
+    """--objects, --map, --debug-file, --preset, --rules and --arch, handed over as one Evidence."""
 
     @functools.wraps(function)
     def with_evidence(
-        objects: tuple[Path, ...], map_: Path | None, debug_file: Path | None, preset: str, rules: Path | None, **others: Any
+        objects: tuple[Path, ...], map_: Path | None, debug_file: Path | None, preset: str, rules: Path | None, arch: str, **others: Any
     ) -> Any:
-        return function(evidence=Evidence(objects, map_, debug_file, preset, rules), **others)
+        return function(evidence=Evidence(objects, map_, debug_file, preset, rules, arch), **others)
 
     existing = click.Path(path_type=Path, exists=True)
     return _add(
@@ -93,6 +102,7 @@ def evidence_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--debug-file", type=existing, metavar="FILE", help="The same build with symbols or debug information."),
         click.option("--preset", default="auto", show_default=True, metavar="NAME", help="Rules for names: sizeguard executorch aten."),
         click.option("--rules", type=existing, metavar="FILE", help="Rules of your own, which come before those of the preset."),
+        click.option("--arch", default="", metavar="NAME", help="One image of a fat Mach-O file: arm64, x86_64 …"),
     )
 
 

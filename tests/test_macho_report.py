@@ -1,0 +1,75 @@
+"""`sizeguard report` on Mach-O files: thin, fat, stripped, with a dSYM, with a map."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from macho_samples import MachoSamples, tool
+
+from sizeguard.formats.macho import read_macho
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sizeguard.cli.main", "report", *(str(argument) for argument in arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def report(*arguments: str | Path) -> dict[str, Any]:
+    done = run(*arguments, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    for column in ("file", "load", "ram"):
+        assert sum(row[column] for row in found["rows"]) == found["totals"][column]
+    return found
+
+
+@pytest.mark.parametrize("name", ["app-arm64", "lib-stripped-x86_64", "opcodes-arm64"])
+def test_sections_are_those_of_llvm_size(macho: MachoSamples, name: str) -> None:
+    found = report(macho.path(name), "--by", "section")
+    sizes = dict(re.findall(r"\tSection (\S+): (\d+)", tool("llvm-size-19", "-m", macho.path(name))))
+    loads = {row["section"].rpartition(",")[2]: row["load"] for row in found["rows"] if row["load"]}
+    assert loads["__text"] == int(sizes["__text"]) and loads["__stubs"] == int(sizes["__stubs"])
+    assert found["totals"]["file"] == macho.path(name).stat().st_size
+    assert (found["image"]["format"], found["image"]["arch"]) == ("macho", name.rpartition("-")[2])
+    assert found["image"]["id"] == read_macho(macho.path(name)).uuid
+
+
+def test_a_fat_file_has_a_row_for_each_image_and_one_image_can_be_chosen(macho: MachoSamples) -> None:
+    rows = {row["section"]: row["file"] for row in report(macho.path("fat"), "--by", "section")["rows"]}
+    assert rows["(arm64)"] == macho.path("app-arm64").stat().st_size and rows["(fat header)"] == 48
+    chosen = report(macho.path("fat"), "--arch", "arm64", "--by", "symbol")
+    alone = report(macho.path("app-arm64"), "--by", "symbol")
+    assert chosen["rows"] == alone["rows"] and chosen["totals"] == alone["totals"]
+    for arguments, message in (
+        (("fat", "--arch", "ppc"), "no image for ppc, it has: x86_64, arm64"),
+        (("fat", "--map", macho.path("app-arm64.map")), "choose one of its images"),
+    ):
+        done = run(macho.path(str(arguments[0])), *arguments[1:])
+        assert done.returncode == 2 and message in done.stderr
+    assert run("/bin/true", "--arch", "arm64").returncode == 2
+
+
+def test_a_stripped_image_with_its_dsym_or_map(macho: MachoSamples) -> None:
+    stripped = macho.path("app-S-arm64")
+    named = report(stripped, "--by", "symbol", "--debug-file", macho.path("app-g-arm64.dSYM"))
+    assert any("total" in row["symbol"] for row in named["rows"])
+    objects = {
+        row["object"] for row in report(macho.path("app-stripped-arm64"), "--by", "object", "--map", macho.path("app-arm64.map"))["rows"]
+    }
+    assert {"shapes-arm64.o", "main-arm64.o"} <= {name.rpartition("/")[2] for name in objects}
+
+    done = run(stripped, "--debug-file", macho.path("app-g-x86_64.dSYM"))
+    ours, theirs = read_macho(stripped).uuid, read_macho(macho.path("app-g-x86_64")).uuid
+    assert done.returncode == 3 and ours in done.stderr and theirs in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_nobody_names_is_unattributed(macho: MachoSamples) -> None:
+    rows = {row["operator"]: row["load"] for row in report(macho.path("app-stripped-arm64"), "--by", "operator")["rows"]}
+    text = next(section for section in read_macho(macho.path("app-stripped-arm64")).sections if section.name == "__text")
+    assert rows.get("unattributed", 0) >= 0.9 * text.size
