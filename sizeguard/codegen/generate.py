@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from sizeguard.codegen.ops import ops_files
 from sizeguard.codegen.registration import check_prototypes, registration_source
 from sizeguard.codegen.resolve import check_names, effective_selection
 from sizeguard.codegen.sources import OUTPUTS
-from sizeguard.codegen.tags import scan_tags
+from sizeguard.codegen.tags import TagUse, scan_tags
 from sizeguard.errors import InputError
 from sizeguard.files import write_if_changed
 from sizeguard.operator_library import DISPATCH_KEYS, Operator, read_operator_libraries
@@ -58,8 +59,18 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
         files[f"generated/Register{key}.cpp"] = registration_source(inputs.library, key, registered)
     files.update({f"selected/{name}": text for name, text in selection_headers(effective, tags).items()})
     files["selected_operators.yaml"] = format_selection(effective)
+    files["kernel_tags.json"] = _tags_json(tags)
     files[OUTPUTS] = "".join(f"{name}\n" for name in sorted(files))
     return files
+
+
+def _tags_json(tags: Mapping[str, Sequence[TagUse]]) -> str:
+    """Where each tag's switches stand: what a later prediction knows of the sources, which it does not read."""
+    places = {
+        tag: [{"file": use.file.name, "line": use.line, "function": use.function, "macro": use.macro} for use in uses]
+        for tag, uses in tags.items()
+    }
+    return json.dumps({"schema_version": 1, "tags": places}, indent=1) + "\n"
 
 
 def write_outputs(directory: Path, files: Mapping[str, str]) -> list[str]:

@@ -25,16 +25,19 @@ _NOISE = re.compile(
 )
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _SWITCH = re.compile(r"\b(SG_SWITCH_[A-Z0-9_]+)\s*\(")
+# Where a function begins: clang-format puts nothing else that has a parenthesis at the beginning of a line.
+_FUNCTION = re.compile(r"^(?:[A-Za-z_][^\n;={}()]*[ *&:])?([A-Za-z_]\w*)\(", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class TagUse:
-    """One dtype switch: SG_SWITCH_REAL(dtype, cumsum, …) in `file` at `line` has the macro SG_SWITCH_REAL."""
+    """One dtype switch: SG_SWITCH_REAL(dtype, cumsum, …) in `file` at `line`, in `function`, has the macro SG_SWITCH_REAL."""
 
     file: Path
     line: int
     macro: str
+    function: str = ""
 
 
 def scan_tags(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
@@ -80,7 +83,12 @@ def _switches(path: Path) -> Iterator[tuple[str, TagUse]]:
             raise InputError(f"{path}:{line}: {match[1]} needs a tag, an identifier, as its second argument, not {shown}")
         if tag in RESERVED:
             raise InputError(f"{path}:{line}: the selection headers use the name {tag} themselves; give the tag another name")
-        yield tag, TagUse(path, line, match[1])
+        yield tag, TagUse(path, line, match[1], _function(text, match.start()))
+
+
+def _function(text: str, position: int) -> str:
+    """The function around a place, of what stands outside of classes; empty if there is none."""
+    return next((match[1] for match in reversed(list(_FUNCTION.finditer(text, 0, position)))), "")
 
 
 def _blank(match: re.Match[str]) -> str:
