@@ -82,8 +82,5 @@ def _of_macho(
 ) -> LedgerAnalysis:
     # A map or debug information is of one image: of several one must be chosen.
     macho = read_macho(image, arch) if arch or names is not None or inputs else read_macho_file(image)
-    if isinstance(macho, FatFile):
-        ledger = fat_ledger(macho, title)
-    else:
-        ledger = macho_ledger(macho, companion(macho, names), inputs, title)
+    ledger = fat_ledger(macho, title) if isinstance(macho, FatFile) else macho_ledger(macho, companion(macho, names), inputs, title)
     return LedgerAnalysis(Evidence(ledger, title, choose_preset(ledger.symbols, preset, rules)))
