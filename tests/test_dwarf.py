@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -146,22 +147,24 @@ def test_a_dead_function_that_would_reach_into_the_code_hides_nothing(folder: Pa
 
 
 STANDARD_LIBRARY = """
-#include <future>
-#include <iostream>
+#include <algorithm>
+#include <cstdio>
+#include <functional>
 #include <map>
-#include <regex>
+#include <stdexcept>
+#include <string>
+#include <vector>
 int main(int count, char** arguments) {
   std::map<std::string, std::vector<int>> lists;
-  std::regex wanted(arguments[0]);
-  for (int i = 0; i < count; ++i) {
-    lists[arguments[i]].push_back(i);
-    if (std::regex_search(arguments[i], wanted)) std::cout << arguments[i];
-  }
-  auto later = std::async([&] { return std::regex_match(arguments[0], wanted); });
+  for (int i = 0; i < count; ++i) lists[arguments[i]].push_back(i);
+  std::vector<std::string> names;
+  for (const auto& [name, list] : lists) names.push_back(name + std::to_string(list.size()));
+  std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.size() < b.size() || b < a; });
+  std::function<int(int)> later = [&](int i) { return static_cast<int>(names.at(i).find("x")) + lists.begin()->second[i]; };
   try {
-    return later.get();
-  } catch (const std::exception& error) {
-    std::cerr << error.what();
+    return later(count) + later(count + 1);
+  } catch (const std::out_of_range& error) {
+    std::puts(error.what());
   }
   return 1;
 }
@@ -294,3 +297,65 @@ def test_mutated_debug_information_is_read_or_refused(folder: Path, image: Path)
             assert "\n" not in str(error)
         else:
             assert bool(np.all(frames.end[:-1] <= frames.start[1:]))
+
+
+def unit_of(entries: bytes, offset: int = 0) -> bytes:
+    """A unit of DWARF 4."""
+    body = (4).to_bytes(2, "little") + offset.to_bytes(4, "little") + b"\x08" + entries
+    return len(body).to_bytes(4, "little") + body
+
+
+def abbreviation(code: int, tag: int, *attributes: tuple[int, int], children: bool = False) -> bytes:
+    return bytes((code, tag, children)) + b"".join(bytes(pair) for pair in attributes) + b"\0\0"
+
+
+def hostile(folder: Path, image: Path, info: bytes, abbreviations: bytes, **sections: bytes) -> Path:
+    """The image with other debug information."""
+    made = folder / "hostile"
+    command: list[str | Path] = ["objcopy", "--strip-debug"]
+    for name, content in {"info": info, "abbrev": abbreviations, **sections}.items():
+        (folder / f"{name}.bin").write_bytes(content)
+        command += ["--add-section", f".debug_{name}={folder / name}.bin"]
+    run(*command, image, made, cwd=folder)
+    return made
+
+
+def test_information_that_is_made_to_exhaust_is_refused(folder: Path, image: Path) -> None:
+    """Small files whose units, names or ranges all read the same bytes, and functions in each other without end."""
+    start = code_of(image)[0]
+    low = start.to_bytes(8, "little")
+    top = abbreviation(1, 0x11, children=True)
+    shared = abbreviation(2, 0x34, (3, 8), (0x3A, 0x0B)) * 20_000 + b"\0"
+    cases = [
+        (b"".join(unit_of(b"\1\0", offset) for offset in range(len(top), 9 * 15_000, 9)), top + shared, {}, "abbreviations that"),
+        (
+            unit_of(
+                b"\1" + b"".join(b"\2" + (start + i).to_bytes(8, "little") + b"\1\0\0\0" + bytes((i, 0, 0, 0)) for i in range(200)) + b"\0"
+            ),
+            top + abbreviation(2, 0x2E, (0x11, 1), (0x12, 6), (3, 0x0E)) + b"\0",
+            {"str": b"x" * 1_000_000 + b"\0"},
+            "names that overlap",
+        ),
+        (
+            unit_of(b"\1" + b"\2\0\0\0\0" * 20_000 + b"\0"),
+            top + abbreviation(2, 0x2E, (0x55, 0x17)) + b"\0",
+            {"ranges": (low + (start + 1).to_bytes(8, "little")) * 10_000 + bytes(16)},
+            "range lists without end",
+        ),
+        (
+            unit_of(b"\1\2" + low + b"\1\0\0\0" + (b"\3" + low + b"\1\0\0\0") * 20_000 + b"\0" * 20_002),
+            top
+            + abbreviation(2, 0x2E, (0x11, 1), (0x12, 6), children=True)
+            + abbreviation(3, 0x1D, (0x11, 1), (0x12, 6), children=True)
+            + b"\0",
+            {},
+            "functions in each other",
+        ),
+        (unit_of(b"\1\2text"), top + abbreviation(2, 0x34, (3, 8)) + b"\0", {}, "a text without end"),
+        (unit_of(b"\1\5"), top + b"\0", {}, "is cut"),
+    ]
+    for info, abbreviations, sections, message in cases:
+        began = time.monotonic()
+        with pytest.raises(InputError, match=message):
+            inline_frames(hostile(folder, image, info, abbreviations, **sections))
+        assert time.monotonic() - began < 10

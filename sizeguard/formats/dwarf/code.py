@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,11 @@ class Code:
     address: Int
     size: Int
     names: Texts
+
+    def end_at(self, address: int) -> int:
+        """Where the section that an address is in ends; 0 if it is in none."""
+        which = bisect_right(self.sections, (address, LAST)) - 1
+        return self.sections[which][1] if which >= 0 and address < self.sections[which][1] else 0
 
     def symbol_at(self, address: Int) -> Int:
         """For each address the index of the symbol over it, -1 if there is none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,9 @@ from sizeguard.formats.macho.dsym import find_dsym
 from sizeguard.formats.texts import Int, Texts
 
 Int32 = npt.NDArray[np.int32]
+
+
+MOST_FRAMES = 64  # over a range, on average; ceph-mon has 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,7 @@ def _same_build(elf: Elf, debug: Path) -> Elf:
 def _frames(code: Code, path: Path, sections: dict[str, bytes], is_big: bool) -> Frames:
     try:
         info = Info(sections, "big" if is_big else "little")
-        edges = [edge for pair in code.sections for edge in pair]
-        tree = read_tree(info, lambda address: bisect_right(edges, address) % 2 == 1)
+        tree = read_tree(info, code.end_at)
         if not tree.low:
             if any(unit.type == UT_SKELETON for unit in info.units):
                 raise InconclusiveError(f"{path}: its debug information is in .dwo files; build without -gsplit-dwarf")
@@ -106,9 +107,7 @@ def _frames(code: Code, path: Path, sections: dict[str, bytes], is_big: bool) ->
 
 def _painted(tree: Tree) -> tuple[Int, Int, Int]:
     """Ranges that do not overlap, each with its innermost node: nodes are painted over those that they are in."""
-    limit = (1 << 63) - 1
-    low = np.array([min(value, limit) for value in tree.low], np.int64)
-    high = np.array([min(value, limit) for value in tree.high], np.int64)
+    low, high = np.array(tree.low, np.int64), np.array(tree.high, np.int64)
     node = np.array(tree.node, np.int64)
     depth = np.array(tree.depth, np.int64)[node]
     edges = np.unique(np.concatenate([low, high]))
@@ -136,6 +135,8 @@ def _named(code: Code, info: Info, tree: Tree, start: Int, end: Int, node: Int) 
     parent, entry = np.array(tree.parent, np.int64), np.array(tree.entry, np.int64)
     depth = np.array(tree.depth, np.int64)[node] + 1
     first = np.append(np.int64(0), np.cumsum(depth))
+    if first[-1] > MOST_FRAMES * len(depth) + (1 << 20):
+        raise DwarfError(f"{first[-1]} functions over {len(depth)} ranges")
     nodes = np.zeros(int(first[-1]), np.int64)
     rows, level = np.arange(len(node)), node
     for step in range(int(depth.max())):

@@ -37,6 +37,8 @@ class Names:
         self.info = info
         self.starts = [unit.start for unit in info.units]
         self.known: dict[int, bytes] = {}
+        # Texts may share their ends, but not so often.
+        self.budget = 16 * (len(info.data) + len(info.sections.get("str", b""))) + (1 << 20)
 
     def of(self, place: int) -> bytes:
         """The name of the function that the entry is or stands for."""
@@ -97,4 +99,7 @@ class Names:
         end = data.find(b"\0", value)
         if end < 0:
             raise DwarfError(f"a name outside of its section: {value}")
+        self.budget -= end - value
+        if self.budget < 0:
+            raise DwarfError("names that overlap")
         return data[value:end]

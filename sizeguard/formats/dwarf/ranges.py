@@ -20,8 +20,6 @@ from sizeguard.formats.dwarf.units import (
 
 index_forms = frozenset({FORM_ADDRX, FORM_GNU_ADDR_INDEX, *range(FORM_ADDRX1, FORM_ADDRX4 + 1)})
 
-MOST_RANGES = 1 << 20  # of one entry
-
 RLE_END, RLE_BASE_X, RLE_START_X_END_X, RLE_START_X_LENGTH, RLE_OFFSETS, RLE_BASE, RLE_START_END, RLE_START_LENGTH = range(8)
 
 
@@ -33,11 +31,15 @@ class Ranges:
         self.old = info.sections.get("ranges", b"")
         self.new = info.sections.get("rnglists", b"")
         self.addresses = info.sections.get("addr", b"")
+        # Lists are seldom shared; a file whose entries all have the same long one is made to exhaust us.
+        self.budget = 4 * (len(self.old) + len(self.new)) + 4096
 
     def of(self, unit: Unit, found: dict[int, tuple[int, int]]) -> list[tuple[int, int]]:
         """Half open; empty ranges are left out."""
         if DW_AT_RANGES in found:
-            return [pair for pair in self._list(unit, *found[DW_AT_RANGES]) if pair[0] < pair[1]]
+            pairs = self._list(unit, *found[DW_AT_RANGES])
+            self.budget -= len(pairs)
+            return [pair for pair in pairs if pair[0] < pair[1]]
         if DW_AT_LOW_PC not in found or DW_AT_HIGH_PC not in found:
             return []
         low, form = found[DW_AT_LOW_PC]
@@ -69,7 +71,7 @@ class Ranges:
         last = (1 << 8 * size) - 1
         found: list[tuple[int, int]] = []
         number = self.info.number
-        while len(found) < MOST_RANGES:
+        while len(found) < self.budget:
             low, high = number(self.old, position, size), number(self.old, position + size, size)
             position += 2 * size
             if low == high == 0:
@@ -78,12 +80,12 @@ class Ranges:
                 base = high
             else:
                 found.append((low + base, high + base))
-        raise DwarfError(f"a range list without end at {position}")
+        raise DwarfError(f"range lists without end at {position}")
 
     def _new(self, unit: Unit, position: int) -> list[tuple[int, int]]:
         data, size, base = self.new, unit.address_size, unit.low_pc
         found: list[tuple[int, int]] = []
-        while len(found) < MOST_RANGES:
+        while len(found) < self.budget:
             kind = data[position]
             position += 1
             if kind == RLE_END:
@@ -113,4 +115,4 @@ class Ranges:
                 found.append((first, first + second))
             else:
                 raise DwarfError(f"an unknown kind of range {kind} at {position}")
-        raise DwarfError(f"a range list without end at {position}")
+        raise DwarfError(f"range lists without end at {position}")

@@ -145,6 +145,8 @@ class Info:
         self.sections = sections
         self.order = order
         self._tables: dict[tuple[int, int, int], dict[int, Abbreviation]] = {}
+        # Tables lie one behind the other; a file whose units read the same bytes again and again is made to exhaust us.
+        self._budget = 4 * len(sections.get("abbrev", b"")) + 4096
         self.units = self._units()
 
     def number(self, data: bytes, position: int, size: int) -> int:
@@ -215,6 +217,9 @@ class Info:
                         break
                     attributes.append((attribute, form, constant))
                 table[code] = _abbreviation(tag, has_children, attributes, widths, reference_size)
+                self._budget -= 4 + 2 * len(attributes)
+                if self._budget < 0:
+                    raise DwarfError("abbreviations that overlap")
         except IndexError as error:
             raise DwarfError("abbreviations that are cut") from error
 
@@ -234,7 +239,7 @@ class Info:
                     size, position = leb(data, position - 1)
                 position += size
             elif step == _TEXT:
-                position = data.index(0, position) + 1
+                position = self.text_end(position) + 1
             elif step == _INDIRECT:
                 form, position = leb(data, position)
                 if form in (FORM_INDIRECT, FORM_IMPLICIT):
@@ -244,6 +249,12 @@ class Info:
                 size = self.number(data, position, -step - 8)
                 position += -step - 8 + size
         return position
+
+    def text_end(self, position: int) -> int:
+        end = self.data.find(0, position)
+        if end < 0:
+            raise DwarfError(f"a text without end at {position}")
+        return end
 
     def value(self, unit: Unit, form: int, constant: int, position: int) -> tuple[int, int]:
         """What an attribute holds as a number (of texts and blocks the place), and where it ends. References are places in the section."""
@@ -266,7 +277,7 @@ class Info:
             size = unit.address_size if unit.version == 2 else unit.offset_size
             return self.number(data, position, size), position + size
         if form == FORM_STRING:
-            return position, data.index(0, position) + 1
+            return position, self.text_end(position) + 1
         if form in (FORM_EXPRLOC, FORM_BLOCK):
             size, start = leb(data, position)
             return start, start + size

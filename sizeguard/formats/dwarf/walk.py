@@ -33,7 +33,7 @@ from sizeguard.formats.dwarf.units import (
 
 NONE = -1
 TOP = -2  # outside of all functions, where types hold no code
-DEEPEST = 4096
+DEEPEST = 512  # functions in each other; real ones stay under 100
 
 _OF_UNIT = frozenset(
     {DW_AT_LOW_PC, DW_AT_STR_OFFSETS_BASE, DW_AT_ADDR_BASE, DW_AT_GNU_ADDR_BASE, DW_AT_RNGLISTS_BASE, DW_AT_GNU_RANGES_BASE}
@@ -69,15 +69,18 @@ class Tree:
         return number
 
 
-def read_tree(info: Info, is_code: Callable[[int], bool]) -> Tree:
-    """All functions with an address for which is_code holds: those that the linker removed are at 0, or at a marker."""
+def read_tree(info: Info, code_end: Callable[[int], int]) -> Tree:
+    """All functions with an address in code: those that the linker removed are at 0, or at a marker.
+
+    code_end: where the section of code ends that an address is in, 0 if in none.
+    """
     tree = Tree()
     ranges = Ranges(info)
     for unit in info.units:
         if unit.type in (UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
             continue
         try:
-            _walk(info, unit, ranges, is_code, tree)
+            _walk(info, unit, ranges, code_end, tree)
         except (IndexError, KeyError) as error:
             raise DwarfError(f"the unit at {unit.start} is cut") from error
     return tree
@@ -122,7 +125,7 @@ def _attributes(info: Info, unit: Unit, shape: Abbreviation, position: int) -> t
     return found, position
 
 
-def _walk(info: Info, unit: Unit, ranges: Ranges, is_code: Callable[[int], bool], tree: Tree) -> None:
+def _walk(info: Info, unit: Unit, ranges: Ranges, code_end: Callable[[int], int], tree: Tree) -> None:
     """In the order of the entries. context: the node that an inlined function would be in, NONE where no code is described."""
     data, shapes, end = info.data, unit.abbreviations, unit.end
     position = read_unit(info, unit)
@@ -158,7 +161,7 @@ def _walk(info: Info, unit: Unit, ranges: Ranges, is_code: Callable[[int], bool]
             elif shape.has_children:
                 outer.append(context)
             continue
-        covered = [pair for pair in ranges.of(unit, found) if is_code(pair[0])]
+        covered = [(low, min(high, code_end(low))) for low, high in ranges.of(unit, found) if code_end(low)]
         inner = context if kind == INLINED else NONE
         if covered:
             # Many are inlined from one function, whose name is then looked up once.
