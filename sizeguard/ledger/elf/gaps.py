@@ -52,7 +52,7 @@ def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> Fou
     code = np.array([s.is_executable for s in sections] or [False])
     nobits = np.array([s.is_nobits for s in sections] or [False])
     only_text = np.array([bool(s.flags & SHF_STRINGS) and s.is_allocated for s in sections] or [False]) & fixed
-    to_file = np.array([s.offset for s in sections] or [0], np.int64) - (line.at if len(line.at) else 0)
+    to_file = np.array([s.offset if s.file_size else 0 for s in sections] or [0], np.int64) - (line.at if len(line.at) else 0)
     to_address = np.zeros_like(line.at) - line.at if image.is_relocatable else line.address - line.at
 
     whole = only_text[section]

@@ -58,18 +58,19 @@ def _header(section: Section, book: Book, holders: Holders, table: HeaderTable) 
 
 
 def _frames(section: Section, book: Book, holders: Holders, frames: Frames, function: Int) -> Pieces:
-    """CIEs are everybody's. What follows the last record is not understood."""
+    """CIEs are everybody's. What stands before the first record and after the last is not understood."""
     at = int(book.line.at[section.index])
     end = int(frames.start[-1] + frames.size[-1]) if len(frames.start) else 0
-    is_cut = end < section.size
+    head = 1 if len(frames.start) and frames.start[0] > 0 else 0
+    tail = 1 if end < section.size else 0
     # Records that are not understood lie between those that are: each reaches to the next.
-    start = np.concatenate([frames.start, [end] if is_cut else []]).astype(np.int64) + at
+    start = np.concatenate([[0] * head, frames.start, [end] * tail]).astype(np.int64) + at
     found = np.full(len(start), NONE, np.int64)
     records = np.flatnonzero(frames.kind == FDE)
-    found[records] = holders.at(function[records])
+    found[records + head] = holders.at(function[records])
     said = np.full(len(start), ANALYZER["unwind table"], np.int8)
-    if is_cut:
-        said[-1] = ANALYZER["unattributed"]
+    said[:head] = ANALYZER["unattributed"]
+    said[len(said) - tail :] = ANALYZER["unattributed"]
     return Pieces(start, section.index, KIND["unwind"], said, **holders.columns(found))
 
 
