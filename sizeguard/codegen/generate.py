@@ -13,6 +13,7 @@ from sizeguard.codegen.registration import check_prototypes, registration_source
 from sizeguard.codegen.resolve import check_names, effective_selection
 from sizeguard.codegen.sources import OUTPUTS
 from sizeguard.codegen.tags import TagUse, scan_tags
+from sizeguard.codegen.verbose_texts import scan_verbose_texts
 from sizeguard.errors import InputError
 from sizeguard.files import write_if_changed
 from sizeguard.operator_library import DISPATCH_KEYS, Operator, read_operator_libraries
@@ -59,18 +60,18 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
         files[f"generated/Register{key}.cpp"] = registration_source(inputs.library, key, registered)
     files.update({f"selected/{name}": text for name, text in selection_headers(effective, tags).items()})
     files["selected_operators.yaml"] = format_selection(effective)
-    files["kernel_tags.json"] = _tags_json(tags)
+    files["kernel_tags.json"] = _tags_json(tags, scan_verbose_texts(inputs.kernel_sources))
     files[OUTPUTS] = "".join(f"{name}\n" for name in sorted(files))
     return files
 
 
-def _tags_json(tags: Mapping[str, Sequence[TagUse]]) -> str:
-    """Where each tag's switches stand: what a later prediction knows of the sources, which it does not read."""
+def _tags_json(tags: Mapping[str, Sequence[TagUse]], verbose_texts: Sequence[str]) -> str:
+    """Where each tag's switches stand, and the messages of verbose_errors: all that a prediction knows of the sources."""
     places = {
         tag: [{"file": use.file.name, "line": use.line, "function": use.function, "macro": use.macro} for use in uses]
         for tag, uses in tags.items()
     }
-    return json.dumps({"schema_version": 1, "tags": places}, indent=1) + "\n"
+    return json.dumps({"schema_version": 1, "tags": places, "verbose_texts": list(verbose_texts)}, indent=1) + "\n"
 
 
 def write_outputs(directory: Path, files: Mapping[str, str]) -> list[str]:
