@@ -159,7 +159,7 @@ def compact(packed: Int, values: int) -> tuple[Int, int]:
     return row, len(found)
 
 
-def sum_by(column: Int, row: Int, rows: int) -> Int:
+def sum_by(column: Int, row: Int | npt.NDArray[np.int32], rows: int) -> Int:
     sums = np.zeros(rows, np.int64)
     np.add.at(sums, row, column)
     return sums

@@ -38,9 +38,9 @@ def command(
     """
     from dataclasses import replace
 
-    from sizeguard.attribution.diff import diff
+    from sizeguard.attribution.diff import diff_of
     from sizeguard.report.diff import diff_chunks
 
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
-    result = diff(of_old.analysis_of(old), evidence.analysis_of(new), levels_of(by), filters, metric)
+    result = diff_of(lambda: of_old.analysis_of(old), lambda: evidence.analysis_of(new), levels_of(by), filters, metric)
     output.emit(diff_chunks(result, output.format, limit, output.style()))
