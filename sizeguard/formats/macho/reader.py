@@ -90,7 +90,7 @@ def read_macho(path: Path, arch: str = "") -> MachO:
 def read_macho_file(path: Path) -> MachO | FatFile:
     """The file as it is. Raises InputError for what is no Mach-O file and for one whose tables point outside of it."""
     try:
-        # As a plain array: taking 800,000 pieces of a memmap takes 5 s longer.
+        # As a plain array: 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.
         data: Bytes = np.memmap(path, np.uint8, "r").view(np.ndarray)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
