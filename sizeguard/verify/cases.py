@@ -53,14 +53,14 @@ class Cases:
 
 def compiled_cases(file: ObjectFile) -> Cases:
     """The cases of one object."""
-    found: dict[tuple[str, str], None] = {}
-    has_names = False
-    for content in _strings(file.elf):
-        has_names = True
-        for match in _CASE.finditer(content):
-            dtype = CODES.get(int(match[1]), f"code {int(match[1])}")
-            found[dtype, match[2].decode("utf-8", "replace")] = None
-    return Cases(has_names, tuple(found))
+    contents = list(_strings(file.elf))
+    return Cases(bool(contents), tuple(dict.fromkeys(case for content in contents for case in cases_in(content))))
+
+
+def cases_in(text: bytes) -> Iterator[tuple[str, str]]:
+    """The cases that a text names."""
+    for match in _CASE.finditer(text):
+        yield CODES.get(int(match[1]), f"code {int(match[1])}"), match[2].decode("utf-8", "replace")
 
 
 def _strings(elf: Elf) -> Iterator[bytes]:

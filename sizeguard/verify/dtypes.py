@@ -9,8 +9,8 @@ from functools import cached_property
 from sizeguard.attribution.names import short_name
 from sizeguard.formats.demangle import demangle
 from sizeguard.selection.selection import Selection
-from sizeguard.verify.cases import Cases, compiled_cases
-from sizeguard.verify.evidence import Evidence
+from sizeguard.verify.cases import Cases, cases_in, compiled_cases
+from sizeguard.verify.evidence import Evidence, Inlined
 from sizeguard.verify.judge import Found, explain_any, judge_code, look_for
 from sizeguard.verify.objects import Piece
 from sizeguard.verify.result import ABSENT, FAIL, INCONCLUSIVE, PRESENT, STILL_THERE, UNKNOWN, Verdict
@@ -97,6 +97,18 @@ class Branches:
         """Dtypes of which debug information says that their case was compiled."""
         return {d for number in self.objects(switch) for d in self._cases[number].of(switch.function, switch.file.name, switch.line)}
 
+    def in_image(self, switch: Switch) -> dict[str, tuple[int, str]]:
+        """Dtypes whose case is part of the image, by its debug information: the bytes, and the function that has them."""
+        found: dict[str, tuple[int, str]] = {}
+        for name, part in self._inlined_cases:
+            for dtype in Cases(True, (name,)).of(switch.function, switch.file.name, switch.line):
+                found[dtype] = (found.get(dtype, (0, ""))[0] + part.bytes, part.host)
+        return found
+
+    @cached_property
+    def _inlined_cases(self) -> list[tuple[tuple[str, str], Inlined]]:
+        return [(case, part) for name, part in self.evidence.inlined.items() for case in cases_in(name.encode())]
+
     def functions(self, switch: Switch) -> list[Piece]:
         """The function that the switch stands in."""
         wanted = switch.function
@@ -156,6 +168,11 @@ def _absent(branches: Branches, name: str, switches: list[Switch], dtype: str) -
     compiled = [switch for switch in switches if dtype in branches.compiled(switch)]
     if verdict.verdict == FAIL:
         return replace(verdict, cause=f"{NO_CONSTANT}; {verdict.cause}" if compiled else verdict.cause)
+    for switch in switches:
+        if dtype in branches.in_image(switch):
+            size, host = branches.in_image(switch)[dtype]
+            note = f"debug information of the image has {size} bytes of the case of {dtype} in {demangle(host)}"
+            return Verdict("dtype", name, ABSENT, FAIL, STILL_THERE, size, (note, *verdict.evidence), (), NO_CONSTANT)
     live = [switch for switch in compiled if branches.is_live(switch)]
     if live:
         function = next(p for p in branches.functions(live[0]) if branches.evidence.placement.where(p) is not None)

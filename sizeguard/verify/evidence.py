@@ -30,6 +30,15 @@ class Files:
     link_record: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """Code of a function inside of another: the first address, all its bytes, and the first function that has it."""
+
+    address: int
+    bytes: int
+    host: str
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """image: the one with symbols if there is one. twin: a stripped one with the same bytes, or None.
@@ -63,6 +72,32 @@ class Evidence:
                 if symbol.section and name and (name, symbol.address) not in seen:
                     seen.add((name, symbol.address))
                     found.setdefault(name, []).append(symbol)
+        return found
+
+    @cached_property
+    def inlined(self) -> dict[str, Inlined]:
+        """Functions that debug information says are part of others, by name; empty without debug information."""
+        from sizeguard.formats.dwarf import inline_frames
+
+        section = self.image.section(".debug_info")
+        if section is None or not section.file_size:
+            return {}
+        try:
+            frames = inline_frames(self.image.path)
+        except (InputError, InconclusiveError):
+            return {}  # damaged, or split into files that are not here: nothing is known
+        names = [frames.names[i] for i in range(len(frames.names))]
+        first, over = frames.first.tolist(), frames.frame.tolist()
+        found: dict[str, Inlined] = {}
+        for i, (start, end) in enumerate(zip(frames.start.tolist(), frames.end.tolist(), strict=True)):
+            *inner, host = over[first[i] : first[i + 1]]
+            for name in {names[index] for index in inner}:
+                before = found.get(name)
+                found[name] = Inlined(
+                    before.address if before else start,
+                    (before.bytes if before else 0) + end - start,
+                    before.host if before else names[host],
+                )
         return found
 
     @property

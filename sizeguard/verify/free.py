@@ -29,7 +29,7 @@ def _spellings(evidence: Evidence, name: str) -> list[str]:
     """The mangled names that are meant."""
     if not name.strip():
         raise InputError("a claim needs a symbol's name")
-    known = {*evidence.objects.index, *evidence.symbols}
+    known = {*evidence.objects.index, *evidence.symbols, *evidence.inlined}
     if name in known:
         return [name, *sorted(other for other in known if other.startswith(name + "."))]
     wanted = name.replace(" ", "")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sizeguard.formats.demangle import demangle
 from sizeguard.verify.causes import explain
 from sizeguard.verify.evidence import Evidence
 from sizeguard.verify.objects import Piece
@@ -57,9 +58,29 @@ def look_for(evidence: Evidence, pieces: Sequence[Piece], symbols: Sequence[str]
             if symbol.address not in there:
                 there[symbol.address] = symbol.size
                 notes.append(f"the image calls {symbol.size} bytes at {symbol.address:#x} {name}")
+    hosts: list[Piece] = []
+    if not there:
+        there, hosts, notes = _inlined(evidence, {*symbols, *(piece.symbol for piece in pieces)})
     if not there:
         there, notes = _by_bytes(evidence, pieces)
-    return Found(tuple(sorted(there.items())), tuple(pieces), tuple(placed), tuple(notes))
+    return Found(tuple(sorted(there.items())), tuple(pieces), (*placed, *hosts), tuple(notes))
+
+
+def _inlined(evidence: Evidence, names: Iterable[str]) -> tuple[dict[int, int], list[Piece], list[str]]:
+    """What has no symbol of its own any more may be a part of others."""
+    there: dict[int, int] = {}
+    hosts: list[Piece] = []
+    notes: list[str] = []
+    for name in sorted(names):
+        part = evidence.inlined.get(name)
+        if part is None:
+            continue
+        there[part.address] = part.bytes
+        notes.append(f"{part.bytes} bytes of it are inlined, at {part.address:#x} into {demangle(part.host)}")
+        node = evidence.placement.owner(part.address)
+        if node is not None:
+            hosts.append(Piece(node[0], node[1], part.address - evidence.placement.address[node], part.bytes, part.host))
+    return there, hosts, notes
 
 
 def _by_bytes(evidence: Evidence, pieces: Sequence[Piece]) -> tuple[dict[int, int], list[str]]:

@@ -122,7 +122,7 @@ class Kernels:
         """What the image may call a kernel."""
         length = len(kernel)
         prefix = f"_ZN2sg7kernels{length}{kernel}E"
-        return [name for name in self.evidence.symbols if name.startswith(prefix)]
+        return [name for name in {**self.evidence.symbols, **self.evidence.inlined} if name.startswith(prefix)]
 
     def find(self, kernel: str, only_in: str) -> Found:
         return look_for(self.evidence, self.pieces(kernel, only_in), [] if only_in else self.symbols(kernel))

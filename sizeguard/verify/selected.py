@@ -14,7 +14,7 @@ from sizeguard.verify.judge import judge_code
 from sizeguard.verify.noreturn import judge_returns
 from sizeguard.verify.operators import Kernels, Registrations, judge_classes, judge_operators, judge_registered
 from sizeguard.verify.result import ABSENT, FAIL, NOT_GENERATED, PASS, PRESENT, STILL_THERE, Verdict
-from sizeguard.verify.startup import judge_exports, judge_initializers
+from sizeguard.verify.startup import judge_exports, judge_initializers, judge_ways
 from sizeguard.verify.universe import Universe
 
 HANDLER = "dtype_not_selected"
@@ -37,6 +37,7 @@ def judge_selection(evidence: Evidence, universe: Universe, selection: Selection
             verdicts.append(judge_returns(evidence, f"{len(HANDLER)}{HANDLER}"))
         verdicts += judge_initializers(evidence, tables)
         verdicts += judge_exports(evidence)
+        verdicts += judge_ways(evidence)
     return verdicts, _canaries(evidence, universe, selection, tables)
 
 

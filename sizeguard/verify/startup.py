@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sizeguard.attribution.names import short_name
-from sizeguard.formats.elf import SHN_LORESERVE, STT_FUNC
+from sizeguard.formats.elf import SHN_LORESERVE, STT_FUNC, STT_OBJECT
 from sizeguard.verify.causes import explain
-from sizeguard.verify.chain import SHT_INIT_ARRAY, SHT_PREINIT_ARRAY
+from sizeguard.verify.chain import ENTRY, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PREINIT_ARRAY, SHUT_DOWN, START_UP
 from sizeguard.verify.evidence import Evidence
 from sizeguard.verify.judge import Found, judge_code
 from sizeguard.verify.objects import Piece
@@ -33,7 +33,7 @@ def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Ve
     """One claim for each object: no initializer but one that registers what is selected, and it does nothing else."""
     registering = tables.files_with_entries()
     for number, file in enumerate(evidence.own_files()):
-        own = [s.index for s in file.elf.sections if s.type in (SHT_INIT_ARRAY, SHT_PREINIT_ARRAY) and s.size]
+        own = [s.index for s in file.elf.sections if s.type in (SHT_INIT_ARRAY, SHT_PREINIT_ARRAY, SHT_FINI_ARRAY) and s.size]
         if not own:
             continue
         placed = [index for index in own if (number, index) in evidence.placement.address]
@@ -89,7 +89,7 @@ def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
         symbol
         for table in evidence.shipped.dynamic_symbols
         for symbol in table.objects()
-        if 0 < symbol.section < SHN_LORESERVE and symbol.type == STT_FUNC
+        if 0 < symbol.section < SHN_LORESERVE and symbol.type in (STT_FUNC, STT_OBJECT)
     ]
     found = [symbol for symbol in exported if symbol.name in own]
     for symbol in found:
@@ -98,6 +98,30 @@ def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
             evidence, "export", symbol.name, ABSENT, Found(((symbol.address, symbol.size),), (piece,), (piece,), ("it is in .dynsym",))
         )
     if not found:
-        note = f".dynsym of the shipped image has {len(exported)} functions of its own, none of them of the objects"
+        note = f".dynsym of the shipped image has {len(exported)} definitions, none of them of the objects"
         verdict, how = (PASS, REMOVED_BY_COMPILER) if evidence.own else (INCONCLUSIVE, UNKNOWN)
-        yield Verdict("export", "any function", ABSENT, verdict, how, 0, (note,))
+        yield Verdict("export", "any definition", ABSENT, verdict, how, 0, (note,))
+
+
+def judge_ways(evidence: Evidence) -> Iterator[Verdict]:
+    """Code of the objects is in a program because the program, or a table that it registers, leads there; for no other reason."""
+    if not any(s.name == ".interp" for s in evidence.image.sections):
+        return  # of a library what is exported leads on
+    if not evidence.placement.has_map:
+        note = "without a map it is not known where everything lies"
+        yield Verdict("section", "anything without a way from the program", ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note,))
+        return
+    lost = []
+    for node in evidence.placement.address:
+        section = evidence.placement.section(node)
+        way = evidence.reasons.way_to(node) if section.is_executable and node[0] < evidence.own else None
+        is_own_code = section.is_executable and node[0] < evidence.own
+        if is_own_code and (way is None or way.root not in (ENTRY, START_UP, SHUT_DOWN)):
+            lost.append(Piece(node[0], node[1], 0, section.size, evidence.reasons.symbol_at(node) or section.name))
+    if not lost:
+        note = "the program's start or a registration leads to every section of code"
+        yield Verdict("section", "anything without a way from the program", ABSENT, PASS, DISCARDED_BY_LINKER, 0, (note,))
+    for piece in lost:
+        cause, chain = explain(evidence, piece)
+        note = f"{evidence.objects.label(piece)}: {evidence.objects.section(piece).name}"
+        yield Verdict("section", short_name(piece.symbol), ABSENT, FAIL, STILL_THERE, piece.size, (note,), chain, cause)
