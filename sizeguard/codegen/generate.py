@@ -12,7 +12,7 @@ from sizeguard.codegen.ops import ops_files
 from sizeguard.codegen.registration import check_prototypes, registration_source
 from sizeguard.codegen.resolve import check_names, effective_selection
 from sizeguard.codegen.sources import OUTPUTS
-from sizeguard.codegen.tags import TagUse, scan_tags
+from sizeguard.codegen.tags import TagUse, scan_guards, scan_tags
 from sizeguard.codegen.verbose_texts import scan_verbose_texts
 from sizeguard.errors import InputError
 from sizeguard.files import write_if_changed
@@ -60,18 +60,24 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
         files[f"generated/Register{key}.cpp"] = registration_source(inputs.library, key, registered)
     files.update({f"selected/{name}": text for name, text in selection_headers(effective, tags).items()})
     files["selected_operators.yaml"] = format_selection(effective)
-    files["kernel_tags.json"] = _tags_json(tags, scan_verbose_texts(inputs.kernel_sources))
+    files["kernel_tags.json"] = _source_facts(inputs.kernel_sources, tags)
     files[OUTPUTS] = "".join(f"{name}\n" for name in sorted(files))
     return files
 
 
-def _tags_json(tags: Mapping[str, Sequence[TagUse]], verbose_texts: Sequence[str]) -> str:
-    """Where each tag's switches stand, and the messages of verbose_errors: all that a prediction knows of the sources."""
-    places = {
-        tag: [{"file": use.file.name, "line": use.line, "function": use.function, "macro": use.macro} for use in uses]
-        for tag, uses in tags.items()
+def _source_facts(sources: Sequence[Path], tags: Mapping[str, Sequence[TagUse]]) -> str:
+    """All that a prediction knows of the sources: where each tag's switches and guards stand, the messages of verbose_errors."""
+    content = {
+        "schema_version": 1,
+        "tags": {tag: [_place(use) for use in uses] for tag, uses in tags.items()},
+        "guards": {tag: [_place(use) for use in uses] for tag, uses in scan_guards(sources).items()},
+        "verbose_texts": list(scan_verbose_texts(sources)),
     }
-    return json.dumps({"schema_version": 1, "tags": places, "verbose_texts": list(verbose_texts)}, indent=1) + "\n"
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _place(use: TagUse) -> dict[str, object]:
+    return {"file": use.file.name, "line": use.line, "function": use.function, "macro": use.macro}
 
 
 def write_outputs(directory: Path, files: Mapping[str, str]) -> list[str]:

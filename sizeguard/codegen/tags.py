@@ -25,8 +25,9 @@ _NOISE = re.compile(
 )
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _SWITCH = re.compile(r"\b(SG_SWITCH_[A-Z0-9_]+)\s*\(")
+_GUARD = re.compile(r"\bselected::([A-Za-z_][A-Za-z0-9_]*)\.any\(\)")
 # Where a function begins: clang-format puts nothing else that has a parenthesis at the beginning of a line.
-_FUNCTION = re.compile(r"^(?:[A-Za-z_][^\n;={}()]*[ *&:])?([A-Za-z_]\w*)\(", re.MULTILINE)
+_FUNCTION = re.compile(r"^(?:[A-Za-z_][^\n;={}()]*[ *&:])?(operator\(\)|[A-Za-z_]\w*)\(", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -50,6 +51,19 @@ def scan_tags(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
         for tag, use in _switches(path):
             found.setdefault(tag, []).append(use)
     return {tag: tuple(sorted(found[tag], key=lambda use: (use.file, use.line))) for tag in sorted(found)}
+
+
+def scan_guards(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
+    """Where code asks whether a tag has any dtype at all, selected::copy.any(): what it guards goes with the last one."""
+    found: dict[str, list[TagUse]] = {}
+    for path in source_files(directories):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if ".any()" in text:
+            text = _DEFINE.sub(_blank, _NOISE.sub(_blank, text))
+            for match in _GUARD.finditer(text):
+                line = text.count("\n", 0, match.start()) + 1
+                found.setdefault(match[1], []).append(TagUse(path, line, "any", _function(text, match.start())))
+    return {tag: tuple(found[tag]) for tag in sorted(found)}
 
 
 def source_files(directories: Iterable[Path]) -> list[Path]:
