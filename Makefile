@@ -26,6 +26,7 @@ test: lint
 bench: setup-test
 	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }
 	.venv/bin/python tests/soak/mobilenet_speed.py --torch-python $(TORCH_PYTHON)
+	.venv/bin/python tests/bench/report_speed.py "$$($(TORCH_PYTHON) -c 'import importlib.util as u; print(u.find_spec("torch").origin.replace("__init__.py", "lib/libtorch_cpu.so"))')"
 
 soak: setup-test
 	.venv/bin/python tests/soak/sanitized_models.py
