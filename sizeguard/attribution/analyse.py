@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.analysis import LEVELS, Aliases, Label
+from sizeguard.attribution.branches import Branched
 from sizeguard.attribution.columns import MOST_COPIED, Pool, with_more
 from sizeguard.attribution.labels import NameLabels, label_names
 from sizeguard.attribution.neighbours import inherited_components
@@ -18,9 +19,10 @@ from sizeguard.attribution.result import CORE, OUTSIDE, SHARED, UNATTRIBUTED
 from sizeguard.attribution.served import Served
 from sizeguard.errors import InputError
 from sizeguard.formats.linkmap.row import InputSection
+from sizeguard.formats.text_hash import hash_texts
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
-from sizeguard.ledger.ledger import ImageInfo, Int32, Ledger
+from sizeguard.ledger.ledger import NONE, ImageInfo, Int32, Ledger
 
 # Kinds that belong to the image, not to a part of the program.
 TABLES = (
@@ -35,7 +37,7 @@ class Evidence:
     """What is known of an image.
 
     reached: of a build, which operator reaches which input section; served: functions that registration tables name
-    preset:  rules for names
+    preset:  rules for names; branched: dtype branches inside of functions
     """
 
     ledger: Ledger
@@ -43,6 +45,7 @@ class Evidence:
     preset: Preset
     reached: Reached | None = None
     served: Served | None = None
+    branched: Branched | None = None
 
 
 def analyse(evidence: Evidence) -> LedgerAnalysis:
@@ -143,7 +146,7 @@ class LedgerAnalysis:
         served = self._evidence.served
         registered = np.zeros(len(self.file), np.int32)
         if served is not None:
-            registered = _at(np.array([pool.number(text) for text in served.operators] or [0], np.int32), self._of_owner(served.operator))
+            registered = _at(np.array([pool.number(text) for text in served.operators] or [0], np.int32), self._of_served(served))
         named = pool.add(names.operator.texts)[self._of_symbol(names.operator)]
         of_kernel = pool.add(names.kernel.texts, "kernel ")
         if served is not None:
@@ -159,9 +162,14 @@ class LedgerAnalysis:
         others = np.where(self._is(TABLES), 0, _first(_first(kernels, components), rest))
         return pool.label(_first(_first(ids, others), np.full(len(ids), pool.number(OUTSIDE), np.int32)))
 
+    def _of_served(self, served: Served) -> Int32:
+        """Owners of dtype branches come behind those that registrations know; they are none of theirs."""
+        more = len(self._ledger.owners) - len(served.operator)
+        return self._of_owner(np.concatenate([served.operator, np.full(more, NONE, np.int32)]))
+
     def _registered_kernels(self, served: Served) -> dict[int, set[str]]:
         """Kernels by number, whose names stand in functions that are registered (box<&sg::kernels::add>), and for which operators."""
-        number = self._of_owner(served.operator)
+        number = self._of_served(served)
         kernel = self._of_symbol(self._name_labels().kernel)
         found: dict[int, set[str]] = {}
         for row in np.flatnonzero((number >= 0) & (kernel > 0)).tolist():
@@ -184,6 +192,10 @@ class LedgerAnalysis:
         pool = Pool()
         names = self._name_labels()
         ids = pool.add(names.dtype.texts)[self._of_symbol(names.dtype)]
+        branched = self._evidence.branched
+        if branched is not None:
+            of_branch = np.array([pool.number(text) for text in branched.dtypes] or [0], np.int32)
+            ids = _first(ids, _at(of_branch, self._of_owner(branched.dtype)))
         operator = self.label("operator")
         texts = [operator.texts[i] for i in range(len(operator.texts))]
         serves = np.array([text == SHARED or not (text.startswith("(") or text in ("", UNATTRIBUTED)) for text in texts], bool)
@@ -229,10 +241,18 @@ class LedgerAnalysis:
         by_section = np.array([pool.number(text) for text in sections] or [0], np.int32)
         ids = self._symbol.copy()
         ids[rows] = _first(_at(inputs, input_), _at(by_section, section)) + len(ledger.symbols)
-        return Label(ids.astype(np.int32), with_more(ledger.symbols, pool.texts))
+        # Symbols are distinct as they are: only what stands beside them needs to be looked at.
+        count = len(ledger.symbols)
+        texts = with_more(ledger.symbols, pool.texts)
+        more = hash_texts(texts.take(np.arange(count, len(texts))))
+        _, first, same = np.unique(more, return_index=True, return_inverse=True)
+        ids[rows] = first[same][ids[rows] - count] + count
+        is_distinct = not np.isin(more, ledger.hashes).any()
+        hashes = np.concatenate([ledger.hashes, more]) if is_distinct else None
+        return Label(ids.astype(np.int32, copy=False), texts, hashes)
 
 
-def _rows(ledger: Ledger) -> tuple[Int | None, Int32, Callable[[Int], Int]]:
+def _rows(ledger: Ledger) -> tuple[Int32 | None, Int32, Callable[[Int], Int]]:
     """The owner of each row (None if they are the owners), its symbol, and how a column of the ledger is shared out to the rows."""
     owners, groups = ledger.owners, ledger.groups
     grouped = np.flatnonzero(owners.group >= 0)
@@ -244,7 +264,7 @@ def _rows(ledger: Ledger) -> tuple[Int | None, Int32, Callable[[Int], Int]]:
     more = np.maximum(members - 1, 0)
     extra = np.repeat(grouped, more)
     nth = np.arange(len(extra)) - np.repeat(np.cumsum(more) - more, more) + 1
-    row = np.concatenate([np.arange(len(owners)), extra])
+    row = np.concatenate([np.arange(len(owners), dtype=np.int32), extra.astype(np.int32)])
     symbol = np.concatenate([owners.symbol, groups.member[groups.first[owners.group[extra]] + nth]]).astype(np.int32)
     symbol[grouped] = groups.member[groups.first[group]]
     count = np.repeat(members, more)
@@ -252,9 +272,11 @@ def _rows(ledger: Ledger) -> tuple[Int | None, Int32, Callable[[Int], Int]]:
     def share(column: Int) -> Int:
         quotient, remainder = np.divmod(column[extra], count)
         shares = quotient + (nth < remainder)
-        whole = column.copy()
+        whole = np.empty(len(column) + len(extra), np.int64)
+        whole[: len(column)] = column
         np.subtract.at(whole, extra, shares)
-        return np.concatenate([whole, shares])
+        whole[len(column) :] = shares
+        return whole
 
     return row, symbol, share
 

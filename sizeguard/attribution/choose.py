@@ -21,10 +21,22 @@ def choose_preset(names: Texts, preset: str, rules: Path | None) -> Preset:
 
 def fitting_preset(names: Texts) -> str:
     """The first one if none fits."""
+    sample = _sample(names)
+    return max(PRESETS, key=lambda name: _count(sample, load_preset(name)))
+
+
+def is_seen(names: Texts, preset: Preset) -> bool:
+    """Whether names of the preset's namespaces are among them."""
+    return _count(_sample(names), preset) > 0
+
+
+def _sample(names: Texts) -> bytes:
     rows = np.linspace(0, len(names) - 1, min(SAMPLE, len(names))).astype(np.int64) if len(names) else np.zeros(0, np.int64)
-    sample = b"\0".join(names.raw(row) for row in rows.tolist())
-    counts = {name: sum(sample.count(_mangled(path)) for path in load_preset(name).detect) for name in PRESETS}
-    return max(PRESETS, key=lambda name: counts[name])
+    return b"\0".join(names.raw(row) for row in rows.tolist())
+
+
+def _count(sample: bytes, preset: Preset) -> int:
+    return sum(sample.count(_mangled(path)) for path in preset.detect)
 
 
 def _mangled(path: str) -> bytes:

@@ -20,7 +20,20 @@ PRESETS = ("sizeguard", "executorch", "aten")
 # A namespace, word by word, as they are mangled.
 Path = tuple[str, ...]
 
-_KEYS = ("detect", "operators", "words", "transparent", "drivers", "helpers", "marks", "containers", "libraries", "dtypes", "rules")
+_KEYS = (
+    "detect",
+    "operators",
+    "words",
+    "transparent",
+    "drivers",
+    "helpers",
+    "marks",
+    "containers",
+    "cases",
+    "libraries",
+    "dtypes",
+    "rules",
+)
 _CONDITIONS = ("within", "identifier", "namespace", "prefix")
 _RESULTS = ("operator", "kernel", "dtype", "component")
 _FIELDS = (*_CONDITIONS, *_RESULTS, "weak", "mentions")
@@ -69,6 +82,7 @@ class Preset:
     helpers:     more names that are no operator's own
     marks:       how members end that stand behind a substitution (S3_), whose namespace cannot be seen
     containers:  templates whose arguments are no dtype: ArrayRef<long>
+    cases:       functions that a dtype switch inlines, one for each branch, with the dtype among their template arguments
     libraries:   components whose names without a meaning lie between others of theirs
     dtypes:      class → dtype
     """
@@ -80,6 +94,7 @@ class Preset:
     helpers: tuple[str, ...]
     marks: tuple[str, ...]
     containers: tuple[str, ...]
+    cases: tuple[str, ...]
     libraries: tuple[str, ...]
     dtypes: tuple[tuple[str, str], ...]
     rules: tuple[Rule, ...]
@@ -104,6 +119,7 @@ class Preset:
             tuple(dict.fromkeys([*self.helpers, *other.helpers])),
             tuple(dict.fromkeys([*self.marks, *other.marks])),
             tuple(dict.fromkeys([*self.containers, *other.containers])),
+            tuple(dict.fromkeys([*self.cases, *other.cases])),
             tuple(dict.fromkeys([*self.libraries, *other.libraries])),
             tuple({**dict(other.dtypes), **dict(self.dtypes)}.items()),
             (*self.rules, *other.rules),
@@ -154,6 +170,7 @@ def read_preset(path: File) -> Preset:
         tuple(_texts(path, keys.get("helpers"))),
         tuple(_texts(path, keys.get("marks"))),
         tuple(_texts(path, keys.get("containers"))),
+        tuple(_texts(path, keys.get("cases"))),
         tuple(_texts(path, keys.get("libraries"))),
         tuple(_dtypes(path, keys.get("dtypes", Table(root.line)))),
         tuple(_rule(path, node) for node in rules.items),

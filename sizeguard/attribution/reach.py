@@ -45,7 +45,7 @@ class Reached:
 
 def reach(objects: Iterable[Path], folder: Path) -> Reached:
     """Follow the relocations of all objects. `folder` is where the linker ran: maps name objects relative to it."""
-    graph = _Graph([pair for path in objects for pair in _elves(path, folder)])
+    graph = read_graph(objects, folder)
     operators: dict[Node, list[str]] = {}
     for entry in graph.entries:
         operators.setdefault(entry.function, []).append(entry.name)
@@ -70,6 +70,11 @@ def reach(objects: Iterable[Path], folder: Path) -> Reached:
     return Reached(owners, kernels, entries)
 
 
+def read_graph(objects: Iterable[Path], folder: Path) -> SectionGraph:
+    """The sections of all objects, and what each relocates against."""
+    return SectionGraph([pair for path in objects for pair in _elves(path, folder)])
+
+
 def _elves(path: Path, folder: Path) -> Iterator[tuple[str, Elf]]:
     shown = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
     if path.suffix == ".a":
@@ -88,7 +93,7 @@ class _Entry:
     offset: int
 
 
-class _Graph:
+class SectionGraph:
     """Sections are nodes, relocations are edges; entries of operator tables are left out and kept apart."""
 
     def __init__(self, objects: Sequence[tuple[str, Elf]]) -> None:
@@ -147,12 +152,13 @@ class _Graph:
             roots += [(number, s.index) for s in elf.sections if s.name.startswith((".init_array", ".fini_array", ".preinit_array"))]
         return roots
 
-    def closure(self, roots: Iterable[Node]) -> set[Node]:
-        seen = set(roots)
+    def closure(self, roots: Iterable[Node], without: frozenset[Node] | set[Node] = frozenset()) -> set[Node]:
+        """All that the roots reach, without passing by some sections."""
+        seen = set(roots) - without
         waiting = list(seen)
         while waiting:
             for target in self.edges.get(waiting.pop(), ()):
-                if target not in seen:
+                if target not in seen and target not in without:
                     seen.add(target)
                     waiting.append(target)
         return seen

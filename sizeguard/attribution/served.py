@@ -58,12 +58,12 @@ def serve(image: Elf, ledger: Ledger, registrations: tuple[Registration, ...]) -
             cuts.append((start, start + size, owner, label))
         elif size == 1 and ledger.owners.symbol[owner] != NONE:
             operator[owner] = number[label]
-    cuts = _apart(cuts)
+    cuts = apart(cuts)
     added = np.array([number[label] for _, _, _, label in cuts], np.int32)
-    return Served(_cut(image, ledger, cuts), np.concatenate([operator, added]), operators)
+    return Served(cut(ledger, cuts, ANALYZER["relocation"]), np.concatenate([operator, added]), operators)
 
 
-def _apart(cuts: list[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:
+def apart(cuts: list[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:
     """Those that do not overlap one before them."""
     kept: list[tuple[int, int, int, str]] = []
     for cut in sorted(set(cuts)):
@@ -72,15 +72,16 @@ def _apart(cuts: list[tuple[int, int, int, str]]) -> list[tuple[int, int, int, s
     return kept
 
 
-def _cut(image: Elf, ledger: Ledger, cuts: list[tuple[int, int, int, str]]) -> Ledger:
-    """The ledger with a new owner for each cut, which takes its bytes from the one that had them."""
+def cut(ledger: Ledger, cuts: list[tuple[int, int, int, str]], analyzer: int | None = None) -> Ledger:
+    """The ledger with an owner more for each cut (start, end, owner, …), behind all others, which takes its bytes from another."""
     if not cuts:
         return ledger
     rows = len(ledger.owners)
     start, end, owner = (np.array([cut[k] for cut in cuts], np.int64) for k in range(3))
     new = np.arange(rows, rows + len(cuts))
     columns = {field.name: np.concatenate([(column := getattr(ledger.owners, field.name)), column[owner]]) for field in fields(Owners)}
-    columns["analyzer"][rows:] = ANALYZER["relocation"]
+    if analyzer is not None:
+        columns["analyzer"][rows:] = analyzer
     is_code = columns["kind"][rows:] == KIND["unattributed"]
     columns["kind"][rows:] = np.where(is_code, KIND["code"], columns["kind"][rows:])
     size = end - start

@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sizeguard.attribution.analyse import Evidence, LedgerAnalysis
-from sizeguard.attribution.choose import choose_preset
+from sizeguard.attribution.branches import Branched, branch_out
+from sizeguard.attribution.choose import choose_preset, is_seen
+from sizeguard.attribution.inlined import inlined_branches
+from sizeguard.attribution.preset import Preset
 from sizeguard.attribution.reach import ENTRY_SIZE, reach
 from sizeguard.attribution.registrations import read_registrations
 from sizeguard.attribution.served import serve
 from sizeguard.build.record import RECORD, read_build
 from sizeguard.errors import InputError
-from sizeguard.formats.elf import read_elf
+from sizeguard.formats.elf import Elf, read_elf
 from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.macho.dsym import companion
 from sizeguard.formats.macho.reader import FatFile, read_macho, read_macho_file
 from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
 from sizeguard.ledger.elf.ledger import elf_ledger
+from sizeguard.ledger.ledger import Ledger
 from sizeguard.ledger.macho import fat_ledger, macho_ledger
 from sizeguard.ledger.part import Part
 
@@ -74,7 +78,19 @@ def _analysis(
     if reached is None and not chosen.names_are_enough:
         registrations = read_registrations(elf)
         served = serve(elf, ledger, registrations) if registrations else None
-    return LedgerAnalysis(Evidence(served.ledger if served is not None else ledger, title, chosen, reached, served))
+        ledger = served.ledger if served is not None else ledger
+    # Of a program that no preset knows debug information says nothing, and reading it takes long.
+    is_known = preset != "auto" or rules is not None or is_seen(ledger.symbols, chosen)
+    branched = _branches(elf, image, twin, names, ledger, chosen) if is_known and not elf.is_relocatable else None
+    return LedgerAnalysis(Evidence(branched.ledger if branched is not None else ledger, title, chosen, reached, served, branched))
+
+
+def _branches(elf: Elf, image: Path, twin: Elf | None, names: Path | None, ledger: Ledger, preset: Preset) -> Branched | None:
+    """Only where there is debug information, and a preset that knows what cases look like in it."""
+    holder = twin if twin is not None else elf
+    if not preset.cases or holder.section(".debug_info") is None:
+        return None
+    return branch_out(elf, ledger, inlined_branches(names or image, None, preset))
 
 
 def _of_macho(

@@ -1,0 +1,171 @@
+"""Turns dtype selections into builds, and the objects of a build into what deselecting a dtype should save."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.attribution.names import short_name
+from sizeguard.attribution.reach import Node, SectionGraph, read_graph
+from sizeguard.attribution.sources import analysis_of
+from sizeguard.build.driver import build
+from sizeguard.build.record import Build
+from sizeguard.build.toolchain import Toolchain
+from sizeguard.build.variants import make_variant
+from sizeguard.codegen.tags import TagUse, scan_tags
+from sizeguard.formats.linkmap import read_map
+from sizeguard.operator_library import read_operator_libraries
+
+INDEX, FLOATING = ("Int", "Long"), ("Float", "Double")
+INTEGRAL = ("Byte", "Char", "Short", *INDEX)
+REAL = (*INTEGRAL, *FLOATING)
+CASES = {  # of native/selective/dtype_switch.h
+    "INDEX": INDEX,
+    "INTEGRAL": INTEGRAL,
+    "BITS": (*INTEGRAL, "Bool"),
+    "FLOATING": FLOATING,
+    "ACCUMULATE": (*FLOATING, "Long"),
+    "REAL": REAL,
+    "ALL": (*REAL, "Bool"),
+    "STORED": (*REAL, "Bool", "Half", "BFloat16"),
+}
+CPP_TYPES = {
+    "Byte": "unsigned char",
+    "Char": "signed char",
+    "Short": "short",
+    "Int": "int",
+    "Long": "long",
+    "Float": "float",
+    "Double": "double",
+    "Bool": "bool",
+    "Half": "Half",
+    "BFloat16": "BFloat16",
+}
+NO_DTYPE = {"abs": ["Half"]}  # a selection must name a dtype; abs has no branch for this one
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    tag: str
+    dtype: str
+
+
+def native_folders(root: Path) -> list[Path]:
+    return [root / "native" / "operators", root / "native" / "prepacked"]
+
+
+def branches(root: Path) -> list[Branch]:
+    """Every branch of every dtype switch."""
+    found = {Branch(tag, dtype) for tag, uses in scan_tags(native_folders(root)).items() for use in uses for dtype in _cases(use)}
+    return sorted(found, key=lambda branch: (branch.tag, branch.dtype))
+
+
+def selection_text(root: Path, kept: dict[str, list[str]]) -> str:
+    """All operators by name: `include_all_operators` would keep all dtypes, too."""
+    flags = "{is_root_operator: true, is_used_for_training: false, include_all_overloads: false}"
+    lines = ["include_all_operators: false", "include_all_non_op_selectives: false", "operators:"]
+    lines += [f"  {name}: {flags}" for name in sorted(read_operator_libraries(sorted((root / "native").glob("*/operators.yaml"))))]
+    lines += ["build_features: [bundled_inputs]", "custom_classes: [LinearOpContext]", "kernel_metadata:"]
+    return "\n".join([*lines, *(f"  {tag}: [{', '.join(dtypes)}]" for tag, dtypes in sorted(kept.items()))]) + "\n"
+
+
+def build_with(root: Path, toolchain: Toolchain, optimize: str, folder: Path, kept: dict[str, list[str]]) -> Build:
+    """All operators with these dtypes. One folder and one selection file: only what changed is compiled again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    selection = folder / "selected_operators.yaml"
+    selection.write_text(selection_text(root, kept))
+    variant = make_variant(root, "selective", "dtypes", selection, dtypes=True, optimize=optimize, sanitize="")
+    return build(root, variant, toolchain, folder / "build")
+
+
+def everything(root: Path) -> dict[str, list[str]]:
+    kept: dict[str, list[str]] = {}
+    for branch in branches(root):
+        kept.setdefault(branch.tag, []).append(branch.dtype)
+    return kept
+
+
+class Predictor:
+    """What leaves a build when a branch does: its bodies, and what only they reach. By the objects, without building."""
+
+    def __init__(self, root: Path, built: Build) -> None:
+        self.graph: SectionGraph = read_graph(built.objects, built.image.parent)
+        self.sizes = {(row.file, row.name): row.size for row in read_map(built.map) if not row.is_merged}
+        self.uses = scan_tags(native_folders(root))
+        self.live = self.graph.closure(self.starts())
+
+    def starts(self) -> list[Node]:
+        return [*self.graph.roots(), *(entry.function for entry in self.graph.entries)]
+
+    def predicted(self, branch: Branch) -> int:
+        gone = {node for use in self.uses[branch.tag] for node in self.bodies(branch, use)}
+        left = self.graph.closure(self.starts(), without=gone)
+        return sum(self.size(node) for node in self.live - left)
+
+    def size(self, node: Node) -> int:
+        return self.sizes.get((self.graph.objects[node[0]][0], self.graph.section(node)), 0)
+
+    def bodies(self, branch: Branch, use: TagUse) -> set[Node]:
+        """Functions of the switch's file that its lambda names, for the branch's type."""
+        wanted = _templates(_switch_text(use))
+        neighbours = [other for tag, uses in self.uses.items() if tag != branch.tag for other in uses if other.file == use.file]
+        others = [_templates(_switch_text(other)) for other in neighbours]
+        kept_by = [found for other, found in zip(neighbours, others, strict=True) if branch.dtype in _cases(other)]
+        found = set()
+        for node, name in self.graph.names.items():
+            base, cut, rest = short_name(name).partition("<")
+            arguments = [part.strip() for part in rest.rstrip(">").split(",")] if cut else []
+            if base not in wanted or not arguments or arguments[0] != CPP_TYPES[branch.dtype]:
+                continue
+            if use.file.name not in self.graph.objects[node[0]][0] or node not in self.live:
+                continue
+            own = [part for part in wanted[base] if part in arguments]
+            if wanted[base] and not own and any(part in arguments for other in others for part in other.get(base, ())):
+                continue  # the functor of another switch
+            if own and any(other.get(base) == wanted[base] for other in kept_by):
+                continue  # the other switch keeps it
+            if all(part in arguments for part in wanted[base]) or not own:
+                found.add(node)
+        return found
+
+
+def named_bytes(built: Build) -> tuple[int, int]:
+    """Of an analysis: code that is named with a dtype of the runtime, and code of kernels that is neutral."""
+    analysis = analysis_of(built.image.parent)
+    columns = [analysis.label(level) for level in ("kind", "dtype", "symbol")]
+    named = neutral = 0
+    for row, load in enumerate(analysis.load.tolist()):
+        kind, dtype, _ = (column.texts[column.ids[row]] for column in columns)
+        if kind == "code":
+            named += load if dtype not in ("", "neutral") else 0
+            neutral += load if dtype == "neutral" else 0
+    return named, neutral
+
+
+def _cases(use: TagUse) -> tuple[str, ...]:
+    return CASES[use.macro.removeprefix("SG_SWITCH_")]
+
+
+def _switch_text(use: TagUse) -> str:
+    lines = use.file.read_text(encoding="utf-8").split("\n")[use.line - 1 :]
+    text = "\n".join(lines)
+    start = text.index("[&]<typename T>()")
+    depth = 0
+    for i, character in enumerate(text[start:], start):
+        depth += (character == "{") - (character == "}")
+        if character == "}" and depth == 0:
+            return text[start : i + 1]
+    return text[start:]
+
+
+def _templates(text: str) -> dict[str, list[str]]:
+    """binary_loop<T, bool, Equal> → binary_loop: [Equal]; functions that are called without arguments of their own: []."""
+    found: dict[str, list[str]] = {name: [] for name in re.findall(r"\b([a-z_]\w*)\(", text)}
+    for name, arguments in re.findall(r"\b(\w+)<([^<>]*\bT\b[^<>]*)>", text):
+        parts = [part.strip() for part in arguments.split(",")]
+        found[name] = [part for part in parts[1:] if part not in ("T", "bool", "true", "false") and part[:1].isupper()]
+    return found
+
+
+__all__ = ["Branch", "Predictor", "branches", "build_with", "everything", "named_bytes"]

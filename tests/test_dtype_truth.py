@@ -1,0 +1,49 @@
+"""Bytes that are named with a dtype leave when the dtype is deselected: two branches of the long check, tests/soak/dtype_truth.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dtype_rebuilds import Branch, Predictor, build_with, everything
+
+from sizeguard.attribution.result import CORE, OUTSIDE, UNATTRIBUTED
+from sizeguard.attribution.sources import analysis_of
+from sizeguard.build.record import Build
+from sizeguard.build.toolchain import Toolchain
+
+FIRST = Branch("logical_not", "Byte")
+
+
+def test_all_code_of_kernels_has_a_dtype_or_is_neutral(full_build: Build) -> None:
+    analysis = analysis_of(full_build.image.parent)
+    operator, kind, dtype = (analysis.label(level) for level in ("operator", "kind", "dtype"))
+    sums = {"named": 0, "neutral": 0, "none": 0, "unattributed": 0}
+    for row, load in enumerate(analysis.load.tolist()):
+        owner = operator.texts[operator.ids[row]]
+        if owner == UNATTRIBUTED:
+            sums["unattributed"] += load
+        elif owner not in (CORE, OUTSIDE) and kind.texts[kind.ids[row]] == "code":
+            text = dtype.texts[dtype.ids[row]]
+            sums["neutral" if text == "neutral" else "named" if text else "none"] += load
+    assert sums["none"] == 0
+    assert sums["unattributed"] <= 0.005 * analysis.image.load
+    assert sums["named"] > 15_000
+    assert sums["neutral"] > 15_000
+
+
+@pytest.mark.parametrize("branch", [Branch("sigmoid", "Double"), Branch("avg_pool2d", "Double")], ids=lambda b: f"{b.tag}-{b.dtype}")
+def test_a_branch_that_goes_takes_its_bytes(root: Path, toolchain: Toolchain, branch: Branch) -> None:
+    folder = root / "build" / "tests" / "dtype-truth"
+
+    def load(*gone: Branch) -> tuple[int, Build]:
+        rest = {tag: [dtype for dtype in dtypes if Branch(tag, dtype) not in gone] for tag, dtypes in everything(root).items()}
+        built = build_with(root, toolchain, "s", folder, rest)
+        return built.sizes.load, built
+
+    # The first branch that goes brings the handler of deselected dtypes, so both have it.
+    with_branch, built = load(FIRST)
+    predicted = Predictor(root, built).predicted(branch)
+    measured = with_branch - load(FIRST, branch)[0]
+    assert predicted > 48
+    assert abs(predicted - measured) <= max(0.1 * measured, 48)
