@@ -23,6 +23,7 @@ COMMANDS = {
     "select": ("select", "Read, merge and check operator selections."),
     "report": ("report", "Show where the bytes of a binary went."),
     "diff": ("diff", "Show what changed between two binaries, and why."),
+    "predict": ("predict", "Predict the size of a selection from the full build, without building."),
     "why": ("why", "Show what keeps something in the image."),
     "verify": ("verify", "Prove that what was deselected is gone and what was selected is there."),
     "gate": ("gate", "Build, run, measure and compare with the baselines."),

@@ -82,15 +82,23 @@ def _symbols(graph: SectionGraph, text: str) -> tuple[int, ...]:
         for name, node in zip(symbols.names, symbols.node.tolist(), strict=True):
             if node >= 0 and bare in name and name[:2] == b"_Z":
                 shown = demangle(name.decode("utf-8", "backslashreplace"))
-                if shown == text or text in (_short(shown), _short(shown).rpartition("::")[2]) or _short(shown).endswith("::" + text):
+                if (
+                    shown == text
+                    or text in (short_name(shown), short_name(shown).rpartition("::")[2])
+                    or short_name(shown).endswith("::" + text)
+                ):
                     exact.add(node)
     nodes = graph.nodes
     loaded = {node for node in exact if nodes.is_alloc[node]}
     return tuple(sorted(loaded or exact))
 
 
-def _short(shown: str) -> str:
+def short_name(shown: str) -> str:
     """A demangled name without return type and parameters."""
+    return _short(shown.replace("operator()", "operator\0")).replace("\0", "()")
+
+
+def _short(shown: str) -> str:
     depth = 0
     end = len(shown)
     for i, character in enumerate(shown):

@@ -1,0 +1,154 @@
+"""Turns a section graph and the places of dtype switches into the edges that each branch stands for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+import numpy as np
+
+from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.formats.demangle import demangle
+from sizeguard.formats.texts import Int
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.live import Bool
+from sizeguard.linkgraph.subjects import short_name
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A dtype switch: its tag, the source file's name, the function around it."""
+
+    tag: str
+    file: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branches:
+    """Edges from a switch to the body of one of its cases, as columns: the edge, its source, the number of its dtype, of its tags.
+
+    tags: sets of tags; a function with two switches may have two. dtypes: names.
+    guarded: of each tag, functions that shed code when it has no dtype: the function, what the edges that go lead to
+    """
+
+    edge: Int
+    holder: Int
+    dtype: Int
+    tag: Int
+    dtypes: tuple[str, ...]
+    tags: tuple[frozenset[str], ...]
+    guarded: dict[str, tuple[tuple[int, frozenset[int]], ...]]
+
+    def is_unselected(self, selected: Mapping[str, Collection[str]]) -> Bool:
+        """Of each branch whether it is left out: none of its tags selects the dtype."""
+        matrix = np.array([[not any(d in selected.get(t, ()) for t in tags) for d in self.dtypes] for tags in self.tags], bool)
+        return matrix[self.tag, self.dtype] if len(self.edge) else np.zeros(0, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """What codegen wrote of the sources.
+
+    switches: dtype switches; guards: code that is there only if the tag has a dtype; verbose_texts: of the feature verbose_errors
+    """
+
+    switches: tuple[Switch, ...]
+    guards: tuple[Switch, ...]
+    verbose_texts: frozenset[str]
+
+
+def read_source_facts(path: Path) -> SourceFacts:
+    """Read kernel_tags.json. Raises InconclusiveError if a build has none."""
+    try:
+        content = json.loads(path.read_text())
+    except OSError as error:
+        raise InconclusiveError(f"{path}: cannot read: {error.strerror}; build again, predictions need it") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON: {error}") from error
+    try:
+        switches, guards = (
+            tuple(Switch(str(tag), str(use["file"]), str(use["function"])) for tag, uses in content[key].items() for use in uses)
+            for key in ("tags", "guards")
+        )
+        return SourceFacts(switches, guards, frozenset(map(str, content["verbose_texts"])))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not a list of dtype switches ({error})") from error
+
+
+def find_branches(graph: SectionGraph, facts: SourceFacts, dtype_of: Callable[[str], str]) -> Branches:
+    """Find the bodies of all cases: what carries a dtype and is reached from a switch's function, which carries none.
+
+    A switch whose function the compiler put into its callers is found in any function of its file that is no switch's own.
+    """
+    by_file: dict[str, dict[str, set[str]]] = {}
+    for switch in facts.switches:
+        by_file.setdefault(switch.file, {}).setdefault(switch.function, set()).add(switch.tag)
+    dtype: dict[int, str] = {}
+    functions: dict[int, str] = {}
+    nodes, edges = graph.nodes, graph.edges
+    for node in np.flatnonzero(nodes.is_exec[: nodes.sections]).tolist():
+        name = graph.symbol_of(node)
+        if name:
+            dtype[node] = dtype_of(name).partition("+")[0]
+            functions[node] = _bare(name)
+    present: dict[int, set[str]] = {}
+    for node, function in functions.items():
+        present.setdefault(int(nodes.object[node]), set()).add(function)
+    files = [_source_of(label) for label in graph.objects]
+    source = edges.source
+    numbers: dict[str, int] = {}
+    tags: dict[frozenset[str], int] = {}
+    rows: list[tuple[int, int, int, int]] = []
+    chosen = np.flatnonzero(nodes.is_exec[source] & nodes.is_exec[edges.target])
+    for edge in chosen.tolist():
+        holder, body = int(source[edge]), int(edges.target[edge])
+        if not dtype.get(body) or dtype.get(holder):
+            continue
+        k = int(nodes.object[holder])
+        uses = by_file.get(files[k], {})
+        here = uses.get(functions.get(holder, ""))
+        if here is None:
+            here = {tag for function, some in uses.items() if function not in present.get(k, ()) for tag in some}
+        if here:
+            rows.append((edge, holder, numbers.setdefault(dtype[body], len(numbers)), tags.setdefault(frozenset(here), len(tags))))
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    guarded = {}
+    for tag in {guard.tag for guard in facts.guards}:
+        places = {(guard.file, guard.function) for guard in facts.guards if guard.tag == tag}
+        homes = {(switch.file, switch.function) for switch in facts.switches if switch.tag == tag}
+        homes |= {place for place in places if place[0] in {file for file, _ in homes}}
+        inside = {node for node, function in functions.items() if (files[int(nodes.object[node])], function) in homes}
+        holders = [node for node, function in functions.items() if (files[int(nodes.object[node])], function) in places]
+        guarded[tag] = tuple((node, _guarded_by(graph, node, inside)) for node in holders)
+    return Branches(table[:, 0], table[:, 1], table[:, 2], table[:, 3], tuple(numbers), tuple(tags), guarded)
+
+
+def _guarded_by(graph: SectionGraph, node: int, inside: set[int]) -> frozenset[int]:
+    """What a function calls in the guarded part: of other files what is the switch's file's own, else its own cold part."""
+    edges = graph.edges
+    called = set(edges.target[int(edges.start[node]) : int(edges.start[node + 1])].tolist())
+    if node in inside:
+        own = graph.symbol_of(node)
+        return frozenset(target for target in called if graph.symbol_of(target).startswith(f"{own}.part"))
+    return frozenset(called & inside)
+
+
+def _source_of(label: str) -> str:
+    """math.cpp of libk.a(math.cpp.o) and of out/math.cpp.o."""
+    name = label.rpartition("(")[2].rstrip(")") if label.endswith(")") else label
+    return PurePath(name).name.removesuffix(".o").removesuffix(".obj")
+
+
+def _bare(name: str) -> str:
+    """floating of sg::kernels::(anonymous namespace)::floating<Exp>."""
+    shown = short_name(demangle(name))
+    depth = 0
+    kept = []
+    for character in shown:
+        depth += (character == "<") - (character == ">")
+        if depth == 0 and character != ">":
+            kept.append(character)
+    return "".join(kept).rpartition("::")[2].partition(".")[0].partition("[")[0]

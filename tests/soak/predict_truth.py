@@ -1,0 +1,60 @@
+"""Compares predictions with builds, for all sample models: operators alone, operators as traced, operators and dtypes.
+
+Holds if operators are within 0.5 % and dtypes within 3 %. Exit code 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from sizeguard.attribution.predict import kept_by, predictor_of
+from sizeguard.build.driver import build
+from sizeguard.build.toolchain import find_toolchain
+from sizeguard.build.trace import trace
+from sizeguard.build.variants import Variant
+from sizeguard.selection.yaml_reader import read_selection
+from sizeguard.selection.yaml_writer import format_selection
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMITS = {"operators alone": 0.005, "operators": 0.005, "dtypes": 0.03}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "predict-truth")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    toolchain = find_toolchain("gcc", None)
+    full = build(ROOT, Variant("full"), toolchain, ROOT / "build" / "full")
+    predictor = predictor_of(full.image.parent)
+    failed = False
+    models = sorted(path.name for path in (ROOT / "native" / "models").iterdir() if path.is_dir())
+    print(f"{'model':16}", *(f"{kind:>32}" for kind in LIMITS))
+    rows: dict[str, list[str]] = {model: [] for model in models}
+    for kind, limit in LIMITS.items():
+        for model in models:
+            traced = options.folder / f"{model}.yaml"
+            if not traced.is_file():
+                trace(ROOT, [ROOT / "native" / "models" / model / "model.pt2"], traced, executed_only=False)
+            selection = read_selection(traced).selection
+            if kind == "operators alone":
+                selection = replace(selection, include_all_non_op_selectives=True, kernel_metadata={})
+            # One file and one folder for all models: only what a selection changes is compiled again.
+            current = options.folder / f"current-{kind.replace(' ', '-')}.yaml"
+            current.write_text(format_selection(selection))
+            variant = Variant("selective", "predicted", current, dtypes=kind == "dtypes")
+            built = build(ROOT, variant, toolchain, options.folder / kind.replace(" ", "-")).sizes.load
+            size = predictor.size(kept_by(selection, predictor, dtypes=kind == "dtypes"))
+            error = (size.load - built) / built
+            failed |= abs(error) > limit
+            rows[model].append(f"{built:8,} {size.load:8,} {size.load - built:+6,} {100 * error:+6.2f}%")
+    for model, cells in rows.items():
+        print(f"{model:16}", *(f"{cell:>32}" for cell in cells))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
