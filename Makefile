@@ -32,6 +32,7 @@ soak: setup-test
 	.venv/bin/python tests/soak/sanitized_models.py
 	.venv/bin/python tests/soak/fuzz.py
 	.venv/bin/python tests/soak/size_table.py
+	.venv/bin/python tests/soak/dtype_truth.py
 	.venv/bin/python tests/soak/targets.py
 	.venv/bin/python tests/soak/mutate.py
 

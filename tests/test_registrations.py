@@ -1,0 +1,109 @@
+"""Operators of stripped images, read from the tables that register them, against readelf and the source of the tables."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.registrations import read_registrations
+from sizeguard.attribution.sources import analysis_of
+from sizeguard.build.record import Build
+from sizeguard.formats.elf import read_elf
+from sizeguard.operator_library import read_operator_libraries
+
+NAMES = [f"my::op{i}.out" for i in range(40)]
+
+SOURCE = """
+struct Kernel { const char* name; long key; void (*call)(int*); };
+%s
+extern const Kernel table[];
+const Kernel table[] = {%s};
+// What looks like an entry and is none: a lone pair, a text without a namespace, a name without a function.
+struct Pair { const char* name; void (*call)(int*); };
+extern const Pair lone[];
+const Pair lone[] = {{"your::op", f0}};
+extern const Pair plain[];
+const Pair plain[] = {{"no namespace", f1}, {"nothing here", f2}, {"at all", f3}};
+extern const char* const texts[];
+const char* const texts[] = {"my::one", "my::two", "my::three"};
+int main(int argc, char**) {
+  int x = argc;
+  table[argc].call(&x);
+  lone[argc - 1].call(&x);
+  plain[argc].call(&x);
+  return x + texts[argc][0];
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["pie", "no-pie", "relr"])
+def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("table")
+    functions = "\n".join(f"[[gnu::noinline]] static void f{i}(int* x) {{ *x = *x * {i + 3} + {i * i}; }}" for i in range(40))
+    entries = ", ".join(f'{{"{name}", {i}, f{i}}}' for i, name in enumerate(NAMES))
+    (folder / "table.cpp").write_text(SOURCE % (functions, entries))
+    flags = {
+        "pie": ["-pie", "-fPIE"],
+        "no-pie": ["-no-pie", "-fno-pie"],
+        "relr": ["-pie", "-fPIE", "--ld-path=ld.lld-19", "-Wl,--pack-dyn-relocs=relr"],
+    }
+    compiler = "clang++-19" if request.param == "relr" else "g++"
+    command = [compiler, "-O2", "-s", *flags[request.param], "-o", str(folder / "table"), str(folder / "table.cpp")]
+    subprocess.run(command, check=True)
+    return folder / "table"
+
+
+def test_entries_are_those_of_the_source(image: Path) -> None:
+    found = read_registrations(read_elf(image))
+    assert [entry.operator for entry in found] == NAMES
+    assert {entry.size for entry in found} == {24}
+    assert len({entry.function for entry in found}) == 40
+
+
+def test_entries_are_readelfs(image: Path) -> None:
+    """Position-independent images with RELA: each entry's two addends."""
+    text = subprocess.run(["readelf", "-rW", str(image)], capture_output=True, text=True, check=True).stdout
+    addends = {int(a, 16): int(b, 16) for a, b in re.findall(r"^([0-9a-f]+)\s+\S+\s+R_X86_64_RELATIVE\s+([0-9a-f]+)$", text, re.MULTILINE)}
+    if image.parent.name.startswith("table") and not addends:
+        assert read_registrations(read_elf(image))  # no relocations, or packed ones: the words themselves
+        return
+    data = image.read_bytes()
+    elf = read_elf(image)
+    for entry in read_registrations(elf):
+        assert addends[entry.address + 16] == entry.function
+        section = next(s for s in elf.sections if s.address <= addends[entry.address] < s.address + s.size)
+        at = section.offset + addends[entry.address] - section.address
+        assert data[at : data.index(b"\0", at)].decode() == entry.operator
+
+
+def test_functions_without_symbols_are_their_operators(image: Path) -> None:
+    analysis = analysis_of(image)
+    operator, kind = analysis.label("operator"), analysis.label("kind")
+    code = {}
+    for row, load in enumerate(analysis.load.tolist()):
+        if kind.texts[kind.ids[row]] == "code":
+            name = operator.texts[operator.ids[row]]
+            code[name] = code.get(name, 0) + load
+    assert set(NAMES) <= set(code)
+    assert all(3 <= code[name] <= 64 for name in NAMES)
+    assert int(analysis.file.sum()) == image.stat().st_size
+    assert int(analysis.load.sum()) == read_elf(image).load
+
+
+def test_our_own_tables_are_found_in_a_stripped_image(full_build: Build, root: Path) -> None:
+    known = read_operator_libraries(sorted((root / "native").glob("*/operators.yaml")))
+    found = read_registrations(read_elf(full_build.shipped))
+    assert {entry.operator for entry in found} == set(known)
+    assert {entry.size for entry in found} == {16}
+    assert read_registrations(read_elf(full_build.image)) == found
+
+
+def test_an_image_without_tables_has_none(core_build: Build) -> None:
+    assert read_registrations(read_elf(core_build.shipped)) == ()
+
+
+def test_objects_are_not_read(full_build: Build) -> None:
+    assert read_registrations(read_elf(next(path for path in full_build.objects if path.suffix == ".o"))) == ()
