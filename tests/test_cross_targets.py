@@ -67,6 +67,7 @@ def test_aarch64_gives_the_bits_of_x86(
         ("gcc", "mold", "shared", ""),
         ("gcc", "lld", "static-pie", ""),
         ("gcc", "bfd", "static", "full"),
+        ("gcc", "mold", "executable", "full"),
         ("clang", "bfd", "shared", ""),
         ("clang", "mold", "static", ""),
         ("clang", "lld", "executable", "full"),

@@ -29,6 +29,8 @@ def parse_mold(path: Path, lines: Sequence[str]) -> LinkMap:
         address, size, indent, name = rows.number(found[1], number), int(found[2]), len(found[3]), found[4]
         if size >> 63:
             raise damaged(path, number, f"{size} is no size of an image")
+        if name == " ":
+            continue  # a section's own symbol, in the debug objects of gcc's LTO
         if indent >= _SYMBOL_INDENT:
             rows.symbol(address, 0, name)
         elif indent == 0:
