@@ -27,6 +27,7 @@ MESSAGE_CODE = 6  # bytes of code for handing over a message: 5.6 to 6.8 over th
 SWITCH_HEAD = 16  # bytes before the first case that choose it
 HANDLER = "_ZN2sg18dtype_not_selectedERNS_7ContextENS_10ScalarTypeE"
 PER_CASE = 9  # bytes that choose a body and jump on
+UNSEEN = 256  # what leaving out the first branch may change elsewhere
 PER_SWITCH = 128  # bytes by which a function changes either way when branches leave it
 
 
@@ -131,7 +132,7 @@ class Predictor:
             if not dtypes.get(tag):
                 for node, targets in guarded:
                     self._cut_guarded(node, targets, cut, shrunk)
-        return PER_SWITCH * len(touched)
+        return (UNSEEN if len(touched) else 0) + PER_SWITCH * len(touched)
 
     def _cut_guarded(self, node: int, targets: frozenset[int], cut: Bool, shrunk: dict[int, int]) -> None:
         """The code between the first and the last call into the guarded part is that part."""

@@ -10,8 +10,6 @@ import random
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-
 from sizeguard.build.driver import build
 from sizeguard.build.toolchain import find_toolchain
 from sizeguard.build.variants import Variant
@@ -19,6 +17,8 @@ from sizeguard.linkgraph.retained import retained
 from sizeguard.linkgraph.sources import graph_of_path
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.yaml_writer import format_selection
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def without(names: list[str], dropped: str, path: Path) -> None:

@@ -1,0 +1,134 @@
+"""Predictions against what is built, and their laws."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sizeguard.attribution.predict import kept_by, predict, predictor_of
+from sizeguard.build.record import Build
+from sizeguard.cli.main import cli
+from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.linkgraph.branches import read_source_facts
+from sizeguard.linkgraph.closure import closure
+from sizeguard.linkgraph.predict import Kept, Predictor
+from sizeguard.selection.selection import Selection
+from sizeguard.selection.whatif import models_of, without_model
+from sizeguard.selection.yaml_reader import read_selection
+
+
+@pytest.fixture(scope="module")
+def predictor(full_build: Build) -> Predictor:
+    return predictor_of(full_build.image.parent)
+
+
+def test_everything_is_the_full_build(predictor: Predictor, full_build: Build) -> None:
+    size = predictor.size(Kept())
+    assert (size.load, size.ram, size.margin) == (full_build.sizes.load, full_build.sizes.ram, 0)
+
+
+@pytest.mark.parametrize("model", ["mlp"])
+def test_against_builds(predictor: Predictor, selection: Callable[..., Path], selective: Callable[..., Build], model: str) -> None:
+    wanted = read_selection(selection(model)).selection
+    by_operators = selective(model, dtypes=False).sizes
+    predicted = predictor.size(kept_by(wanted, predictor, dtypes=False))
+    assert abs(predicted.load - by_operators.load) <= 0.005 * by_operators.load
+    assert abs(predicted.ram - by_operators.ram) <= 64
+    by_dtypes = selective(model).sizes
+    predicted = predictor.size(kept_by(wanted, predictor, dtypes=True))
+    assert abs(predicted.load - by_dtypes.load) <= min(0.03 * by_dtypes.load, predicted.margin)
+
+
+def test_more_operators_are_never_smaller(predictor: Predictor) -> None:
+    chance = random.Random(0)
+    names = sorted(predictor.operators)
+    for _ in range(40):
+        chosen = frozenset(chance.sample(names, chance.randrange(len(names) - 1)))
+        more = chosen | {chance.choice(names)}
+        assert predictor.size(Kept(chosen)).load <= predictor.size(Kept(more)).load
+
+
+def test_fewer_dtypes_are_never_larger(predictor: Predictor) -> None:
+    """Once the first is left out: with it comes the handler that all share."""
+    tags = sorted({tag for tags in predictor.branches.tags for tag in tags})
+    all_dtypes = frozenset(predictor.branches.dtypes)
+    chance = random.Random(0)
+    metadata = dict.fromkeys(tags, all_dtypes)
+    before = None
+    while metadata:
+        tag = chance.choice(sorted(metadata))
+        metadata = {**metadata, tag: frozenset(chance.sample(sorted(metadata[tag]), len(metadata[tag]) - 1))}
+        metadata = {key: value for key, value in metadata.items() if value}
+        now = predictor.size(Kept(None, None, metadata)).load
+        assert before is None or now <= before
+        before = now
+
+
+def test_without_tools_and_sources(full_build: Build, tmp_path: Path) -> None:
+    """No compiler on PATH, no source tree to read."""
+    path = tmp_path / "selected.yaml"
+    path.write_text("include_all_operators: false\noperators:\n  aten::relu: {include_all_overloads: false}\n")
+    command = ["predict", "--selection", str(path), "--full", str(full_build.image.parent), "--format", "json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sizeguard.cli.main", *command],
+        cwd=tmp_path,
+        env={"PATH": "", "HOME": os.environ.get("HOME", "")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert [row["operator"] for row in result["per_operator"]] == ["aten::relu"]
+    assert 0 < result["load"] < full_build.sizes.load
+
+
+def test_what_ifs(predictor: Predictor, root: Path) -> None:
+    chosen = read_selection(root / "native" / "apps" / "vision" / "selected_operators.yaml").selection
+    result = predict(predictor, chosen, "vision", dtypes=True, add=("aten::gelu:Float",), drop=("mobilenet_v2",))
+    assert [change.what for change in result.changes] == ["+aten::gelu:Float", "-mobilenet_v2"]
+    assert result.changes[0].delta > 0 > result.changes[1].delta
+    assert result.before + sum(change.delta for change in result.changes) == result.load
+    assert "aten::gelu" in {row.operator for row in result.per_operator}
+    assert "aten::hardtanh" not in {row.operator for row in result.per_operator}
+    both = predict(predictor, chosen, "vision", dtypes=True)
+    assert {row.model for row in both.per_model} == set(models_of(chosen))
+    for row in both.per_model:
+        less = predictor.size(kept_by(without_model(chosen, row.model), predictor, dtypes=True)).load
+        assert row.marginal == both.load - less
+
+
+def test_what_cannot_be_predicted(predictor: Predictor, core_build: Build, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no operator aten::nothing"):
+        predict(predictor, Selection(), "none", dtypes=True, add=("aten::nothing",))
+    with pytest.raises(InputError, match="no dtype Flout"):
+        predict(predictor, Selection(), "none", dtypes=True, add=("aten::gelu:Flout",))
+    with pytest.raises(InputError, match="names no model other"):
+        predict(predictor, Selection(), "none", dtypes=True, drop=("other",))
+    with pytest.raises(InputError, match="made from the variant full"):
+        predictor_of(core_build.image.parent)
+    with pytest.raises(InconclusiveError, match="build again"):
+        read_source_facts(tmp_path / "kernel_tags.json")
+
+
+def test_closure_holds_what_composites_call(predictor: Predictor) -> None:
+    assert {"aten::addmm"} <= closure(predictor.graph, ["aten::linear"])
+    assert closure(predictor.graph, ["aten::relu"]) >= {"aten::relu"}
+
+
+def test_command(full_build: Build) -> None:
+    runner = CliRunner()
+    for format_ in ("terminal", "csv", "markdown"):
+        done = runner.invoke(cli, ["predict", "--app", "vision", "--format", format_])
+        assert done.exit_code == 0, done.output
+        assert "aten::convolution" in done.output
+    result = json.loads(runner.invoke(cli, ["predict", "--app", "vision", "--format", "json"]).output)
+    assert set(result) >= {"selection", "load", "ram", "per_operator", "per_model"}
