@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,10 +11,13 @@ from sizeguard.attribution.reach import ENTRY_SIZE, reach
 from sizeguard.build.record import Build
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.linkmap import read_map
-from sizeguard.ledger.image import RELOCATION_SIZE, Part, image_spans
+from sizeguard.ledger.elf import elf_ledger
+from sizeguard.ledger.kinds import KINDS
+from sizeguard.ledger.part import Part
 from sizeguard.ledger.partition import UNATTRIBUTED, Claims, partition
 
 SIZE = 64
+RELOCATION_SIZE = 24  # bytes, RELA of 64-bit images
 
 
 @st.composite
@@ -52,21 +53,14 @@ def test_a_claim_outside_the_image_is_refused() -> None:
         partition(outside, 64)
 
 
-def test_spans_cover_each_byte_once(full_build: Build) -> None:
-    image = read_elf(full_build.shipped)
-    spans = image_spans(image, read_elf(full_build.image), read_map(full_build.map))
-    assert spans[0].start == 0
-    assert spans[-1].end == image.size
-    assert all(before.end == after.start for before, after in pairwise(spans))
-
-
 def test_an_entry_and_its_relocations_belong_to_the_operator(full_build: Build) -> None:
     reached = reach(full_build.objects, full_build.image.parent)
     parts = [Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator) for entry in reached.entries]
-    spans = image_spans(read_elf(full_build.shipped), read_elf(full_build.image), read_map(full_build.map), parts)
-    mine = [span for span in spans if span.owner.part == "aten::relu"]
+    ledger = elf_ledger(read_elf(full_build.shipped), read_elf(full_build.image), read_map(full_build.map), parts)
     # One entry of two pointers, each of which the loader fills in.
     sizes: dict[str, int] = {}
-    for span in mine:
-        sizes[span.owner.kind] = sizes.get(span.owner.kind, 0) + span.size
+    for row in np.flatnonzero(ledger.owners.part >= 0).tolist():
+        if ledger.parts[int(ledger.owners.part[row])] == "aten::relu":
+            kind = KINDS[ledger.owners.kind[row]]
+            sizes[kind] = sizes.get(kind, 0) + int(ledger.file_bytes[row])
     assert sizes == {"rodata": ENTRY_SIZE, "relocation": 2 * RELOCATION_SIZE}

@@ -11,14 +11,13 @@ from sizeguard.attribution.analysis import LEVELS, Analysis, Label
 from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.result import Report, Sums
 from sizeguard.errors import InputError
-from sizeguard.formats.text_hash import Hash, hash_texts, words_of
-from sizeguard.formats.texts import Int, Texts
+from sizeguard.formats.text_hash import hash_texts
+from sizeguard.formats.texts import Int
 
 SORTS = ("load", "file", "ram", "count", "name")
 
 # Up to so many rows, rows of one size come in the order of their names; beyond, in an order that costs nothing to find.
 SORTED_BY_NAME = 50_000
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def check_levels(by: Sequence[str]) -> tuple[str, ...]:
@@ -71,63 +70,20 @@ def _columns(analysis: Analysis) -> tuple[Int, Int, Int, Int]:
 
 
 def distinct(label: Label, rows: Int | None = None) -> Label:
-    """The label of some rows (all for None), with one id for each text: in an order that the texts alone decide.
+    """The label of some rows (all for None), with one id for each text, in the order of the texts' hashes: one that they alone decide.
 
     An id of a symbol is an entry of a symbol table, and entries share names: 512,542 of libtorch_cpu.so have 465,766.
     """
     ids = label.ids if rows is None else label.ids[rows]
     used = np.flatnonzero(np.bincount(ids, minlength=len(label.texts)))
-    texts = label.texts.take(used)
-    order, is_first = _equal_texts(texts)
-    number = np.empty(len(used), np.int32)
-    number[order] = np.cumsum(is_first, dtype=np.int32) - 1
-    new = np.zeros(len(label.texts), np.int32)
-    new[used] = number
-    return Label(new[ids], texts.take(order[is_first]))
-
-
-def _equal_texts(texts: Texts) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """An order in which equal texts are neighbours, and which of them come first.
-
-    A few words of each text tell nearly all apart; only where those are equal the whole texts are hashed.
-    474,000 names: 0.06 s, a third of hashing and sorting all.
-    """
-    prints = _prints(texts)
-    order = np.argsort(prints)
-    found = prints[order]
-    again = found[1:] == found[:-1]
-    close = np.zeros(len(order), np.bool_)
-    close[1:] |= again
-    close[:-1] |= again
-    places = np.flatnonzero(close)
-    whole = hash_texts(texts.take(order[places]))
-    within = np.lexsort((whole, found[places]))
-    order[places] = order[places][within]
-    hashes = np.zeros(len(order), np.uint64)
-    hashes[places] = whole[within]
+    hashes = hash_texts(label.texts.take(used)) if label.hashes is None else label.hashes[used]
+    order = np.argsort(hashes)
+    found = hashes[order]
     is_first = np.ones(len(order), np.bool_)
-    is_first[1:] = ~again | (hashes[1:] != hashes[:-1])
-    return order, is_first
-
-
-def _prints(texts: Texts) -> Hash:
-    """A number made of the length and five words of each text."""
-    words, start = words_of(texts)
-    length = texts.end - texts.start
-    prints: Hash = length.astype(np.uint64) * _ODD
-    # Of a text of less than eight bytes: the word that ends with it, without what lies before. All its parts are this one.
-    short = np.flatnonzero(length < 8)
-    missing = (8 * (8 - np.maximum(length[short], 1))).astype(np.uint64)
-    whole = words[np.clip(start[short] + length[short] - 8, 0, len(words) - 1)].astype(np.uint64, copy=False) >> missing
-    whole[length[short] == 0] = 0
-    inside = np.maximum(length - 8, 0)
-    for part in range(5):
-        value = words[np.minimum(start + inside * part // 4, len(words) - 1)].astype(np.uint64, copy=False)
-        value[short] = whole
-        prints ^= value
-        prints *= _ODD
-        prints ^= prints >> np.uint64(32)
-    return prints
+    is_first[1:] = found[1:] != found[:-1]
+    number = np.zeros(len(label.texts), np.int32)
+    number[used[order]] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+    return Label(number[ids], label.texts.take(used[order[is_first]]))
 
 
 def pack(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[Int, Int]:

@@ -38,6 +38,15 @@ def read_bytes(path: Path) -> Bytes:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
 
 
+def release(data: Bytes) -> None:
+    """Give back the memory that pages of a mapped file take; they stay in the system's cache and come back when they are read."""
+    owner = data.base
+    while isinstance(owner, (np.ndarray, memoryview)):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    if isinstance(owner, mmap.mmap):
+        owner.madvise(mmap.MADV_DONTNEED)
+
+
 def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
     """The same for bytes that are there; the path is for messages."""
     content = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data

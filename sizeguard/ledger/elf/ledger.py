@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from sizeguard.errors import InconclusiveError
-from sizeguard.formats.elf import SHT_NULL, Elf
+from sizeguard.formats.elf import SHT_NULL, Elf, release
 from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.elf.content import Evidence, content_pieces, input_ranges, part_ranges
@@ -65,6 +65,7 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     places = book.places()
     file_bytes, count = bytes_of_rows(in_file, image, places, len(owners))
     load, ram = _loaded(image, places, len(owners))
+    release(image.data)
     file = cache(lambda: file_partition(in_file, image, places))
     return Ledger(
         image=ImageInfo(str(image.path), image.path.name, "elf", image.machine, image.build_id, image.size, image.load, image.ram),
