@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +62,7 @@ class LedgerAnalysis:
         self._ledger = ledger
         image = ledger.image
         self.image = ImageInfo(image.path, evidence.title, image.format, image.arch, image.id, image.file, image.load, image.ram)
-        self._row, self._symbol, share = _rows(ledger)
+        self._extra, self._symbol, share = _rows(ledger)
         self.file: Int = share(ledger.file_bytes)
         self.load: Int = share(ledger.load)
         self.ram: Int = share(ledger.ram)
@@ -95,7 +96,10 @@ class LedgerAnalysis:
         return Aliases(self._of_owner(self._ledger.owners.group), groups.first.astype(np.int64), self._ledger.symbols.take(groups.member))
 
     def _of_owner(self, column: npt.NDArray[np.int32] | npt.NDArray[np.int8]) -> Int32:
-        return (column if self._row is None else column[self._row]).astype(np.int32)
+        return self._rows_of(column).astype(np.int32, copy=False)
+
+    def _rows_of(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return column if not len(self._extra) else np.concatenate([column, column[self._extra]])
 
     def _name_labels(self) -> NameLabels:
         if self._names is None:
@@ -104,20 +108,21 @@ class LedgerAnalysis:
 
     def _of_symbol(self, label: Label) -> Int32:
         """The label of each row's symbol; 0, which is the empty text, for rows without one."""
-        if not len(label.ids):
-            return np.zeros(len(self.file), np.int32)
-        return np.where(self._symbol >= 0, label.ids[np.maximum(self._symbol, 0)], 0).astype(np.int32)
+        # One more behind all: what NONE, which is -1, finds.
+        found: Int32 = np.append(label.ids, np.int32(0))[self._symbol]
+        return found
 
     def _is(self, kinds: Sequence[str]) -> npt.NDArray[np.bool_]:
         table = np.zeros(len(KINDS), bool)
         table[[KIND[kind] for kind in kinds]] = True
-        return table[self._of_owner(self._ledger.owners.kind)]
+        found: npt.NDArray[np.bool_] = table[self._rows_of(self._ledger.owners.kind)]
+        return found
 
     def _is_nobodys(self) -> npt.NDArray[np.bool_]:
         """What no analyzer explains: of a function whose start alone is known nobody says what it is."""
         table = np.zeros(len(ANALYZERS), bool)
         table[[ANALYZER["unattributed"], ANALYZER["function starts"]]] = True
-        result: npt.NDArray[np.bool_] = table[self._of_owner(self._ledger.owners.analyzer)] | self._is(["unattributed"])
+        result: npt.NDArray[np.bool_] = table[self._rows_of(self._ledger.owners.analyzer)] | self._is(["unattributed"])
         return result
 
     def _operator(self) -> Label:
@@ -144,23 +149,27 @@ class LedgerAnalysis:
         pool = Pool()
         names = self._name_labels()
         served = self._evidence.served
-        registered = np.zeros(len(self.file), np.int32)
+        named = pool.add(names.operator.texts)[names.operator.ids]
+        if len(self._evidence.preset.names):
+            others = np.zeros(len(named), np.int32)  # where names say the operator, a kernel without one serves several
+        else:
+            of_kernel = pool.add(names.kernel.texts, "kernel ")
+            for kernel, operators in self._registered_kernels(served).items() if served is not None else ():
+                of_kernel[kernel] = pool.number(", ".join(sorted(operators)))
+            others = of_kernel[names.kernel.ids]
+        component = self._components()
+        others = _first(others, pool.add(component.texts, "(", ")")[component.ids])
+        # By symbol first: three million rows have half a million of them.
+        ids = self._of_symbol(Label(_first(_first(named, others), np.full(len(named), pool.number(CORE), np.int32)), names.operator.texts))
+        tables = np.flatnonzero(self._is(TABLES))
+        ids[tables] = np.append(named, np.int32(0))[self._symbol[tables]]
         if served is not None:
             registered = _at(np.array([pool.number(text) for text in served.operators] or [0], np.int32), self._of_served(served))
-        named = pool.add(names.operator.texts)[self._of_symbol(names.operator)]
-        of_kernel = pool.add(names.kernel.texts, "kernel ")
-        if served is not None:
-            for kernel, operators in self._registered_kernels(served).items():
-                of_kernel[kernel] = pool.number(", ".join(sorted(operators)))
-        kernels = of_kernel[self._of_symbol(names.kernel)]
-        if len(self._evidence.preset.names):
-            kernels = np.zeros(len(kernels), np.int32)  # where names say the operator, a kernel without one serves several
-        component = self.label("component")
-        components = pool.add(component.texts, "(", ")")[component.ids]
-        rest = np.where(self._is_nobodys(), pool.number(UNATTRIBUTED), np.where(self._symbol >= 0, pool.number(CORE), 0))
-        ids = _first(registered, named)
-        others = np.where(self._is(TABLES), 0, _first(_first(kernels, components), rest))
-        return pool.label(_first(_first(ids, others), np.full(len(ids), pool.number(OUTSIDE), np.int32)))
+            ids = _first(registered, ids)
+        open_ = np.flatnonzero(ids == 0)
+        is_nobodys = self._is_nobodys()[open_] & ~self._is(TABLES)[open_]
+        ids[open_] = np.where(is_nobodys, pool.number(UNATTRIBUTED), pool.number(OUTSIDE))
+        return pool.label(ids)
 
     def _of_served(self, served: Served) -> Int32:
         """Owners of dtype branches come behind those that registrations know; they are none of theirs."""
@@ -203,14 +212,18 @@ class LedgerAnalysis:
         return pool.label(_first(ids, np.where(is_neutral, pool.number(NEUTRAL), 0)))
 
     def _component(self) -> Label:
-        names = self._name_labels()
-        label = names.component
+        label = self._components()
+        return Label(self._of_symbol(label), label.texts)
+
+    def _components(self) -> Label:
+        """Of each symbol."""
+        label = self._name_labels().component
         if not len(label.ids):
-            return Label(np.zeros(len(self.file), np.int32), Texts.of([""]))
+            return Label(label.ids, Texts.of([""]))
         texts = [label.texts[i] for i in range(len(label.texts))]
         known = set(self._evidence.preset.libraries)
         ids = inherited_components(self._ledger.symbols, label.ids, self._in_place(), np.array([text in known for text in texts], bool))
-        return Label(self._of_symbol(Label(ids, label.texts)), label.texts)
+        return Label(ids, label.texts)
 
     def _in_place(self) -> Int:
         """Symbols of code in the order in which they lie in the image: owners of a section are in that order."""
@@ -247,25 +260,24 @@ class LedgerAnalysis:
         more = hash_texts(texts.take(np.arange(count, len(texts))))
         _, first, same = np.unique(more, return_index=True, return_inverse=True)
         ids[rows] = first[same][ids[rows] - count] + count
-        is_distinct = not np.isin(more, ledger.hashes).any()
+        is_distinct = not np.isin(ledger.hashes, more).any()
         hashes = np.concatenate([ledger.hashes, more]) if is_distinct else None
         return Label(ids.astype(np.int32, copy=False), texts, hashes)
 
 
-def _rows(ledger: Ledger) -> tuple[Int32 | None, Int32, Callable[[Int], Int]]:
-    """The owner of each row (None if they are the owners), its symbol, and how a column of the ledger is shared out to the rows."""
+def _rows(ledger: Ledger) -> tuple[Int, Int32, Callable[[Int], Int]]:
+    """The owners of rows that come behind those of all owners, the symbol of each row, and how a column is shared out to the rows."""
     owners, groups = ledger.owners, ledger.groups
     grouped = np.flatnonzero(owners.group >= 0)
     if not len(grouped):
-        return None, owners.symbol, lambda column: column
+        return np.zeros(0, np.int64), owners.symbol, lambda column: column
     group = owners.group[grouped]
     members = (groups.first[group + 1] - groups.first[group]).astype(np.int64)
     # The first name keeps the owner's row, the others get one behind all.
     more = np.maximum(members - 1, 0)
     extra = np.repeat(grouped, more)
     nth = np.arange(len(extra)) - np.repeat(np.cumsum(more) - more, more) + 1
-    row = np.concatenate([np.arange(len(owners), dtype=np.int32), extra.astype(np.int32)])
-    symbol = np.concatenate([owners.symbol, groups.member[groups.first[owners.group[extra]] + nth]]).astype(np.int32)
+    symbol = np.concatenate([owners.symbol, groups.member[groups.first[owners.group[extra]] + nth]]).astype(np.int32, copy=False)
     symbol[grouped] = groups.member[groups.first[group]]
     count = np.repeat(members, more)
 
@@ -278,7 +290,7 @@ def _rows(ledger: Ledger) -> tuple[Int32 | None, Int32, Callable[[Int], Int]]:
         whole[len(column) :] = shares
         return whole
 
-    return row, symbol, share
+    return extra, symbol, share
 
 
 def _at(values: Int32, index: Int32) -> Int32:
