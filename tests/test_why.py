@@ -26,8 +26,12 @@ from sizeguard.linkgraph.why import why
 
 
 def driver_of(build: Build) -> list[str]:
-    folder = build.image.parent
-    done = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", build.image.name], capture_output=True, text=True, check=True)
+    return driver_words(build.image.parent, build.image.name)
+
+
+def driver_words(folder: Path, image: str) -> list[str]:
+    """The compiler driver's command that links an image."""
+    done = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", image], capture_output=True, text=True, check=True)
     words = shlex.split(done.stdout.rstrip().rsplit("\n", 1)[-1])
     start = next(i for i, word in enumerate(words) if word.endswith("link_logged.sh")) + 1
     return words[start : words.index("&&", start)]

@@ -1,0 +1,78 @@
+"""Compares the live set of the runtime, full and selective, with every linker's own log: compilers × levels × linkers × modes.
+
+Each pair of compiler and level is compiled once, and its objects are linked again by all linkers in all modes. The
+runtime is compiled with hidden visibility, so a shared library of it exports nothing; the fixtures of live_set.py have both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from link_cases import COMPILERS, LEVELS, LINKERS, MODES, linker_flags, model
+from test_why import driver_words
+
+from sizeguard.build.link_command import link_command
+from sizeguard.build.toolchain import find_toolchain
+from sizeguard.build.variants import Variant
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def compiled(folder: Path, variant: Variant, compiler: str, level: str) -> list[str]:
+    """Configure and compile; the driver's command that links run_program. -O0 is no choice of `sizeguard build`."""
+    toolchain = find_toolchain(compiler, None)
+    options = [*variant.cmake_options(ROOT, toolchain), f"-DSG_OPTIMIZE=-O{level}", f"-DSIZEGUARD={ROOT / '.venv' / 'bin' / 'sizeguard'}"]
+    subprocess.run(["cmake", "-S", str(ROOT / "native"), "-B", str(folder), "-G", "Ninja", *options], check=True, capture_output=True)
+    subprocess.run(["ninja", "-C", str(folder), "run_program"], check=True, capture_output=True)
+    return driver_words(folder, "run_program")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "native-live-set")
+    parser.add_argument("--level", action="append", choices=LEVELS)
+    parser.add_argument("--compiler", action="append", choices=tuple(COMPILERS))
+    options = parser.parse_args()
+    started = time.monotonic()
+    links: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    vision = ROOT / "native" / "apps" / "vision" / "selected_operators.yaml"
+    with tempfile.TemporaryDirectory() as name:
+        for compiler in options.compiler or COMPILERS:
+            for level in options.level or LEVELS:
+                for variant in (Variant("full"), Variant("selective", "vision", vision)):
+                    folder = options.folder / f"{compiler}-{level}-{variant.kind}"
+                    driver = compiled(folder, variant, compiler, level)
+                    for linker in LINKERS:
+                        for mode, flags in MODES.items():
+                            if mode == "shared":
+                                continue  # all is hidden, so it would be the same as shared-hidden
+                            output = Path(name) / "out"
+                            plain = [w for w in driver if not w.startswith(("-fuse-ld=", "-B", "-Wl,-Map", "-Wl,-z,noseparate-code"))]
+                            plain[plain.index("-o") + 1] = str(output)
+                            words = [*plain, *flags, *linker_flags(linker)]
+                            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+                            if done.returncode != 0:
+                                print(f"{compiler} -O{level} {variant.name} {linker} {mode}: refused: {done.stderr.strip()[:150]}")
+                                continue
+                            differences = model(link_command(words, folder), done.stdout + done.stderr, output).differences
+                            links[linker] += 1
+                            if differences != ({}, {}):
+                                wrong[linker] += 1
+                                print(f"{compiler} -O{level} {variant.name} {linker} {mode}: {differences}"[:600], flush=True)
+    for linker in LINKERS:
+        print(f"{linker:8} {wrong[linker]:4} of {links[linker]:4} links differ")
+    print(f"{sum(links.values())} links, {sum(wrong.values())} differ, {time.monotonic() - started:.0f} s")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
