@@ -200,7 +200,7 @@ class LedgerAnalysis:
         """Code of operators without a dtype is neutral: it serves all of them."""
         pool = Pool()
         names = self._name_labels()
-        ids = pool.add(names.dtype.texts)[self._of_symbol(names.dtype)]
+        ids = self._of_symbol(Label(pool.add(names.dtype.texts)[names.dtype.ids], names.dtype.texts))
         branched = self._evidence.branched
         if branched is not None:
             of_branch = np.array([pool.number(text) for text in branched.dtypes] or [0], np.int32)
@@ -208,8 +208,9 @@ class LedgerAnalysis:
         operator = self.label("operator")
         texts = [operator.texts[i] for i in range(len(operator.texts))]
         serves = np.array([text == SHARED or not (text.startswith("(") or text in ("", UNATTRIBUTED)) for text in texts], bool)
-        is_neutral = self._is(["code"]) & serves[operator.ids]
-        return pool.label(_first(ids, np.where(is_neutral, pool.number(NEUTRAL), 0)))
+        open_ = np.flatnonzero((ids == 0) & self._is(["code"]))
+        ids[open_] = np.where(serves[operator.ids[open_]], pool.number(NEUTRAL), 0)
+        return pool.label(ids)
 
     def _component(self) -> Label:
         label = self._components()

@@ -124,6 +124,8 @@ def _number(text: Bytes, at: Int) -> Int:
 
 def _is_grammar(text: Bytes, candidates: Int, at: Int) -> npt.NDArray[np.bool_]:
     """Whether a place lies outside of the identifier before it: the I of IsEmpty is no list of arguments."""
+    if not len(candidates):
+        return np.ones(len(at), np.bool_)
     index = np.searchsorted(candidates, at) - 1
     ok = index >= 0
     last = candidates[np.maximum(index, 0)]

@@ -51,12 +51,13 @@ def label_names(names: Texts, preset: Preset) -> NameLabels:
     component = _First(count)
     is_weak = np.array([rule.weak for rule in preset.rules], bool)[scanned.rules.rule]
     sure, weak = own & ~is_weak, own & is_weak
-    component.add(scanned.rules.name[sure], scanned.rules.rule[sure], rules.component[sure])
-    component.add(place[0], members.rule, members.component)
+    by_preset = len(preset.rules) + 1
+    component.add(scanned.rules.name[sure], scanned.rules.name[sure] * by_preset + scanned.rules.rule[sure], rules.component[sure])
+    component.add(place[0], place[0] * by_preset + members.rule, members.component)
     mentioned = _First(count)
     mentioned.add(scanned.rules.name[~own], scanned.rules.start[~own], rules.component[~own])
     general = _First(count)
-    general.add(scanned.rules.name[weak], scanned.rules.rule[weak], rules.component[weak])
+    general.add(scanned.rules.name[weak], scanned.rules.name[weak] * by_preset + scanned.rules.rule[weak], rules.component[weak])
     dtype = _First(count)
     dtype.add(*by_rule, rules.dtype[own])
     dtype.add(*place, members.dtype)
@@ -89,7 +90,7 @@ class _Pool:
 
 
 class _First:
-    """Keeps, for each name, the value that stands first."""
+    """Keeps, for each name, the value that stands first. Places are of one scale for all names: one in the buffer, or made to be."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -102,8 +103,8 @@ class _First:
     def ids(self, otherwise: Int32 | None = None) -> Int32:
         result = otherwise.copy() if otherwise is not None else np.zeros(self._count, np.int32)
         name, place, value = (np.concatenate(column) for column in zip(*self._columns, strict=True))
-        # Written from the last to the first: the first one stays. lexsort is stable, so of equals the one that was added first.
-        order = np.lexsort((place, name))[::-1]
+        # Written from the last to the first: the first one stays, of equals the one that was added first.
+        order = np.argsort(place, kind="stable")[::-1]
         result[name[order]] = value[order]
         return result
 

@@ -59,7 +59,7 @@ def scan_names(names: Texts, preset: Preset) -> Scanned:
         scan.take(chunk)
     member_columns = [np.concatenate(column) for column in zip(*scan.members, strict=True)]
     name, rule, start, is_mention = (np.concatenate(column) for column in zip(*scan.rules, strict=True))
-    order = np.lexsort((start, name))
+    order = np.argsort(start, kind="stable")  # names are in the order of their places
     rules = Rules(name[order], rule[order], start[order], is_mention[order].astype(bool))
     return Scanned(names, scan.scopes, Members(*member_columns), rules, scan.dtypes.mask, scan.dtypes.first)
 
