@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.errors import InputError
+from sizeguard.errors import InconclusiveError, InputError
 from sizeguard.formats.archive_index import Archive, Member, open_archive
 from sizeguard.formats.elf import SHT_GNU_VERDEF, SHT_GNU_VERSYM, STB_WEAK, Elf, SymbolTable, read_bytes, read_elf
 from sizeguard.linkgraph.inputs import Input, LinkInputs
@@ -51,7 +51,10 @@ class Loaded:
 
 
 def load(inputs: LinkInputs) -> Loaded:
-    """Find what the link loads. Raises InputError for files that cannot be used."""
+    """Find what the link loads. Raises InputError for files that cannot be used, InconclusiveError for objects of LTO."""
+    bitcode = next((file.path for file in inputs.files if file.kind == "bitcode"), None)
+    if bitcode is not None:
+        raise InconclusiveError(f"{bitcode}: LLVM bitcode; link with -Wl,--save-temps and give the objects that it leaves")
     loader = _Loader(inputs)
     if inputs.linker.family == "mold":
         loader.load_like_mold()
