@@ -60,6 +60,11 @@ class OperatorNames:
             for overload in own:
                 overloads.setdefault(f"{base}_{overload}", name)
         self._overloads = overloads
+        self._short: dict[str, str] = {}
+        for family in _FAMILIES:
+            for base, name in self._exact.items():
+                if base.startswith(family):
+                    self._short.setdefault(base.removeprefix(family), name)
         self._first_words = frozenset(first_words)
         self._last_words = frozenset(last_words)
 
@@ -83,7 +88,7 @@ class OperatorNames:
             found = self._quantized_operator(identifier.lstrip("_")[1:])
             if found:
                 return found
-        words = _CAPITAL.sub("_", identifier).lower() if any(c.isupper() for c in identifier) else identifier
+        words = _CAPITAL.sub("_", identifier).lower() if not identifier.islower() else identifier
         return (self._stripped(words) if words != identifier else "") or self._beginning(words)
 
     def _stripped(self, text: str) -> str:
@@ -101,7 +106,7 @@ class OperatorNames:
             if not found and text.startswith("_"):
                 found = self._exact.get(text.lstrip("_"), "")
             elif not found:
-                found = next((self._exact[name] for name in (f"{family}{text}" for family in _FAMILIES) if name in self._exact), "")
+                found = self._short.get(text, "")
             if found:
                 return found
             rest, _, word = text.rpartition("_")
