@@ -24,6 +24,7 @@ test: lint
 	.venv/bin/pytest -n 2 --dist loadfile
 
 bench: setup-test
+	.venv/bin/python tests/bench/section_graph.py
 	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }
 	.venv/bin/python tests/soak/mobilenet_speed.py --torch-python $(TORCH_PYTHON)
 	.venv/bin/python tests/bench/report_speed.py "$$($(TORCH_PYTHON) -c 'import importlib.util as u; print(u.find_spec("torch").origin.replace("__init__.py", "lib/libtorch_cpu.so"))')"
@@ -35,6 +36,11 @@ soak: setup-test
 	.venv/bin/python tests/soak/dtype_truth.py
 	.venv/bin/python tests/soak/targets.py
 	.venv/bin/python tests/soak/mutate.py
+	.venv/bin/python tests/soak/live_set.py
+	.venv/bin/python tests/soak/native_live_set.py
+	.venv/bin/python tests/soak/why_live.py
+	.venv/bin/python tests/soak/exclusive_truth.py
+	.venv/bin/python tests/soak/predict_truth.py
 
 clean:
 	rm -rf build

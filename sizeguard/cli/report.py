@@ -36,10 +36,11 @@ def command(
       sizeguard report build/full --by section,symbol --filter unattributed
     """
     from sizeguard.attribution.group import group
+    from sizeguard.attribution.shares import with_shares
     from sizeguard.report.sizes import report_chunks
 
     analysis = evidence.analysis_of(path)
-    report = group(analysis, levels_of(by), filters, sort)
+    report = with_shares(group(analysis, levels_of(by), filters, sort), path, evidence.objects)
     if save is not None:
         from sizeguard.attribution.snapshot import write_snapshot
 

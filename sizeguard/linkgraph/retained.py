@@ -37,11 +37,17 @@ class Retained:
 
 def retained(graph: SectionGraph) -> dict[str, Retained]:
     """Of each registered operator. exclusive + share of all operators and what the program needs sum to the live bytes."""
-    table = operators(graph)
-    return _retained(graph, table, _exclusive_by_dominators(graph, table))
+    return retained_of(graph, operators(graph))
 
 
-def retained_by_dtype(graph: SectionGraph, dtype_of: Callable[[str], str]) -> dict[tuple[str, str], Retained]:
+def retained_of(graph: SectionGraph, owners: dict[str, list[int]]) -> dict[str, Retained]:
+    """The same of any owners, each by the nodes that leave with it."""
+    return _retained(graph, owners, _exclusive_by_dominators(graph, owners))
+
+
+def retained_by_dtype(
+    graph: SectionGraph, dtype_of: Callable[[str], str], owners: dict[str, list[int]] | None = None
+) -> dict[tuple[str, str], Retained]:
     """Of each dtype branch, (operator, dtype): the sections that the operator reaches whose symbol carries the dtype.
 
     A body that converts between two dtypes counts to both, as shared.
@@ -53,7 +59,7 @@ def retained_by_dtype(graph: SectionGraph, dtype_of: Callable[[str], str]) -> di
         if found:
             dtypes[node] = found.split("+")
     branches: dict[tuple[str, str], list[int]] = {}
-    for operator, entries in operators(graph).items():
+    for operator, entries in (operators(graph) if owners is None else owners).items():
         reached = reachable(graph, entries)
         for node, names in dtypes.items():
             if reached[node]:
