@@ -8,8 +8,10 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
@@ -132,3 +134,4 @@ def test_command(full_build: Build) -> None:
         assert "aten::convolution" in done.output
     result = json.loads(runner.invoke(cli, ["predict", "--app", "vision", "--format", "json"]).output)
     assert set(result) >= {"selection", "load", "ram", "per_operator", "per_model"}
+    jsonschema.validate(result, json.loads(resources.files("sizeguard.report").joinpath("schemas/predict.schema.json").read_text()))

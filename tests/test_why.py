@@ -6,8 +6,10 @@ import json
 import random
 import shlex
 import subprocess
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 from link_cases import FIXTURES, NAMES, Case, Linked, link_case
@@ -151,6 +153,7 @@ def test_command(full_build: Build) -> None:
     assert result["live"] is True
     assert result["root_kind"] == "init_array"
     assert set(result["chain"][0]) >= {"section", "symbol", "object"}
+    jsonschema.validate(result, json.loads(resources.files("sizeguard.report").joinpath("schemas/why.schema.json").read_text()))
     for format_ in ("csv", "markdown"):
         text = runner.invoke(cli, ["why", str(full_build.image.parent), "aten::erf", "--format", format_]).output
         assert "aten::erf(t)t" in text
