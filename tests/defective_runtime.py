@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,15 +47,20 @@ class Runtime:
 
     def outcome(self, patch: Path | None) -> Outcome:
         """Build with a patch, or with none, and verify. The verifier is told what the gate tells it, nothing of the patch."""
-        if patch is not None:
-            self._patch(patch, "--forward")
-        try:
-            return self._judged()
-        finally:
-            if patch is not None:
-                self._patch(patch, "--reverse")
+        if patch is None:
+            return self.judged()
+        with self.patched(patch):
+            return self.judged()
 
-    def _judged(self) -> Outcome:
+    @contextmanager
+    def patched(self, patch: Path) -> Iterator[None]:
+        self._patch(patch, "--forward")
+        try:
+            yield
+        finally:
+            self._patch(patch, "--reverse")
+
+    def judged(self) -> Outcome:
         variant = Variant("selective", self.app.name, self.app.selection)
         try:
             built = build(self.root, variant, self.toolchain, default_folder(self.root, variant, self.toolchain))

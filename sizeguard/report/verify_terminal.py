@@ -28,7 +28,7 @@ def terminal_text(result: Verification) -> str:
 def headline(result: Verification) -> str:
     gone = sum(v.expect == ABSENT for v in result.verdicts)
     there = sum(v.expect == PRESENT for v in result.verdicts)
-    what = f"{result.subject} against {result.against}: {gone} things must be gone, {there} must be there"
+    what = f"{result.subject} against {result.against}: {gone} {'thing' if gone == 1 else 'things'} must be gone, {there} must be there"
     if result.canary != OK:
         return f"BROKEN  {what}; no verdict can be trusted"
     if result.verdict == FAIL:

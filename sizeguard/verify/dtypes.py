@@ -12,7 +12,7 @@ from sizeguard.selection.selection import Selection
 from sizeguard.verify.cases import Cases, cases_in, compiled_cases
 from sizeguard.verify.evidence import Evidence, Inlined
 from sizeguard.verify.judge import Found, explain_any, judge_code, look_for
-from sizeguard.verify.objects import Piece
+from sizeguard.verify.objects import ObjectFile, Piece
 from sizeguard.verify.result import ABSENT, FAIL, INCONCLUSIVE, PRESENT, STILL_THERE, UNKNOWN, Verdict
 from sizeguard.verify.switches import Switch
 from sizeguard.verify.universe import Universe
@@ -42,9 +42,12 @@ class Branches:
         """Source file's name → numbers of the objects that were made of it."""
         found: dict[str, list[int]] = {}
         for number, file in enumerate(self.evidence.own_files()):
-            base = (file.member or file.path.name).rpartition("/")[2]
-            found.setdefault(base.removesuffix(".o"), []).append(number)
+            found.setdefault(_source_of(file), []).append(number)
         return found
+
+    def source(self, piece: Piece) -> str:
+        """The name of the file that its object was made of."""
+        return _source_of(self.evidence.objects.files[piece.object])
 
     def objects(self, switch: Switch) -> list[int]:
         """Objects with this switch. A header's may be in any; with LTO one object may hold them all."""
@@ -123,6 +126,10 @@ class Branches:
         return any(self.evidence.placement.where(piece) is not None for piece in self.functions(switch))
 
 
+def _source_of(file: ObjectFile) -> str:
+    return (file.member or file.path.name).rpartition("/")[2].removesuffix(".o")
+
+
 def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
     """binary_loop and (float, bool, Greater); no arguments for what is no template."""
     text = short_name(symbol.partition(".")[0])
@@ -192,7 +199,13 @@ def _unaccounted(branches: Branches) -> Verdict:
     claimed = {
         instance.piece for switch in branches.universe.switches for dtype in switch.dtypes for instance in branches.bodies(switch, dtype)
     }
-    others = [i.piece for found in branches.instances.values() for i in found if i.piece not in claimed]
+    others = [
+        instance.piece
+        for found in branches.instances.values()
+        for instance in found
+        if instance.piece not in claimed
+        and (branches.source(instance.piece), instance.name, instance.arguments) not in branches.universe.written
+    ]
     return judge_code(branches.evidence, "dtype", "any other", ABSENT, look_for(branches.evidence, others, []))
 
 

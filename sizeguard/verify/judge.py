@@ -31,13 +31,14 @@ class Found:
     """What is known of a subject's code.
 
     there:  address and bytes of each place in the image. pieces: its definitions in the objects.
-    placed: those of them that are in the image
+    placed: those of them that are in the image. host: the function that it was inlined into
     """
 
     there: tuple[tuple[int, int], ...]
     pieces: tuple[Piece, ...]
     placed: tuple[Piece, ...]
     evidence: tuple[str, ...]
+    host: str = ""
 
     @property
     def bytes(self) -> int:
@@ -63,7 +64,8 @@ def look_for(evidence: Evidence, pieces: Sequence[Piece], symbols: Sequence[str]
         there, hosts, notes = _inlined(evidence, {*symbols, *(piece.symbol for piece in pieces)})
     if not there:
         there, notes = _by_bytes(evidence, pieces)
-    return Found(tuple(sorted(there.items())), tuple(pieces), (*placed, *hosts), tuple(notes))
+    host = demangle(hosts[0].symbol) if hosts else ""
+    return Found(tuple(sorted(there.items())), tuple(pieces), (*placed, *hosts), tuple(notes), host)
 
 
 def _inlined(evidence: Evidence, names: Iterable[str]) -> tuple[dict[int, int], list[Piece], list[str]]:
@@ -119,6 +121,7 @@ def judge_code(evidence: Evidence, kind: str, name: str, expect: str, found: Fou
 def _judge_absent(evidence: Evidence, kind: str, name: str, found: Found, never: str) -> Verdict:
     if found.there:
         cause, chain = explain_any(evidence, found)
+        cause = f"inlined: into {found.host}" if found.host else cause
         return Verdict(kind, name, ABSENT, FAIL, STILL_THERE, found.bytes, found.evidence, chain, cause)
     if not evidence.is_complete:
         return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps))

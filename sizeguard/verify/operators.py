@@ -26,7 +26,7 @@ from sizeguard.verify.result import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.verify.tables import Entry, registered_by, registered_in
+from sizeguard.verify.tables import Entry, registered_by, registered_in, written_classes
 from sizeguard.verify.universe import Universe
 
 _KERNEL = re.compile(r"(?:^|&|\(\)> ?)sg::kernels::(\(anonymous namespace\)::)?(\w+)\(")
@@ -41,12 +41,17 @@ class Registrations:
     universe: Universe
 
     @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """Those of the sources, and those that the objects register without the sources' macro."""
+        return tuple(sorted({*self.universe.classes, *written_classes(self.evidence.objects)}))
+
+    @cached_property
     def _written(self) -> tuple[dict[str, list[Piece]], dict[str, list[Piece]]]:
-        return registered_by(self.evidence.objects, self.universe.classes)
+        return registered_by(self.evidence.objects, self.classes)
 
     @cached_property
     def _there(self) -> tuple[Mapping[str, tuple[Entry, ...]], Mapping[str, tuple[Entry, ...]]]:
-        found = registered_in(self.evidence.shipped, self.universe.classes)
+        found = registered_in(self.evidence.shipped, self.classes)
         return found.operators, found.classes
 
     def entries(self, kind: str, name: str) -> tuple[Entry, ...]:
@@ -84,8 +89,10 @@ def judge_registered(tables: Registrations, kind: str, name: str, expect: str) -
         return Verdict(kind, name, PRESENT, FAIL, how, 0, notes, (), "not registered: a model that names it does not run")
     if entries:
         placed = [piece for piece in written if evidence.placement.where(piece) is not None]
-        cause, chain = explain(evidence, (placed or written)[0]) if written and evidence.placement.address else ("", ())
-        return Verdict(kind, name, ABSENT, FAIL, STILL_THERE, count, places, chain, cause or "it is registered")
+        piece = next(iter(placed or written), None)
+        chain = explain(evidence, piece)[1] if piece and evidence.placement.address else ()
+        cause = f"registered in {evidence.objects.label(piece)}" if piece else "registered"
+        return Verdict(kind, name, ABSENT, FAIL, STILL_THERE, count, places, chain, cause)
     if not evidence.is_complete:
         return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps)
     if written:
@@ -152,10 +159,9 @@ def _judge_kernels(evidence: Evidence, universe: Universe, kept: set[str], has_c
         yield judge_code(evidence, "kernel", operator.kernel, ABSENT, found)
 
 
-def judge_classes(universe: Universe, selection: Selection, tables: Registrations) -> Iterator[Verdict]:
-    kept = _classes(universe, selection)
-    for name in universe.classes:
-        yield judge_registered(tables, "class", name, PRESENT if name in kept else ABSENT)
+def judge_classes(selection: Selection, tables: Registrations) -> Iterator[Verdict]:
+    for name in tables.classes:
+        yield judge_registered(tables, "class", name, PRESENT if selection.is_class_selected(name) else ABSENT)
 
 
 def _classes(universe: Universe, selection: Selection) -> Sequence[str]:

@@ -26,7 +26,7 @@ def judge_selection(evidence: Evidence, universe: Universe, selection: Selection
     branches = Branches(evidence, universe, selection)
     verdicts = [
         *judge_operators(evidence, universe, selection, tables),
-        *judge_classes(universe, selection, tables),
+        *judge_classes(selection, tables),
         *judge_features(branches, universe, selection),
     ]
     if not selection.all_operators_included:

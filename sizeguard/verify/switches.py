@@ -114,6 +114,20 @@ def _bodies(sources: Iterable[Path]) -> frozenset[str]:
     return frozenset(found)
 
 
+def written_instances(sources: Sequence[Path], names: Iterable[str]) -> frozenset[tuple[str, str, tuple[str, ...]]]:
+    """Instances that sources spell out, such as binary_loop<bool, bool, And>: file's name, template's name, arguments."""
+    wanted = sorted(names)
+    if not wanted:
+        return frozenset()
+    instance = re.compile(rf"\b({'|'.join(map(re.escape, wanted))})<([^<>;(){{}}]*)>")
+    found = set()
+    for path in source_files(sources):
+        for name, inside in instance.findall(path.read_text(encoding="utf-8", errors="replace")):
+            arguments = tuple(C_TYPES.get(a.strip(), a.strip()) for a in inside.split(","))
+            found.add((path.name, name, arguments))
+    return frozenset(found)
+
+
 def _function(text: str, line: int) -> str:
     """The function around a line: definitions begin in the first column."""
     for above in reversed(text.split("\n")[: line - 1]):

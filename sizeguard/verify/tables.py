@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.formats.elf import ET_EXEC, ET_REL, RELOCATION_TYPES, SHT_RELR, Elf, Section
+from sizeguard.formats.elf import ET_EXEC, RELOCATION_TYPES, SHT_RELR, Elf, Section
 from sizeguard.verify.objects import ObjectFile, Objects, Piece
 
 SCHEMA = re.compile(rb"([A-Za-z_][\w.]*::[\w.]+)\(")
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 _LONGEST = 512  # bytes of a schema that are looked at
 
 # Relocations that make a word an address: RELATIVE, then those with a symbol (64, GLOB_DAT).
@@ -168,6 +169,24 @@ def registered_by(objects: Objects, classes: Iterable[str]) -> tuple[dict[str, l
     return operators, found_classes
 
 
+def written_classes(objects: Objects) -> set[str]:
+    """Names of the classes that objects register, however: a word beside a function, in an object that calls register_class."""
+    found: set[str] = set()
+    for file in objects.files:
+        if not any(symbol.section == 0 and "register_class" in symbol.name for symbol in file.symbols):
+            continue
+        for index, table in file.relocations.items():
+            section = file.elf.sections[index]
+            if not section.is_allocated or section.is_executable or not section.is_writable:
+                continue
+            at = dict(zip(table.offset.tolist(), zip(table.symbol.tolist(), table.addend.tolist(), strict=True), strict=True))
+            for offset, (symbol, addend) in at.items():
+                name = _pointed_text(file, symbol, addend).partition(b"\0")[0]
+                if offset + 8 in at and _WORD.fullmatch(name) and _is_code(file, at[offset + 8][0]):
+                    found.add(name.decode())
+    return found
+
+
 def _pointed_text(file: ObjectFile, symbol: int, addend: int) -> bytes:
     if symbol >= len(file.symbols):
         return b""
@@ -189,7 +208,3 @@ def _is_code(file: ObjectFile, symbol: int) -> bool:
     if 0 < target.section < len(file.elf.sections):
         return file.elf.sections[target.section].is_executable
     return target.section == 0  # another object's: what else would stand beside a schema
-
-
-def is_image(elf: Elf) -> bool:
-    return elf.type != ET_REL

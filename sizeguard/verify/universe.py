@@ -13,7 +13,7 @@ from sizeguard.codegen.tags import source_files
 from sizeguard.operator_library import Operator, read_operator_libraries
 from sizeguard.selection.selection import Selection
 from sizeguard.verify.features import Site, read_features
-from sizeguard.verify.switches import Switch, read_switches
+from sizeguard.verify.switches import Switch, read_switches, written_instances
 
 _CLASS = re.compile(r'\bSG_SELECTIVE_CLASS\("(\w+)"\)')
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -21,12 +21,16 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Universe:
-    """operators: by name with overload. classes: names. sites: where features are asked for."""
+    """operators: by name with overload. classes: names. sites: where features are asked for.
+
+    written: instances of dtype bodies that sources spell out with their types (file, name, arguments), outside of switches
+    """
 
     operators: Mapping[str, Operator]
     switches: tuple[Switch, ...]
     classes: tuple[str, ...]
     sites: tuple[Site, ...]
+    written: frozenset[tuple[str, str, tuple[str, ...]]] = frozenset()
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -53,11 +57,13 @@ def read_universe(root: Path) -> Universe:
     kernels = [native / name for name in ("runtime", "operators", "prepacked")]
     programs = [native / "apps" / name for name in ("run_program.cpp", "app.cpp", "app.h", "npy.cpp")]
     asking = [*kernels, *(path for path in programs if path.is_file())]
+    switches = read_switches(kernels, native / "selective" / "dtype_switch.h")
     return Universe(
         operators=read_operator_libraries(libraries),
-        switches=read_switches(kernels, native / "selective" / "dtype_switch.h"),
+        switches=switches,
         classes=tuple(sorted({name for path in source_files(kernels) for name in _CLASS.findall(_code(path))})),
         sites=read_features(asking),
+        written=written_instances(kernels, {body.name for switch in switches for body in switch.bodies}),
     )
 
 

@@ -15,8 +15,8 @@ struct FunctionSelector<Function, false> {
   static void call(Function) {}
 };
 
-void kept() { sink = OTHER; }
-void subject() { sink = MARKER; }
+NOINLINE void kept() { sink = OTHER; }
+NOINLINE void subject() { sink = MARKER; }
 
 int main() {
   FunctionSelector<void (*)(), true>::call(&kept);

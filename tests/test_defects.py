@@ -1,0 +1,29 @@
+"""Defects of the runtime that the verifier is not told of: those whose builds are quick. tests/soak/defects.py has all."""
+
+from pathlib import Path
+
+import pytest
+from defective_runtime import DEFECTS, Runtime
+
+QUICK = ("direct_call", "exported_symbol", "kernel_table", "unmatched_tag", "misspelled_option", "static_initializer")
+
+
+@pytest.fixture(scope="module")
+def runtime(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+    made = Runtime(root, tmp_path_factory.mktemp("defects"))
+    assert made.outcome(None).findings == ()
+    return made
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_defect_is_caught_by_the_verifier(runtime: Runtime, name: str) -> None:
+    outcome = runtime.outcome(DEFECTS / f"{name}.patch")
+    assert outcome.caught_by == "verify"
+    assert any(finding.startswith("fail ") for finding in outcome.findings)
+
+
+def test_every_class_of_defect_has_a_patch() -> None:
+    classes = {path.stem for path in DEFECTS.glob("*.patch")}
+    assert len(classes) == 10
+    further = [path.stem for path in (DEFECTS / "further").glob("*.patch")]
+    assert {name: sum(other.startswith(name) for other in further) for name in classes} == dict.fromkeys(classes, 3)

@@ -1,0 +1,188 @@
+"""The evidence of a verification: machine code without names, places of sections, what was left out of a link."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from retention_programs import CASES, SOURCES, Case, Program, build, link, run
+
+from sizeguard.build.record import Build
+from sizeguard.formats.elf import read_elf
+from sizeguard.verify.code_search import ImageBytes, Pattern
+from sizeguard.verify.evidence import Files, gather
+from sizeguard.verify.placement import place
+from sizeguard.verify.result import FAIL, INCONCLUSIVE, PASS
+from sizeguard.verify.verify import files_of, verify_symbols
+
+MARKER = ["-DMARKER=0x5d1ec7b39a017f01ull", '-DMARKER_TEXT="0"']
+
+
+def compiled(folder: Path, name: str, *options: str, compiler: str = "g++") -> Path:
+    path = folder / f"{name}.o"
+    run([compiler, "-O2", "-ffunction-sections", *options, *MARKER, "-c", str(SOURCES / f"{name}.cpp"), "-o", str(path)])
+    return path
+
+
+def files(program: Program) -> Files:
+    return Files(program.image, program.stripped, program.objects, program.link_map, None, program.image.parent)
+
+
+@given(st.binary(min_size=16, max_size=64), st.data())
+def test_masked_bytes_do_not_count_and_fixed_ones_do(code: bytes, data: st.DataObject) -> None:
+    fixed = np.array(data.draw(st.lists(st.booleans(), min_size=len(code), max_size=len(code))), bool)
+    pattern = Pattern(np.frombuffer(code, np.uint8), fixed)
+    changed = bytearray(code)
+    for i in np.flatnonzero(~fixed).tolist():
+        changed[i] ^= data.draw(st.integers(0, 255))
+    assert pattern.matches(np.frombuffer(bytes(changed), np.uint8))
+    if fixed.any():
+        changed[data.draw(st.sampled_from(np.flatnonzero(fixed).tolist()))] ^= 1
+        assert not pattern.matches(np.frombuffer(bytes(changed), np.uint8))
+    assert not pattern.matches(np.frombuffer(code[:-1], np.uint8))
+
+
+def test_places_are_those_of_nm_with_the_map_and_without(full_build: Build) -> None:
+    listed = subprocess.run(["nm", "--defined-only", str(full_build.image)], capture_output=True, text=True, check=True).stdout
+    named: dict[str, set[int]] = {}
+    for line in listed.splitlines():
+        address, _, name = line.split()
+        named.setdefault(name, set()).add(int(address, 16))
+    evidence = gather(files_of(full_build))
+    without_map = place(evidence.objects, evidence.image, None, None)
+    checked = 0
+    for placement in (evidence.placement, without_map):
+        for name, pieces in evidence.objects.index.items():
+            for piece in pieces:
+                where = placement.where(piece)
+                section = evidence.objects.section(piece)
+                if where is not None and name in named and section.is_executable and piece.object < evidence.own:
+                    assert where in named[name], name
+                    checked += 1
+    assert checked > 1000
+
+
+def test_every_function_is_found_by_its_bytes(full_build: Build) -> None:
+    """In the stripped file, with relocations applied and loads of addresses relaxed."""
+    evidence = gather(files_of(full_build))
+    shipped = ImageBytes(read_elf(full_build.shipped))
+    searched = 0
+    for node, address in evidence.placement.address.items():
+        pattern = evidence.placement.pattern(node)
+        if evidence.placement.section(node).is_executable and node[0] < evidence.own and pattern.strength >= 24:
+            assert address in shipped.find(pattern)
+            searched += 1
+    assert searched > 400
+
+
+def test_the_section_graph_agrees_with_the_map(full_build: Build) -> None:
+    evidence = gather(files_of(full_build))
+    assert evidence.reachable is not None
+    code = {n for n in evidence.placement.address if evidence.placement.section(n).is_executable and n[0] < evidence.own}
+    reachable = {n for n in evidence.reachable if evidence.placement.section(n).is_executable and evidence.placement.section(n).size}
+    assert {n for n in reachable if n[0] < evidence.own} == code
+
+
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
+def test_a_selected_operator_lost_without_whole_archive_fails(linker: str, tmp_path: Path) -> None:
+    main, library = compiled(tmp_path, "program"), compiled(tmp_path, "library")
+    archive = tmp_path / "liblibrary.a"
+    run(["ar", "rcD", str(archive), str(library)])
+    case = Case("library", "program")
+    lost = link(case, "gcc", linker, tmp_path, (main, archive))
+    verdict = verify_symbols(files(lost), [], ["selected"]).verdicts[0]
+    assert (verdict.verdict, verdict.how) == (FAIL, "discarded_by_linker")
+    assert "link the archive whole (--whole-archive)" in verdict.cause
+    whole = replace(case, link=("-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive"))
+    kept = link(whole, "gcc", linker, tmp_path, (main,))
+    found = verify_symbols(replace(files(kept), objects=(main, archive)), [], ["selected"])
+    assert found.verdicts[0].verdict == PASS
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
+def test_a_registrar_lost_to_another_of_its_name_fails(order: tuple[str, str], compiler: str, tmp_path: Path) -> None:
+    """Two classes of one name: the linker keeps the first constructor, and the other file's function is gone without a word."""
+    cxx = {"gcc": "g++", "clang": "clang++-19"}[compiler]
+    objects = tuple(compiled(tmp_path, f"registrar_{name}", "-O0", compiler=cxx) for name in order)
+    program = link(Case("registrars", "registrar_one"), compiler, "bfd", tmp_path, objects)
+    first, second = verify_symbols(files(program), [], list(order)).verdicts
+    assert (first.verdict, second.verdict) == (PASS, FAIL)
+    assert second.how == "discarded_by_linker"
+
+
+def test_the_selector_program_keeps_one_function_and_drops_the_other(tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "selector")
+    program = build(case, "gcc", "bfd", tmp_path)
+    kept, subject = verify_symbols(files(program), ["subject"], ["kept"]).verdicts[::-1]
+    assert (kept.verdict, subject.verdict, subject.how) == (PASS, PASS, "discarded_by_linker")
+
+
+@pytest.mark.parametrize(("source", "decided"), [("00_unreferenced", PASS), ("05_address_table", FAIL)])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_lto_is_decided_by_the_objects_that_the_linker_made(source: str, decided: str, compiler: str, tmp_path: Path) -> None:
+    made = compiled(tmp_path, source, "-flto", compiler={"gcc": "g++", "clang": "clang++-19"}[compiler])
+    keep = ("-flto", "-O2", "-ffunction-sections", "-save-temps") if compiler == "gcc" else ("-flto", "-O2", "-Wl,--save-temps")
+    linker = "bfd" if compiler == "gcc" else "lld"
+    program = link(Case("lto", source, link=keep), compiler, linker, tmp_path, (made,))
+    alone = verify_symbols(replace(files(program), twin=None), ["subject"], []).verdicts[0].verdict
+    assert alone == (INCONCLUSIVE if decided == PASS else FAIL)  # the image's own symbol is enough to fail
+    temporaries = tuple(tmp_path.glob("program.ltrans*.ltrans.o")) + tuple(tmp_path.glob("program.lto.o"))
+    assert temporaries
+    found = verify_symbols(replace(files(program), objects=(made, *temporaries)), ["subject"], [])
+    assert (found.verdicts[0].verdict, found.canary) == (decided, "ok")
+
+
+def test_a_constant_finds_what_was_inlined(tmp_path: Path) -> None:
+    """No symbol of `subject` is left, its code is part of main."""
+    source = tmp_path / "inlined.cpp"
+    source.write_text('#include "sink.h"\nstatic inline void subject() { sink = MARKER; }\nint main() { subject(); return 0; }\n')
+    made = tmp_path / "inlined.o"
+    compile_ = ["g++", "-O2", "-ffunction-sections", f"-I{SOURCES}", *MARKER, "-c", str(source), "-o", str(made)]
+    run(compile_)
+    program = link(Case("inlined", "inlined"), "gcc", "bfd", tmp_path, (made,))
+    (marked,) = verify_symbols(files(program), ["subject@0x5d1ec7b39a017f01"], []).verdicts
+    assert marked.verdict == FAIL
+    assert "in main" in marked.evidence[0]
+    # Debug information says it without a constant.
+    run([*compile_, "-g"])
+    program = link(Case("inlined", "inlined"), "gcc", "bfd", tmp_path, (made,))
+    (named,) = verify_symbols(files(program), ["subject"], []).verdicts
+    assert (named.verdict, named.cause) == (FAIL, "inlined: into main")
+
+
+def sizeguard(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / "sizeguard"), "verify", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    case = CASES[0]
+    program = build(case, "gcc", "bfd", tmp_path)
+    known = [program.image, "--objects", program.objects[0], "--map", program.link_map]
+    assert sizeguard(*known, "--absent", "subject", "--present", "main").returncode == 0
+    assert sizeguard(*known, "--absent", "main").returncode == 1
+    assert sizeguard(*known, "--present", "subject").returncode == 1
+    assert sizeguard(program.image, "--absent", "subject").returncode == 3
+    assert json.loads(sizeguard(*known, "--absent", "subject", "--format", "json").stdout)["summary"] == {
+        "pass": 1,
+        "fail": 0,
+        "inconclusive": 0,
+    }
+    nothing = sizeguard(program.image)
+    assert (nothing.returncode, nothing.stderr.count("\n")) == (2, 1)
+    other = build(replace(case, name="other"), "gcc", "bfd", tmp_path / "other", optimize="-O0")
+    refused = sizeguard(program.image, "--objects", program.objects[0], "--map", other.link_map, "--absent", "subject")
+    assert (refused.returncode, refused.stderr.count("\n")) == (3, 1)
+    cut = tmp_path / "cut.o"
+    cut.write_bytes(program.objects[0].read_bytes()[:700])
+    damaged = sizeguard(program.image, "--objects", cut, "--map", program.link_map, "--absent", "subject")
+    assert (damaged.returncode, damaged.stderr.count("\n")) == (2, 1)
+    assert sizeguard(tmp_path / "missing", "--absent", "f").returncode == 2
