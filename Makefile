@@ -37,6 +37,8 @@ soak: setup-test
 	.venv/bin/python tests/soak/targets.py
 	.venv/bin/python tests/soak/mutate.py
 	.venv/bin/python tests/soak/live_set.py
+	.venv/bin/python tests/soak/retention.py
+	.venv/bin/python tests/soak/defects.py
 	.venv/bin/python tests/soak/native_live_set.py
 	.venv/bin/python tests/soak/why_live.py
 	.venv/bin/python tests/soak/exclusive_truth.py

@@ -46,9 +46,8 @@ def main() -> int:
                 outcome = runtime.judged()
                 code = None if arguments.no_gate else gate(runtime)
             caught = outcome.is_caught and code != 0
-            print(
-                f"{patch.stem:<32} {'caught by ' + outcome.caught_by if caught else 'MISSED':<18} gate {code}  {len(outcome.findings)} findings"
-            )
+            verdict = f"caught by {outcome.caught_by}" if caught else "MISSED"
+            print(f"{patch.stem:<32} {verdict:<18} gate {code}  {len(outcome.findings)} findings")
             print("".join(f"      {finding[:160]}\n" for finding in outcome.findings[:2]), end="", flush=True)
             if not caught:
                 missed.append(patch.stem)
