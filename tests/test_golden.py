@@ -29,7 +29,7 @@ def test_every_golden_file_is_compared() -> None:
     assert {path.name for path in FOLDER.iterdir()} == set(GOLDENS)
 
 
-@pytest.mark.parametrize("name", ["report", "diff", "build", "gate"])
+@pytest.mark.parametrize("name", ["report", "diff", "build", "gate", "why", "predict"])
 def test_schemas_are_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
