@@ -122,11 +122,13 @@ class _Reader:
             names = self.data[raw[names_index][4] : raw[names_index][4] + raw[names_index][5]].tobytes()
         sections = []
         named = total = 0
+        limit = len(self.data)
         for i, (name, type_, flags, address, where, size, link, info, alignment, entry) in enumerate(raw):
             if type_ == SHT_NULL:
                 size = 0  # of the first it is the number of sections, if they are many
             section = Section(i, _text(names, name), type_, flags, address, where, size, link, info, alignment, entry)
-            self.check(f"section {section.name}", where if type_ != SHT_NOBITS else 0, section.file_size)
+            if type_ != SHT_NOBITS and where + size > limit:
+                self.check(f"section {section.name}", where, size)
             named += len(section.name)
             total += size
             if named > MAX_SHARING * len(names) + FREE_BYTES:
