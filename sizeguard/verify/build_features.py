@@ -84,6 +84,8 @@ def _signs(branches: Branches, sites: Sequence[Site], ambiguous: set[str]) -> _S
             against.append(f"“{instead[0]}” of {where} stands in the image, which is there only without it")
         if site.with_ and not there:
             against.append(f"none of the {len(site.with_)} texts of {where} stands in the image")
+        if site.without and not instead and _is_live(branches, site):
+            for_.append(f"{site.function} is in the image, and the text of {where} that stands there only without it is not")
         for piece in _functions(branches, site):
             used = sorted(called(evidence, piece) & set(site.calls))
             if used:
@@ -92,7 +94,14 @@ def _signs(branches: Branches, sites: Sequence[Site], ambiguous: set[str]) -> _S
 
 
 def _stands(evidence: Evidence, text: str) -> bool:
-    return bool(evidence.shipped_bytes.constant(text.encode() + b"\0"))
+    data = text.encode() + b"\0"
+    return data not in evidence.foreign_data and bool(evidence.shipped_bytes.constant(data))
+
+
+def _is_live(branches: Branches, site: Site) -> bool:
+    """Whether the function that asks is in the image, as itself or as a part of others."""
+    inlined = branches.evidence.inlined
+    return bool(_functions(branches, site)) or any(site.function in name and template_of(name)[0] == site.function for name in inlined)
 
 
 def _functions(branches: Branches, site: Site) -> list[Piece]:

@@ -112,6 +112,21 @@ class Evidence:
     def is_complete(self) -> bool:
         return not self.gaps
 
+    @property
+    def has_lto(self) -> bool:
+        """Whether the objects are what a linker made while optimizing: functions are where it put them."""
+        return _has_temporaries(self.objects)
+
+    @cached_property
+    def foreign_data(self) -> bytes:
+        """The constants of the toolchain's objects: a text in there says nothing of ours."""
+        return b"\0".join(
+            file.elf.content(section)
+            for file in self.objects.files[self.own :]
+            for section in file.elf.sections
+            if section.is_allocated and not section.is_executable and section.file_size
+        )
+
     def own_files(self) -> Sequence[ObjectFile]:
         return self.objects.files[: self.own]
 
