@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,6 +16,7 @@ from sizeguard.linkgraph.columns import (
     section_columns,
     symbol_columns,
 )
+from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.eh_frame import read_records
 from sizeguard.linkgraph.entries import find_entries
 from sizeguard.linkgraph.graph import (
@@ -34,7 +33,6 @@ from sizeguard.linkgraph.graph import (
     START_STOP,
     STRING,
     UNWIND,
-    Edges,
     Nodes,
     SectionGraph,
     Symbols,
@@ -56,43 +54,6 @@ def graph_of(loaded: Loaded) -> SectionGraph:
     return _Builder(loaded).build()
 
 
-@dataclass(slots=True, eq=False)
-class _Added:
-    """Nodes beyond the sections, as rows: kind, section row, offset, size, align, name."""
-
-    rows: list[tuple[int, int, int, int, int, str]] = field(default_factory=list)
-
-
-@dataclass(slots=True, eq=False)
-class _EdgeLists:
-    """Edges as pieces of columns: source, target, reason, offset, symbol, type."""
-
-    parts: list[tuple[npt.NDArray[np.int64], ...]] = field(default_factory=list)
-
-    def add(
-        self,
-        source: npt.ArrayLike,
-        target: npt.ArrayLike,
-        reason: int,
-        offset: npt.ArrayLike = 0,
-        symbol: npt.ArrayLike = -1,
-        type_: npt.ArrayLike = 0,
-    ) -> None:
-        columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(c, np.int64)) for c in (source, target, reason, offset, symbol, type_)))
-        self.parts.append(tuple(columns))
-
-    def edges(self, nodes: int) -> Edges:
-        columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in self.parts)]) for i in range(6)]
-        valid = (columns[0] >= 0) & (columns[1] >= 0)
-        columns = [column[valid] for column in columns]
-        order = np.lexsort((columns[3], columns[0]))
-        source, target, reason, offset, symbol, type_ = (column[order] for column in columns)
-        start = np.searchsorted(source, np.arange(nodes + 1))
-        return Edges(
-            start.astype(np.int64), target.astype(np.int32), reason.astype(np.int8), offset, symbol.astype(np.int32), type_.astype(np.int32)
-        )
-
-
 class _Builder:
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
@@ -104,7 +65,7 @@ class _Builder:
         self.count = len(self.sections.names)
         self.rows: list[tuple[int, int, int, int, int, str]] = []
         self.taken = np.zeros(self.count, np.int64)  # bytes of sections that parts of their own hold
-        self.lists = _EdgeLists()
+        self.lists = EdgeLists()
         self.providers: dict[int, tuple[str, str]] = {}
 
     def build(self) -> SectionGraph:

@@ -17,6 +17,7 @@ from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs import Input, Linker, LinkInputs, expand, kind_of
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.lto import without_lto
+from sizeguard.linkgraph.macho_graph import build_macho_graph
 from sizeguard.linkgraph.objects import names_of
 from sizeguard.linkgraph.record import linker_named, read_link
 from sizeguard.linkgraph.resolve import load
@@ -29,8 +30,10 @@ def graph_of_path(path: Path, objects: Sequence[Path] = ()) -> SectionGraph:
     """
     if path.is_dir() or path.name == RECORD:
         build = read_build(path)
+        if build.target.endswith("-macos"):
+            return build_macho_graph(build.objects, library=build.link == "shared")
         if build.link_command is None:
-            raise InconclusiveError(f"{path}: this build records no link command; section graphs are of ELF builds")
+            raise InconclusiveError(f"{path}: this build records no link command; build again with sizeguard build")
         inputs = without_lto(read_link(build.link_command), build.objects if build.lto else ())
         return graph_of(load(inputs))
     record = path.with_name(f"{path.name.removesuffix('.stripped')}.link.json")

@@ -1,0 +1,92 @@
+"""Section graphs of Mach-O objects against what ld64.lld says it stripped."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.names import dtype_of
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.live import live
+from sizeguard.linkgraph.macho_graph import build_macho_graph
+from sizeguard.linkgraph.subjects import find_subject
+from sizeguard.linkgraph.why import why
+
+MAIN = """
+extern "C" int puts(const char*);
+extern "C" int from_archive(int);
+struct Shape { virtual int area(int x) { return x; } virtual int unused(int x) { return x * 3; } };
+Shape* volatile shape;
+template <typename T> __attribute__((noinline)) T twice(T x) { return x + x; }
+__attribute__((used, noinline)) int retained(int x) { return x + 5; }
+__attribute__((noinline)) int dead(int x) { return puts("a dead text") + x; }
+__attribute__((noinline)) static int table_a(int x) { return x + 1; }
+__attribute__((noinline)) static int table_b(int x) { return x + 2; }
+int (*const table[])(int) = {table_a, table_b};
+struct Registrar { Registrar() { puts("registered"); } };
+static Registrar registrar;
+int main(int count, char**) {
+  static Shape made;
+  shape = &made;
+  return table[count & 1](count) + twice(count) + shape->area(count) + from_archive(count);
+}
+"""
+MEMBER = """
+template <typename T> __attribute__((noinline)) T twice(T x) { return x + x; }
+extern "C" int from_archive(int x) { return twice(x) + 7; }
+extern "C" int left_in_archive(int x) { return x; }
+double unused_constant(double x) { return x * 3.25; }
+"""
+
+
+@pytest.fixture(scope="module", params=["x86_64", "arm64"])
+def objects(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp(request.param)
+    for name, text in (("main", MAIN), ("member", MEMBER), ("never", 'extern "C" int never(int x) { return x; }')):
+        command = ["clang++-19", f"--target={request.param}-apple-macos13", "-Os", "-fno-exceptions", "-fno-rtti", "-x", "c++", "-", "-c"]
+        subprocess.run([*command, "-o", f"{name}.o"], cwd=folder, input=text, text=True, check=True)
+    subprocess.run(["llvm-ar-19", "--format=darwin", "rcs", "lib.a", "never.o", "member.o"], cwd=folder, check=True)
+    return request.param, folder
+
+
+def linked(objects: tuple[str, Path], *flags: str) -> Counter[tuple[str, str]]:
+    """What the linker lists as dead: file and symbol or text. Aliases that the assembler makes (ltmp0) are no names."""
+    arch, folder = objects
+    command = ["ld64.lld-19", "-arch", arch, "-platform_version", "macos", "13.0", "13.0", "-dead_strip", "-undefined", "dynamic_lookup"]
+    subprocess.run([*command, *flags, "-map", "map", "main.o", "lib.a", "-o", "out"], cwd=folder, check=True, capture_output=True)
+    text = (folder / "map").read_text()
+    files = dict(re.findall(r"^\[ *(\d+)\] (.*)$", text[: text.index("# Sections")], re.M))
+    dead = re.findall(r"^<<dead>>\t0x[0-9A-Fa-f]+\t\[ *(\d+)\] (.*)$", text, re.M)
+    return Counter((Path(files[number]).name, name) for number, name in dead if not name.startswith(("ltmp", "literal string")))
+
+
+def removed(graph: SectionGraph) -> Counter[tuple[str, str]]:
+    kept = live(graph)
+    found: Counter[tuple[str, str]] = Counter()
+    for name, node in zip(graph.symbols.names, graph.symbols.node.tolist(), strict=True):
+        text = name.decode()
+        is_name = graph.names[node] != "__TEXT,__cstring" and not text.startswith("ltmp")
+        if node >= 0 and not kept[node] and graph.nodes.is_alloc[node] and is_name:
+            found[Path(graph.objects[graph.nodes.object[node]]).name, text] += 1
+    return found
+
+
+@pytest.mark.parametrize("flags", [(), ("-dylib",)])
+def test_live_set_equals_the_linkers(objects: tuple[str, Path], flags: tuple[str, ...]) -> None:
+    graph = build_macho_graph([objects[1] / "main.o", objects[1] / "lib.a"], library=bool(flags))
+    assert removed(graph) == linked(objects, *flags)
+    assert [Path(label).name for label in graph.objects] == ["main.o", "lib.a(member.o)"]
+
+
+def test_why(objects: tuple[str, Path]) -> None:
+    graph = build_macho_graph([objects[1] / "main.o", objects[1] / "lib.a"], library=False)
+    result = why(graph, find_subject(graph, "__ZL7table_ai", dtype_of))
+    assert result.live
+    assert [step.symbol for step in result.chains[0].steps] == ["_main", "__ZL5table", "__ZL7table_ai"]
+    assert not why(graph, find_subject(graph, "__Z4deadi", dtype_of)).live
+    retained = why(graph, find_subject(graph, "__Z8retainedi", dtype_of))
+    assert retained.chains[0].root_kind == "retain attribute"
