@@ -25,7 +25,7 @@ def how_kept(graph: SectionGraph, source: int, edge: int) -> str:
     if nodes.kind[source] == ENTRY:
         return f"kernel of {graph.names[source]}" if nodes.is_exec[graph.edges.target[edge]] else "name of the entry"
     name = graph.names[source]
-    if name.startswith((".init_array", ".ctors", ".preinit_array")):
+    if name.startswith((".init_array", ".ctors", ".preinit_array", "__DATA,__mod_init", "__DATA_CONST,__mod_init")):
         return "static initializer"
     if name.startswith((".fini_array", ".dtors")):
         return "run at exit"

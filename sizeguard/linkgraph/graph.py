@@ -131,7 +131,12 @@ class SectionGraph:
         if node < self.nodes.sections:
             return node
         k = int(self.nodes.object[node])
-        return int(self.base[k]) + int(self.nodes.index[node])
+        if self.linker != "ld64.lld":
+            return int(self.base[k]) + int(self.nodes.index[node])
+        # Of Mach-O a section has many nodes: the one that a part lies in begins last before it.
+        low, high = int(self.base[k]), int(self.base[k + 1])
+        here = low + np.flatnonzero(self.nodes.index[low:high] == self.nodes.index[node])
+        return int(here[np.searchsorted(self.nodes.offset[here], self.nodes.offset[node], side="right") - 1])
 
     @cached_property
     def base(self) -> Int:

@@ -19,7 +19,7 @@ from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.relocations import relocations
 from sizeguard.formats.texts import Int
 from sizeguard.linkgraph.edge_lists import EdgeLists
-from sizeguard.linkgraph.graph import RELOCATION, SECTION, UNWIND, Nodes, SectionGraph, Symbols
+from sizeguard.linkgraph.graph import ENTRY, PART, RELOCATION, SECTION, UNWIND, Nodes, SectionGraph, Symbols
 from sizeguard.linkgraph.inputs import kind_of
 
 N_NO_DEAD_STRIP, N_WEAK_DEF, N_ALT_ENTRY, REFERENCED_DYNAMICALLY = 0x20, 0x80, 0x200, 0x10
@@ -29,6 +29,7 @@ _INITIALIZERS = {9: "init_array", 10: "fini_array", 0x16: "init_array"}
 COMPACT_UNWIND = 32  # bytes of an entry: function, length, encoding, personality, exception table
 CPU_X86_64, CPU_ARM64 = 0x01000007, 0x0100000C
 ARM64_ADDEND = 10
+POINTER = 8
 
 
 @dataclass(slots=True, eq=False)
@@ -95,6 +96,8 @@ class _Builder:
         self.starts: dict[tuple[int, int], tuple[list[int], int]] = {}  # of a section: where its atoms start, the first's node
         self.definition: dict[bytes, tuple[int, int]] = {}
         self.lists = EdgeLists()
+        self.references: dict[int, list[tuple[int, int, int]]] = {}  # of an atom: place, target, type
+        self.entries: list[tuple[int, int, str]] = []  # table, place in its section, text
 
     def build(self) -> SectionGraph:
         for k, found in enumerate(self.objects):
@@ -109,7 +112,39 @@ class _Builder:
             for section in found.image.sections:
                 if not section.is_debug and section.name != "__eh_frame":
                     self._edges(k, found, section)
+        for source, references in self.references.items():
+            self._connect(source, references)
         return self._result()
+
+    def _connect(self, source: int, references: list[tuple[int, int, int]]) -> None:
+        """Edges of an atom. Pairs of a text and, in the next word, code are entries: nodes of their own."""
+        targets = {place: target for place, target, _ in references}
+        holders: dict[int, int] = {}
+        if not self._is_code(source):
+            for place, target in targets.items():
+                following = targets.get(place + POINTER, -1)
+                text = self._text(target) if following >= 0 and self._is_code(following) else ""
+                if text:
+                    node = len(self.rows) + len(self.entries)
+                    self.entries.append((source, place, text))
+                    self.lists.add(source, node, PART, place)
+                    holders |= {place: node, place + POINTER: node}
+        for place, target, kind in references:
+            self.lists.add(holders.get(place, source), target, RELOCATION, place, -1, kind)
+
+    def _section(self, atom: int) -> Section:
+        return self.objects[self.rows[atom][0]].image.sections[self.rows[atom][1]]
+
+    def _is_code(self, atom: int) -> bool:
+        return atom >= 0 and self._section(atom).is_code
+
+    def _text(self, atom: int) -> str:
+        if atom < 0 or self._section(atom).type != S_CSTRING:
+            return ""
+        k, _, offset, size, _ = self.rows[atom]
+        raw = self.objects[k].image.content(self._section(atom))[offset : offset + size].tobytes().rstrip(b"\0")
+        text = raw.decode("utf-8", "replace")
+        return text if text.isprintable() else ""
 
     def _is_weak(self, place: tuple[int, int]) -> bool:
         return bool(self.objects[place[0]].image.symbols.description[place[1]] & N_WEAK_DEF)
@@ -185,7 +220,7 @@ class _Builder:
             if unwind and place % COMPACT_UNWIND == 0:
                 self.lists.add(target, source, UNWIND)
             else:
-                self.lists.add(source, target, RELOCATION, place, -1, kind)
+                self.references.setdefault(source, []).append((place, target, kind))
 
     def _roots(self) -> dict[int, str]:
         found: dict[int, str] = {}
@@ -211,29 +246,35 @@ class _Builder:
         return found
 
     def _result(self) -> SectionGraph:
-        rows = np.array(self.rows, np.int64).reshape(-1, 5)
+        count = len(self.rows)
+        parts = [(self.rows[table][0], self.rows[table][1], place, 2 * POINTER, POINTER) for table, place, _ in self.entries]
+        rows = np.array([*self.rows, *parts], np.int64).reshape(-1, 5)
+        size = rows[:, 3].copy()
+        for table, _, _ in self.entries:
+            size[table] -= 2 * POINTER
         sections = [self.objects[k].image.sections[s] for k, s in zip(rows[:, 0].tolist(), rows[:, 1].tolist(), strict=True)]
         write = np.array([s.segment_name != "__TEXT" for s in sections], bool)
-        count = len(rows)
+        kind = np.full(len(rows), SECTION, np.int8)
+        kind[count:] = ENTRY
         nodes = Nodes(
             sections=count,
-            kind=np.full(count, SECTION, np.int8),
+            kind=kind,
             object=rows[:, 0].astype(np.int32),
             index=rows[:, 1].astype(np.int32),
             offset=rows[:, 2].copy(),
-            size=rows[:, 3].copy(),
+            size=np.maximum(size, 0),
             align=rows[:, 4].copy(),
             is_alloc=np.array([s.segment_name != "__LD" for s in sections], bool),
             is_write=write,
             is_exec=np.array([s.is_code for s in sections], bool),
             is_nobits=np.array([s.is_zerofill for s in sections], bool),
-            is_duplicate=np.zeros(count, bool),
+            is_duplicate=np.zeros(len(rows), bool),
         )
         return SectionGraph(
             objects=tuple(found.label for found in self.objects),
             nodes=nodes,
-            names=tuple(s.full_name for s in sections),
-            edges=self.lists.edges(count),
+            names=(*(s.full_name for s in sections[:count]), *(text for _, _, text in self.entries)),
+            edges=self.lists.edges(len(rows)),
             symbols=self._symbols(rows[:, 2]),
             root_kind=self._roots(),
             is_pic=False,
