@@ -17,9 +17,9 @@ from sizeguard.errors import InputError
 from sizeguard.selection.merge import credited, describe, merge
 from sizeguard.selection.provenance import Provenance, read_record, write_record
 from sizeguard.selection.selection import SelectedOperator, Selection
-from sizeguard.selection.yaml_nodes import MAXIMUM_DEPTH
 from sizeguard.selection.yaml_reader import read_selection
 from sizeguard.selection.yaml_writer import format_selection, write_selection
+from sizeguard.yaml_nodes import MAXIMUM_DEPTH
 
 # Any text, and often such as YAML takes for something else.
 TEXT = st.one_of(

@@ -12,7 +12,7 @@ from pathlib import Path as File
 from sizeguard.attribution.dtypes import DTYPES
 from sizeguard.attribution.operator_names import OperatorNames
 from sizeguard.errors import InputError
-from sizeguard.selection.yaml_nodes import Listing, Node, Scalar, Table, read_nodes
+from sizeguard.yaml_nodes import Listing, Node, Scalar, Table, read_nodes
 
 FOLDER = File(__file__).parent / "presets"
 PRESETS = ("sizeguard", "executorch", "aten")

@@ -16,7 +16,7 @@ from sizeguard.errors import InputError
 from sizeguard.selection.finding import Finding, Level
 from sizeguard.selection.provenance import Provenance, read_record
 from sizeguard.selection.selection import SelectedOperator, Selection
-from sizeguard.selection.yaml_nodes import Listing, Node, Scalar, Table, read_nodes
+from sizeguard.yaml_nodes import Listing, Node, Scalar, Table, read_nodes
 
 TOP_KEYS = (
     "include_all_operators",

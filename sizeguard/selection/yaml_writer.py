@@ -11,7 +11,7 @@ import yaml
 from sizeguard.files import write_if_changed
 from sizeguard.selection.provenance import write_record
 from sizeguard.selection.selection import SelectedOperator, Selection
-from sizeguard.selection.yaml_nodes import resolve
+from sizeguard.yaml_nodes import resolve
 
 # Words that mean themselves in YAML wherever they stand, if the resolver takes them for no number, date or boolean.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*(?:::?[A-Za-z0-9_./-]+)*")
