@@ -73,6 +73,24 @@ def test_names_of_aten(name: str, operator: str, dtype: str, component: str) -> 
     assert (found["operator"], found["dtype"], found["component"]) == (operator, dtype, component)
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        # uint32_t and uint64_t are widths there, no tensor has such a dtype.
+        ("_ZN2sg7kernels12_GLOBAL__N_18copy_runIjEEvlPclS3_PKv", ""),
+        ("_ZN2sg12_GLOBAL__N_110copy_wordsImEEvlPKclPcl", ""),
+        ("_ZN2sg12_GLOBAL__N_18load_rowIjlEEvlPKclPv", "Long"),
+        ("_ZN2sg12_GLOBAL__N_18load_rowIhEEvlPKclPv", "Byte"),
+        # Fields of the program file.
+        ("_ZNK11flatbuffers5Table11VerifyFieldIaEEbRKNS_8VerifierEtm", ""),
+        ("_ZN11flatbuffers5Table10GetPointerIPKNS_6VectorIlEEEET_t", ""),
+    ],
+)
+def test_dtypes_of_the_runtime(name: str, dtype: str) -> None:
+    assert labels([name], "sizeguard")[0]["dtype"] == dtype
+    assert labels([name.replace("2sg", "2at")], "aten")[0]["dtype"] or not dtype
+
+
 def test_labels_do_not_depend_on_neighbours() -> None:
     """Names one by one, together, in another order, and as ends of other names (tail merging) have the same labels."""
     judged = [row["name"] for file in sorted(DATA.glob("*.yaml")) for row in yaml.safe_load(file.read_text())][:120]
@@ -186,6 +204,8 @@ def test_operators_of_identifiers(identifier: str, operator: str) -> None:
         ("rules:\n  - {within: a, operator: '{opertor}'}", r"rules\.yaml:2: unknown placeholder \{opertor\}"),
         ("rules:\n  - {identifier: 'a*', operator: x}", r"rules\.yaml:2: an identifier without within is one word"),
         ("dtypes:\n  Half: half", r"rules\.yaml:2: unknown dtype 'half'; nearest is 'Half'"),
+        ("dtypes: {}\nabsent: [Long, Uint32]", r"rules\.yaml:2: unknown dtype 'Uint32'; nearest is 'UInt32'"),
+        ("absent: UInt32", r"rules\.yaml:1: expected a list of texts"),
         ("ruls: []", r"rules\.yaml:1: unknown key 'ruls'; nearest is 'rules'"),
         ("rules: {}", r"rules\.yaml:1: rules is a list"),
         ("- a", r"rules\.yaml:1: rules are a table"),

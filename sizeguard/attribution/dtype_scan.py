@@ -34,6 +34,7 @@ class DtypeScan:
         self._containers = tuple(dict.fromkeys([*CONTAINERS, *preset.containers]))
         self._drivers = frozenset(preset.drivers)
         self.words = list(dict.fromkeys([*self._classes, *self._containers, *self._drivers, "complex", "ScalarType"]))
+        self._is_absent = np.isin(np.arange(len(CODES)), [CODES[dtype] for dtype in preset.absent])
         self.mask = np.zeros(count, np.uint64)
         self.first = np.full(count, NONE, np.int8)
 
@@ -103,6 +104,7 @@ class DtypeScan:
         code = np.concatenate([pair[1] for pair in found])
         name = chunk.name_at(position)
         ok = (name >= 0) & (code >= 0)
+        ok[ok] = ~self._is_absent[code[ok]]
         position, code, name = position[ok], code[ok], name[ok]
         np.bitwise_or.at(self.mask, name, np.uint64(1) << code.astype(np.uint64))
         order = np.argsort(-position, kind="stable")  # the first one is written last

@@ -32,6 +32,7 @@ _KEYS = (
     "cases",
     "libraries",
     "dtypes",
+    "absent",
     "rules",
 )
 _CONDITIONS = ("within", "identifier", "namespace", "prefix")
@@ -85,6 +86,7 @@ class Preset:
     cases:       functions that a dtype switch inlines, one for each branch, with the dtype among their template arguments
     libraries:   components whose names without a meaning lie between others of theirs
     dtypes:      class → dtype
+    absent:      dtypes that such images have none of: uint32_t stands for four bytes of any dtype there
     """
 
     detect: tuple[str, ...]
@@ -97,6 +99,7 @@ class Preset:
     cases: tuple[str, ...]
     libraries: tuple[str, ...]
     dtypes: tuple[tuple[str, str], ...]
+    absent: tuple[str, ...]
     rules: tuple[Rule, ...]
 
     @functools.cached_property
@@ -122,6 +125,7 @@ class Preset:
             tuple(dict.fromkeys([*self.cases, *other.cases])),
             tuple(dict.fromkeys([*self.libraries, *other.libraries])),
             tuple({**dict(other.dtypes), **dict(self.dtypes)}.items()),
+            tuple(dict.fromkeys([*self.absent, *other.absent])),
             (*self.rules, *other.rules),
         )
 
@@ -173,6 +177,7 @@ def read_preset(path: File) -> Preset:
         tuple(_texts(path, keys.get("cases"))),
         tuple(_texts(path, keys.get("libraries"))),
         tuple(_dtypes(path, keys.get("dtypes", Table(root.line)))),
+        _absent(path, keys.get("absent")),
         tuple(_rule(path, node) for node in rules.items),
     )
 
@@ -246,6 +251,14 @@ def _dtypes(path: File, node: Node) -> list[tuple[str, str]]:
             raise InputError(f"{path}:{value.line}: {_unknown('dtype', dtype, DTYPES)}")
         found.append((key.text, dtype))
     return found
+
+
+def _absent(path: File, node: Node | None) -> tuple[str, ...]:
+    names = _texts(path, node)
+    for item, name in zip(node.items if isinstance(node, Listing) else (), names, strict=True):
+        if name not in DTYPES:
+            raise InputError(f"{path}:{item.line}: {_unknown('dtype', name, DTYPES)}")
+    return names
 
 
 def _pairs(path: File, table: Table, known: tuple[str, ...], what: str) -> dict[str, Node]:
