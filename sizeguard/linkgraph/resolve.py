@@ -7,7 +7,6 @@ everything first and follows undefined symbols from the objects of the command l
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.errors import InconclusiveError
 from sizeguard.formats.archive_index import Archive, Member, open_archive
-from sizeguard.formats.elf import SHT_GNU_VERDEF, SHT_GNU_VERSYM, STB_WEAK, Elf, SymbolTable, read_bytes, read_elf
+from sizeguard.formats.elf import STB_WEAK, SymbolTable, read_bytes
 from sizeguard.linkgraph.inputs import Input, LinkInputs
-from sizeguard.linkgraph.objects import Object, is_common, names_of, read_object
+from sizeguard.linkgraph.libraries import Library, read_library
+from sizeguard.linkgraph.objects import Object, is_common, read_object
 
 # What is known of a symbol, the stronger the higher. LAZY: an archive that was seen could define it.
 NEW, UNDEFINED_WEAK, UNDEFINED, LAZY, SHARED, COMMON, WEAK, STRONG = range(8)
@@ -66,16 +66,6 @@ def load(inputs: LinkInputs) -> Loaded:
 
 
 @dataclass(slots=True, eq=False)
-class _Library:
-    """A shared library's dynamic symbols: those that a plain name can mean. foo@V is another symbol than foo, foo@@V is the same."""
-
-    defined: list[bytes]
-    undefined: list[bytes]
-    undefined_weak: list[bytes]
-    versions: dict[bytes, str]
-
-
-@dataclass(slots=True, eq=False)
 class _Loader:
     inputs: LinkInputs
     machine: str = ""
@@ -89,7 +79,7 @@ class _Loader:
     shared_undefined: set[bytes] = field(default_factory=set)
     providers: dict[bytes, tuple[str, str]] = field(default_factory=dict)
     archives: dict[Path, Archive] = field(default_factory=dict)
-    libraries: dict[Path, _Library] = field(default_factory=dict)
+    libraries: dict[Path, Library] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in (*self.inputs.undefined, self.inputs.entry):
@@ -118,27 +108,9 @@ class _Loader:
                     if section:
                         yield name, member.header
 
-    def library(self, file: Input) -> _Library:
+    def library(self, file: Input) -> Library:
         if file.path not in self.libraries:
-            elf = read_elf(file.path)
-            if self.machine and elf.machine != self.machine:
-                raise InputError(f"{file.path}: a library for {elf.machine}, the objects are for {self.machine}")
-            found = _Library([], [], [], {})
-            for table in elf.dynamic_symbols:
-                version = _versions(elf, len(table))
-                undefined = (table.section == 0) & (version & 0x7FFF <= 1)
-                for names, chosen in (
-                    (found.defined, (table.section != 0) & (version & 0x8000 == 0) & (version != 0)),
-                    (found.undefined, undefined & (table.binding != STB_WEAK)),
-                    (found.undefined_weak, undefined & (table.binding == STB_WEAK)),
-                ):
-                    rows = np.flatnonzero(chosen & (table.binding != 0))
-                    names += names_of(table, rows)
-                    if names is found.defined:
-                        texts = version_names(elf)
-                        numbers = (version[rows] & 0x7FFF).tolist()
-                        found.versions.update((name, texts.get(n, "")) for name, n in zip(names, numbers, strict=True))
-            self.libraries[file.path] = found
+            self.libraries[file.path] = read_library(file.path, self.machine)
         return self.libraries[file.path]
 
     # -- adding files
@@ -382,35 +354,6 @@ class _Loader:
             tuple(self.discarded),
             self.providers,
         )
-
-
-def version_names(elf: Elf) -> dict[int, str]:
-    """Number of a version that a library defines → its name, out of .gnu.version_d."""
-    found: dict[int, str] = {}
-    for section in elf.sections:
-        if section.type == SHT_GNU_VERDEF and section.link < len(elf.sections):
-            content, names = elf.content(section), elf.content(elf.sections[section.link])
-            position = 0
-            for _ in range(section.info):
-                if position + 20 > len(content):
-                    break
-                _, _, number, _, _, first, following = struct.unpack_from(elf.layout.order + "HHHHIII", content, position)
-                if position + first + 4 <= len(content):
-                    (name,) = struct.unpack_from(elf.layout.order + "I", content, position + first)
-                    found[number] = names[name : names.find(b"\0", name)].decode("utf-8", "backslashreplace")
-                if following == 0:
-                    break
-                position += following
-    return found
-
-
-def _versions(elf: Elf, count: int) -> npt.NDArray[np.uint16]:
-    """Version numbers of the dynamic symbols: 1 plain, 0 local, 0x8000 set: reached by its full name only."""
-    for section in elf.sections:
-        if section.type == SHT_GNU_VERSYM and section.size == 2 * count:
-            found: npt.NDArray[np.uint16] = np.frombuffer(elf.content(section), elf.layout.order + "u2")
-            return found
-    return np.ones(count, np.uint16)
 
 
 def _define(
