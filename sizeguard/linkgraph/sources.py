@@ -106,17 +106,21 @@ def _dynamic_flags(elf: Elf) -> int:
 def _check(elf: Elf, graph: SectionGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Nodes that the image's symbol table shows to be there. Raises InconclusiveError if sizes differ: objects of another build."""
     shown = np.zeros(len(graph.nodes), bool)
-    of_name: dict[bytes, tuple[int, int]] = {}
+    # Inline functions have a definition in many objects, and of different sizes where the objects were compiled differently.
+    of_name: dict[bytes, int] = {}
+    sizes: dict[bytes, set[int]] = {}
     chosen = np.flatnonzero(graph.symbols.is_global & (graph.symbols.node >= 0))
     for i in chosen.tolist():
-        of_name.setdefault(graph.symbols.names[i], (int(graph.symbols.node[i]), int(graph.symbols.size[i])))
+        name = graph.symbols.names[i]
+        sizes.setdefault(name, set()).add(int(graph.symbols.size[i]))
+        if graph.nodes.is_alloc[graph.symbols.node[i]]:
+            of_name.setdefault(name, int(graph.symbols.node[i]))
     for table in elf.static_symbols:
         rows = np.flatnonzero((table.section > 0) & (table.binding != 0) & np.isin(table.type, (STT_FUNC, STT_OBJECT)))
         for name, size in zip(names_of(table, rows), table.size[rows].tolist(), strict=True):
-            node, expected = of_name.get(name, (-1, size))
-            if size != expected:
-                text = name.decode("utf-8", "backslashreplace")
-                raise InconclusiveError(f"{elf.path}: {text} has {size} bytes, in the objects {expected}: objects of another build")
-            if node >= 0 and graph.nodes.is_alloc[node]:
-                shown[node] = True
+            if size not in sizes.get(name, {size}):
+                text, others = name.decode("utf-8", "backslashreplace"), ", ".join(map(str, sorted(sizes[name])))
+                raise InconclusiveError(f"{elf.path}: {text} has {size} bytes, in the objects {others}: objects of another build")
+            if name in of_name:
+                shown[of_name[name]] = True
     return shown
