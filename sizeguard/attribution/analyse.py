@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.analysis import LEVELS, Aliases, Label
-from sizeguard.attribution.branches import Branched
 from sizeguard.attribution.columns import MOST_COPIED, Pool, with_more
-from sizeguard.attribution.labels import NameLabels, label_names
-from sizeguard.attribution.neighbours import inherited_components
-from sizeguard.attribution.preset import Preset
-from sizeguard.attribution.reach import Reached
 from sizeguard.attribution.result import CORE, OUTSIDE, SHARED, UNATTRIBUTED
-from sizeguard.attribution.served import Served
 from sizeguard.errors import InputError
-from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.text_hash import hash_texts
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
 from sizeguard.ledger.ledger import NONE, ImageInfo, Int32, Ledger
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.branches import Branched
+    from sizeguard.attribution.choose import Choice
+    from sizeguard.attribution.labels import NameLabels
+    from sizeguard.attribution.reach import Reached
+    from sizeguard.attribution.served import Served
+    from sizeguard.formats.linkmap.row import InputSection
 
 # Kinds that belong to the image, not to a part of the program.
 TABLES = (
@@ -38,12 +39,12 @@ class Evidence:
     """What is known of an image.
 
     reached: of a build, which operator reaches which input section; served: functions that registration tables name
-    preset:  rules for names; branched: dtype branches inside of functions
+    choice:  rules for names; branched: dtype branches inside of functions
     """
 
     ledger: Ledger
     title: str
-    preset: Preset
+    choice: Choice
     reached: Reached | None = None
     served: Served | None = None
     branched: Branched | None = None
@@ -103,7 +104,9 @@ class LedgerAnalysis:
 
     def _name_labels(self) -> NameLabels:
         if self._names is None:
-            self._names = label_names(self._ledger.symbols, self._evidence.preset)
+            from sizeguard.attribution.labels import label_names
+
+            self._names = label_names(self._ledger.symbols, self._evidence.choice.preset)
         return self._names
 
     def _of_symbol(self, label: Label) -> Int32:
@@ -150,7 +153,7 @@ class LedgerAnalysis:
         names = self._name_labels()
         served = self._evidence.served
         named = pool.add(names.operator.texts)[names.operator.ids]
-        if len(self._evidence.preset.names):
+        if len(self._evidence.choice.preset.names):
             others = np.zeros(len(named), np.int32)  # where names say the operator, a kernel without one serves several
         else:
             of_kernel = pool.add(names.kernel.texts, "kernel ")
@@ -222,7 +225,9 @@ class LedgerAnalysis:
         if not len(label.ids):
             return Label(label.ids, Texts.of([""]))
         texts = [label.texts[i] for i in range(len(label.texts))]
-        known = set(self._evidence.preset.libraries)
+        from sizeguard.attribution.neighbours import inherited_components
+
+        known = set(self._evidence.choice.preset.libraries)
         ids = inherited_components(self._ledger.symbols, label.ids, self._in_place(), np.array([text in known for text in texts], bool))
         return Label(ids, label.texts)
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from sizeguard.attribution.analysis import Label
 from sizeguard.attribution.dtype_scan import dtype_texts
 from sizeguard.attribution.name_scan import Scanned, scan_names
-from sizeguard.attribution.preset import ANONYMOUS, Path, Preset, Rule
+from sizeguard.attribution.preset import Path, Preset, Rule
+from sizeguard.attribution.preset_names import ANONYMOUS
 from sizeguard.attribution.scan import distinct
 from sizeguard.formats.texts import Int, Texts
 

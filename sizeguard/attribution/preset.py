@@ -11,17 +11,16 @@ from pathlib import Path as File
 
 from sizeguard.attribution.dtypes import DTYPES
 from sizeguard.attribution.operator_names import OperatorNames
+from sizeguard.attribution.preset_names import PRESETS, identifier_of
 from sizeguard.errors import InputError
 from sizeguard.yaml_nodes import Listing, Node, Scalar, Table, read_nodes
 
 FOLDER = File(__file__).parent / "presets"
-PRESETS = ("sizeguard", "executorch", "aten")
 
 # A namespace, word by word, as they are mangled.
 Path = tuple[str, ...]
 
 _KEYS = (
-    "detect",
     "operators",
     "words",
     "transparent",
@@ -76,7 +75,6 @@ class Rule:
 class Preset:
     """Rules, in order; the first that fits decides, for operator, kernel, dtype and component apart.
 
-    detect:      identifiers that only such images have
     names:       the known operators
     transparent: namespaces whose members count as members of what they lie in
     drivers:     templates that run any operator's loop: no operator's own, and a lambda of theirs takes elements
@@ -89,7 +87,6 @@ class Preset:
     absent:      dtypes that such images have none of: uint32_t stands for four bytes of any dtype there
     """
 
-    detect: tuple[str, ...]
     names: OperatorNames
     transparent: tuple[str, ...]
     drivers: tuple[str, ...]
@@ -107,15 +104,9 @@ class Preset:
         """Members that are no operator's own."""
         return frozenset((*self.drivers, *self.helpers))
 
-    @property
-    def names_are_enough(self) -> bool:
-        """Whether names say more than registration tables do: of ATen those hold a few hundred operators of TorchScript alone."""
-        return "at::_ops" in self.detect
-
     def before(self, other: Preset) -> Preset:
         """Both; where both say something, this one."""
         return Preset(
-            other.detect,
             self.names if len(self.names) else other.names,
             tuple(dict.fromkeys([*self.transparent, *other.transparent])),
             tuple(dict.fromkeys([*self.drivers, *other.drivers])),
@@ -128,14 +119,6 @@ class Preset:
             tuple(dict.fromkeys([*self.absent, *other.absent])),
             (*self.rules, *other.rules),
         )
-
-
-ANONYMOUS = "_GLOBAL__N_1"
-
-
-def identifier_of(word: str) -> str:
-    """As it is mangled."""
-    return ANONYMOUS if word == "(anonymous namespace)" else word
 
 
 @functools.cache
@@ -167,7 +150,6 @@ def read_preset(path: File) -> Preset:
     if not isinstance(rules, Listing):
         raise InputError(f"{path}:{rules.line}: rules is a list")
     return Preset(
-        tuple(_texts(path, keys.get("detect"))),
         names,
         tuple(identifier_of(text) for text in _texts(path, keys.get("transparent"))),
         tuple(_texts(path, keys.get("drivers"))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +13,19 @@ from sizeguard.attribution.analyse import NEUTRAL
 from sizeguard.attribution.names import dtype_of
 from sizeguard.attribution.result import Report
 from sizeguard.errors import InconclusiveError
-from sizeguard.linkgraph.graph import SectionGraph
-from sizeguard.linkgraph.retained import Retained, retained_by_dtype, retained_of
-from sizeguard.linkgraph.sources import graph_of_path
-from sizeguard.linkgraph.subjects import operators
+
+if TYPE_CHECKING:
+    from sizeguard.linkgraph.graph import SectionGraph
+    from sizeguard.linkgraph.retained import Retained
 
 
 def with_shares(report: Report, path: Path, objects: Sequence[Path]) -> Report:
     """The report as it is if it has other levels or rows left out, or if the link is not known well enough for a graph."""
     if report.by not in (("operator",), ("operator", "dtype")) or report.left_out is not None:
         return report
+    # Only here: 20 ms that other reports do not need.
+    from sizeguard.linkgraph.sources import graph_of_path
+
     try:
         graph = graph_of_path(path, objects)
     except InconclusiveError:
@@ -30,6 +34,9 @@ def with_shares(report: Report, path: Path, objects: Sequence[Path]) -> Report:
 
 
 def _with_columns(report: Report, graph: SectionGraph) -> Report:
+    from sizeguard.linkgraph.retained import retained_by_dtype, retained_of
+    from sizeguard.linkgraph.subjects import operators
+
     table = operators(graph)
     rows = [report.keys(i) for i in range(len(report))]
     # Operators that share a kernel share a row, and leave together.

@@ -28,12 +28,13 @@ from sizeguard.attribution.snapshot_format import (
     unpack_numbers,
     unpack_texts,
 )
+from sizeguard.attribution.snapshot_magic import MAGIC as MAGIC
+from sizeguard.attribution.snapshot_magic import is_snapshot as is_snapshot
 from sizeguard.errors import InputError
 from sizeguard.files import write_atomic
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo
 
-MAGIC = b"sizeguard snapshot\n"
 VERSION = 1
 _HEAD = struct.Struct("<H32sI")
 _COLUMNS = ("file", "load", "ram", "count")
@@ -43,14 +44,6 @@ _HEADER_LARGEST = 1 << 20
 
 # The order of rows: neighbours that share a symbol compress best. Any fixed order would be right.
 _ORDER = ("symbol", "object", "section", "kind", "analyzer", "operator", "kernel", "dtype", "component", "segment")
-
-
-def is_snapshot(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
 
 
 def write_snapshot(path: Path, analysis: Analysis) -> None:

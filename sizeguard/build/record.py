@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sizeguard.build import RECORD as RECORD
 from sizeguard.build.sizes import Sizes
 from sizeguard.errors import InputError
 
 SCHEMA_VERSION = 1
-RECORD = "build.json"
 
 
 @dataclass(frozen=True, slots=True)

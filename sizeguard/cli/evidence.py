@@ -31,9 +31,11 @@ class Evidence:
 
     def analysis_of(self, path: Path) -> Analysis:
         """Of a binary, a build or a snapshot."""
-        from sizeguard.attribution.snapshot import is_snapshot, read_snapshot
+        from sizeguard.attribution.snapshot_magic import is_snapshot
 
         if is_snapshot(path):
+            from sizeguard.attribution.snapshot import read_snapshot
+
             return read_snapshot(path)
         from sizeguard.attribution.sources import analysis_of
 

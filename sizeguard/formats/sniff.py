@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from sizeguard.errors import InputError
-from sizeguard.formats.macho.reader import is_macho
 
 ELF, MACHO, ARCHIVE, BITCODE, PE, WASM, UNKNOWN = "elf", "macho", "archive", "bitcode", "pe", "wasm", "unknown"
 
@@ -18,6 +17,17 @@ _MAGICS = (
     (b"MZ", PE),
     (b"\0asm", WASM),
 )
+
+
+# Mach-O: magic as the file has it -> (byte order, 64-bit)
+MACHO_MAGICS = {
+    b"\xce\xfa\xed\xfe": ("<", False),
+    b"\xcf\xfa\xed\xfe": ("<", True),
+    b"\xfe\xed\xfa\xce": (">", False),
+    b"\xfe\xed\xfa\xcf": (">", True),
+}
+# Java class files have the magic of fat files, too; theirs is a version from 45 on. No linker writes as many slices.
+MOST_SLICES = 30
 
 
 def image_format(path: Path) -> str:
@@ -35,3 +45,14 @@ def format_of(magic: bytes) -> str:
     if is_macho(magic):
         return MACHO
     return next((name for start, name in _MAGICS if magic.startswith(start)), UNKNOWN)
+
+
+def is_macho(magic: bytes) -> bool:
+    """Whether the first eight bytes of a file are those of a thin or fat Mach-O file."""
+    return magic[:4] in MACHO_MAGICS or is_fat(magic)
+
+
+def is_fat(magic: bytes) -> bool:
+    return (
+        len(magic) >= 8 and magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf") and 0 < int.from_bytes(magic[4:8], "big") <= MOST_SLICES
+    )

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.partition import Partition
+
+if TYPE_CHECKING:
+    from sizeguard.formats.linkmap.row import InputSection
 
 Int32 = npt.NDArray[np.int32]
 Int8 = npt.NDArray[np.int8]

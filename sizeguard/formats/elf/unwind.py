@@ -72,7 +72,8 @@ def read_frames(image: Elf, section: Section, table: HeaderTable | None) -> Fram
     blank = np.full(len(start), NOWHERE, np.int64)
     result = Frames(start, size, kind, blank, blank.copy(), blank.copy(), blank.copy())
     forms: dict[tuple[int, int], list[int]] = {}
-    cies = np.unique(cie_of[np.flatnonzero(np.diff(cie_of, prepend=-1))])  # they come in runs
+    runs = np.sort(cie_of[np.flatnonzero(np.diff(cie_of, prepend=-1))])
+    cies = runs[np.flatnonzero(np.diff(runs, prepend=np.iinfo(np.int64).min))]  # np.unique would import numpy.ma: 10 ms
     for i, offset in enumerate(cies.tolist()):
         forms.setdefault(_encodings(content, offset, image.layout), []).append(i)
     for (function_form, lsda_form), numbers in forms.items():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.errors import InputError
-from sizeguard.formats.linkmap import apple, gnu, gold, lld, mold
-from sizeguard.formats.linkmap.row import InputSection, LinkMap, lines_of
+
+if TYPE_CHECKING:
+    from sizeguard.formats.linkmap.row import InputSection, LinkMap
 
 
 def read_link_map(path: Path) -> LinkMap:
@@ -14,6 +16,10 @@ def read_link_map(path: Path) -> LinkMap:
 
     Raises InputError, with the line, for a file that is none or is damaged.
     """
+    # Only here: their grammars take 15 ms to compile, and few images come with a map.
+    from sizeguard.formats.linkmap import apple, gnu, gold, lld, mold
+    from sizeguard.formats.linkmap.row import lines_of
+
     lines = lines_of(path)
     head = lines[0] if lines else ""
     if lld.HEADER.fullmatch(head):

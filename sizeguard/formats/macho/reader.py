@@ -15,19 +15,11 @@ import numpy as np
 from sizeguard.errors import InputError
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.image import BuildVersion, Bytes, Extent, LoadCommand, MachO, Section, Segment, Symbols
+from sizeguard.formats.sniff import MACHO_MAGICS, is_fat
 from sizeguard.formats.texts import Texts
 
-# magic as the file has it -> (byte order, 64-bit)
-MAGICS = {
-    b"\xce\xfa\xed\xfe": ("<", False),
-    b"\xcf\xfa\xed\xfe": ("<", True),
-    b"\xfe\xed\xfa\xce": (">", False),
-    b"\xfe\xed\xfa\xcf": (">", True),
-}
 # Addresses are int64 columns: what lies above (kernel images) is refused.
 ADDRESS_LIMIT = 1 << 62
-# Java class files have the magic of fat files, too; theirs is a version from 45 on. No linker writes as many slices.
-MOST_SLICES = 30
 # Images have about five; what takes time for each segment and symbol stays bounded.
 MOST_SEGMENTS = 1000
 MOST_NAME_BYTES = 64
@@ -59,17 +51,6 @@ class FatFile:
     header_size: int
     slices: tuple[Slice, ...]
     images: tuple[MachO, ...]
-
-
-def is_macho(magic: bytes) -> bool:
-    """Whether the first eight bytes of a file are those of a thin or fat Mach-O file."""
-    return magic[:4] in MAGICS or is_fat(magic)
-
-
-def is_fat(magic: bytes) -> bool:
-    return (
-        len(magic) >= 8 and magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf") and 0 < int.from_bytes(magic[4:8], "big") <= MOST_SLICES
-    )
 
 
 def read_macho(path: Path, arch: str = "") -> MachO:
@@ -137,7 +118,7 @@ class _Reader:
         self.path = path
         self.data = data
         self.offset = offset
-        magic = MAGICS.get(data[:4].tobytes())
+        magic = MACHO_MAGICS.get(data[:4].tobytes())
         if magic is None:
             raise InputError(f"{path}: not a Mach-O file" + (f" at {offset}" if offset else ""))
         self.order, self.is_64 = magic

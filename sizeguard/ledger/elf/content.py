@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.formats.elf import Elf, Section
-from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.elf.gaps import PADDING, look_into
 from sizeguard.ledger.elf.rows import COLUMNS, Line, Pieces, cover, disjoint, sorted_unique
@@ -17,6 +17,9 @@ from sizeguard.ledger.elf.symbols import SymbolRanges
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Int8, Int32
 from sizeguard.ledger.part import Part
+
+if TYPE_CHECKING:
+    from sizeguard.formats.linkmap.row import InputSection
 
 STRING_CONFIDENCE = 80
 PADDING_CONFIDENCE = 90

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sizeguard.errors import InconclusiveError
 from sizeguard.formats.elf import SHT_NULL, Elf, release
-from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.elf.content import Evidence, content_pieces, input_ranges, part_ranges
 from sizeguard.ledger.elf.imports import add_slots, add_stubs
@@ -31,6 +31,9 @@ from sizeguard.ledger.elf.unwind import add_unwind
 from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
 from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Int32, Ledger, Owners
 from sizeguard.ledger.part import Part
+
+if TYPE_CHECKING:
+    from sizeguard.formats.linkmap.row import InputSection
 
 # What symbols, maps and registration entries explain. All other sections explain themselves, or have an analyzer.
 CONTENT = frozenset({"code", "rodata", "data", "zero"})
