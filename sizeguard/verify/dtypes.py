@@ -213,7 +213,10 @@ def judge_handlers(branches: Branches, handler: str) -> Iterator[Verdict]:
     """Each switch in the image with a deselected dtype must be able to reach the shared handler."""
     evidence = branches.evidence
     if evidence.has_lto:
-        # Calls may have moved into other functions: that the handler is there is all that can be asked.
+        # Calls may have moved into other functions: that the handler is there is all that can be asked, if any branch is.
+        bodies = (instance.piece for found in branches.instances.values() for instance in found)
+        if not any(evidence.placement.where(piece) is not None for piece in bodies):
+            return
         names = [name for name in evidence.objects.index if handler in name and template_of(name)[0] == handler]
         names += [name for name in evidence.inlined if handler in name and template_of(name)[0] == handler]
         pieces = [piece for name in names for piece in evidence.objects.find(name)]

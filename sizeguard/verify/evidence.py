@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.formats import sniff
 from sizeguard.formats.elf import ET_REL, Elf, Symbol, read_elf
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.row import LinkMap
@@ -136,6 +137,8 @@ def gather(files: Files) -> Evidence:
 
     Raises InputError for damaged files, InconclusiveError for files of another build.
     """
+    if sniff.image_format(files.image) == sniff.MACHO:
+        raise InconclusiveError(f"{files.image}: a Mach-O image: claims are verified on ELF images, no claim on this one is decided")
     image = read_elf(files.image)
     if files.twin is not None and not files.twin.is_file():
         raise InputError(f"{files.twin}: cannot read: No such file or directory")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sizeguard.errors import InconclusiveError
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Elf, Section
-from sizeguard.formats.linkmap.row import InputSection, LinkMap
+from sizeguard.formats.linkmap.row import InputSection, LinkMap, object_name
 from sizeguard.verify.code_search import DECISIVE, ImageBytes, Pattern, pattern_of
 from sizeguard.verify.objects import Objects, Piece
 
@@ -120,6 +120,7 @@ def _check_outputs(image: Elf, link_map: LinkMap, path: Path | None) -> None:
 
 def _key(file: str) -> tuple[str, str]:
     """Archive and member, or the object alone, without folders: linkers spell paths in several ways."""
+    file = object_name(file)
     temporary = _LTRANS.fullmatch(file)
     if temporary:
         return temporary[1], ""
