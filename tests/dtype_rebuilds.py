@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,6 @@ CPP_TYPES = {
     "Half": "Half",
     "BFloat16": "BFloat16",
 }
-NO_DTYPE = {"abs": ["Half"]}  # a selection must name a dtype; abs has no branch for this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,11 @@ class Predictor:
         return sum(self.size(node) for node in self.live - left)
 
     def size(self, node: Node) -> int:
-        return self.sizes.get((self.graph.objects[node[0]][0], self.graph.section(node)), 0)
+        """With the padding that the linker puts behind it: what comes next is aligned as it is itself."""
+        file, elf = self.graph.objects[node[0]]
+        section = elf.sections[node[1]]
+        align = max(section.alignment, 1)
+        return -(-self.sizes.get((file, section.name), 0) // align) * align
 
     def bodies(self, branch: Branch, use: TagUse) -> set[Node]:
         """Functions of the switch's file that its lambda names, for the branch's type."""
@@ -130,17 +134,36 @@ class Predictor:
         return found
 
 
-def named_bytes(built: Build) -> tuple[int, int]:
-    """Of an analysis: code that is named with a dtype of the runtime, and code of kernels that is neutral."""
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Loaded code by what a report calls it. named: bytes by dtype, a name with several dtypes under its first; neutral: of kernels.
+
+    total: all of it, that of no kernel too.
+    """
+
+    named: dict[str, int]
+    neutral: int
+    total: int
+
+    @property
+    def kernels(self) -> int:
+        return self.neutral + sum(self.named.values())
+
+    def of(self, dtypes: Set[str]) -> int:
+        return sum(size for dtype, size in self.named.items() if dtype in dtypes)
+
+
+def code_of(built: Build) -> Code:
     analysis = analysis_of(built.image.parent)
-    columns = [analysis.label(level) for level in ("kind", "dtype", "symbol")]
-    named = neutral = 0
+    kind, dtype = (analysis.label(level) for level in ("kind", "dtype"))
+    named: dict[str, int] = {}
     for row, load in enumerate(analysis.load.tolist()):
-        kind, dtype, _ = (column.texts[column.ids[row]] for column in columns)
-        if kind == "code":
-            named += load if dtype not in ("", "neutral") else 0
-            neutral += load if dtype == "neutral" else 0
-    return named, neutral
+        if kind.texts[kind.ids[row]] == "code":
+            first = dtype.texts[dtype.ids[row]].partition("+")[0]
+            named[first] = named.get(first, 0) + load
+    total = sum(named.values())
+    named.pop("", 0)
+    return Code(named, named.pop("neutral", 0), total)
 
 
 def _cases(use: TagUse) -> tuple[str, ...]:
@@ -168,4 +191,4 @@ def _templates(text: str) -> dict[str, list[str]]:
     return found
 
 
-__all__ = ["Branch", "Predictor", "branches", "build_with", "everything", "named_bytes"]
+__all__ = ["Branch", "Code", "Predictor", "branches", "build_with", "code_of", "everything"]
