@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from retention_programs import CASES, SOURCES, Case, Program, build, link, run
 
 from sizeguard.build.record import Build
+from sizeguard.errors import SizeguardError
 from sizeguard.formats.elf import read_elf
 from sizeguard.verify.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence import Files, gather
@@ -186,3 +188,22 @@ def test_exit_codes(tmp_path: Path) -> None:
     damaged = sizeguard(program.image, "--objects", cut, "--map", program.link_map, "--absent", "subject")
     assert (damaged.returncode, damaged.stderr.count("\n")) == (2, 1)
     assert sizeguard(tmp_path / "missing", "--absent", "f").returncode == 2
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_damaged_files_end_in_one_line_and_pass_nothing(seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    case = next(case for case in CASES if case.name == "05")
+    made = build(case, "gcc", "bfd", tmp_path)
+    originals = {path: path.read_bytes() for path in (made.image, made.objects[0], made.link_map)}
+    for _ in range(60):
+        path = random.choice(list(originals))
+        content = bytearray(originals[path])
+        for _ in range(random.choice([1, 3, 20])):
+            content[random.randrange(len(content))] = random.randrange(256)
+        path.write_bytes(content[: random.randrange(len(content))] if random.random() < 0.2 else content)
+        try:
+            assert verify_symbols(replace(files(made), twin=None), ["subject"], []).verdicts[0].verdict != PASS
+        except SizeguardError as error:
+            assert "\n" not in str(error)
+        path.write_bytes(originals[path])
