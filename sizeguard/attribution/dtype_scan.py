@@ -72,7 +72,7 @@ class DtypeScan:
         before = np.zeros(len(text), np.int8)
         before[np.minimum(end[is_container[word]], len(text) - 1)] = 1
         before[np.minimum(end[word == complex_], len(text) - 1)] = 2
-        opens = opens[(before[opens - 1] != 1) & ~_is_allocator(text, opens - 1)]
+        opens = opens[(before[opens - 1] != 1) & ~_is_allocator(text, opens - 1) & ~_is_substituted(text, candidates, opens - 1)]
         is_complex = before[opens - 1] == 2
         complexes, opens = opens[is_complex], opens[~is_complex]
         found.append((complexes, _COMPLEX_OF[_CODE_OF_LETTER[text[complexes]]].astype(np.int64)))
@@ -144,6 +144,17 @@ def _is_grammar(text: Bytes, candidates: Int, at: Int) -> npt.NDArray[np.bool_]:
 def _is_allocator(text: Bytes, at: Int) -> npt.NDArray[np.bool_]:
     """SaIlE: std::allocator<long>."""
     result: npt.NDArray[np.bool_] = (text[np.maximum(at - 1, 0)] == ord("a")) & (text[np.maximum(at - 2, 0)] == ord("S"))
+    return result
+
+
+def _is_substituted(text: Bytes, candidates: Int, at: Int) -> npt.NDArray[np.bool_]:
+    """SB_IlE: arguments of a template that stood before. Its name is not there to be seen, and it is std::optional more often than not."""
+    start = at - 2
+    for _ in range(2):
+        letter = text[start]
+        start = start - (((letter - np.uint8(48)) < 10) | ((letter - np.uint8(65)) < 26) & (letter != ord("S")))
+    found = (text[at - 1] == ord("_")) & (text[start] == ord("S"))
+    result: npt.NDArray[np.bool_] = found & _is_grammar(text, candidates, start)
     return result
 
 

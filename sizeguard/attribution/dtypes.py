@@ -34,5 +34,15 @@ COMPLEX = {"Half": "ComplexHalf", "Float": "ComplexFloat", "Double": "ComplexDou
 CONTAINERS = (
     *("ArrayRef", "vector", "optional", "List", "initializer_list", "SmallVector", "SmallVectorImpl", "SmallVectorTemplateCommon"),
     *("SmallVectorTemplateBase", "array", "allocator", "Span", "span", "unordered_map", "function", "_Optional_payload", "_Optional_base"),
-    *("_Optional_payload_base", "Array", "Dict", "tuple_element", "unique_ptr", "shared_ptr", "OptionalArrayRef", "OptionalBase"),
+    *(
+        "_Optional_payload_base",
+        "Array",
+        "Dict",
+        "tuple_element",
+        "unique_ptr",
+        "shared_ptr",
+        "OptionalArrayRef",
+        "OptionalBase",
+        "integer_sequence",
+    ),
 )

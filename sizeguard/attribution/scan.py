@@ -22,6 +22,7 @@ FRONT = 8  # bytes of zeros before a chunk, so that the word before its first on
 PAD = 72  # bytes of zeros behind a chunk, so that words at its end can be read
 _UNDERSCORE, _LOCAL = ord("_"), ord("L")
 _TABLE_BITS = 16
+_LAMBDA = np.uint64(int.from_bytes(b"UlvE", "little"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,25 @@ class Chunk:
         return np.ndarray((len(self.text) - 7,), "<u8", self.text, strides=(1,))
 
     def identifiers(self) -> Int:
-        """Positions of digits before a letter or an underscore: the last digit of each identifier's length."""
+        """Positions of digits before a letter or an underscore: the last digit of each identifier's length.
+
+        Digits of a lambda's number (UlvE17_), of a substitution (S12_) and of a parameter (T0_) are none.
+        """
         text = self.text
         is_digit = (text - np.uint8(48)) < 10
         is_letter = ((text | np.uint8(32)) - np.uint8(97)) < 26
         is_letter |= text == _UNDERSCORE
-        return np.flatnonzero(is_digit[:-1] & is_letter[1:])
+        found = np.flatnonzero(is_digit[:-1] & is_letter[1:])
+        numbers = np.flatnonzero(text[found + 1] == _UNDERSCORE)
+        before = found[numbers]
+        for _ in range(3):
+            before = before - is_digit[before]
+        word = self.words()[np.maximum(before - 3, 0)] & np.uint64(0xFFFFFFFF)
+        first = text[before]
+        is_number = (first == ord("S")) | (first == ord("T")) | (word == _LAMBDA)
+        is_identifier = np.ones(len(found), bool)
+        is_identifier[numbers] = ~is_number
+        return found[is_identifier]
 
 
 @dataclass(frozen=True, slots=True)
