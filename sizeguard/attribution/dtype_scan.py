@@ -131,14 +131,27 @@ def _is_grammar(text: Bytes, candidates: Int, at: Int) -> npt.NDArray[np.bool_]:
     index = np.searchsorted(candidates, at) - 1
     ok = index >= 0
     last = candidates[np.maximum(index, 0)]
+    length = _length(text, last)
+    # 11general_c2r: the 2 stands inside of an identifier, and begins none.
+    before = candidates[np.maximum(index - 1, 0)]
+    is_covered = (before < last) & (before + _length(text, before) >= last)
+    last = np.where(is_covered, before, last)
+    length = np.where(is_covered, _length(text, before), length)
     units = (text[last] - np.uint8(48)).astype(np.int64)
     tens = text[np.maximum(last - 1, 0)] - np.uint8(48)
-    length = np.where((tens < 10) & (tens > 0), tens.astype(np.int64) * 10 + units, units)
     outside = last + 1 + length <= at
     # _GLOBAL__N_13add: the digit before is the end of another identifier.
     alone = (tens < 10) & (text[np.maximum(last - 2, 0)] == ord("_")) & (last + 1 + units <= at)
     result: npt.NDArray[np.bool_] = ~ok | outside | alone
     return result
+
+
+def _length(text: Bytes, last: Int) -> Int:
+    """The number that ends at each place, of one or two digits."""
+    units = (text[last] - np.uint8(48)).astype(np.int64)
+    tens = text[np.maximum(last - 1, 0)] - np.uint8(48)
+    length: Int = np.where((tens < 10) & (tens > 0), tens.astype(np.int64) * 10 + units, units)
+    return length
 
 
 def _is_allocator(text: Bytes, at: Int) -> npt.NDArray[np.bool_]:
