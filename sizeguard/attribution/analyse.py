@@ -63,13 +63,27 @@ class LedgerAnalysis:
         self._ledger = ledger
         image = ledger.image
         self.image = ImageInfo(image.path, evidence.title, image.format, image.arch, image.id, image.file, image.load, image.ram)
-        self._extra, self._symbol, share = _rows(ledger)
-        self.file: Int = share(ledger.file_bytes)
-        self.load: Int = share(ledger.load)
-        self.ram: Int = share(ledger.ram)
-        self.count: Int = share(ledger.count)
+        self._extra, self._symbol, self._share = _rows(ledger)
         self._names: NameLabels | None = None
         self._labels: dict[str, Label] = {}
+
+    # Made anew each time, as the ledger's are.
+
+    @property
+    def file(self) -> Int:
+        return self._share(self._ledger.file_bytes)
+
+    @property
+    def load(self) -> Int:
+        return self._share(self._ledger.load)
+
+    @property
+    def ram(self) -> Int:
+        return self._share(self._ledger.ram)
+
+    @property
+    def count(self) -> Int:
+        return self._share(self._ledger.count)
 
     def label(self, level: str) -> Label:
         if level not in LEVELS:
@@ -252,7 +266,7 @@ class LedgerAnalysis:
         ledger = self._ledger
         owners = ledger.owners
         rows = np.flatnonzero(self._symbol < 0)
-        input_, section = self._of_owner(owners.input)[rows], self._of_owner(owners.section)[rows]
+        input_, section = owners.input[rows], owners.section[rows]  # rows behind those of all owners have symbols
         pool = Pool()
         inputs = np.array([pool.number(f"({row.name})") for row in ledger.inputs] or [0], np.int32)
         is_large = len(ledger.symbols.buffer) > MOST_COPIED

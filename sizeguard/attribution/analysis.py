@@ -45,10 +45,18 @@ class Analysis(Protocol):
     """
 
     image: ImageInfo
-    file: Int
-    load: Int
-    ram: Int
-    count: Int
+
+    @property
+    def file(self) -> Int: ...
+
+    @property
+    def load(self) -> Int: ...
+
+    @property
+    def ram(self) -> Int: ...
+
+    @property
+    def count(self) -> Int: ...
 
     def label(self, level: str) -> Label:
         """The labels of a level of LEVELS; worked out when asked for, and kept."""

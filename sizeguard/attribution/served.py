@@ -10,7 +10,6 @@ from sizeguard.attribution.registrations import Registration
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed
 from sizeguard.formats.elf.unwind import FDE, header_table, read_frames
-from sizeguard.formats.texts import Int
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Int32, Ledger, Owners
 from sizeguard.ledger.partition import Partition
@@ -85,13 +84,11 @@ def cut(ledger: Ledger, cuts: list[tuple[int, int, int, str]], analyzer: int | N
     is_code = columns["kind"][rows:] == KIND["unattributed"]
     columns["kind"][rows:] = np.where(is_code, KIND["code"], columns["kind"][rows:])
     size = end - start
-    taken: list[Int] = []
-    for column, whole in ((ledger.file_bytes, True), (ledger.load, False), (ledger.ram, False)):
-        moved = size if whole else np.where(column[owner] > 0, size, 0)
-        reduced = np.concatenate([column, moved])
-        np.subtract.at(reduced, owner, moved)
-        taken.append(reduced)
-    count = np.concatenate([ledger.count, np.ones(len(cuts), np.int64)])
+    sums = {"count": np.concatenate([ledger.count, np.ones(len(cuts), np.int64)])}
+    for what, column in (("file", ledger.file_bytes), ("load", ledger.load), ("ram", ledger.ram)):
+        moved = size if what == "file" else np.where(column[owner] > 0, size, 0)
+        sums[what] = np.concatenate([column, moved])
+        np.subtract.at(sums[what], owner, moved)
     edges = np.concatenate([ledger.file.start, start, end])
     owners = np.concatenate([ledger.file.owner, new, owner])
     order = np.argsort(edges, kind="stable")
@@ -105,7 +102,7 @@ def cut(ledger: Ledger, cuts: list[tuple[int, int, int, str]], analyzer: int | N
     back = (rank == 1) & np.isin(edges, ledger.file.start)
     owners[back] = ledger.file.owner[np.searchsorted(ledger.file.start, edges[back])]
     file = Partition(edges[keep], owners[keep], ledger.file.size)
-    return replace(ledger, owners=Owners(**columns), make_file=lambda: file, file_bytes=taken[0], load=taken[1], ram=taken[2], count=count)
+    return replace(ledger, owners=Owners(**columns), make_file=lambda: file, make_sums=sums.__getitem__)
 
 
 def _function_sizes(image: Elf) -> dict[int, int]:

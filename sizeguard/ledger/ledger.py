@@ -97,11 +97,8 @@ class MemoryPartition:
 class Ledger:
     """file covers [0, image.file); memory the loaded segments. owner in both: a row of owners.
 
-    file_bytes, load, ram, count: int64, of each owner; file_bytes sum to image.file, load and ram to image.load and image.ram.
-    count: spans of the file, and of memory those that the file does not hold.
-
     symbols are distinct, and hashes are text_hash.hash_texts of them. make_file, make_memory: the partitions of three million spans take
-    as long as all sums; reports do not ask for them.
+    as long as all sums; reports do not ask for them. make_sums: of file, load, ram or count; see the properties of these names.
     """
 
     image: ImageInfo
@@ -114,11 +111,30 @@ class Ledger:
     groups: AliasGroups
     make_file: Callable[[], Partition]
     make_memory: Callable[[], MemoryPartition]
-    file_bytes: Int
-    load: Int
-    ram: Int
-    count: Int
+    make_sums: Callable[[str], Int]
     hashes: npt.NDArray[np.uint64]
+
+    # Made anew each time: together they take 110 MB of libtorch_cpu.so, and fresh memory costs more time (30 ms a column) than they do.
+
+    @property
+    def file_bytes(self) -> Int:
+        """int64, of each owner; they sum to image.file."""
+        return self.make_sums("file")
+
+    @property
+    def load(self) -> Int:
+        """They sum to image.load."""
+        return self.make_sums("load")
+
+    @property
+    def ram(self) -> Int:
+        """They sum to image.ram."""
+        return self.make_sums("ram")
+
+    @property
+    def count(self) -> Int:
+        """Spans of the file, and of memory those that the file does not hold."""
+        return self.make_sums("count")
 
     @cached_property
     def file(self) -> Partition:

@@ -248,9 +248,11 @@ def _ledger(
         groups=table.groups(),
         make_file=lambda: owned,
         make_memory=lambda: mapped,
-        file_bytes=file.bytes_by_owner(len(table))[:-1][used],
-        load=load[used],
-        ram=ram[used],
-        count=count[used],
+        make_sums={
+            "file": file.bytes_by_owner(len(table))[:-1][used],
+            "load": load[used],
+            "ram": ram[used],
+            "count": count[used],
+        }.__getitem__,
         hashes=hash_texts(symbols),
     )

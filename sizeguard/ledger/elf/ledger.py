@@ -10,21 +10,21 @@ import numpy as np
 
 from sizeguard.errors import InconclusiveError
 from sizeguard.formats.elf import SHT_NULL, Elf, release
-from sizeguard.formats.texts import Int, Texts
+from sizeguard.formats.texts import Texts
 from sizeguard.ledger.elf.content import Evidence, content_pieces, input_ranges, part_ranges
 from sizeguard.ledger.elf.imports import add_slots, add_stubs
 from sizeguard.ledger.elf.names import Names, distinct_names
 from sizeguard.ledger.elf.regions import (
     Extra,
     Segments,
-    bytes_of_rows,
     file_partition,
     file_regions,
     memory_partition,
     memory_regions,
+    sums_of_rows,
 )
 from sizeguard.ledger.elf.relocations import add_relocations, fixed_places, relocation_tables
-from sizeguard.ledger.elf.rows import Book, Holders, Line, Places, pieces_of
+from sizeguard.ledger.elf.rows import Book, Holders, Line, pieces_of
 from sizeguard.ledger.elf.symbols import symbol_ranges
 from sizeguard.ledger.elf.tables import add_tables
 from sizeguard.ledger.elf.unwind import add_unwind
@@ -65,9 +65,7 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     in_file = file_regions(image, segments, extra)
     in_memory = memory_regions(image, segments, extra)
     owners, sections = _owners(image, book, segments, extra)
-    places = book.places()
-    file_bytes, count = bytes_of_rows(in_file, image, places, len(owners))
-    load, ram = _loaded(image, places, len(owners))
+    places, rows = book.places(), len(owners)
     release(image.data)
     file = cache(lambda: file_partition(in_file, image, places))
     return Ledger(
@@ -81,10 +79,7 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
         groups=groups,
         make_file=file,
         make_memory=lambda: memory_partition(in_memory, image, places, file()),
-        file_bytes=file_bytes,
-        load=load,
-        ram=ram,
-        count=count,
+        make_sums=lambda what: sums_of_rows(what, in_file, image, places, rows),
         hashes=known.hashes,
     )
 
@@ -158,17 +153,3 @@ def _by_section(book: Book, of_section: Int32, more: Int32) -> Int32:
         column[low:high] = of_section[index]
     column[book.count :] = more
     return column
-
-
-def _loaded(image: Elf, places: Places, rows: int) -> tuple[Int, Int]:
-    """load and ram of each owner: its bytes of memory in sections that the file holds, and in writable ones."""
-    load, ram = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    for index, (low, high) in places.rows_of.items():
-        section = image.sections[index]
-        if section.load_size or section.ram_size:
-            sizes = places.sizes(index)
-            if section.load_size:
-                load[low:high] = sizes
-            if section.ram_size:
-                ram[low:high] = sizes
-    return load, ram

@@ -122,13 +122,22 @@ def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]
     return regions
 
 
-def bytes_of_rows(regions: list[Region], image: Elf, places: Places, rows: int) -> tuple[Int, Int]:
-    """Of each row its bytes of the file, and how many spans these are.
-
-    What lies in memory only, and NOBITS of objects and threads, which has no place in memory, is one span each.
-    """
+def sums_of_rows(what: str, regions: list[Region], image: Elf, places: Places, rows: int) -> Int:
+    """Of each row its bytes of the file, how many spans these are (count), or its bytes of memory: load and ram."""
+    if what == "file":
+        return _file_bytes(regions, image, places, rows)
+    if what == "count":
+        return _counts(regions, image, places, rows)
     sums = np.zeros(rows, np.int64)
-    cut: list[Int] = []
+    for index, (low, high) in places.rows_of.items():
+        section = image.sections[index]
+        if section.load_size if what == "load" else section.ram_size:
+            sums[low:high] = places.sizes(index)
+    return sums
+
+
+def _file_bytes(regions: list[Region], image: Elf, places: Places, rows: int) -> Int:
+    sums = np.zeros(rows, np.int64)
     for region in regions:
         if region.row >= 0:
             sums[region.row] += region.end - region.start
@@ -138,12 +147,21 @@ def bytes_of_rows(regions: list[Region], image: Elf, places: Places, rows: int) 
         else:
             owner, _, size = _clipped(places, region, image.sections[region.section].offset)
             sums[owner] += size
-            cut.append(owner)
+    return sums
+
+
+def _counts(regions: list[Region], image: Elf, places: Places, rows: int) -> Int:
+    """What lies in memory only, and NOBITS of objects and threads, which has no place in memory, is one span each."""
     one = np.int64(1)
+    cut = [
+        _clipped(places, region, image.sections[region.section].offset)[0]
+        for region in regions
+        if region.row < 0 and region.end - region.start != image.sections[region.section].size
+    ]
     if not cut:
-        return sums, np.broadcast_to(one, (rows,))
+        return np.broadcast_to(one, (rows,))
     # Only of sections that others lie in can a row have several spans.
-    return sums, np.maximum(np.bincount(np.concatenate(cut), minlength=rows), one)
+    return np.maximum(np.bincount(np.concatenate(cut), minlength=rows), one)
 
 
 def file_partition(regions: list[Region], image: Elf, places: Places) -> Partition:

@@ -141,8 +141,8 @@ class Holders:
     end: Int
     symbol: Int32
     group: Int32
-    input: Int32
-    part: Int32
+    input: Int32 | None
+    part: Int32 | None
 
     @staticmethod
     def of(book: Book, image: Elf) -> Holders:
@@ -157,7 +157,7 @@ class Holders:
                 reached = address + image.sections[i].size
         if not kept:
             nothing = np.zeros(0, np.int32)
-            return Holders(np.zeros(0, np.int64), np.zeros(0, np.int64), nothing, nothing, nothing, nothing)
+            return Holders(np.zeros(0, np.int64), np.zeros(0, np.int64), nothing, nothing, None, None)
         found = [(i, *book.of_section(i)) for i in kept]
         line = book.line
         shifts = [int(line.address[i] - line.at[i]) for i in kept]
@@ -165,10 +165,15 @@ class Holders:
         start = np.concatenate([column + shift for column, shift in zip(starts, shifts, strict=True)])
         ends = [np.append(column[1:], line.at[i] + line.size[i]) for column, i in zip(starts, kept, strict=True)]
         end = np.concatenate([column + shift for column, shift in zip(ends, shifts, strict=True)])
-        whose = []
-        for name in ("symbol", "group", "input", "part"):
-            whose.append(np.concatenate([_rows_of(book.parts[name][number], rows) for _, number, rows in found]).astype(np.int32))
-        return Holders(start, end, *whose)
+
+        def whose(name: str) -> Int32:
+            return np.concatenate([_rows_of(book.parts[name][number], rows) for _, number, rows in found]).astype(np.int32, copy=False)
+
+        def if_any(name: str) -> Int32 | None:
+            is_known = any(not isinstance(book.parts[name][number], int) for _, number, _ in found)
+            return whose(name) if is_known else None
+
+        return Holders(start, end, whose("symbol"), whose("group"), if_any("input"), if_any("part"))
 
     def at(self, addresses: Int) -> Int:
         """The index of what holds each address, NONE where nothing does."""
@@ -178,16 +183,20 @@ class Holders:
         inside = (found >= 0) & (addresses < self.end[found])
         return np.where(inside, found, NONE)
 
-    def columns(self, found: Int) -> dict[str, Int32]:
+    def columns(self, found: Int) -> dict[str, Int32 | int]:
         """Symbol, group, input and part of what `at` found, to be handed to Pieces."""
         if not len(self.start):
-            nothing = np.full(len(found), NONE, np.int32)
-            return {"symbol": nothing, "group": nothing, "input": nothing, "part": nothing}
-        known = found >= 0
-        return {
-            name: np.where(known, column[found], NONE).astype(np.int32)
-            for name, column in (("symbol", self.symbol), ("group", self.group), ("input", self.input), ("part", self.part))
-        }
+            return {"symbol": NONE, "group": NONE, "input": NONE, "part": NONE}
+        unknown = found < 0
+
+        def of(column: Int32 | None) -> Int32 | int:
+            if column is None:
+                return NONE
+            held = column[found]
+            held[unknown] = NONE
+            return held
+
+        return {"symbol": of(self.symbol), "group": of(self.group), "input": of(self.input), "part": of(self.part)}
 
 
 def _rows_of(column: Column, rows: slice) -> npt.NDArray[np.signedinteger]:
