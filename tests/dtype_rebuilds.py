@@ -7,7 +7,9 @@ from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.attribution.inlined import case_dtypes
 from sizeguard.attribution.names import short_name
+from sizeguard.attribution.preset import load_preset
 from sizeguard.attribution.reach import Node, SectionGraph, read_graph
 from sizeguard.attribution.sources import analysis_of
 from sizeguard.build.driver import build
@@ -15,6 +17,8 @@ from sizeguard.build.record import Build
 from sizeguard.build.toolchain import Toolchain
 from sizeguard.build.variants import make_variant
 from sizeguard.codegen.tags import TagUse, scan_tags
+from sizeguard.formats.dwarf import inline_frames
+from sizeguard.formats.elf import SHT_RELA
 from sizeguard.formats.linkmap import read_map
 from sizeguard.operator_library import read_operator_libraries
 
@@ -43,6 +47,9 @@ CPP_TYPES = {
     "Half": "Half",
     "BFloat16": "BFloat16",
 }
+
+
+IMPORT = 24 + 24 + 8 + 2  # bytes of an imported function beside its name: .dynsym, .rela.dyn, .got, .gnu.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +94,18 @@ def everything(root: Path) -> dict[str, list[str]]:
 
 
 class Predictor:
-    """What leaves a build when a branch does: its bodies, and what only they reach. By the objects, without building."""
+    """What leaves a build when a branch does: its bodies, what only they reach, the imports that only those use, and the code of its case.
 
-    def __init__(self, root: Path, built: Build) -> None:
+    Without building: by the objects, and for the case by the inline frames (run_case<ScalarType::Float>) of the same build with debug
+    information, if there is one. Debug information changes no code.
+    """
+
+    def __init__(self, root: Path, built: Build, debug: Build | None = None) -> None:
+        self.cases = case_code(debug) if debug is not None else {}
         self.graph: SectionGraph = read_graph(built.objects, built.image.parent)
         self.sizes = {(row.file, row.name): row.size for row in read_map(built.map) if not row.is_merged}
         self.uses = scan_tags(native_folders(root))
+        self._imports: dict[Node, set[str]] = {}
         self.live = self.graph.closure(self.starts())
 
     def starts(self) -> list[Node]:
@@ -101,7 +114,26 @@ class Predictor:
     def predicted(self, branch: Branch) -> int:
         gone = {node for use in self.uses[branch.tag] for node in self.bodies(branch, use)}
         left = self.graph.closure(self.starts(), without=gone)
-        return sum(self.size(node) for node in self.live - left)
+        imports = {name for node in self.live - left for name in self.imports(node)} - {
+            name for node in left for name in self.imports(node)
+        }
+        cases = sum(self.case(branch, use) for use in self.uses[branch.tag])
+        return sum(self.size(node) for node in self.live - left) + sum(IMPORT + len(name) + 1 for name in imports) + cases
+
+    def imports(self, node: Node) -> set[str]:
+        """Names of shared libraries that a section refers to."""
+        elf = self.graph.objects[node[0]][1]
+        if node not in self._imports:
+            rows = [s for s in elf.sections if s.type == SHT_RELA and s.info == node[1]]
+            symbols = [elf.symbols[index] for row in rows for _, index, _ in elf.relocations(row)]
+            self._imports[node] = {s.name for s in symbols if s.name and not s.section and s.name not in self.graph.globals}
+        return self._imports[node]
+
+    def case(self, branch: Branch, use: TagUse) -> int:
+        """Bytes of the neutral function that the switch's case was inlined to."""
+        function = _function_around(use)
+        marks = (f"::{function}(", f"{len(function)}{function}E")
+        return sum(size for (name, dtype), size in self.cases.items() if dtype == branch.dtype and any(mark in name for mark in marks))
 
     def size(self, node: Node) -> int:
         """With the padding that the linker puts behind it: what comes next is aligned as it is itself."""
@@ -132,6 +164,22 @@ class Predictor:
             if all(part in arguments for part in wanted[base]) or not own:
                 found.add(node)
         return found
+
+
+def case_code(built: Build) -> dict[tuple[str, str], int]:
+    """(name of the frame, dtype) → bytes: what cases were inlined to."""
+    preset = load_preset("sizeguard")
+    frames = inline_frames(built.image, None)
+    names = [frames.names[i] for i in range(len(frames.names))]
+    dtypes = case_dtypes(frames.names, preset)
+    found: dict[tuple[str, str], int] = {}
+    first, frame = frames.first.tolist(), frames.frame.tolist()
+    for row, (low, high) in enumerate(zip(frames.start.tolist(), frames.end.tolist(), strict=True)):
+        case = next((i for i in frame[first[row] : first[row + 1] - 1] if dtypes[i]), None)
+        if case is not None:
+            key = names[case], dtypes[case]
+            found[key] = found.get(key, 0) + high - low
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +216,15 @@ def code_of(built: Build) -> Code:
 
 def _cases(use: TagUse) -> tuple[str, ...]:
     return CASES[use.macro.removeprefix("SG_SWITCH_")]
+
+
+def _function_around(use: TagUse) -> str:
+    """The function that the switch stands in: the last line before it that begins one, at the margin."""
+    for line in reversed(use.file.read_text(encoding="utf-8").split("\n")[: use.line]):
+        match = re.match(r"[A-Za-z\[].*?\b(\w+)\(", line)
+        if match:
+            return match[1]
+    return ""
 
 
 def _switch_text(use: TagUse) -> str:

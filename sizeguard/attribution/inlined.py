@@ -28,7 +28,7 @@ def inlined_branches(path: Path, debug: Path | None, preset: Preset) -> Branches
     """By the debug information of an image or of its debug file. Only frames of the preset's case functions count: std::max<long>
     in a neutral function is no branch."""
     frames = inline_frames(path, debug)
-    dtypes = _dtypes(frames.names, preset)
+    dtypes = case_dtypes(frames.names, preset)
     start: list[int] = []
     end: list[int] = []
     dtype: list[str] = []
@@ -46,7 +46,7 @@ def inlined_branches(path: Path, debug: Path | None, preset: Preset) -> Branches
     return Branches(np.array(start, np.int64), np.array(end, np.int64), tuple(dtype))
 
 
-def _dtypes(names: Texts, preset: Preset) -> list[str]:
+def case_dtypes(names: Texts, preset: Preset) -> list[str]:
     """Of each name the dtype that a case has: by its mangled name, or as the source has it, which differs from compiler to compiler."""
     label = label_names(names, preset).dtype
     words = [f"{len(word)}{word}".encode() for word in preset.cases]

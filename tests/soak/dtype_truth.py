@@ -11,7 +11,9 @@ Must hold, for every compiler and optimization:
    so the compiler drops the neutral code behind the switch too, 8,000 bytes with gcc -Os, and there is nothing to compare with.)
    Code is compared with code. What the whole image loses is printed beside it: clang makes a table of functions of a switch that has all
    its cases, with a relocation for each, and code of one that has not; so either half loses the whole tables.
-2. Without one branch of a switch, the predicted change is the measured one within max(10 %, 48 B) for 90 % of the branches drawn.
+2. Without one branch of a switch, the predicted change is the measured one within max(10 %, 48 B) for 90 % of the branches drawn. The
+   prediction is made from the full build: bodies and what only they reach, imports that only those use, and the code of the case inside
+   of the neutral function, by the inline frames of the same build with -g, which must have the same size.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import pytest
 from dtype_rebuilds import CASES, Branch, Code, Predictor, branches, build_with, code_of, everything
 
 from sizeguard.build.record import Build
@@ -61,7 +64,12 @@ def check(compiler: str, optimize: str, seeds: list[int], each: int) -> list[str
     kept = everything(root)
     full = build_with(root, toolchain, optimize, folder / "full", kept)
     failures = halves(root, toolchain, optimize, folder, full, kept, where)
-    predictor = Predictor(root, full)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CXXFLAGS", "-g")
+        debug = build_with(root, toolchain, optimize, folder / "debug", kept)
+    if debug.sizes.load != full.sizes.load:
+        failures.append(f"{where}: {debug.sizes.load:,} bytes with debug information, {full.sizes.load:,} without")
+    predictor = Predictor(root, full, debug)
     # The first branch that goes brings the handler of deselected dtypes: both builds have it, and another branch of the switch is gone.
     good = total = 0
     for seed in seeds:
