@@ -1,0 +1,110 @@
+"""Turns a section graph into the calls of operators by name: where they stand, and which names they hand over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.errors import InconclusiveError
+from sizeguard.formats.demangle import demangle
+from sizeguard.linkgraph.graph import RELOCATION, STRING, SectionGraph
+from sizeguard.linkgraph.subjects import operator_of, short_name
+
+# The runtime's functions that take an operator's name; what takes an operator that was found before; and who finds it.
+BY_NAME = ("sg::call_words", "sg::find_operator")
+BY_HANDLE = ("sg::call_operator",)
+
+# Direct calls and jumps: R_X86_64_PLT32, R_X86_64_GOTPCRELX (of a load it has a REX form), R_AARCH64_JUMP26, R_AARCH64_CALL26.
+_CALLS = (4, 41, 282, 283)
+_OPERATOR = re.compile(r"[A-Za-z_][\w.]*::[A-Za-z_]\w*(?:\.\w+)?(?:\(.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The dispatcher calls of one section: the operators named; is_constant: every call has a name that is read."""
+
+    names: frozenset[str]
+    is_constant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """dispatchers: nodes of the dispatcher's own functions; by_node: of each section that calls them, data included."""
+
+    dispatchers: frozenset[int]
+    by_node: dict[int, Site]
+
+
+def dispatch_sites(graph: SectionGraph, dispatchers: Iterable[str] = BY_NAME) -> Sites:
+    """Find the calls of functions that take an operator's name. Raises InconclusiveError if a graph has no such function.
+
+    A name counts for the call that follows it in the code: one that a compiler loads elsewhere makes the call unknown. Where
+    the dispatcher's address is loaded (-fno-plt), the call may be anywhere: all names of the function count for it.
+    """
+    if graph.linker == "ld64.lld":
+        raise InconclusiveError("who calls operators by name is not read of Mach-O objects; use the full build for Linux")
+    by_name, by_handle = frozenset(dispatchers), frozenset(BY_HANDLE)
+    kinds: dict[bytes, int] = {}
+    bare = {name.rpartition("::")[2].encode() for name in by_name | by_handle}
+    for name in set(graph.symbols.names):
+        if any(part in name for part in bare):
+            shown = short_name(demangle(name.decode("utf-8", "backslashreplace")))
+            if shown in by_name or shown in by_handle:
+                kinds[name] = int(shown in by_name)
+    is_by_name = np.array([kinds.get(name, -1) for name in graph.symbols.names], np.int8)
+    if not (is_by_name == 1).any():
+        raise InconclusiveError(f"no function {' or '.join(sorted(by_name))} in the objects: who calls operators by name is not known")
+    edges = graph.edges
+    source = edges.source
+    called = np.where(edges.symbol >= 0, is_by_name[edges.symbol], -1)
+    chosen = np.flatnonzero((called >= 0) & (edges.reason == RELOCATION))
+    own = {int(node) for node in graph.symbols.node[is_by_name >= 0].tolist() if node >= 0}
+    found: dict[int, Site] = {}
+    for node in np.unique(source[chosen]).tolist():
+        if node in own:
+            continue
+        here = chosen[(source[chosen] == node) & (called[chosen] == 1)]
+        found[node] = _site(graph, node, here)
+    return Sites(frozenset(own), found)
+
+
+def _site(graph: SectionGraph, node: int, calls: npt.NDArray[np.int64]) -> Site:
+    if not graph.nodes.is_exec[node]:
+        return Site(frozenset(), False)  # a pointer to the dispatcher: called with what, nobody knows
+    edges = graph.edges
+    given = _names(graph, node)
+    is_direct = np.isin(edges.type[calls], _CALLS)
+    # An operator that is called by what was found before is found by name in the same function.
+    windows = [{name for _, name in given}] if not is_direct.all() or not len(calls) else []
+    begin = -1
+    for end in np.unique(edges.offset[calls[is_direct]]).tolist():
+        windows.append({name for offset, name in given if begin < offset < end})
+        begin = end
+    return Site(frozenset().union(*windows), len(calls) > 0 and all(windows))
+
+
+def _names(graph: SectionGraph, node: int) -> list[tuple[int, str]]:
+    """Operator names that a section refers to, itself or through constant data, by the relocation's offset."""
+    edges, nodes = graph.edges, graph.nodes
+    found = []
+    for i in range(int(edges.start[node]), int(edges.start[node + 1])):
+        target = int(edges.target[i])
+        if edges.reason[i] != RELOCATION:
+            continue
+        texts = [graph.names[target]] if nodes.kind[target] == STRING else _texts_in(graph, target)
+        found += [(int(edges.offset[i]), operator_of(text)) for text in texts if _OPERATOR.fullmatch(text)]
+    return found
+
+
+def _texts_in(graph: SectionGraph, node: int) -> list[str]:
+    """The texts that constant data points to: what a compiler makes of a choice among names."""
+    nodes, edges = graph.nodes, graph.edges
+    if nodes.is_exec[node] or not nodes.is_alloc[node] or (nodes.is_write[node] and not graph.names[node].startswith(".data.rel.ro")):
+        return []
+    targets = edges.target[int(edges.start[node]) : int(edges.start[node + 1])]
+    reasons = edges.reason[int(edges.start[node]) : int(edges.start[node + 1])]
+    return [graph.names[t] for t in targets[reasons == RELOCATION].tolist() if nodes.kind[t] == STRING]
