@@ -76,7 +76,11 @@ class DtypeScan:
         is_complex = before[opens - 1] == 2
         complexes, opens = opens[is_complex], opens[~is_complex]
         found.append((complexes, _COMPLEX_OF[_CODE_OF_LETTER[text[complexes]]].astype(np.int64)))
-        lambdas = self._elements(chunk, lambdas, np.unique(name[is_driver[word]]))
+        driven = np.unique(name[is_driver[word]])
+        lambdas = self._elements(chunk, lambdas, driven)
+        # clIllE: the arguments of a generic lambda, as those of any other.
+        is_call = (text[opens - 2] == ord("l")) & (text[opens - 3] == ord("c")) & _is_grammar(text, candidates, opens - 3)
+        opens = np.concatenate([opens[~is_call], self._elements(chunk, opens[is_call], driven)])
         for first in (opens, lambdas, closes):
             at = first
             for _ in range(_MOST):
