@@ -8,6 +8,13 @@ import click
 
 FILE = click.Path(path_type=Path)
 FORMAT = click.Choice(("terminal", "json", "markdown", "csv"))
+DISPATCHER = click.option(
+    "--dispatcher",
+    multiple=True,
+    metavar="FUNCTION",
+    default=("sg::call_words", "sg::find_operator"),
+    help="A function that takes an operator's name, instead of the runtime's. May be given again.",
+)
 
 
 @click.group()
@@ -46,6 +53,87 @@ def ops(models: tuple[Path, ...], output: Path | None, format_: str, list_all: b
     if output is not None:
         write_selection(output, selection_of_models(infos))
     click.echo(model_operators_text(infos, format_))
+
+
+@command.command()
+@click.argument("models", nargs=-1, type=FILE, metavar="MODEL...")
+@click.option("--build", "full", type=FILE, metavar="BUILD", help="The full build; build/full otherwise.")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the operators in reach as a selection.")
+@click.option("--op-deps", type=FILE, metavar="FILE", help="Write who calls whom, of all operators, as PyTorch's op_deps.yaml.")
+@DISPATCHER
+@click.option("--format", "format_", type=FORMAT, default="terminal", show_default=True)
+def static(
+    models: tuple[Path, ...], full: Path | None, output: Path | None, op_deps: Path | None, dispatcher: tuple[str, ...], format_: str
+) -> None:
+    """Print the operators that models can reach: what they name and all that these can call, whatever the input.
+
+    Who calls whom is read from the relocations of the full build's objects. Dtypes are kept as far as the model tells them, all
+    of a kernel tag otherwise; build features are all kept. What cannot be known is listed.
+
+    \b
+    Examples:
+      sizeguard select static vision.pt2 -o selection.yaml
+      sizeguard select static --op-deps op_deps.yaml
+    """
+    from sizeguard.attribution.static_selection import features_of, read_full_build, static_selection
+    from sizeguard.project import project_root
+    from sizeguard.report.reachable import static_text
+    from sizeguard.selection.from_models import read_models
+    from sizeguard.selection.op_deps import write_op_deps
+    from sizeguard.selection.yaml_writer import write_selection
+
+    if not models and (op_deps is None or output is not None):
+        raise click.UsageError("give one or more models, or --op-deps FILE alone")
+    build = read_full_build(full or project_root() / "build" / "full", dispatcher)
+    found = build.dependencies
+    if op_deps is not None:
+        unknown = [(owner, where.function) for owner, places in sorted(found.unknown.items()) for where in places]
+        write_op_deps(op_deps, {name: found.calls[name] for name in build.operators}, found.at_load, unknown)
+    if models:
+        result = static_selection(build, read_models(models), features_of([project_root() / "native"]))
+        if output is not None:
+            write_selection(output, result.selection)
+        click.echo(static_text(result, found.calls, format_))
+
+
+@command.command()
+@click.argument("model", type=FILE)
+@click.option("--build", "full", type=FILE, metavar="BUILD", help="The full build; build/full otherwise.")
+@click.option("--trace", "traced", type=FILE, metavar="SELECTION", help="Made by trace --executed-only; traced now otherwise.")
+@DISPATCHER
+@click.option("--format", "format_", type=FORMAT, default="terminal", show_default=True)
+def adequacy(model: Path, full: Path | None, traced: Path | None, dispatcher: tuple[str, ...], format_: str) -> None:
+    """Compare what a model can reach with what its trace saw: the branches that no input took.
+
+    Exit 1 if the trace saw something that is not in reach: then the build is of another runtime than the trace.
+
+    Example: sizeguard select adequacy branchy/model.pt2 --build build/full
+    """
+    import tempfile
+
+    from sizeguard.attribution.adequacy import adequacy as compare
+    from sizeguard.attribution.static_selection import read_full_build
+    from sizeguard.build.programs import program_of
+    from sizeguard.build.trace import trace
+    from sizeguard.errors import GateError
+    from sizeguard.model_import.op_info import read_operators
+    from sizeguard.project import project_root
+    from sizeguard.report.reachable import adequacy_text
+    from sizeguard.selection.yaml_reader import read_selection
+
+    root = project_root()
+    build = read_full_build(full or root / "build" / "full", dispatcher)
+    program = program_of(model, root / "build" / "programs")
+    with tempfile.TemporaryDirectory() as folder:
+        file = traced or Path(folder) / "traced.yaml"
+        if traced is None:
+            trace(root, [program], file, executed_only=True)
+        selection = read_selection(file).selection
+    result = compare(build, read_operators(program), selection)
+    click.echo(adequacy_text(result, format_))
+    if not result.is_contained:
+        wrong = len(result.observed_not_reachable) + len(result.dtypes_observed_not_reachable)
+        raise GateError(f"{model}: the trace saw {wrong} operators or dtypes that the graph does not reach")
 
 
 @command.command()

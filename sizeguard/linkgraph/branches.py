@@ -126,6 +126,29 @@ def find_branches(graph: SectionGraph, facts: SourceFacts, dtype_of: Callable[[s
     return Branches(table[:, 0], table[:, 1], table[:, 2], table[:, 3], tuple(numbers), tuple(tags), guarded)
 
 
+def tag_holders(graph: SectionGraph, facts: SourceFacts) -> dict[str, Int]:
+    """Of each tag the functions that hold one of its switches, at least.
+
+    A switch whose function the compiler put into its callers may be in any function of its file, one of a header anywhere.
+    """
+    nodes = graph.nodes
+    code = np.flatnonzero(nodes.is_exec[: nodes.sections]).astype(np.int64)
+    functions = {node: _bare(graph.symbol_of(node)) for node in code.tolist()}
+    of_file: dict[str, list[int]] = {}
+    sources = [_source_of(label) for label in graph.objects]
+    for node in code.tolist():
+        of_file.setdefault(sources[int(nodes.object[node])], []).append(node)
+    found: dict[str, list[Int]] = {}
+    for switch in facts.switches:
+        here = of_file.get(switch.file)
+        if here is None:
+            found.setdefault(switch.tag, []).append(code)
+            continue
+        own = [node for node in here if functions[node] == switch.function]
+        found.setdefault(switch.tag, []).append(np.array(own or here, np.int64))
+    return {tag: np.unique(np.concatenate(parts)) for tag, parts in found.items()}
+
+
 def _guarded_by(graph: SectionGraph, node: int, inside: set[int]) -> frozenset[int]:
     """What a function calls in the guarded part: of other files what is the switch's file's own, else its own cold part."""
     edges = graph.edges

@@ -51,18 +51,18 @@ def _operator(entry: SelectedOperator) -> str:
 def _block(key: str, entries: Mapping[str, str]) -> list[str]:
     if not entries:
         return [f"{key}: {{}}"]
-    return [f"{key}:", *(f"  {_word(name)}: {entries[name]}" for name in sorted(entries))]
+    return [f"{key}:", *(f"  {word(name)}: {entries[name]}" for name in sorted(entries))]
 
 
 def _flow(words: Iterable[str]) -> str:
-    return f"[{', '.join(_word(word) for word in sorted(words))}]"
+    return f"[{', '.join(word(text) for text in sorted(words))}]"
 
 
 def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _word(text: str) -> str:
+def word(text: str) -> str:
     """Bare if it can be, since operators and dtypes are read by people."""
     if _WORD.fullmatch(text) and resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str":
         return text

@@ -1,0 +1,34 @@
+"""Turns who calls which operator into the text of an op_deps.yaml, in the format of PyTorch's former code analyzer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from sizeguard.files import write_if_changed
+from sizeguard.selection.yaml_writer import word
+
+# PyTorch's name for what every build needs, whatever the model.
+BASE = "__BASE__"
+
+
+def write_op_deps(path: Path, calls: Mapping[str, Collection[str]], at_load: Collection[str], unknown: Iterable[tuple[str, str]]) -> bool:
+    """Write a file, unless it has this content already. True if written."""
+    return write_if_changed(path, format_op_deps(calls, at_load, unknown))
+
+
+def format_op_deps(calls: Mapping[str, Collection[str]], at_load: Collection[str], unknown: Iterable[tuple[str, str]]) -> str:
+    """All operators, sorted, with those that they call. unknown: pairs of an operator and a function; they stand in comments."""
+    lines = [f"# {owner or 'at load'} may call more: {function} hands over a name that is not constant" for owner, function in unknown]
+    if at_load:
+        lines += _entry(BASE, at_load)
+    for name in sorted(calls):
+        lines += _entry(name, calls[name])
+    return "\n".join(line if line.isprintable() else ascii(line) for line in lines or ["[]"]) + "\n"
+
+
+def _entry(name: str, called: Collection[str]) -> list[str]:
+    lines = [f"- name: {word(name)}"]
+    if called:
+        lines += ["  depends:", *(f"  - name: {word(other)}" for other in sorted(called))]
+    return lines
