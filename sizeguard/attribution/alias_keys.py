@@ -19,16 +19,22 @@ from sizeguard.formats.texts import Int, Texts
 
 @dataclass(frozen=True, slots=True)
 class AliasKeys:
-    """known: hashes of all names that share bytes, ascending; key: of each the hash of its key; names: the keys' texts."""
+    """known: hashes of all names that share bytes, ascending; key: of each the hash of its key; texts: the name of each."""
 
     known: Hash
     key: Hash
-    names: dict[int, bytes]
+    texts: Texts
 
     def apply(self, hashes: Hash) -> Hash:
         """The key's hash for names that share bytes, the same hash for others."""
         at = np.minimum(np.searchsorted(self.known, hashes), len(self.known) - 1)
         return np.where(self.known[at] == hashes, self.key[at], hashes)
+
+    def rename(self, texts: list[bytes], hashes: Hash) -> None:
+        """Texts whose hashes are keys become the keys' texts."""
+        at = np.minimum(np.searchsorted(self.known, hashes), len(self.known) - 1)
+        for i in np.flatnonzero(self.known[at] == hashes).tolist():
+            texts[i] = self.texts.raw(int(at[i]))
 
 
 def alias_keys(both: Sequence[Aliases | None]) -> AliasKeys | None:
@@ -48,8 +54,7 @@ def alias_keys(both: Sequence[Aliases | None]) -> AliasKeys | None:
     number[order] = np.arange(len(known))
     smallest = connected(number[name], group, len(known), len(counts))
     key = order[smallest[number]]
-    names = {int(known[i]): of_name.raw(i) for i in np.unique(key).tolist()}
-    return AliasKeys(known, known[key], names)
+    return AliasKeys(known, known[key], of_name)
 
 
 def _first_letters(texts: Texts) -> Hash:

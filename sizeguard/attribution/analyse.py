@@ -71,19 +71,24 @@ class LedgerAnalysis:
 
     @property
     def file(self) -> Int:
-        return self._share(self._ledger.file_bytes)
+        return self._sums("file")
 
     @property
     def load(self) -> Int:
-        return self._share(self._ledger.load)
+        return self._sums("load")
 
     @property
     def ram(self) -> Int:
-        return self._share(self._ledger.ram)
+        return self._sums("ram")
 
     @property
     def count(self) -> Int:
-        return self._share(self._ledger.count)
+        return self._sums("count")
+
+    def _sums(self, what: str) -> Int:
+        sums = self._ledger.make_sums(what, len(self._extra))
+        self._share(sums)
+        return sums
 
     def label(self, level: str) -> Label:
         if level not in LEVELS:
@@ -285,12 +290,12 @@ class LedgerAnalysis:
         return Label(ids.astype(np.int32, copy=False), texts, hashes)
 
 
-def _rows(ledger: Ledger) -> tuple[Int, Int32, Callable[[Int], Int]]:
-    """The owners of rows that come behind those of all owners, the symbol of each row, and how a column is shared out to the rows."""
+def _rows(ledger: Ledger) -> tuple[Int, Int32, Callable[[Int], None]]:
+    """The owners of rows that come behind those of all owners, the symbol of each row, and what shares a column out to them."""
     owners, groups = ledger.owners, ledger.groups
     grouped = np.flatnonzero(owners.group >= 0)
     if not len(grouped):
-        return np.zeros(0, np.int64), owners.symbol, lambda column: column
+        return np.zeros(0, np.int64), owners.symbol, lambda column: None
     group = owners.group[grouped]
     members = (groups.first[group + 1] - groups.first[group]).astype(np.int64)
     # The first name keeps the owner's row, the others get one behind all.
@@ -301,14 +306,11 @@ def _rows(ledger: Ledger) -> tuple[Int, Int32, Callable[[Int], Int]]:
     symbol[grouped] = groups.member[groups.first[group]]
     count = np.repeat(members, more)
 
-    def share(column: Int) -> Int:
+    def share(column: Int) -> None:
         quotient, remainder = np.divmod(column[extra], count)
         shares = quotient + (nth < remainder)
-        whole = np.empty(len(column) + len(extra), np.int64)
-        whole[: len(column)] = column
-        np.subtract.at(whole, extra, shares)
-        whole[len(column) :] = shares
-        return whole
+        np.subtract.at(column, extra, shares)
+        column[len(column) - len(extra) :] = shares
 
     return extra, symbol, share
 

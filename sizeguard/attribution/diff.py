@@ -108,7 +108,6 @@ def _side(analysis: Analysis, levels: Sequence[str], filters: Sequence[Filter], 
     # What has no bytes cannot differ: without the symbols of the file's own symbol table half of the rows are left.
     rows = np.flatnonzero(column > 0 if mask is None else mask & (column > 0))
     kinds = analysis.label("kind")
-    columns = (analysis.file, analysis.load, analysis.ram, analysis.count)
     labels = {level: _in_use(analysis.label(level), rows) for level in {*levels, "symbol"}}
     return _Side(
         image=analysis.image,
@@ -118,7 +117,7 @@ def _side(analysis: Analysis, levels: Sequence[str], filters: Sequence[Filter], 
         labels=labels,
         hashes={level: _hashes(labels[level].texts, level) for level in levels},
         aliases=analysis.aliases(),
-        left_out=() if mask is None else tuple(int(each[~mask].sum()) for each in columns),
+        left_out=() if mask is None else tuple(int(getattr(analysis, name)[~mask].sum()) for name in ("file", "load", "ram", "count")),
     )
 
 
@@ -227,7 +226,7 @@ def _label(match: _Matched, parts: Sequence[_Part], rows: int, aliases: AliasKey
         for j, text in zip(taken.tolist(), keys_of(found) if match.level == "symbol" else map(found.raw, range(len(found))), strict=True):
             texts[j] = text
     if match.level == "symbol" and aliases is not None:
-        texts = [aliases.names.get(hashed, text) for hashed, text in zip(match.hashes[used].tolist(), texts, strict=True)]
+        aliases.rename(texts, match.hashes[used])
     return Label(number.astype(np.int32), Texts.of(texts))
 
 

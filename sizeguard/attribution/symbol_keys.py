@@ -46,7 +46,7 @@ def hash_keys(texts: Texts) -> Hash:
 def keys_of(texts: Texts) -> list[bytes]:
     """The key of each name."""
     heads, odd = _heads(texts)
-    keys = [heads.raw(i) for i in range(len(heads))]
+    keys = heads.all_raw()
     for i in odd.tolist():
         keys[i] = key_of(keys[i])
     return keys

@@ -16,7 +16,7 @@ from sizeguard.formats.macho.reader import FatFile
 from sizeguard.formats.text_hash import hash_texts
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.claiming import ClaimList, OwnerTable
-from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
+from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition, sums_of
 from sizeguard.ledger.macho_contents import SECTION, contents
 from sizeguard.ledger.macho_linkedit import pieces
 from sizeguard.ledger.macho_ranges import MAP, STAB, Ranges, named_ranges, stabs
@@ -248,11 +248,13 @@ def _ledger(
         groups=table.groups(),
         make_file=lambda: owned,
         make_memory=lambda: mapped,
-        make_sums={
-            "file": file.bytes_by_owner(len(table))[:-1][used],
-            "load": load[used],
-            "ram": ram[used],
-            "count": count[used],
-        }.__getitem__,
+        make_sums=sums_of(
+            {
+                "file": file.bytes_by_owner(len(table))[:-1][used],
+                "load": load[used],
+                "ram": ram[used],
+                "count": count[used],
+            }
+        ),
         hashes=hash_texts(symbols),
     )

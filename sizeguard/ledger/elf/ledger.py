@@ -79,7 +79,7 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
         groups=groups,
         make_file=file,
         make_memory=lambda: memory_partition(in_memory, image, places, file()),
-        make_sums=lambda what: sums_of_rows(what, in_file, image, places, rows),
+        make_sums=lambda what, room: sums_of_rows(what, in_file, image, places, rows, room),
         hashes=known.hashes,
     )
 

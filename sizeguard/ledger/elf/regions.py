@@ -122,22 +122,23 @@ def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]
     return regions
 
 
-def sums_of_rows(what: str, regions: list[Region], image: Elf, places: Places, rows: int) -> Int:
-    """Of each row its bytes of the file, how many spans these are (count), or its bytes of memory: load and ram."""
+def sums_of_rows(what: str, regions: list[Region], image: Elf, places: Places, rows: int, room: int) -> Int:
+    """Of each row its bytes of the file, how many spans these are (count), or its bytes of memory: load and ram. Zeros behind them."""
+    sums = np.zeros(rows + room, np.int64)
     if what == "file":
-        return _file_bytes(regions, image, places, rows)
-    if what == "count":
-        return _counts(regions, image, places, rows)
-    sums = np.zeros(rows, np.int64)
-    for index, (low, high) in places.rows_of.items():
-        section = image.sections[index]
-        if section.load_size if what == "load" else section.ram_size:
-            sums[low:high] = places.sizes(index)
+        _add_file_bytes(sums, regions, image, places)
+    elif what == "count":
+        sums[:rows] = 1
+        _add_counts(sums, regions, image, places)
+    else:
+        for index, (low, high) in places.rows_of.items():
+            section = image.sections[index]
+            if section.load_size if what == "load" else section.ram_size:
+                sums[low:high] = places.sizes(index)
     return sums
 
 
-def _file_bytes(regions: list[Region], image: Elf, places: Places, rows: int) -> Int:
-    sums = np.zeros(rows, np.int64)
+def _add_file_bytes(sums: Int, regions: list[Region], image: Elf, places: Places) -> None:
     for region in regions:
         if region.row >= 0:
             sums[region.row] += region.end - region.start
@@ -147,21 +148,19 @@ def _file_bytes(regions: list[Region], image: Elf, places: Places, rows: int) ->
         else:
             owner, _, size = _clipped(places, region, image.sections[region.section].offset)
             sums[owner] += size
-    return sums
 
 
-def _counts(regions: list[Region], image: Elf, places: Places, rows: int) -> Int:
+def _add_counts(sums: Int, regions: list[Region], image: Elf, places: Places) -> None:
     """What lies in memory only, and NOBITS of objects and threads, which has no place in memory, is one span each."""
-    one = np.int64(1)
+    # Only of sections that others lie in can a row have several spans.
     cut = [
         _clipped(places, region, image.sections[region.section].offset)[0]
         for region in regions
         if region.row < 0 and region.end - region.start != image.sections[region.section].size
     ]
-    if not cut:
-        return np.broadcast_to(one, (rows,))
-    # Only of sections that others lie in can a row have several spans.
-    return np.maximum(np.bincount(np.concatenate(cut), minlength=rows), one)
+    if cut:
+        more = np.bincount(np.concatenate(cut))
+        sums[: len(more)] = np.maximum(more, sums[: len(more)])
 
 
 def file_partition(regions: list[Region], image: Elf, places: Places) -> Partition:
