@@ -161,11 +161,11 @@ class Dictionary:
         tens = self._tens[entry]
         ok = (tens == 0) | (text[np.maximum(where - 1, 0)] == tens)
         for k in range(8):
-            rest = length - 8 * k
-            if not (rest > 0).any():
+            rows = np.flatnonzero(ok & (length > 8 * k))  # fewer with each word
+            if not len(rows):
                 break
-            here = np.minimum(where + 1 + 8 * k, len(words) - 1)
-            ok &= (rest <= 0) | ((words[here] & mask(rest)) == self._words[entry, k])
+            here = np.minimum(where[rows] + 1 + 8 * k, len(words) - 1)
+            ok[rows] = (words[here] & mask(length[rows] - 8 * k)) == self._words[entry[rows], k]
         # 6native inside 16native_layer: more text follows, so this is no identifier of its own.
         before, after = text[np.maximum(where - 1, 0)], text[np.minimum(where + 1 + length, len(text) - 1)]
         has_more_digits = (tens == 0) & ((before - np.uint8(48)) < 10)
@@ -174,11 +174,13 @@ class Dictionary:
         return result
 
 
+_MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
+
+
 def mask(count: Int) -> Words:
     """The low `count` bytes of a word: none for 0 and less, all for 8 and more."""
-    bits = np.clip(count, 0, 8).astype(np.uint64) * np.uint64(8)
-    full = np.uint64(0xFFFFFFFFFFFFFFFF)
-    return np.where(bits == 0, np.uint64(0), full >> ((np.uint64(64) - bits) & np.uint64(63)))
+    found: Words = _MASKS.take(count, mode="clip")
+    return found
 
 
 def _slot(keys: Words) -> npt.NDArray[np.uint64]:
