@@ -89,22 +89,28 @@ def _site(graph: SectionGraph, node: int, calls: npt.NDArray[np.int64]) -> Site:
 
 def _names(graph: SectionGraph, node: int) -> list[tuple[int, str]]:
     """Operator names that a section refers to, itself or through constant data, by the relocation's offset."""
-    edges, nodes = graph.edges, graph.nodes
-    found = []
-    for i in range(int(edges.start[node]), int(edges.start[node + 1])):
-        target = int(edges.target[i])
-        if edges.reason[i] != RELOCATION:
-            continue
-        texts = [graph.names[target]] if nodes.kind[target] == STRING else _texts_in(graph, target)
-        found += [(int(edges.offset[i]), operator_of(text)) for text in texts if _OPERATOR.fullmatch(text)]
+    nodes = graph.nodes
+    found = _own_names(graph, node)
+    for offset, target in _references(graph, node):
+        # What a compiler makes of a choice among names.
+        is_constant = not nodes.is_write[target] or graph.names[target].startswith(".data.rel.ro")
+        if is_constant and nodes.is_alloc[target] and not nodes.is_exec[target]:
+            found += [(offset, name) for _, name in _own_names(graph, target)]
     return found
 
 
-def _texts_in(graph: SectionGraph, node: int) -> list[str]:
-    """The texts that constant data points to: what a compiler makes of a choice among names."""
-    nodes, edges = graph.nodes, graph.edges
-    if nodes.is_exec[node] or not nodes.is_alloc[node] or (nodes.is_write[node] and not graph.names[node].startswith(".data.rel.ro")):
-        return []
-    targets = edges.target[int(edges.start[node]) : int(edges.start[node + 1])]
-    reasons = edges.reason[int(edges.start[node]) : int(edges.start[node + 1])]
-    return [graph.names[t] for t in targets[reasons == RELOCATION].tolist() if nodes.kind[t] == STRING]
+def _own_names(graph: SectionGraph, node: int) -> list[tuple[int, str]]:
+    found = []
+    for offset, target in _references(graph, node):
+        text = graph.names[target] if graph.nodes.kind[target] == STRING else graph.literals.get((node, offset), "")
+        if _OPERATOR.fullmatch(text):
+            found.append((offset, operator_of(text)))
+    return found
+
+
+def _references(graph: SectionGraph, node: int) -> list[tuple[int, int]]:
+    """Offset and target of a section's relocations."""
+    edges = graph.edges
+    here = np.arange(int(edges.start[node]), int(edges.start[node + 1]))
+    here = here[edges.reason[here] == RELOCATION]
+    return list(zip(edges.offset[here].tolist(), edges.target[here].tolist(), strict=True))

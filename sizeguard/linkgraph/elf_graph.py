@@ -38,6 +38,7 @@ from sizeguard.linkgraph.graph import (
     Symbols,
 )
 from sizeguard.linkgraph.inputs import LinkInputs
+from sizeguard.linkgraph.literals import find_literals
 from sizeguard.linkgraph.objects import SHF_GROUP
 from sizeguard.linkgraph.resolve import Loaded, load
 from sizeguard.linkgraph.roots import find_roots
@@ -67,6 +68,7 @@ class _Builder:
         self.taken = np.zeros(self.count, np.int64)  # bytes of sections that parts of their own hold
         self.lists = EdgeLists()
         self.providers: dict[int, tuple[str, str]] = {}
+        self.literals: dict[tuple[int, int], str] = {}
 
     def build(self) -> SectionGraph:
         relocations, symbols = self.relocations, self.symbols
@@ -80,6 +82,8 @@ class _Builder:
         holder = self._entries(holder, target, pieces)
         strings = self._strings(pieces)
         self._relocations(~in_unwind, holder, target, strings)
+        literals = find_literals(self.loaded, self.sections, relocations, symbols, target)
+        self.literals = {(int(holder[i]), int(relocations.offset[i])): text for i, text in literals.items()}
         self._imports(~in_unwind, holder)
         self._unwind(unwind, target)
         self._groups()
@@ -243,6 +247,7 @@ class _Builder:
             is_dynamic=self.inputs.mode != "static" or self.inputs.pic,
             providers=self.providers,
             linker=self.inputs.linker.family,
+            literals=self.literals,
         )
 
     def _symbols(self) -> Symbols:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -92,6 +93,7 @@ class SectionGraph:
     is_dynamic: the image has a table of dynamic symbols
     providers:  of imports the library and the symbol's version there, by node
     linker:     family
+    literals:   by node and offset of a reference to constant data that is not merged: the operator name that stands there
     """
 
     objects: tuple[str, ...]
@@ -104,6 +106,7 @@ class SectionGraph:
     is_dynamic: bool
     providers: dict[int, tuple[str, str]]
     linker: str
+    literals: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     @property
     def roots(self) -> Int:

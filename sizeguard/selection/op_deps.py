@@ -19,12 +19,15 @@ def write_op_deps(path: Path, calls: Mapping[str, Collection[str]], at_load: Col
 
 def format_op_deps(calls: Mapping[str, Collection[str]], at_load: Collection[str], unknown: Iterable[tuple[str, str]]) -> str:
     """All operators, sorted, with those that they call. unknown: pairs of an operator and a function; they stand in comments."""
-    lines = [f"# {owner or 'at load'} may call more: {function} hands over a name that is not constant" for owner, function in unknown]
+    lines = [
+        f"# {_line(owner) or 'at load'} may call more: {_line(function)} hands over a name that is not constant"
+        for owner, function in unknown
+    ]
     if at_load:
         lines += _entry(BASE, at_load)
     for name in sorted(calls):
         lines += _entry(name, calls[name])
-    return "\n".join(line if line.isprintable() else ascii(line) for line in lines or ["[]"]) + "\n"
+    return "\n".join(lines or ["[]"]) + "\n"
 
 
 def _entry(name: str, called: Collection[str]) -> list[str]:
@@ -32,3 +35,8 @@ def _entry(name: str, called: Collection[str]) -> list[str]:
     if called:
         lines += ["  depends:", *(f"  - name: {word(other)}" for other in sorted(called))]
     return lines
+
+
+def _line(text: str) -> str:
+    """Symbols out of damaged objects may hold anything."""
+    return text if text.isprintable() and text.isascii() else ascii(text)
