@@ -118,9 +118,9 @@ def pack(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[Int, Int]:
         packed += column
         values *= width
     row, rows = compact(packed, values)
-    first = np.zeros(rows, np.int64)
-    first[row[::-1]] = np.arange(len(row) - 1, -1, -1)  # of equal places the last assignment stays
-    return row, first
+    last = np.zeros(rows, np.int64)
+    last[row] = np.arange(len(row))  # of equal places the last assignment stays
+    return row, last
 
 
 def compact(packed: Int, values: int) -> tuple[Int, int]:

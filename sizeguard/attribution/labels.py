@@ -65,11 +65,12 @@ def label_names(names: Texts, preset: Preset) -> NameLabels:
 
     ids, texts = dtype_texts(scanned.dtypes, scanned.first_dtype)
     scanned_dtype = np.array([pool.number(text) for text in texts], np.int32)[ids]
+    own_dtype = dtype.ids()
     table = Texts.of(pool.texts)
     columns = (
         operator.ids(),
         kernel.ids(loose.ids()),
-        np.where(dtype.ids() > 0, dtype.ids(), scanned_dtype),
+        np.where(own_dtype > 0, own_dtype, scanned_dtype),
         component.ids(mentioned.ids(general.ids())),
     )
     return NameLabels(*(Label(column[unique.inverse].astype(np.int32), table) for column in columns))
