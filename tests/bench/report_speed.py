@@ -6,6 +6,7 @@ python tests/bench/report_speed.py libtorch_cpu.so libtensorflow_cc.so.2 --runs 
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import statistics
 import subprocess
@@ -40,6 +41,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--limit", action="store_true", help="Fail if a limit of libtorch_cpu.so is not kept.")
     given = parser.parse_args()
+    # As pip installs it: where PYTHONDONTWRITEBYTECODE is set, compiling its modules would be measured, 0.1 s in each run.
+    compileall.compile_dir(Path(__file__).parents[2] / "sizeguard", quiet=1)
     sizeguard = str(Path(sys.executable).parent / "sizeguard")
     broken = False
     for image in given.images:
