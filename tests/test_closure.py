@@ -87,6 +87,45 @@ def test_the_classic_graph_with_other_calls(flags: tuple[str, ...], tmp_path: Pa
     assert {name: found.calls[f"demo::{name}"] for name in CLASSIC} == {name: names(called) for name, called in CLASSIC.items()}
 
 
+def test_the_classic_graph_for_aarch64(tmp_path: Path) -> None:
+    """Its addresses take two relocations, and GOT loads stand before the names."""
+    for flags in ((), ("-fno-plt",)):
+        objects = []
+        for source in sorted(SOURCES.glob("*.cpp")):
+            objects.append(str(tmp_path / f"{source.stem}.o"))
+            options = ["-Os", "-std=c++20", "-ffunction-sections", "-fdata-sections", *flags]
+            subprocess.run(["aarch64-linux-gnu-g++", *options, "-c", str(source), "-o", objects[-1]], check=True)
+        done = link(["aarch64-linux-gnu-g++", *objects, "-o", str(tmp_path / "out")], tmp_path, tmp_path / "out")
+        assert isinstance(done, Linked), done
+        found = demo(done.graph)
+        assert {name: found.calls[f"demo::{name}"] for name in CLASSIC} == {name: names(called) for name, called in CLASSIC.items()}
+        assert {"demo::from_outside", "demo::pointer"} <= set(found.unknown)
+
+
+def test_a_function_that_hands_names_on(tmp_path: Path) -> None:
+    """Unknown, until it is said to be one that takes names."""
+    (tmp_path / "forward.cpp").write_text(
+        '#include "demo.h"\n'
+        "namespace demo {\n"
+        "[[gnu::noinline, gnu::noclone]] int forward(const char* name, int value) { return call(name, value) + 1; }\n"
+        'int user(int x) { return forward("demo::h", x); }\n'
+        'extern const Operator more[] = {{"demo::user(i)i", user}};\n'
+        "[[maybe_unused]] const bool registered = [] { add_operators(more, 1); return true; }();\n"
+        "}\n"
+    )
+    objects = []
+    for source in (*sorted(SOURCES.glob("*.cpp")), tmp_path / "forward.cpp"):
+        objects.append(str(tmp_path / f"{source.stem}.o"))
+        options = ["-Os", "-std=c++20", "-ffunction-sections", f"-I{SOURCES}"]
+        subprocess.run(["g++", *options, "-c", str(source), "-o", objects[-1]], check=True)
+    done = link(["g++", *objects, "-o", str(tmp_path / "out")], tmp_path, tmp_path / "out")
+    assert isinstance(done, Linked)
+    assert [where.function for where in demo(done.graph).unknown["demo::user"]] == ["demo::forward"]
+    told = dependencies(call_graph(done.graph, ("demo::call", "demo::forward")))
+    assert told.calls["demo::user"] == names("h")
+    assert "demo::user" not in told.unknown
+
+
 def test_a_static_initializer_with_a_name_from_outside(tmp_path: Path) -> None:
     (tmp_path / "late.cpp").write_text('#include <cstdlib>\n#include "demo.h"\nint at_start = demo::call(std::getenv("OPERATOR"), 1);\n')
     compile_late = ["g++", "-Os", "-ffunction-sections", f"-I{SOURCES}", "-c", str(tmp_path / "late.cpp"), "-o", str(tmp_path / "late.o")]
@@ -144,6 +183,19 @@ def test_closure_contains_the_trace(
     assert result.dtypes_observed_not_reachable == ()
     assert result.unknown == ()
     assert result.observed + len(result.reachable_not_observed) == result.reachable
+
+
+@pytest.mark.parametrize("model", ["mlp", "encoder"])
+def test_closure_contains_the_trace_with_custom_classes(
+    model: str, full: FullBuild, instrumented_build: Build, models_dir: Path, tmp_path: Path
+) -> None:
+    folder = models_dir / model
+    cases = [sorted(folder.glob(f"{path.name.split('_')[0]}_input*.npy")) for path in sorted(folder.glob("case*_input0.npy"))]
+    program = tmp_path / "prepacked.sgp"
+    write_program(import_model(folder / "model.pt2", default_library(), model, cases, True).program, program)
+    result = compared(full, instrumented_build, program, tmp_path)
+    assert "prepacked::linear_clamp_run" in read_operators(program).operators
+    assert (result.observed_not_reachable, result.dtypes_observed_not_reachable) == ((), ())
 
 
 def branches_of(model: Path) -> list[set[str]]:
