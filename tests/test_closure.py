@@ -6,6 +6,7 @@ import json
 import subprocess
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -150,6 +151,8 @@ def test_a_runtime_without_that_dispatcher(tmp_path: Path) -> None:
     graph = linked(tmp_path, "gcc", "s", "bfd")
     with pytest.raises(InconclusiveError, match=r"no function sg::call_words or sg::find_operator"):
         call_graph(graph)
+    with pytest.raises(InconclusiveError, match="Mach-O"):
+        call_graph(replace(graph, linker="ld64.lld"), DISPATCHER)
 
 
 def test_op_deps_read_as_pytorch_wrote_them() -> None:
