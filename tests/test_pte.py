@@ -170,6 +170,6 @@ def test_shared_parts_do_not_unfold(tmp_path: Path) -> None:
     # 20,000 chains that are all the same list of 20,000 instructions: 160 kB that mean 400 million calls.
     data = built(shared=20_000)
     assert len(data) < 200_000
-    start = time.monotonic()
+    start = time.process_time()
     assert refused(tmp_path, data).endswith("parts of the file are used many times over")
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20

@@ -169,9 +169,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pickles_are_one_line_in_bounded_time(name: str, tmp_path: Path) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     assert refused(archive(tmp_path / "a.ptl", bytecode=HOSTILE[name])).startswith("bytecode.pkl: ")
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30
 
 
 def test_deep_and_shared_values_take_no_stack_and_no_memory(tmp_path: Path) -> None:
@@ -187,9 +187,9 @@ def test_a_table_that_many_functions_share_is_read_once(tmp_path: Path) -> None:
     entries = tuple((f"aten::op{i}", "") for i in range(50_000))
     tables = (("operators", entries),)
     data = pickle.dumps((8, *(("f", tables) for _ in range(50_000))), protocol=2)
-    start = time.monotonic()
+    start = time.process_time()
     assert len(read_operators(archive(tmp_path / "a.ptl", bytecode=data)).operators) == 50_000
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30
 
 
 @pytest.mark.parametrize(

@@ -223,10 +223,10 @@ HOSTILE = {
 def test_hostile_yaml_is_one_line_in_bounded_time(name: str, tmp_path: Path) -> None:
     path = tmp_path / "hostile.yaml"
     path.write_bytes(HOSTILE[name])
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(InputError) as refusal:
         read_selection(path)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20  # whatever else runs
     assert str(refusal.value).startswith(str(path))
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < len(str(path)) + 300

@@ -55,7 +55,9 @@ def analyse(evidence: Evidence) -> LedgerAnalysis:
 
 
 class LedgerAnalysis:
-    """An Analysis. A row is an owner of the ledger; one whose bytes have several names is a row for each name, with its exact share."""
+    """An Analysis. A row is an owner of the ledger; one whose bytes have several names, or serve several operators by one kernel,
+    is a row for each name and operator, with its exact share.
+    """
 
     def __init__(self, evidence: Evidence) -> None:
         ledger = evidence.ledger
@@ -63,7 +65,8 @@ class LedgerAnalysis:
         self._ledger = ledger
         image = ledger.image
         self.image = ImageInfo(image.path, evidence.title, image.format, image.arch, image.id, image.file, image.load, image.ram)
-        self._extra, self._symbol, self._share = _rows(ledger)
+        operators = _operators_of_owners(ledger, evidence.reached) if evidence.reached is not None else None
+        self._extra, self._symbol, self._nth_operator, self._share = _rows(ledger, operators)
         self._names: NameLabels | None = None
         self._labels: dict[str, Label] = {}
 
@@ -162,6 +165,9 @@ class LedgerAnalysis:
             [pool.number(text if (text := ledger.parts[i]) in entries else "") for i in range(len(ledger.parts))] or [0], np.int32
         )
         ids = _first(_at(of_part, part), _at(of_input, input_))
+        for joint in sorted({text for text in reached.owners.values() if ", " in text}):
+            served = np.flatnonzero(ids == pool.number(joint))
+            ids[served] = np.array([pool.number(name) for name in joint.split(", ")], np.int32)[self._nth_operator[served]]
         rest = np.where(self._is_nobodys(), pool.number(UNATTRIBUTED), np.where(self._symbol >= 0, pool.number(CORE), 0))
         ids = np.where(self._is(TABLES), 0, _first(ids, rest))
         return pool.label(_first(ids, np.full(len(ids), pool.number(OUTSIDE), np.int32)))
@@ -271,7 +277,8 @@ class LedgerAnalysis:
         ledger = self._ledger
         owners = ledger.owners
         rows = np.flatnonzero(self._symbol < 0)
-        input_, section = owners.input[rows], owners.section[rows]  # rows behind those of all owners have symbols
+        owner = np.where(rows < len(owners), rows, self._extra[np.maximum(rows - len(owners), 0)]) if len(self._extra) else rows
+        input_, section = owners.input[owner], owners.section[owner]
         pool = Pool()
         inputs = np.array([pool.number(f"({row.name})") for row in ledger.inputs] or [0], np.int32)
         is_large = len(ledger.symbols.buffer) > MOST_COPIED
@@ -290,21 +297,37 @@ class LedgerAnalysis:
         return Label(ids.astype(np.int32, copy=False), texts, hashes)
 
 
-def _rows(ledger: Ledger) -> tuple[Int, Int32, Callable[[Int], None]]:
-    """The owners of rows that come behind those of all owners, the symbol of each row, and what shares a column out to them."""
+def _operators_of_owners(ledger: Ledger, reached: Reached) -> Int:
+    """How many operators each owner serves, by one kernel that is registered for all of them."""
+    of_input = np.array([_reached(row, reached).count(", ") + 1 for row in ledger.inputs] or [1], np.int64)
+    owners = ledger.owners
+    return np.where((owners.input >= 0) & (owners.part < 0), of_input[np.maximum(owners.input, 0)], 1)
+
+
+def _rows(ledger: Ledger, operators: Int | None) -> tuple[Int, Int32, Int, Callable[[Int], None]]:
+    """The owners of rows that come behind those of all owners; of each row the symbol and which of its operators it is for; and what
+    shares a column out to them. operators: how many each owner serves, None for one.
+    """
     owners, groups = ledger.owners, ledger.groups
-    grouped = np.flatnonzero(owners.group >= 0)
-    if not len(grouped):
-        return np.zeros(0, np.int64), owners.symbol, lambda column: None
-    group = owners.group[grouped]
-    members = (groups.first[group + 1] - groups.first[group]).astype(np.int64)
+    is_shared = owners.group >= 0
+    shared = np.flatnonzero(is_shared if operators is None else is_shared | (operators > 1))
+    if not len(shared):
+        return np.zeros(0, np.int64), owners.symbol, np.zeros(0 if operators is None else len(owners), np.int64), lambda column: None
+    group = owners.group[shared]
+    is_group = group >= 0
+    members = np.ones(len(shared), np.int64)
+    members[is_group] = groups.first[group[is_group] + 1] - groups.first[group[is_group]]
+    count = members if operators is None else members * operators[shared]
     # The first name keeps the owner's row, the others get one behind all.
-    more = np.maximum(members - 1, 0)
-    extra = np.repeat(grouped, more)
+    more = np.maximum(count - 1, 0)
+    extra = np.repeat(shared, more)
     nth = np.arange(len(extra)) - np.repeat(np.cumsum(more) - more, more) + 1
-    symbol = np.concatenate([owners.symbol, groups.member[groups.first[owners.group[extra]] + nth]]).astype(np.int32, copy=False)
-    symbol[grouped] = groups.member[groups.first[group]]
-    count = np.repeat(members, more)
+    nth_operator, nth_member = np.divmod(nth, np.repeat(members, more))
+    symbol = np.concatenate([owners.symbol, owners.symbol[extra]]).astype(np.int32, copy=False)
+    symbol[shared[is_group]] = groups.member[groups.first[group[is_group]]]
+    named = np.flatnonzero(owners.group[extra] >= 0)
+    symbol[len(owners) + named] = groups.member[groups.first[owners.group[extra[named]]] + nth_member[named]]
+    count = np.repeat(count, more)
 
     def share(column: Int) -> None:
         quotient, remainder = np.divmod(column[extra], count)
@@ -312,7 +335,7 @@ def _rows(ledger: Ledger) -> tuple[Int, Int32, Callable[[Int], None]]:
         np.subtract.at(column, extra, shares)
         column[len(column) - len(extra) :] = shares
 
-    return extra, symbol, share
+    return extra, symbol, np.concatenate([np.zeros(0 if operators is None else len(owners), np.int64), nth_operator]), share
 
 
 def _at(values: Int32, index: Int32) -> Int32:

@@ -36,7 +36,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """owners: (object, input section) → operator, CORE or SHARED. kernels: operator → its kernel's C++ name."""
+    """owners: (object, input section) → operator, CORE or SHARED; "a, b" if one kernel serves both.
+
+    kernels: operator → its kernel's C++ name
+    """
 
     owners: Mapping[tuple[str, str], str]
     kernels: Mapping[str, str]
@@ -49,7 +52,7 @@ def reach(objects: Iterable[Path], folder: Path) -> Reached:
     operators: dict[Node, list[str]] = {}
     for entry in graph.entries:
         operators.setdefault(entry.function, []).append(entry.name)
-    # Aliases share a function, so they are one owner.
+    # Operators that share a kernel share all that it reaches.
     labels = {function: ", ".join(sorted(names)) for function, names in operators.items()}
     core = graph.closure(graph.roots())
     users: dict[Node, list[str]] = {}
@@ -65,8 +68,8 @@ def reach(objects: Iterable[Path], folder: Path) -> Reached:
                 # Archives may hold two members of one name, which maps do not tell apart: what is reached wins.
                 if owners.get((name, section.name), CORE) == CORE:
                     owners[name, section.name] = owner
-    kernels = {label: kernel_of(graph.names.get(function, "")) for function, label in labels.items()}
-    entries = tuple(Entry(graph.objects[e.holder[0]][0], graph.section(e.holder), e.offset, labels[e.function]) for e in graph.entries)
+    kernels = {name: kernel_of(graph.names.get(function, "")) for function, names in operators.items() for name in names}
+    entries = tuple(Entry(graph.objects[e.holder[0]][0], graph.section(e.holder), e.offset, e.name) for e in graph.entries)
     return Reached(owners, kernels, entries)
 
 
