@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Label
+from sizeguard.attribution.columns import Pool
 from sizeguard.attribution.dtype_scan import dtype_texts
 from sizeguard.attribution.name_scan import Scanned, scan_names
 from sizeguard.attribution.preset import Path, Preset, Rule
@@ -33,7 +34,7 @@ def label_names(names: Texts, preset: Preset) -> NameLabels:
     unique = distinct(names)
     scanned = scan_names(unique.names, preset)
     count = len(unique.names)
-    pool = _Pool()
+    pool = Pool()
     rules, members = _rules(scanned, preset, pool), _members(scanned, preset, pool)
     place = scanned.members.name, scanned.members.start
     own = ~scanned.rules.is_mention
@@ -76,21 +77,6 @@ def label_names(names: Texts, preset: Preset) -> NameLabels:
     return NameLabels(*(Label(column[unique.inverse].astype(np.int32), table) for column in columns))
 
 
-class _Pool:
-    """Texts by number; 0 is the empty one."""
-
-    def __init__(self) -> None:
-        self.texts = [""]
-        self._numbers = {"": 0}
-
-    def number(self, text: str) -> int:
-        number = self._numbers.get(text)
-        if number is None:
-            number = self._numbers[text] = len(self.texts)
-            self.texts.append(text)
-        return number
-
-
 class _First:
     """Keeps, for each name, the value that stands first. Places are of one scale for all names: one in the buffer, or made to be."""
 
@@ -122,7 +108,7 @@ class _Outcomes:
     rule: Int
 
 
-def _rules(scanned: Scanned, preset: Preset, pool: _Pool) -> _Outcomes:
+def _rules(scanned: Scanned, preset: Preset, pool: Pool) -> _Outcomes:
     table = np.array(
         [[pool.number(text) for text in (rule.operator, rule.kernel, rule.dtype, rule.component)] for rule in preset.rules], np.int32
     ).reshape(-1, 4)
@@ -130,7 +116,7 @@ def _rules(scanned: Scanned, preset: Preset, pool: _Pool) -> _Outcomes:
     return _Outcomes(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], scanned.rules.rule)
 
 
-def _members(scanned: Scanned, preset: Preset, pool: _Pool) -> _Outcomes:
+def _members(scanned: Scanned, preset: Preset, pool: Pool) -> _Outcomes:
     """Each different identifier is judged once: libtorch_cpu.so has 400,000 members of 20,000 names."""
     members = scanned.members
     key = members.hash ^ (members.scope.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
@@ -162,7 +148,7 @@ class _ScopeRules:
         return sorted([*self._exact[identifier], *fits], key=lambda pair: pair[0]) if identifier in self._exact else fits
 
 
-def _judge(identifier: str, rules: _ScopeRules, preset: Preset, pool: _Pool) -> tuple[int, int, int, int, int]:
+def _judge(identifier: str, rules: _ScopeRules, preset: Preset, pool: Pool) -> tuple[int, int, int, int, int]:
     """What the rules say of a member: of each level, the first that says something."""
     said = ["", "", "", ""]
     if identifier == ANONYMOUS:

@@ -11,22 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sizeguard.formats.elf import SHF_COMPRESSED, Elf
+from sizeguard.model_import.dtypes import NAMES
 from sizeguard.verify.objects import ObjectFile
 
 _CASE = re.compile(rb"run_case<\(sg::ScalarType\)(\d+), ([^\0]*)")
-# c10's codes, of runtime/scalar_type.h.
-CODES = {
-    0: "Byte",
-    1: "Char",
-    2: "Short",
-    3: "Int",
-    4: "Long",
-    5: "Half",
-    6: "Float",
-    7: "Double",
-    11: "Bool",
-    15: "BFloat16",
-}
 _LAMBDA_PLACE = re.compile(r"\(lambda at ([^:]*):(\d+):\d+\)")
 _MAX_INFLATED = 1 << 28
 
@@ -60,7 +48,7 @@ def compiled_cases(file: ObjectFile) -> Cases:
 def cases_in(text: bytes) -> Iterator[tuple[str, str]]:
     """The cases that a text names."""
     for match in _CASE.finditer(text):
-        yield CODES.get(int(match[1]), f"code {int(match[1])}"), match[2].decode("utf-8", "replace")
+        yield NAMES.get(int(match[1]), f"code {int(match[1])}"), match[2].decode("utf-8", "replace")
 
 
 def _strings(elf: Elf) -> Iterator[bytes]:
