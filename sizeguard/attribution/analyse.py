@@ -310,9 +310,11 @@ def _rows(ledger: Ledger, operators: Int | None) -> tuple[Int, Int32, Int, Calla
     """
     owners, groups = ledger.owners, ledger.groups
     is_shared = owners.group >= 0
+    # Asked for where operators are known by reach alone: 27 MB that others with 3.4 million owners do without.
+    first = np.zeros(0 if operators is None else len(owners), np.int64)
     shared = np.flatnonzero(is_shared if operators is None else is_shared | (operators > 1))
     if not len(shared):
-        return np.zeros(0, np.int64), owners.symbol, np.zeros(0 if operators is None else len(owners), np.int64), lambda column: None
+        return np.zeros(0, np.int64), owners.symbol, first, lambda column: None
     group = owners.group[shared]
     is_group = group >= 0
     members = np.ones(len(shared), np.int64)
@@ -335,7 +337,7 @@ def _rows(ledger: Ledger, operators: Int | None) -> tuple[Int, Int32, Int, Calla
         np.subtract.at(column, extra, shares)
         column[len(column) - len(extra) :] = shares
 
-    return extra, symbol, np.concatenate([np.zeros(0 if operators is None else len(owners), np.int64), nth_operator]), share
+    return extra, symbol, np.concatenate([first, nth_operator]), share
 
 
 def _at(values: Int32, index: Int32) -> Int32:

@@ -60,11 +60,6 @@ class Registrations:
     def written(self, kind: str, name: str) -> list[Piece]:
         return self._written[kind == "class"].get(name, [])
 
-    @property
-    def has_operators(self) -> bool:
-        """Whether tables are recognised at all."""
-        return bool(self._there[0])
-
     def names(self) -> Iterable[str]:
         return self._there[0]
 
