@@ -1,6 +1,10 @@
 """Turns the whole product of targets, compilers, linkers and kinds of link into a table of sizes, and checks every image of it.
 
-    python tests/soak/targets.py [--apps core,mlp,full] [--targets x86_64-linux,aarch64-linux,arm64-macos,x86_64-macos]
+    python tests/soak/targets.py [--apps core,mlp,full] [--targets x86_64-linux,aarch64-linux,arm64-macos,x86_64-macos] [--results FILE]
+
+With --results, rows that passed are written to the file as they pass, with the commit, and are not built again: a run that was
+stopped goes on, and runs of different targets may write to one file side by side. Objects are shared over links; with ccache
+(CMAKE_C_COMPILER_LAUNCHER and CMAKE_CXX_COMPILER_LAUNCHER, CCACHE_BASEDIR the source tree) those of the runtime over apps, too.
 
 Must hold of each: the ledger is an exact partition of the file and of memory, of the image and of its stripped twin; the two
 hold the same loaded bytes; `sizeguard report` sums to the file; and what can be run here runs mlp with the right results.
@@ -14,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -65,12 +71,44 @@ def check(row: Row, selection: Path, program: Path, model: Path) -> str:
     return f"{sizes.load:>11,}{sizes.ram:>10,}{sizes.file:>11,}  {ran}"
 
 
+def title_of(row: Row) -> str:
+    return f"{row.target or host_target()} {row.app} {row.compiler} -O{row.optimize} {row.linker} {row.form}"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Rows that passed, one a line: title, columns, commit, with tabs between."""
+
+    path: Path | None
+    commit: str
+
+    def read(self) -> dict[str, tuple[str, str]]:
+        """Columns and commit of each title."""
+        if self.path is None or not self.path.is_file():
+            return {}
+        lines = [line.split("\t") for line in self.path.read_text().splitlines()]
+        return {words[0]: (words[1], words[2]) for words in lines if len(words) == 3}
+
+    def add(self, title: str, columns: str) -> None:
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(f"{title}\t{columns}\t{self.commit}\n")
+
+
+def results_in(path: Path | None) -> Results:
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=project_root(), check=True, capture_output=True, text=True)
+    return Results(path, done.stdout.strip())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--apps", default="core,mlp,full")
     parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     root = project_root()
+    results = results_in(options.results)
+    passed = results.read()
     model = root / "native" / "models" / "mlp"
     program = program_of(model / "model.pt2", root / "build" / "programs")
     selection = root / "build" / "soak" / "mlp.yaml"
@@ -78,22 +116,29 @@ def main() -> int:
     trace(root, [model / "model.pt2"], selection, executed_only=False)
 
     failures = []
-    count = 0
+    commits = Counter[str]()
     start = time.monotonic()
     print(f"{'':56}{'load':>11}{'ram':>10}{'file':>11}")
     for row in rows(options.apps.split(","), options.targets.split(",")):
-        count += 1
+        title = title_of(row)
+        if title in passed:
+            columns, commit = passed[title]
+            commits[commit] += 1
+            print(f"{title:56}{columns}  {commit}", flush=True)
+            continue
+        commits[results.commit] += 1
         try:
             columns = check(row, selection, program, model)
+            results.add(title, columns)
         except (AssertionError, SizeguardError, ValueError, LookupError, OSError, subprocess.SubprocessError) as error:
             # The rest of the table matters, too; each failure is shown, and counted.
             failures.append(f"{row}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
             columns = f"  FAIL {failures[-1]}"
-        name = f"{row.target or host_target()} {row.app} {row.compiler} -O{row.optimize} {row.linker} {row.form}"
-        print(f"{name:56}{columns}", flush=True)
+        print(f"{title:56}{columns}", flush=True)
     for failure in failures:
         print(f"FAIL {failure}")
-    print(f"{count} builds, {len(failures)} failures, {time.monotonic() - start:.0f} s")
+    print(", ".join(f"{count} on {commit}" for commit, count in commits.items()))
+    print(f"{commits.total()} builds, {len(failures)} failures, {time.monotonic() - start:.0f} s")
     return 1 if failures else 0
 
 
