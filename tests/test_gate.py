@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.attribution.image import report_of_build
-from sizeguard.build.record import Build
+from sizeguard.build.record import Build, read_build
 from sizeguard.build.toolchain import Toolchain
 from sizeguard.errors import InputError
 from sizeguard.gate.baselines import baseline_of, baseline_path, other_toolchains, read_baseline, write_baseline
@@ -144,12 +144,14 @@ def test_the_gate_holds_for_vision(root: Path, toolchain: Toolchain) -> None:
     assert "what the selection saved, by operator" in text
 
 
-def test_a_failing_gate_names_what_to_do(root: Path, toolchain: Toolchain, tmp_path: Path) -> None:
+def test_a_failing_gate_names_what_to_do(root: Path, toolchain: Toolchain) -> None:
     config = read_config(root)
     result = run_gate(root, config, toolchain, ["vision"])
     app = result.apps[0]
-    small = Baseline("vision", "x86_64-linux", "x", app.selective.sizes.load - 600, 9999, 0, {})
-    checks = tuple(size_checks("vision", config.limits, app.selective, small, []))
+    assert app.sizes
+    sized_build = read_build(root / app.folder)
+    small = Baseline("vision", "x86_64-linux", "x", app.sizes.load - 600, 9999, 0, {})
+    checks = tuple(size_checks("vision", config.limits, sized_build, small, []))
     text = gate_text(dataclasses.replace(result, verdict="fail", apps=(dataclasses.replace(app, checks=checks),)), "terminal")
     assert re.match(r"FAIL  vision: \d+ bytes over the limit of `load`", text)
     assert "sizeguard baseline update --app vision" in text

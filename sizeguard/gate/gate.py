@@ -17,7 +17,7 @@ from sizeguard.gate.config import App, Config
 from sizeguard.gate.elimination import check_elimination
 from sizeguard.gate.limits import GrowthLimit
 from sizeguard.gate.models import compare_model
-from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, AppResult, Baseline, Check, GateResult, Growth
+from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, AppResult, Baseline, Check, GateResult, Growth, overall
 from sizeguard.gate.savings import loads, savings
 from sizeguard.progress import Progress
 
@@ -29,8 +29,7 @@ def run_gate(root: Path, config: Config, toolchain: Toolchain, only: Sequence[st
     full = build(root, full_variant, toolchain, default_folder(root, full_variant, toolchain))
     built = [(app, build_app(root, app, toolchain)) for app in apps]
     results = tuple(_app_result(root, app, config, full, selective) for app, selective in built)
-    verdicts = {check.verdict for result in results for check in result.checks} | {m.verdict for result in results for m in result.models}
-    return GateResult(FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS, results)
+    return GateResult(overall({result.verdict for result in results}), results)
 
 
 def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
@@ -60,7 +59,20 @@ def _app_result(root: Path, app: App, config: Config, full: Build, selective: Bu
     elimination, verification = check_elimination(root, app, selective)
     checks = (*size_checks(app.name, config.limits, selective, baseline, others), elimination)
     growth = _growth(baseline, loads(report)) if baseline else ()
-    return AppResult(app.name, full, selective, checks, tuple(models), savings(full_report, report), growth, verification)
+    return AppResult(
+        app=app.name,
+        target=selective.target,
+        toolchain=toolchain_key(selective),
+        verdict=overall({check.verdict for check in checks} | {model.verdict for model in models}),
+        sizes=selective.sizes,
+        full=full.sizes,
+        checks=checks,
+        models=tuple(models),
+        savings=savings(full_report, report),
+        growth=growth,
+        verification=verification,
+        folder=selective.image.parent.relative_to(root).as_posix(),
+    )
 
 
 def size_checks(

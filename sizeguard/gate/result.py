@@ -1,4 +1,8 @@
-"""What a gate finds: checks, models, savings, growth. How it is found and how it is shown is elsewhere."""
+"""What the gate found, as plain data: whoever shows it needs nothing else, and it can be kept as JSON and shown again.
+
+Only texts, whole numbers, booleans, None, tuples and these classes: gate.stored writes and reads them by their types.
+Paths are texts, relative to the source tree. Bytes are whole numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.result import CORE, OUTSIDE, SHARED
-from sizeguard.build.record import Build
+from sizeguard.build.sizes import Sizes
 from sizeguard.verify.result import Verification
 
-PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
+PASS, FAIL, INCONCLUSIVE, NOT_RUN = "pass", "fail", "inconclusive", "not_run"
+
+# What a check compares with. elimination counts claims that do not hold; the others are bytes.
+ABSOLUTE, GROWTH, CREEP, ELIMINATION = "absolute", "growth", "creep", "elimination"
+CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION)
+
+# What became of a waiver. All but used and unused fail: unused is one whose app or target this run did not measure.
+USED, UNUSED, SPENT, EXCEEDED, EXPIRED = "used", "unused", "spent", "exceeded", "expired"
+WAIVER_STATES = (USED, UNUSED, SPENT, EXCEEDED, EXPIRED)
+
+# Where the sizes came from that growth is counted from.
+MEASURED, REVIEWED = "merge base", "baseline"
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """Reviewed sizes of one app with one toolchain, in bytes.
 
-    operators: loaded bytes of each, and of (core) and the like: they sum to the load.
+    tools:     versions in full, such as gcc 12.2.0, bfd 2.40; empty in files of older versions
+    operators: loaded bytes of each, and of (core) and the like: they sum to the load
+    tables:    the same by other levels: kernel, dtype, component, section, symbol (the globs that limits name)
     """
 
     app: str
@@ -27,9 +44,12 @@ class Baseline:
     ram: int
     file: int
     operators: Mapping[str, int]
+    page_slack: int = 0
+    tools: str = ""
+    tables: Mapping[str, Mapping[str, int]] | None = None
 
     def size(self, metric: str) -> int:
-        return {"load": self.load, "ram": self.ram, "file": self.file}[metric]
+        return {"load": self.load, "ram": self.ram, "file": self.file, "page_slack": self.page_slack}[metric]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +71,11 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
-    """verdict: pass or fail. missing: operators and classes that the selective build lacks. message: what went wrong."""
+    """verdict: pass, fail, or not_run where the target does not run here.
+
+    missing: operators and classes that the selective build lacks. message: what went wrong, or why it did not run.
+    cached:  not run again: model, full build, selective build and emulator are those of an earlier run that passed.
+    """
 
     model: str
     app: str
@@ -59,11 +83,35 @@ class ModelResult:
     cases: int
     missing: tuple[str, ...]
     message: str
+    target: str = ""
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one commit did to a metric that crept, in bytes. commit: short id, or "uncommitted"; date: YYYY-MM-DD."""
+
+    commit: str
+    subject: str
+    delta: int
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One number against its limit, in bytes, or in claims that do not hold; both are None if there is nothing to compare with."""
+    """One number against one limit.
+
+    id:      unique: vision/x86_64-linux/load/growth
+    kind:    of CHECK_KINDS
+    limit:   the most that is allowed, waivers included; None, as headroom, if there is nothing to compare with
+    base:    what growth and creep are counted from; None for the others
+    rule:    as the policy says it: max(1%, 512B)
+    since:   what base is of: "merge base 4f2a91c", "baseline", "v1.2"
+    place:   where the policy says it: sizeguard.yaml:14:7
+    waived:  bytes that waivers allow beyond the rule
+    shares:  of creep that fails: what each commit did; they sum to actual - base
+    advice:  what to do; empty if it passes
+    """
 
     id: str
     app: str
@@ -75,11 +123,17 @@ class Check:
     verdict: str
     rule: str
     advice: str
+    kind: str = GROWTH
+    base: int | None = None
+    since: str = ""
+    place: str = ""
+    waived: int = 0
+    shares: tuple[Share, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What changed since the baseline: loaded bytes of an operator, or of (core) and the like."""
+    """What changed since the base: loaded bytes of an operator, or of (core) and the like."""
 
     operator: str
     old: int
@@ -87,25 +141,192 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Loaded bytes that changed since the base, the largest change first; all causes sum to the change of `load`.
+
+    operator, dtype, symbol: empty where there is none. symbol is demangled; for kind "unwind", "padding" and "other" it is empty
+    kind:  symbol; unwind (unwind tables of all symbols), padding, other (headers, tables; and what is too small to be named)
+    cause: as in a diff: grew, shrank, added, removed, more_instances, fewer_instances, moved, padding
+    place: the symbol's source, with its line if debug information has it; empty if unknown
+    """
+
+    operator: str
+    dtype: str
+    symbol: str
+    old: int
+    new: int
+    kind: str = "symbol"
+    cause: str = ""
+    place: str = ""
+
+    @property
+    def delta(self) -> int:
+        return self.new - self.old
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A limit that has become much too wide, and what it could be. text: the line for sizeguard.yaml."""
+
+    metric: str
+    limit: int
+    offered: int
+    actual: int
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something to do next. label: see why, reproduce, accept it, make it normal."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class AppResult:
-    """verification: None if nothing could be verified; then the check of the elimination says why."""
+    """One app for one target.
+
+    target:    the name in sizeguard.yaml
+    sizes:     of the selective build; None if it could not be measured: then a problem says why
+    full:      of the full build
+    old_sizes: of the base; None if there is none
+    base:      MEASURED, REVIEWED or empty: where old_sizes and causes come from
+    folder:    the build, relative to the source tree: build/vision
+    unchanged: all inputs are those of an earlier run: what is shown was found then
+    verification: None if nothing could be verified; then the check of the elimination says why
+    """
 
     app: str
-    full: Build
-    selective: Build
+    target: str
+    toolchain: str
+    verdict: str
+    sizes: Sizes | None
+    full: Sizes | None
     checks: tuple[Check, ...]
     models: tuple[ModelResult, ...]
     savings: tuple[Saving, ...]
     growth: tuple[Growth, ...]
     verification: Verification | None
+    old_sizes: Sizes | None = None
+    base: str = ""
+    causes: tuple[Cause, ...] = ()
+    offers: tuple[Offer, ...] = ()
+    commands: tuple[Command, ...] = ()
+    folder: str = ""
+    runs: bool = True
+    unchanged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionFinding:
+    """What is wrong, or was checked, in an app's selection.
+
+    kind:    operator, dtype, class, feature (needed and not selected), closure (a kernel now calls another operator), trace
+             (older than the code), export (a model changed since it was traced), lint, covered (nothing is wrong)
+    name:    aten::add.Tensor, add_stub Float …
+    target:  empty if it holds for all
+    verdict: pass, fail or inconclusive
+    place:   file:line of the selection, or of the kernel
+    """
+
+    app: str
+    kind: str
+    name: str
+    verdict: str
+    message: str
+    advice: str = ""
+    place: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """Bytes that a metric may have beyond its limits. app and target: empty for all.
+
+    expires: YYYY-MM-DD, the last day on which it holds
+    source:  baselines/waivers.yaml:4, or commit 4f2a91c
+    """
+
+    metric: str
+    app: str
+    target: str
+    bytes: int
+    reason: str
+    owner: str
+    expires: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverUse:
+    """state: of WAIVER_STATES. used: bytes that a check needed of it. message and advice: if it fails."""
+
+    waiver: Waiver
+    state: str
+    verdict: str
+    used: int = 0
+    message: str = ""
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What could not be done: a build that failed, evidence that is missing. It fails the gate closed.
+
+    app, target: empty if it concerns all. exit_code: 1, 3 or 4, as in sizeguard.errors.
+    """
+
+    app: str
+    target: str
+    message: str
+    advice: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The commit that growth is counted from. ref: what was asked for, origin/main; text: a line of why there is none."""
+
+    commit: str
+    ref: str
+    subject: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """fail if anything fails; inconclusive if nothing fails and something could not be decided."""
+    """fail if anything fails; inconclusive if nothing fails and something could not be decided.
+
+    apps:    by app and target
+    base:    None outside of git
+    skipped: why nothing was measured; empty if it was
+    """
 
     verdict: str
     apps: tuple[AppResult, ...]
+    selection: tuple[SelectionFinding, ...] = ()
+    waivers: tuple[WaiverUse, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    base: Base | None = None
+    head: str = ""
+    skipped: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 holds, 1 fails, 3 inconclusive, 4 a build failed: the worst thing that happened, never 0 unless all passed."""
+        codes = {problem.exit_code for problem in self.problems}
+        if 4 in codes:
+            return 4
+        if self.verdict == FAIL or codes - {3}:
+            return 1
+        return 3 if self.verdict != PASS or codes else 0
+
+
+def overall(verdicts: set[str]) -> str:
+    """Of parts: fail if one fails, inconclusive if one is undecided; what was not run decides nothing."""
+    return FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS
 
 
 @dataclass(frozen=True, slots=True)

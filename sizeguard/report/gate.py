@@ -72,9 +72,11 @@ def _app(app: AppResult) -> Iterable[str]:
         what = f"{model.cases} cases, full = selective bit for bit" if model.verdict == PASS else model.message
         yield f"  model {model.model:<18} {what}  {MARKS[model.verdict]}"
     yield from _elimination(app)
-    yield f"  {'page slack':<24}{app.selective.sizes.page_slack:>10,}  bytes until the file on disk grows"
-    yield ""
-    yield from _saved(app)
+    if app.sizes:
+        yield f"  {'page slack':<24}{app.sizes.page_slack:>10,}  bytes until the file on disk grows"
+    if app.sizes and app.full:
+        yield ""
+        yield from _saved(app, app.full.load, app.sizes.load)
     if app.growth:
         yield ""
         yield "what changed since the baseline"
@@ -111,7 +113,7 @@ def _elimination(app: AppResult) -> Iterable[str]:
 
 def _headline(app: AppResult) -> str:
     verdicts = {check.verdict for check in app.checks} | {model.verdict for model in app.models}
-    load = f"loads {app.selective.sizes.load:,} bytes, full {app.full.sizes.load:,}"
+    load = f"loads {app.sizes.load:,} bytes, full {app.full.load:,}" if app.sizes and app.full else "was not measured"
     if FAIL in verdicts:
         broken = [model.model for model in app.models if model.verdict == FAIL]
         over = [check for check in app.checks if check.verdict == FAIL]
@@ -129,10 +131,9 @@ def _headline(app: AppResult) -> str:
     return f"INCONCLUSIVE  {app.app} {load}, and {', '.join(undecided)} cannot be decided"
 
 
-def _saved(app: AppResult) -> Iterable[str]:
+def _saved(app: AppResult, full: int, selective: int) -> Iterable[str]:
     operators = [row for row in app.savings if row.is_operator]
     others = [row for row in app.savings if not row.is_operator]
-    full, selective = app.full.sizes.load, app.selective.sizes.load
     yield f"what the selection saved, by operator{'full':>21} {app.app:>10} {'saved':>10}"
     for row in operators[:SHOWN]:
         yield _line(row.operator, row)
