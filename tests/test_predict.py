@@ -17,11 +17,13 @@ from click.testing import CliRunner
 
 from sizeguard.attribution.predict import kept_by, predict, predictor_of
 from sizeguard.build.record import Build
+from sizeguard.build.trace import trace_programs
 from sizeguard.cli.main import cli
 from sizeguard.errors import InconclusiveError, InputError
 from sizeguard.linkgraph.branches import read_source_facts
 from sizeguard.linkgraph.closure import closure
 from sizeguard.linkgraph.predict import Kept, Predictor
+from sizeguard.selection.merge import merge
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.whatif import models_of, without_model
 from sizeguard.selection.yaml_reader import read_selection
@@ -106,6 +108,23 @@ def test_what_ifs(predictor: Predictor, root: Path) -> None:
     for row in both.per_model:
         less = predictor.size(kept_by(without_model(chosen, row.model), predictor, dtypes=True)).load
         assert row.marginal == both.load - less
+
+
+def test_a_model_takes_its_dtypes_with_it(
+    predictor: Predictor, selection: Callable[..., Path], program: Callable[..., Path], instrumented_build: Build, tmp_path: Path
+) -> None:
+    """The trace of two models, one of them dropped, is the trace of the other, dtypes and all; an operator that was added stays."""
+    traced = tmp_path / "both.yaml"
+    trace_programs(instrumented_build, [program("mlp"), program("int_ops")], traced, executed_only=False)
+    both, alone = read_selection(traced).selection, read_selection(selection("mlp")).selection
+    assert merge([("a", alone), ("b", read_selection(selection("int_ops")).selection)]).selection == both
+    assert both.kernel_metadata != alone.kernel_metadata
+    less = without_model(both, "int_ops")
+    assert (less.kernel_metadata, less.provenance) == (alone.kernel_metadata, alone.provenance)
+    dropped = predict(predictor, both, "both", dtypes=True, drop=("int_ops",))
+    assert dropped.load == predict(predictor, alone, "mlp", dtypes=True).load
+    added = predict(predictor, both, "both", dtypes=True, add=("aten::gelu:Float",), drop=("int_ops",))
+    assert added.load == predict(predictor, alone, "mlp", dtypes=True, add=("aten::gelu:Float",)).load
 
 
 def test_what_cannot_be_predicted(predictor: Predictor, core_build: Build, tmp_path: Path) -> None:

@@ -72,6 +72,72 @@ void write_quoted(std::FILE* file, const char* text) {
   std::fputc('"', file);
 }
 
+/// A path as a JSON string inside of a YAML string in single quotes.
+void write_json(std::FILE* file, const char* text) {
+  std::fputc('"', file);
+  for (; *text != 0; ++text) {
+    const auto byte = static_cast<unsigned char>(*text);
+    if (byte == '"' || byte == '\\') {
+      std::fprintf(file, "\\%c", byte);
+    } else if (byte < 0x20 || byte == 0x7F) {
+      std::fprintf(file, "\\u%04x", byte);
+    } else {
+      std::fputs(byte == '\'' ? "'" : "", file);
+      std::fputc(byte, file);
+    }
+  }
+  std::fputc('"', file);
+}
+
+/// `"key": ["a", "b"], ` of the names that a model used; nothing if it used none.
+void write_list(std::FILE* file, const char* key, const sg::NameSet& names, size_t model) {
+  bool first = true;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if ((names[i].models >> model & 1) == 0) continue;
+    if (first) std::fprintf(file, "\"%s\": [\"%s\"", key, names[i].name);
+    if (!first) std::fprintf(file, ", \"%s\"", names[i].name);
+    first = false;
+  }
+  if (!first) std::fputs("], ", file);
+}
+
+/// `"kernel_metadata": {"add": ["Float", "Int"], "sum": ["Int"]}, `
+void write_dtypes(std::FILE* file, const sg::NameSet& kernel_dtypes, size_t model) {
+  const char* tag = nullptr;
+  size_t tag_length = 0;
+  for (size_t i = 0; i < kernel_dtypes.size(); ++i) {
+    if ((kernel_dtypes[i].models >> model & 1) == 0) continue;
+    const char* name = kernel_dtypes[i].name;
+    const size_t length = std::strcspn(name, "$");
+    if (tag == nullptr || length != tag_length || std::strncmp(name, tag, length) != 0) {
+      std::fprintf(file, "%s\"%.*s\": [", tag == nullptr ? "\"kernel_metadata\": {" : "], ", static_cast<int>(length),
+                   name);
+      tag = name;
+      tag_length = length;
+    } else {
+      std::fputs(", ", file);
+    }
+    std::fprintf(file, "\"%s\"", name + length + 1);
+  }
+  if (tag != nullptr) std::fputs("]}, ", file);
+}
+
+/// What each model used besides operators, a line of JSON each: torchgen takes any text there, and refuses keys of
+/// ours.
+void write_records(std::FILE* file, const Trace& trace) {
+  const sg::Recording& used = sg::recording();
+  std::fputs("debug_info:\n", file);
+  for (size_t i = 0; i < trace.model_count; ++i) {
+    std::fputs("- '{", file);
+    write_list(file, "build_features", used.features, i);
+    write_list(file, "custom_classes", used.classes, i);
+    write_dtypes(file, used.kernel_dtypes, i);
+    std::fputs("\"model\": ", file);
+    write_json(file, trace.models[i]);
+    std::fputs("}'\n", file);
+  }
+}
+
 void write_models(std::FILE* file, const char* indent, unsigned long long users, const Trace& trace) {
   for (size_t i = 0; i < trace.model_count; ++i) {
     if ((users >> i & 1) == 0) continue;
@@ -133,8 +199,7 @@ bool write_selection(const char* path, const Trace& trace) {
   const sg::Recording& used = sg::recording();
   write_names(file, "build_features", used.features);
   write_names(file, "custom_classes", used.classes);
-  std::fputs("debug_info:\n", file);
-  write_models(file, "", ~0ull, trace);
+  write_records(file, trace);
   std::fputs("et_kernel_metadata: {}\ninclude_all_non_op_selectives: false\ninclude_all_operators: false\n", file);
   write_kernel_metadata(file, used.kernel_dtypes);
   write_operators(file, trace);

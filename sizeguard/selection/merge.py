@@ -81,14 +81,14 @@ def credited(selection: Selection, source: str) -> Selection:
     operators = {
         name: entry if entry.debug_info else replace(entry, debug_info=frozenset({source})) for name, entry in selection.operators.items()
     }
-    unnamed = _unnamed(selection)
+    unnamed = unrecorded(selection)
     provenance = dict(selection.provenance)
     if unnamed != Provenance():
         provenance[source] = provenance.get(source, Provenance()).union(unnamed)
     return replace(selection, operators=operators, provenance=provenance)
 
 
-def _unnamed(selection: Selection) -> Provenance:
+def unrecorded(selection: Selection) -> Provenance:
     """What stands in the selection and in no model's record."""
     named = Provenance()
     for asked in selection.provenance.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizeguard.errors import InputError
+from sizeguard.selection.merge import unrecorded
 from sizeguard.selection.provenance import Provenance
 from sizeguard.selection.selection import Selection
 
@@ -17,7 +18,8 @@ def models_of(selection: Selection) -> tuple[str, ...]:
 def without_model(selection: Selection, model: str) -> Selection:
     """Leave out what only that model asked for: encoder or encoder.sgp. Raises InputError for a model that asked for nothing.
 
-    Dtypes, classes and features go if the file records for every other model what it asked for; they stay otherwise.
+    Dtypes, classes and features go if the file records for every other model what it asked for; they stay otherwise, and so
+    does what no model's record has.
     """
     models = models_of(selection)
     name = next((known for known in models if known == model or known.rpartition(".")[0] == model), None)
@@ -32,7 +34,7 @@ def without_model(selection: Selection, model: str) -> Selection:
     others = [selection.provenance.get(other) for other in models if other != name]
     if not all(isinstance(other, Provenance) for other in others):
         return smaller
-    asked = Provenance()
+    asked = unrecorded(selection)
     for other in others:
         if other is not None:
             asked = asked.union(other)
