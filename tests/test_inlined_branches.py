@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from macho_samples import SOURCES
 
 from sizeguard.attribution.sources import analysis_of
 from sizeguard.formats.elf import read_elf
+from sizeguard.formats.macho import read_macho
 
 RULES = "cases: [run_case]\ndtypes: {Half: Half}\nrules:\n  - {prefix: none_of_these_, component: none}\n"
 
@@ -44,6 +47,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
+VALUES = {0: "Byte", 1: "Char", 2: "Short", 3: "Int", 4: "Long", 6: "Float", 7: "Double"}
 DTYPES = ("Byte", "Char", "Short", "Int", "Long", "Float", "Double")
 
 
@@ -66,6 +70,35 @@ def compiled(folder: Path, compiler: list[str], optimize: str, gone: str) -> Pat
     return output
 
 
+def linked_macho(folder: Path) -> Path:
+    (folder / "kernel.cpp").write_text(SOURCE)
+    image = folder / "kernel-macho"
+    defines = [f"-DKEEP_{name}=1" for name in DTYPES]
+    flags = ["-target", "arm64-apple-macos13", "-std=c++20", "-Os", "-g", *defines]
+    target = ["-arch", "arm64", "-platform_version", "macos", "13.0", "13.0"]
+    for command in (
+        ["clang++-19", *flags, "-c", str(folder / "kernel.cpp"), "-o", str(folder / "kernel.o")],
+        ["ld64.lld-19", *target, str(folder / "kernel.o"), str(SOURCES / "libSystem.tbd"), "-dead_strip", "-o", str(image)],
+        ["dsymutil-19", str(image), "-o", f"{image}.dSYM"],
+    ):
+        subprocess.run(command, check=True)
+    return image
+
+
+def symbolized(image: Path) -> dict[str, int]:
+    """Bytes of each dtype: the innermost case over each byte of code, as llvm-symbolizer has it."""
+    text = next(section for section in read_macho(image).sections if section.name == "__text")
+    addresses = "".join(f"{address:#x}\n" for address in range(text.address, text.address + text.size))
+    command = ["llvm-symbolizer-19", "--inlines", "--no-demangle", "-e", str(image)]
+    listed = subprocess.run(command, input=addresses, check=True, capture_output=True, text=True).stdout
+    found = dict.fromkeys(DTYPES, 0)
+    for block in listed.strip().split("\n\n"):
+        case = re.search(r"8run_caseIL\w+?10ScalarTypeE(\d+)E", block)
+        if case is not None:
+            found[VALUES[int(case[1])]] += 1
+    return found
+
+
 def text_size(image: Path) -> int:
     return sum(symbol.size for symbol in read_elf(image).symbols if symbol.name.startswith("_Z6kernel"))
 
@@ -85,9 +118,44 @@ def test_named_bytes_leave_with_the_branch(tmp_path: Path, compiler: list[str], 
             name = dtype.texts[dtype.ids[row]]
             if name in named:
                 named[name] += load
+    said = analysis.label("analyzer")
+    by_frames = {dtype.texts[dtype.ids[row]] for row in range(len(analysis.load)) if said.texts[said.ids[row]] == "inline frames"}
+    assert by_frames == set(DTYPES)
     assert int(analysis.load.sum()) == read_elf(image).load
     assert int(analysis.file.sum()) == image.stat().st_size
     whole = text_size(image)
     measured = {name: whole - text_size(compiled(tmp_path, compiler, optimize, name)) for name in DTYPES}
     print(compiler, optimize, named, measured)
     assert abs(sum(named.values()) - sum(measured.values())) <= 0.15 * sum(measured.values())
+
+
+def test_debug_information_that_is_elsewhere_leaves_the_report_as_it_is(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES)
+    image = compiled(tmp_path, ["g++", "-gsplit-dwarf"], "-Os", "")
+    analysis = analysis_of(image, rules=rules)
+    dtype = analysis.label("dtype")
+    assert not any(dtype.texts[i] in DTYPES for i in dtype.ids.tolist())
+    assert int(analysis.load.sum()) == read_elf(image).load
+
+
+@pytest.mark.parametrize("names", ["", "image", "dSYM"])
+def test_branches_of_a_mach_o_image_are_in_its_dsym(tmp_path: Path, names: str) -> None:
+    """Beside the image, or named by the image before it was stripped; each branch has the bytes that llvm-symbolizer gives it."""
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES)
+    image = linked_macho(tmp_path)
+    stripped = tmp_path / "shipped" / "kernel"
+    stripped.parent.mkdir()
+    subprocess.run(["llvm-strip-19", "-x", "-o", str(stripped), str(image)], check=True)
+    debug = {"": None, "image": image, "dSYM": image.with_name(image.name + ".dSYM")}[names]
+    path = stripped if names else image
+    analysis = analysis_of(path, debug_file=debug, rules=rules)
+    dtype, said = analysis.label("dtype"), analysis.label("analyzer")
+    named = dict.fromkeys(DTYPES, 0)
+    for row, load in enumerate(analysis.load.tolist()):
+        if said.texts[said.ids[row]] == "inline frames":
+            named[dtype.texts[dtype.ids[row]]] += load
+    assert int(analysis.load.sum()) == analysis.image.load
+    assert int(analysis.file.sum()) == path.stat().st_size
+    assert named == symbolized(image)

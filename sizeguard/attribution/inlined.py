@@ -24,10 +24,10 @@ class Branches:
     dtype: tuple[str, ...]
 
 
-def inlined_branches(path: Path, debug: Path | None, preset: Preset) -> Branches:
-    """By the debug information of an image or of its debug file. Only frames of the preset's case functions count: std::max<long>
+def inlined_branches(path: Path, debug: Path | None, preset: Preset, arch: str = "") -> Branches:
+    """By the debug information of an image, its debug file or its dSYM. Only frames of the preset's case functions count: std::max<long>
     in a neutral function is no branch."""
-    frames = inline_frames(path, debug)
+    frames = inline_frames(path, debug, arch)
     dtypes = case_dtypes(frames.names, preset)
     start: list[int] = []
     end: list[int] = []

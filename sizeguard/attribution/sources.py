@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sizeguard.attribution.analyse import Evidence, LedgerAnalysis
 from sizeguard.attribution.choose import Choice, choose_preset
 from sizeguard.build import RECORD
-from sizeguard.errors import InputError
+from sizeguard.errors import InconclusiveError, InputError
 from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sizeguard.attribution.served import Served
     from sizeguard.formats.elf import Elf
     from sizeguard.formats.linkmap.row import InputSection
+    from sizeguard.formats.macho.image import MachO
     from sizeguard.ledger.ledger import Ledger
     from sizeguard.ledger.part import Part
 
@@ -111,10 +112,26 @@ def _branches(elf: Elf, image: Path, twin: Elf | None, names: Path | None, ledge
     holder = twin if twin is not None else elf
     if holder.section(".debug_info") is None or not choice.preset.cases:
         return None
+    return _branched(elf, ledger, names or image, None, choice)
+
+
+def _macho_branches(macho: MachO, names: Path | None, ledger: Ledger, choice: Choice, arch: str) -> Branched | None:
+    from sizeguard.formats.macho.dsym import with_debug_information
+
+    if macho.is_object or not choice.preset.cases or with_debug_information(macho, names) is None:
+        return None
+    return _branched(macho, ledger, macho.path, names, choice, arch)
+
+
+def _branched(image: Elf | MachO, ledger: Ledger, path: Path, debug: Path | None, choice: Choice, arch: str = "") -> Branched | None:
     from sizeguard.attribution.branches import branch_out
     from sizeguard.attribution.inlined import inlined_branches
 
-    return branch_out(elf, ledger, inlined_branches(names or image, None, choice.preset))
+    try:
+        branches = inlined_branches(path, debug, choice.preset, arch)
+    except InconclusiveError:
+        return None  # all of it is in .dwo files, or of other code: the names still say what they say
+    return branch_out(image, ledger, branches)
 
 
 def _of_macho(
@@ -126,5 +143,11 @@ def _of_macho(
 
     # A map or debug information is of one image: of several one must be chosen.
     macho = read_macho(image, arch) if arch or names is not None or inputs else read_macho_file(image)
-    ledger = fat_ledger(macho, title) if isinstance(macho, FatFile) else macho_ledger(macho, companion(macho, names), inputs, title)
-    return LedgerAnalysis(Evidence(ledger, title, choose_preset(ledger.symbols, preset, rules)))
+    if isinstance(macho, FatFile):
+        ledger = fat_ledger(macho, title)
+        return LedgerAnalysis(Evidence(ledger, title, choose_preset(ledger.symbols, preset, rules)))
+    ledger = macho_ledger(macho, companion(macho, names), inputs, title)
+    choice = choose_preset(ledger.symbols, preset, rules)
+    is_known = preset != "auto" or rules is not None or choice.fits
+    branched = _macho_branches(macho, names, ledger, choice, arch) if is_known else None
+    return LedgerAnalysis(Evidence(branched.ledger if branched is not None else ledger, title, choice, branched=branched))

@@ -77,6 +77,7 @@ ANALYZERS = (
     "version table",
     "section gap",
     "page slack",
+    "inline frames",  # of debug information: a dtype's branch inside of a function
 )
 
 KIND = {name: code for code, name in enumerate(KINDS)}

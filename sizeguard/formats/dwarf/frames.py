@@ -17,7 +17,7 @@ from sizeguard.formats.dwarf.units import UT_SKELETON, DwarfError, Info
 from sizeguard.formats.dwarf.walk import NONE, Tree, read_tree
 from sizeguard.formats.elf import Elf, read_elf
 from sizeguard.formats.macho import MachO, read_macho
-from sizeguard.formats.macho.dsym import find_dsym
+from sizeguard.formats.macho.dsym import with_debug_information
 from sizeguard.formats.texts import Int, Texts
 
 Int32 = npt.NDArray[np.int32]
@@ -75,9 +75,7 @@ def inline_frames(path: Path, debug: Path | None = None, arch: str = "") -> Fram
 
 
 def _dsym(image: MachO, debug: Path | None) -> MachO:
-    if debug is None and any(section.name == "__debug_info" for section in image.sections):
-        return image
-    dsym = find_dsym(image, debug)
+    dsym = with_debug_information(image, debug)
     if dsym is None:
         raise InconclusiveError(f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with dsymutil")
     return dsym

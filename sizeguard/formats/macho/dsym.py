@@ -50,6 +50,20 @@ def companion(image: MachO, given: Path | None = None) -> MachO | None:
     return found if given is not None or (found is not None and _named(found) > _named(image)) else None
 
 
+def with_debug_information(image: MachO, given: Path | None = None) -> MachO | None:
+    """What has the image's debug information: itself, `given`, or the dSYM beside one of them; None if there is none.
+
+    Raises InconclusiveError for a given one of another build.
+    """
+    named = find_dsym(image, given) if given is not None else None
+    beside = (find_dsym(part) for part in (named, image) if part is not None)
+    return next((part for part in (image, named, *beside) if part is not None and _has_debug(part)), None)
+
+
+def _has_debug(image: MachO) -> bool:
+    return any(section.name == "__debug_info" for section in image.sections)
+
+
 def _named(image: MachO) -> int:
     """How many symbols lie in sections."""
     kinds = image.symbols.type
