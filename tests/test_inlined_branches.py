@@ -106,7 +106,8 @@ def text_size(image: Path) -> int:
 @pytest.mark.parametrize("compiler", [["g++"], ["clang++-19"]], ids=["gcc", "clang"])
 @pytest.mark.parametrize("optimize", ["-Os", "-O2"])
 def test_named_bytes_leave_with_the_branch(tmp_path: Path, compiler: list[str], optimize: str) -> None:
-    """Within 15 % in total: the first case also owns what cases share, so that single ones differ more."""
+    """Within 15 % in total; single ones within max(15 %, 24 B), for a branch that goes changes others, too: without Float gcc -O2 has
+    short jumps to the common end in six other branches, 24 bytes that are no part of Float's 128."""
     rules = tmp_path / "rules.yaml"
     rules.write_text(RULES)
     image = compiled(tmp_path, compiler, optimize, "")
@@ -127,6 +128,7 @@ def test_named_bytes_leave_with_the_branch(tmp_path: Path, compiler: list[str], 
     measured = {name: whole - text_size(compiled(tmp_path, compiler, optimize, name)) for name in DTYPES}
     print(compiler, optimize, named, measured)
     assert abs(sum(named.values()) - sum(measured.values())) <= 0.15 * sum(measured.values())
+    assert all(abs(named[name] - measured[name]) <= max(0.15 * measured[name], 24) for name in DTYPES)
 
 
 def test_debug_information_that_is_elsewhere_leaves_the_report_as_it_is(tmp_path: Path) -> None:
