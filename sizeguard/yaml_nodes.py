@@ -34,25 +34,28 @@ class Scalar:
     line: int
     kind: str
     text: str
+    column: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     line: int
     items: list[Node] = field(default_factory=list)
+    column: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     line: int
     pairs: list[tuple[Scalar, Node]] = field(default_factory=list)
+    column: int = 1
 
 
 Node = Scalar | Listing | Table
 
 
-def read_nodes(path: Path) -> Node:
-    """The root node of the one document of a file.
+def read_nodes(path: Path, what: str = "selection") -> Node:
+    """The root node of the one document of a file. what: it is, in error messages.
 
     Raises InputError for a file that cannot be read, is no YAML, is empty, or is larger or deeper than a selection can be.
     """
@@ -62,8 +65,8 @@ def read_nodes(path: Path) -> Node:
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
     if len(data) > MAXIMUM_FILE_SIZE:
-        raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes; no selection is")
-    composer = _Composer(path)
+        raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes; no {what} is")
+    composer = _Composer(path, what)
     try:
         for event in yaml.parse(data, Loader=_Loader):
             composer.take(event)
@@ -73,15 +76,17 @@ def read_nodes(path: Path) -> Node:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     if composer.root is None:
-        raise InputError(f"{path}: is empty; a selection of nothing is written 'operators: {{}}'")
+        hint = "; a selection of nothing is written 'operators: {}'" if what == "selection" else ""
+        raise InputError(f"{path}: is empty{hint}")
     return composer.root
 
 
 class _Composer:
     """Puts events together. open: the lists and tables not closed yet, each with its anchor and the key that waits for a value."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, what: str) -> None:
         self.path = path
+        self.what = what
         self.root: Node | None = None
         self.open: list[tuple[Listing | Table, str | None]] = []
         self.keys: list[Scalar | None] = []
@@ -103,7 +108,7 @@ class _Composer:
             # Only a closed node can be named: none is a part of itself.
             self._name(node, anchor, event)
         elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
-            raise self._error(event, "a second YAML document; a selection is one")
+            raise self._error(event, f"a second YAML document; a {self.what} is one")
 
     def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
         tag = event.tag
@@ -113,7 +118,7 @@ class _Composer:
             raise self._error(event, f"unknown YAML tag {tag}")
         if any(0xD800 <= ord(character) <= 0xDFFF for character in event.value):
             raise self._error(event, "half of a surrogate pair, which is no character")
-        return Scalar(_line(event), tag.removeprefix(_TAG), event.value)
+        return Scalar(_line(event), tag.removeprefix(_TAG), event.value, _column(event))
 
     def _aliased(self, event: yaml.AliasEvent) -> Node:
         node = self.anchors.get(event.anchor or "")
@@ -123,12 +128,13 @@ class _Composer:
 
     def _start(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent) -> None:
         line = _line(event)
-        node = Listing(line) if isinstance(event, yaml.SequenceStartEvent) else Table(line)
+        column = _column(event)
+        node = Listing(line, column=column) if isinstance(event, yaml.SequenceStartEvent) else Table(line, column=column)
         kind = "seq" if isinstance(node, Listing) else "map"
         if event.tag not in (None, "!", _TAG + kind):
             raise self._error(event, f"unknown YAML tag {event.tag}")
         if len(self.open) == MAXIMUM_DEPTH:
-            raise self._error(event, f"nested more than {MAXIMUM_DEPTH} deep; no selection is")
+            raise self._error(event, f"nested more than {MAXIMUM_DEPTH} deep; no {self.what} is")
         self._add(node, event)
         self.open.append((node, event.anchor))
         self.keys.append(None)
@@ -142,7 +148,7 @@ class _Composer:
     def _add(self, node: Node, event: yaml.Event) -> None:
         self.count += 1
         if self.count > MAXIMUM_NODES:
-            raise self._error(event, f"more than {MAXIMUM_NODES} values; no selection has")
+            raise self._error(event, f"more than {MAXIMUM_NODES} values; no {self.what} has")
         if not self.open:
             self.root = node
             return
@@ -165,3 +171,7 @@ class _Composer:
 
 def _line(event: yaml.Event) -> int:
     return event.start_mark.line + 1 if event.start_mark else 1
+
+
+def _column(event: yaml.Event) -> int:
+    return event.start_mark.column + 1 if event.start_mark else 1

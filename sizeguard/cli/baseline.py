@@ -23,7 +23,7 @@ def update(apps: tuple[str, ...], compiler: str, linker: str | None) -> None:
     Example: sizeguard baseline update --app vision
     """
     from sizeguard.build.toolchain import find_toolchain
-    from sizeguard.gate.config import read_config
+    from sizeguard.gate.config_reader import read_config
     from sizeguard.gate.update import update_baselines
     from sizeguard.project import project_root
     from sizeguard.report.baseline import update_text

@@ -25,7 +25,7 @@ def command(context: click.Context, apps: tuple[str, ...], compiler: str, linker
     """
     from sizeguard.build.toolchain import find_toolchain
     from sizeguard.files import write_atomic
-    from sizeguard.gate.config import read_config
+    from sizeguard.gate.config_reader import read_config
     from sizeguard.gate.gate import run_gate
     from sizeguard.project import project_root
     from sizeguard.report.gate import gate_text

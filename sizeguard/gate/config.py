@@ -1,95 +1,95 @@
-"""Turns sizeguard.yaml into the apps that the gate watches and what they may grow."""
+"""What `sizeguard.yaml` says: the apps that the gate watches, for which targets, and what they may weigh. How it is read is elsewhere."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from sizeguard.errors import InputError
-from sizeguard.gate.limits import GrowthLimit, parse_limit
+from sizeguard.gate.limits import GrowthLimit
 
 CONFIG = "sizeguard.yaml"
-METRICS = ("load", "ram", "file")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A machine with a toolchain.
+
+    name:     as in sizeguard.yaml; machine: x86_64-linux, the name itself unless told
+    compiler, linker: None for the target's usual ones
+    run:      whether models run; if not they are not_run, and all else is gated
+    place:    sizeguard.yaml:3:3
+    """
+
+    name: str
+    machine: str
+    compiler: str | None = None
+    linker: str | None = None
+    optimize: str = "s"
+    link: str = "executable"
+    lto: str = ""
+    run: bool = True
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a metric may weigh or gain.
+
+    metric:    a metric path; with * one limit for each thing of that name: operator/aten::*. symbol/GLOB is one sum
+    kind:      absolute, growth or creep, as in result.CHECK_KINDS
+    allowance: absolute: bytes of it are the most; growth and creep: what may come
+    since:     of creep: a tag or commit
+    app, target: empty for all
+    """
+
+    metric: str
+    kind: str
+    allowance: GrowthLimit
+    since: str = ""
+    app: str = ""
+    target: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An app: its selection, and the models that it must run."""
+    """An app: its selection, the models that it must run, and the names of its targets."""
 
     name: str
     selection: Path
     models: tuple[Path, ...]
+    targets: tuple[str, ...] = ()
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """limits: metric → growth since the baseline."""
+    """base: the branch that growth is counted against; empty for the repository's usual one."""
 
     apps: tuple[App, ...]
-    limits: Mapping[str, GrowthLimit]
+    targets: tuple[Target, ...]
+    limits: tuple[Limit, ...]
+    base: str = ""
+
+    def target(self, name: str) -> Target:
+        return next(target for target in self.targets if target.name == name)
 
 
-def read_config(root: Path) -> Config:
-    """Raises InputError, with file and line, for what is wrong in it."""
-    file = root / CONFIG
-    try:
-        node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except OSError as error:
-        raise InputError(f"{file}: cannot read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: not UTF-8 text (byte {error.start})") from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{file}:{line}: not YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"{file}: not YAML: {str(error).splitlines()[0]}") from error
-    top = _table(node, file, ("apps", "growth"))
-    if "apps" not in top:
-        raise InputError(f"{file}:1: names no apps")
-    apps = tuple(_app(root, file, name, entry) for name, entry in _table(top["apps"], file, None).items())
-    limits = {}
-    if "growth" in top:
-        for metric, value in _table(top["growth"], file, METRICS).items():
-            limits[metric] = parse_limit(_text(value, file), f"{file}:{value.start_mark.line + 1}")
-    return Config(apps, limits)
+def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
+    """The apps of that name; all if none is named."""
+    known = {app.name: app for app in config.apps}
+    for name in only:
+        if name not in known:
+            raise InputError(f"{CONFIG} has no app {name}; there are {', '.join(known)}")
+    return tuple(app for app in config.apps if not only or app.name in only)
 
 
-def _app(root: Path, file: Path, name: str, node: yaml.Node) -> App:
-    fields = _table(node, file, ("selection", "models"))
-    for required in ("selection", "models"):
-        if required not in fields:
-            raise InputError(f"{_place(node, file)}: app {name} needs {required}")
-    models = fields["models"]
-    if not isinstance(models, yaml.SequenceNode):
-        raise InputError(f"{_place(models, file)}: models is a list")
-    return App(name, root / _text(fields["selection"], file), tuple(root / _text(model, file) for model in models.value))
-
-
-def _table(node: yaml.Node | None, file: Path, known: tuple[str, ...] | None) -> dict[str, yaml.Node]:
-    if not isinstance(node, yaml.MappingNode):
-        raise InputError(f"{_place(node, file)}: expected a table")
-    table: dict[str, yaml.Node] = {}
-    for key, value in node.value:
-        name = _text(key, file)
-        if known is not None and name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"nearest is '{near[0]}'" if near else f"there are {', '.join(known)}"
-            raise InputError(f"{_place(key, file)}: unknown key '{name}'; {hint}")
-        if name in table:
-            raise InputError(f"{_place(key, file)}: '{name}' is there twice")
-        table[name] = value
-    return table
-
-
-def _text(node: yaml.Node, file: Path) -> str:
-    if not isinstance(node, yaml.ScalarNode) or not node.value:
-        raise InputError(f"{_place(node, file)}: expected text")
-    return str(node.value)
-
-
-def _place(node: yaml.Node | None, file: Path) -> str:
-    return f"{file}:{node.start_mark.line + 1}:{node.start_mark.column + 1}" if node is not None else f"{file}:1"
+def chosen_targets(config: Config, only: Sequence[str]) -> tuple[Target, ...]:
+    """The targets of that name; all if none is named."""
+    known = {target.name: target for target in config.targets}
+    for name in only:
+        if name not in known:
+            raise InputError(f"{CONFIG} has no target {name}; there are {', '.join(known)}")
+    return tuple(target for target in config.targets if not only or target.name in only)

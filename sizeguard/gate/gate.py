@@ -11,13 +11,12 @@ from sizeguard.build.programs import program_of
 from sizeguard.build.record import Build
 from sizeguard.build.toolchain import Toolchain
 from sizeguard.build.variants import Variant, default_folder, make_variant
-from sizeguard.errors import InputError
 from sizeguard.gate.baselines import baseline_path, other_toolchains, read_baseline, toolchain_key
-from sizeguard.gate.config import App, Config
+from sizeguard.gate.config import App, Config, chosen_apps
 from sizeguard.gate.elimination import check_elimination
 from sizeguard.gate.limits import GrowthLimit
 from sizeguard.gate.models import compare_model
-from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, AppResult, Baseline, Check, GateResult, Growth, overall
+from sizeguard.gate.result import FAIL, GROWTH, INCONCLUSIVE, PASS, AppResult, Baseline, Check, GateResult, Growth, overall
 from sizeguard.gate.savings import loads, savings
 from sizeguard.progress import Progress
 
@@ -30,15 +29,6 @@ def run_gate(root: Path, config: Config, toolchain: Toolchain, only: Sequence[st
     built = [(app, build_app(root, app, toolchain)) for app in apps]
     results = tuple(_app_result(root, app, config, full, selective) for app, selective in built)
     return GateResult(overall({result.verdict for result in results}), results)
-
-
-def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
-    """The apps of that name; all if none is named."""
-    known = {app.name: app for app in config.apps}
-    for name in only:
-        if name not in known:
-            raise InputError(f"sizeguard.yaml has no app {name}; there are {', '.join(known)}")
-    return tuple(app for app in config.apps if not only or app.name in only)
 
 
 def build_app(root: Path, app: App, toolchain: Toolchain) -> Build:
@@ -57,7 +47,8 @@ def _app_result(root: Path, app: App, config: Config, full: Build, selective: Bu
     baseline = read_baseline(path) if path.is_file() else None
     others = other_toolchains(root, selective)
     elimination, verification = check_elimination(root, app, selective)
-    checks = (*size_checks(app.name, config.limits, selective, baseline, others), elimination)
+    limits = {limit.metric: limit.allowance for limit in config.limits if limit.kind == GROWTH and limit.metric in ("load", "ram", "file")}
+    checks = (*size_checks(app.name, limits, selective, baseline, others), elimination)
     growth = _growth(baseline, loads(report)) if baseline else ()
     return AppResult(
         app=app.name,

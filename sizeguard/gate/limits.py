@@ -1,4 +1,4 @@
-"""Turns a growth limit such as max(1%, 512B) into bytes."""
+"""Turns texts such as 40 KiB, max(1%, 512B) and max(2%, 1 KiB) since v1.0 into bytes that may be there or come."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from sizeguard.errors import InputError
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)%|(\d+) ?B")
+_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_SIZE = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d{1,3}))? ?(B|KiB|MiB|GiB)")
+_PERCENT = re.compile(r"(\d{1,6})(?:\.(\d{1,3}))? ?%")
+_SINCE = re.compile(r"(.*\S)\s+since\s+(\S+)")
+LARGEST = 1 << 50  # bytes; more is a slip of the pen, and sums of such stay exact in 64 bits
+
+SIZE_FORMS = "41,000 B, 40 KiB or 0"
+GROWTH_FORMS = "max(1%, 512B), 1% or 512B"
+CREEP_FORMS = "max(2%, 1 KiB) since TAG"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +31,69 @@ class GrowthLimit:
         return max(base * self.milli_percent // 100_000, self.bytes)
 
 
-def parse_limit(text: str, where: str) -> GrowthLimit:
-    """max(1%, 512B), 1% or 512B. `where` begins the error message."""
+def parse_size(text: str, where: str) -> int:
+    """41,000 B, 40 KiB, 2.5 MiB or 0. `where` begins the error message."""
     inner = text.strip()
+    found = _SIZE.fullmatch(inner)
+    size = 0 if inner == "0" else _bytes(found) if found else None
+    if size is None:
+        raise InputError(f"{where}: '{text}' is no size in whole bytes; write {SIZE_FORMS}")
+    return size
+
+
+def parse_limit(text: str, where: str) -> GrowthLimit:
+    """max(1%, 512B), 1%, 512B or 0. `where` begins the error message."""
+    inner = text.strip()
+    if inner == "0":
+        return GrowthLimit(inner, 0, 0)
     match = re.fullmatch(r"max\((.*)\)", inner)
-    parts = [part.strip() for part in match[1].split(",")] if match else [inner]
-    milli_percent = amount = 0
-    for part in parts:
-        found = _PART.fullmatch(part)
-        if not found:
-            raise InputError(f"{where}: '{text}' is no limit; write max(1%, 512B), 1% or 512B")
-        if found[1]:
-            whole, _, fraction = found[1].partition(".")
-            milli_percent = max(milli_percent, int(whole) * 1000 + int((fraction + "000")[:3]))
+    parts = _parts(match[1]) if match else _parts(inner)
+    if not parts or (len(parts) > 1 and not match):
+        raise InputError(f"{where}: '{text}' is no limit; write {GROWTH_FORMS}")
+    percents, sizes = [p for p, _ in parts], [b for _, b in parts]
+    return GrowthLimit(inner, max(percents), max(sizes))
+
+
+def parse_creep(text: str, where: str) -> tuple[GrowthLimit, str]:
+    """max(2%, 1 KiB) since TAG: how much, and since when."""
+    match = _SINCE.fullmatch(text.strip())
+    if not match or match[2].startswith("-"):
+        raise InputError(f"{where}: '{text}' is no limit of creep; write {CREEP_FORMS}")
+    return parse_limit(match[1], where), match[2]
+
+
+def _parts(text: str) -> list[tuple[int, int]]:
+    """Thousandths of a percent, and bytes, of each part between commas; none if it cannot be read. Commas group digits, too."""
+    parts = []
+    at = 0
+    text = text.strip()
+    while at < len(text):
+        if found := _PERCENT.match(text, at):
+            parts.append((int(found[1]) * 1000 + int((found[2] or "").ljust(3, "0")), 0))
+        elif found := _SIZE.match(text, at):
+            size = _bytes(found)
+            if size is None:
+                return []
+            parts.append((0, size))
         else:
-            amount = max(amount, int(found[2]))
-    return GrowthLimit(text.strip(), milli_percent, amount)
+            return []
+        at = found.end()
+        if at < len(text):
+            comma = re.compile(r"\s*,\s*").match(text, at)
+            if not comma or comma.end() == len(text):
+                return []
+            at = comma.end()
+    return parts
+
+
+def _bytes(found: re.Match[str]) -> int | None:
+    """None unless they are whole and not absurdly many."""
+    digits = found[1].replace(",", "")
+    thousandths = (int(digits) * 1000 + int((found[2] or "").ljust(3, "0"))) * _UNITS[found[3]] if len(digits) < 16 else LARGEST * 2000
+    whole, rest = divmod(thousandths, 1000)
+    return whole if not rest and whole <= LARGEST else None
+
+
+def size_text(size: int) -> str:
+    """41,000 B"""
+    return f"{size:,} B"

@@ -8,8 +8,8 @@ from pathlib import Path
 from sizeguard.attribution.image import report_of_build
 from sizeguard.build.toolchain import Toolchain
 from sizeguard.gate.baselines import FOLDER, baseline_of, baseline_path, read_baseline, write_baseline
-from sizeguard.gate.config import Config
-from sizeguard.gate.gate import build_app, chosen_apps
+from sizeguard.gate.config import Config, chosen_apps
+from sizeguard.gate.gate import build_app
 from sizeguard.gate.result import Baseline, Update
 from sizeguard.gate.savings import loads
 

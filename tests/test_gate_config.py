@@ -1,0 +1,230 @@
+"""sizeguard.yaml: what it means, what is said of a wrong one, and that the published schema says the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.build.targets import host_target
+from sizeguard.errors import InputError
+from sizeguard.gate.config import App, Target
+from sizeguard.gate.config_reader import read_config
+from sizeguard.gate.limits import LARGEST, GrowthLimit, parse_creep, parse_limit, parse_size
+from sizeguard.gate.metric_names import MetricNames, matches
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "sizeguard" / "report" / "schemas" / "config.schema.json").read_text())
+APPS = "apps:\n  a: {selection: s.yaml, models: [m.pt2]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "allowed"),
+    [
+        ("max(1%, 512B)", 10_000, 512),
+        ("max(1%, 512B)", 100_000, 1000),
+        ("max(512 B,1%)", 100_000, 1000),
+        ("max(1%, 1,024 B)", 100, 1024),
+        ("0.5%", 2001, 10),
+        ("0B", 9, 0),
+        ("0", 9, 0),
+        ("512 B", 0, 512),
+        ("1 KiB", 0, 1024),
+        ("2.5 KiB", 0, 2560),
+        ("1 MiB", 0, 1 << 20),
+    ],
+)
+def test_growth(text: str, base: int, allowed: int) -> None:
+    assert parse_limit(text, "x").allowed(base) == allowed
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1", "-1%", "max(1%", "1KB", "max(1%; 2B)", "max(1%,)", "max()", "1%, 2B", "1,00 B", "0.3 B", "9999999 GiB", "1 %%", "max(1% 2B)"],
+)
+def test_what_is_no_limit_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"sizeguard\.yaml:3: .* is no limit"):
+        parse_limit(text, "sizeguard.yaml:3")
+
+
+@given(st.text(alphabet="max()0123456789.,% BKiMGsince v", max_size=24))
+def test_any_text_is_a_limit_or_an_error(text: str) -> None:
+    for parse in (parse_limit, parse_size, parse_creep):
+        try:
+            found = parse(text, "x")
+        except InputError as error:
+            assert str(error).startswith("x: ")
+        else:
+            amount = found if isinstance(found, int) else found[0].bytes if isinstance(found, tuple) else found.bytes
+            assert 0 <= amount <= LARGEST
+
+
+@given(st.integers(0, 1 << 40), st.integers(0, 100_000), st.integers(0, 1 << 30))
+def test_a_limit_is_whole_and_grows_with_the_base(base: int, milli_percent: int, amount: int) -> None:
+    limit = GrowthLimit("", milli_percent, amount)
+    assert limit.allowed(base) == max(base * milli_percent // 100_000, amount)
+    assert limit.allowed(base) <= limit.allowed(base + 1)
+
+
+def test_sizes_and_creep() -> None:
+    assert [parse_size(text, "x") for text in ("41,000 B", "40 KiB", "0", "7B")] == [41_000, 40_960, 0, 7]
+    limit, since = parse_creep("max(2%, 1 KiB) since v1.0", "x")
+    assert (limit.allowed(1000), limit.allowed(100_000), since) == (1024, 2000, "v1.0")
+    for text in ("2%", "2% since", "since v1", "2% since --all"):
+        with pytest.raises(InputError, match="is no limit of creep; write"):
+            parse_creep(text, "x")
+
+
+def written(folder: Path, root: Path, text: str) -> Path:
+    """A source tree with this configuration; the names that it may use are the runtime's."""
+    (folder / "sizeguard.yaml").write_text(text)
+    if not (folder / "native").exists():
+        (folder / "native").symlink_to(root / "native")
+    return folder
+
+
+def test_what_a_configuration_means(tmp_path: Path, root: Path) -> None:
+    text = """
+base: origin/stable
+targets:
+  x86_64-linux:
+  cross: {machine: aarch64-linux, compiler: gcc, linker: mold, optimize: 2, link: static, lto: full}
+  arm64-macos:
+    run: false
+    limits: {file: 60 KiB}
+limits:
+  load: {growth: "max(1%, 512B)", creep: "2% since v1.0"}
+  operator/aten::*: {growth: 256B}
+growth:
+  ram: 1%
+apps:
+  a:
+    selection: a/s.yaml
+    models: [m.pt2]
+    limits:
+      load: 41,000 B
+  b:
+    selection: b/s.yaml
+    models: []
+    targets: {cross: {limits: {dtype/Double: 0}}, x86_64-linux: }
+"""
+    config = read_config(written(tmp_path, root, text))
+    assert config.base == "origin/stable"
+    assert config.targets == (
+        Target("x86_64-linux", "x86_64-linux", place="sizeguard.yaml:4:3"),
+        Target("cross", "aarch64-linux", "gcc", "mold", "2", "static", "full", place="sizeguard.yaml:5:3"),
+        Target("arm64-macos", "arm64-macos", run=False, place="sizeguard.yaml:6:3"),
+    )
+    every = ("x86_64-linux", "cross", "arm64-macos")
+    assert config.apps[0] == App("a", tmp_path / "a/s.yaml", (tmp_path / "m.pt2",), every, "sizeguard.yaml:16:5")
+    assert config.apps[1].targets == ("cross", "x86_64-linux")
+    said = {(limit.metric, limit.kind, limit.app, limit.target, limit.allowance.text, limit.since) for limit in config.limits}
+    assert said == {
+        ("file", "absolute", "", "arm64-macos", "60 KiB", ""),
+        ("load", "growth", "", "", "max(1%, 512B)", ""),
+        ("load", "creep", "", "", "2%", "v1.0"),
+        ("operator/aten::*", "growth", "", "", "256B", ""),
+        ("ram", "growth", "", "", "1%", ""),
+        ("load", "absolute", "a", "", "41,000 B", ""),
+        ("dtype/Double", "absolute", "b", "cross", "0", ""),
+    }
+    jsonschema.validate(yaml.safe_load(text), SCHEMA)
+
+
+def test_without_targets_it_is_this_machine(tmp_path: Path, root: Path) -> None:
+    config = read_config(written(tmp_path, root, APPS))
+    assert config.targets == (Target(host_target(), host_target()),)
+    assert config.apps[0].targets == (host_target(),)
+
+
+# What is wrong, what is said, whether the schema can see it, too.
+WRONG = [
+    ("", r"sizeguard\.yaml: is empty", True),
+    ("apps: [a]", r"sizeguard\.yaml:1:7: apps is a table", True),
+    ("aps: {}", r"sizeguard\.yaml:1:1: unknown key 'aps'; nearest is 'apps'", True),
+    ("growth: {load: 1%}", "names no apps", True),
+    ("apps: {}", r"sizeguard\.yaml:1:7: names no apps", True),
+    ("apps:\n  a: {models: [m.pt2]}", r"sizeguard\.yaml:2:6: app a needs selection", True),
+    ("apps:\n  a: {selection: s, models: m}", r"sizeguard\.yaml:2:29: models is a list", True),
+    ("apps:\n  a: {selection: s, models: [m], targts: [x]}", r"2:34: unknown key 'targts'; nearest is 'targets'", True),
+    ("apps:\n  full: {selection: s, models: [m]}", r"2:9: 'full' is no name of an app", True),
+    ("apps:\n  a: {selection: ../s, models: [m]}", r"2:18: '\.\./s' is no path inside of the source tree", False),
+    ("apps:\n  a: {selection: s, models: [m], targets: [nowhere]}", r"2:44: unknown 'nowhere'; nearest is", False),
+    (APPS + "growth: {opertor: 1%}", r"sizeguard\.yaml:3:10: unknown metric 'opertor'; nearest is 'operator/…'", True),
+    (APPS + "growth: {load: many}", r"sizeguard\.yaml:3:16: 'many' is no limit", True),
+    (APPS + "limits: {load: 1%}", r"3:16: '1%' is no size in whole bytes; write 41,000 B", True),
+    (APPS + "limits: {load: [1]}", r"3:16: a limit is a size, or a table", True),
+    (APPS + "limits: {load: {}}", r"3:16: a limit has max, growth or creep", True),
+    (APPS + "limits: {load: {creep: 1%}}", r"3:24: '1%' is no limit of creep; write max\(2%, 1 KiB\) since TAG", True),
+    (APPS + "limits: {load: {grwth: 1%}}", r"3:17: unknown key 'grwth'; nearest is 'growth'", True),
+    (
+        APPS + "limits:\n  opertor/aten::add: 0",
+        r"sizeguard\.yaml:4:3: unknown metric 'opertor/aten::add'; nearest is 'operator/aten::add\.Tensor'",
+        True,
+    ),
+    (APPS + "limits:\n  operator/aten::ad.Tensor: 0", r"4:3: unknown metric '.*'; nearest is 'operator/aten::add\.Tensor'", False),
+    (APPS + "limits:\n  dtype/Flot: 0", r"4:3: unknown metric 'dtype/Flot'; nearest is 'dtype/Float'", False),
+    (APPS + "limits:\n  kernel/convolutio: 0", r"nearest is 'kernel/convolution'", False),
+    (APPS + "limits:\n  component/kernel: 0", r"nearest is 'component/kernels'", False),
+    (APPS + "limits:\n  operator/atn::*: 0", r"4:3: 'operator/atn::\*' matches no operator", False),
+    (APPS + "limits:\n  operator/: 0", r"4:3: 'operator/' names no operator", True),
+    (APPS + "limits: {load: {growth: 1%}}\ngrowth: {load: 2%}", r"4:16: growth of load is limited at sizeguard\.yaml:3:25, too", False),
+    (APPS + "targets: {x86_64-lin: {}}", r"3:11: unknown target 'x86_64-lin'; nearest is 'x86_64-linux'", False),
+    (APPS + "targets: {x: {machine: arm64-mac}}", r"3:24: unknown target 'arm64-mac'; nearest is 'arm64-macos'", False),
+    (APPS + "targets: {x86_64-linux: {compiler: gc}}", r"3:36: unknown 'gc'; nearest is 'gcc'", True),
+    (APPS + "targets: {x86_64-linux: {run: maybe}}", r"3:31: expected true or false", True),
+    (APPS + "targets: {}", r"3:10: names no targets", True),
+    ("apps: [", r"sizeguard\.yaml:2: not YAML", True),
+    ("apps: {a: &x {selection: *x}}", r"alias \*x names nothing before it", True),
+    ("[" * 400, r"nested more than 16 deep", True),
+]
+
+
+@pytest.mark.parametrize(("text", "message", "schema_sees_it"), WRONG)
+def test_a_wrong_configuration_is_named_with_its_place(tmp_path: Path, root: Path, text: str, message: str, schema_sees_it: bool) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        read_config(written(tmp_path, root, text))
+    assert "\n" not in str(error.value)
+    try:
+        content = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError):
+        return
+    valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(content)
+    assert valid != schema_sees_it
+
+
+def test_this_projects_configuration(root: Path) -> None:
+    config = read_config(root)
+    assert [app.name for app in config.apps] == ["vision", "language"]
+    for app in config.apps:
+        assert app.selection.is_file()
+        assert all(model.is_file() for model in app.models)
+    jsonschema.validate(yaml.safe_load((root / "sizeguard.yaml").read_text()), SCHEMA)
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_families_are_of_whole_names() -> None:
+    assert matches("operator/*", "operator/aten::add.Tensor")
+    assert matches("operator/aten::*", "operator/aten::add.Tensor")
+    assert not matches("operator/aten::*", "operator/quantized::add")
+    assert not matches("operator/*", "kernel/add")
+    assert not matches("operator/aten::add", "operator/aten::add.Tensor")
+    assert not matches("symbol/*", "symbol/x")  # one sum, not a family
+    assert matches("symbol/f[abi:cxx11]*", "symbol/f[abi:cxx11]*")
+
+
+def test_every_name_that_is_known_is_no_problem(root: Path) -> None:
+    names = MetricNames(root)
+    paths = [f"{level}/{name}" for level, known in names.known.items() for name in known]
+    assert len(paths) > 200
+    assert not [path for path in paths if names.problem(path)]
+    assert not [path for path in ("load", "page_slack", "section/.text", "symbol/x*", "dtype/Float+Bool") if names.problem(path)]
+    assert all(re.search("nearest is|matches no|names no", names.problem(path)) for path in ("lod", "load/x", "operator/x", "kernel/zz*"))
