@@ -1,12 +1,17 @@
-"""Turns an ar archive, of GNU's or BSD's kind or thin, into its members."""
+"""Turns an ar archive, of GNU's or BSD's kind or thin, into its members and the symbols that its index says they define."""
 
 from __future__ import annotations
 
 import mmap
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from sizeguard.errors import InputError
 
@@ -19,7 +24,8 @@ HEADER_SIZE = 60
 _LONG = re.compile(rb"/(\d+)(?::(\d+))?(?: +/)?")
 
 DEEPEST = 8  # thin archives that name archives that name archives
-_INDEXES = frozenset({b"/", b"/SYM64/", b"__.SYMDEF", b"__.SYMDEF SORTED", b"__.SYMDEF_64", b"__.SYMDEF_64 SORTED"})
+_GNU_INDEXES = {b"/": 4, b"/SYM64/": 8}  # bytes of a number in them
+_INDEXES = frozenset({*_GNU_INDEXES, b"__.SYMDEF", b"__.SYMDEF SORTED", b"__.SYMDEF_64", b"__.SYMDEF_64 SORTED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,41 @@ class Member:
     size: int
 
 
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """An archive whose members are read when asked for.
+
+    index: pairs of a symbol and the position of the member that defines it, in GNU's index' order; None without one
+    """
+
+    path: Path
+    members: tuple[Member, ...]
+    index: tuple[tuple[bytes, int], ...] | None
+
+    @cached_property
+    def _mapped(self) -> dict[Path, npt.NDArray[np.uint8]]:
+        return {}
+
+    def content(self, member: Member) -> npt.NDArray[np.uint8]:
+        """A member's bytes, without a copy."""
+        if member.file not in self._mapped:
+            self._mapped[member.file] = np.frombuffer(_map(member.file), np.uint8)
+        data = self._mapped[member.file]
+        if member.offset + member.size > len(data):
+            raise InputError(f"{self.path}: {member.file} is shorter than the archive says: {len(data)} bytes, not {member.size}")
+        return data[member.offset : member.offset + member.size]
+
+
+def open_archive(path: Path) -> Archive:
+    """Read the headers and the index. Raises InputError for what is no archive, damaged, or has an index of members that are not there."""
+    found = members(path)
+    index = _index(path, _map(path))
+    positions = {member.position for member in found}
+    if index is not None and any(where not in positions for _, where in index):
+        raise InputError(f"{path}: a damaged archive: its index names places where no member is")
+    return Archive(path, found, index)
+
+
 def members(path: Path) -> tuple[Member, ...]:
     """The members in order, symbol indexes left out; members of archives in a thin archive stand in its place.
 
@@ -46,14 +87,9 @@ def members(path: Path) -> tuple[Member, ...]:
 
 def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
     """Name and content of each member in order. Raises InputError, also for a file that a thin archive names and that is missing."""
-    opened: Path | None = None
-    data: bytes | mmap.mmap = b""
-    for member in members(path):
-        if member.file != opened:
-            data, opened = _map(member.file), member.file
-        if member.offset + member.size > len(data):
-            raise InputError(f"{path}: {member.file} is shorter than the archive says: {len(data)} bytes, not {member.size}")
-        yield member.name, bytes(data[member.offset : member.offset + member.size])
+    archive = Archive(path, members(path), None)
+    for member in archive.members:
+        yield member.name, archive.content(member).tobytes()
 
 
 def _members(path: Path, depth: int) -> Iterator[Member]:
@@ -123,6 +159,23 @@ def _name(path: Path, position: int, raw: bytes, long_names: bytes, content: byt
     if not raw or b"\0" in raw:
         raise InputError(f"{path}: a damaged archive: the member at {position} has no name")
     return raw.decode("utf-8", "backslashreplace"), origin, taken
+
+
+def _index(path: Path, data: bytes | mmap.mmap) -> tuple[tuple[bytes, int], ...] | None:
+    """The first member, if it is GNU's index: a count, as many places of members, as many names, each ended by NUL. Big endian."""
+    width = _GNU_INDEXES.get(data[8:24].rstrip(), 0)
+    if not width:
+        return None
+    start = 8 + HEADER_SIZE
+    content = data[start : start + int(data[start - 12 : start - 2])]
+    count = int.from_bytes(content[:width], "big")
+    if (count + 1) * width > len(content):
+        raise InputError(f"{path}: a damaged archive: an index of {count} symbols in {len(content)} bytes")
+    places = struct.unpack_from(f">{count}{'I' if width == 4 else 'Q'}", content, width)
+    names = content[(count + 1) * width :].split(b"\0", count)
+    if len(names) < count:
+        raise InputError(f"{path}: a damaged archive: an index of {count} symbols with {len(names)} names")
+    return tuple(zip(names[:count], places, strict=True))
 
 
 def _map(path: Path) -> bytes | mmap.mmap:

@@ -8,14 +8,14 @@ everything first and follows undefined symbols from the objects of the command l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.errors import InconclusiveError
-from sizeguard.formats.archive_index import Archive, Member, open_archive
+from sizeguard.formats.archive import Archive, Member, open_archive
 from sizeguard.formats.elf import STB_WEAK, SymbolTable, read_bytes
 from sizeguard.linkgraph.inputs import Input, LinkInputs
 from sizeguard.linkgraph.libraries import Library, read_library
@@ -94,7 +94,7 @@ class _Loader:
         if path not in self.archives:
             archive = open_archive(path)
             if archive.index is None:
-                archive = Archive(archive.path, archive.data, archive.members, tuple(self._index(archive)))
+                archive = replace(archive, index=tuple(self._index(archive)))
             self.archives[path] = archive
         return self.archives[path]
 
@@ -106,7 +106,7 @@ class _Loader:
                 sections = found.symbols.section[found.globals].tolist()
                 for name, section in zip(found.names, sections, strict=True):
                     if section:
-                        yield name, member.header
+                        yield name, member.position
 
     def library(self, file: Input) -> Library:
         if file.path not in self.libraries:
@@ -151,7 +151,7 @@ class _Loader:
 
     def take(self, archive: Archive, member: Member) -> Object | None:
         """A member, unless it is loaded already."""
-        key = (archive.path, member.header)
+        key = (archive.path, member.position)
         if key in self.taken:
             return None
         self.taken.add(key)
@@ -217,7 +217,7 @@ class _Loader:
             self._search(self.archive(file.path))
 
     def _search(self, archive: Archive) -> None:
-        members = {member.header: member for member in archive.members}
+        members = {member.position: member for member in archive.members}
         again = True
         while again:
             again = False
@@ -247,7 +247,7 @@ class _Loader:
                 self._add_lazy(self.archive(file.path))
 
     def _add_lazy(self, archive: Archive) -> None:
-        members = {member.header: member for member in archive.members}
+        members = {member.position: member for member in archive.members}
         for name, header in archive.index or ():
             known = self.state.get(name, NEW)
             if known == UNDEFINED:
@@ -289,13 +289,13 @@ class _Loader:
             elif file.kind == "archive":
                 archive = self.archive(file.path)
                 for member in archive.members:
-                    order.setdefault((file.path, member.header), len(order))
+                    order.setdefault((file.path, member.position), len(order))
                     if file.whole:
                         found = self.take(archive, member)
                         if found is not None:
                             certain.append(found)
                 if not file.whole:
-                    members = {member.header: member for member in archive.members}
+                    members = {member.position: member for member in archive.members}
                     for name, header in archive.index or ():
                         self.lazy.setdefault(name, (archive, members[header]))
         for file in self.inputs.files:
@@ -313,7 +313,7 @@ class _Loader:
             archive, member = self.lazy[name]
             taken = self.take(archive, member)
             if taken is not None:
-                extracted.append((order[archive.path, member.header], taken))
+                extracted.append((order[archive.path, member.position], taken))
                 waiting += self._requests(taken, defined)
         for found in (*certain, *(found for _, found in sorted(extracted, key=lambda pair: pair[0]))):
             self.enter(found)
