@@ -28,8 +28,9 @@ class Switch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branches:
-    """Edges from a switch to the body of one of its cases, as columns: the edge, its source, the number of its dtype, of its tags.
+    """Edges from a switch to the body of one of its cases, as columns: the edge, the switch's function, the number of its dtype, of its tags.
 
+    table: the data that the edge begins in where the compiler made the switch a table of its bodies' addresses; -1 otherwise.
     tags: sets of tags; a function with two switches may have two. dtypes: names.
     guarded: of each tag, functions that shed code when it has no dtype: the function, what the edges that go lead to
     """
@@ -38,6 +39,7 @@ class Branches:
     holder: Int
     dtype: Int
     tag: Int
+    table: Int
     dtypes: tuple[str, ...]
     tags: tuple[frozenset[str], ...]
     guarded: dict[str, tuple[tuple[int, frozenset[int]], ...]]
@@ -101,10 +103,14 @@ def find_branches(graph: SectionGraph, facts: SourceFacts, dtype_of: Callable[[s
     source = edges.source
     numbers: dict[str, int] = {}
     tags: dict[frozenset[str], int] = {}
-    rows: list[tuple[int, int, int, int]] = []
-    chosen = np.flatnonzero(nodes.is_exec[source] & nodes.is_exec[edges.target])
+    rows: list[tuple[int, int, int, int, int]] = []
+    user_of = _switch_tables(graph)
+    is_source = nodes.is_exec.copy()
+    is_source[list(user_of)] = True
+    chosen = np.flatnonzero(is_source[source] & nodes.is_exec[edges.target])
     for edge in chosen.tolist():
-        holder, body = int(source[edge]), int(edges.target[edge])
+        begin, body = int(source[edge]), int(edges.target[edge])
+        holder = user_of.get(begin, begin)
         if not dtype.get(body) or dtype.get(holder):
             continue
         k = int(nodes.object[holder])
@@ -113,8 +119,9 @@ def find_branches(graph: SectionGraph, facts: SourceFacts, dtype_of: Callable[[s
         if here is None:
             here = {tag for function, some in uses.items() if function not in present.get(k, ()) for tag in some}
         if here:
-            rows.append((edge, holder, numbers.setdefault(dtype[body], len(numbers)), tags.setdefault(frozenset(here), len(tags))))
-    table = np.array(rows, np.int64).reshape(-1, 4)
+            number, set_ = numbers.setdefault(dtype[body], len(numbers)), tags.setdefault(frozenset(here), len(tags))
+            rows.append((edge, holder, number, set_, -1 if holder == begin else begin))
+    table = np.array(rows, np.int64).reshape(-1, 5)
     guarded = {}
     for tag in {guard.tag for guard in facts.guards}:
         places = {(guard.file, guard.function) for guard in facts.guards if guard.tag == tag}
@@ -123,7 +130,18 @@ def find_branches(graph: SectionGraph, facts: SourceFacts, dtype_of: Callable[[s
         inside = {node for node, function in functions.items() if (files[int(nodes.object[node])], function) in homes}
         holders = [node for node, function in functions.items() if (files[int(nodes.object[node])], function) in places]
         guarded[tag] = tuple((node, _guarded_by(graph, node, inside)) for node in holders)
-    return Branches(table[:, 0], table[:, 1], table[:, 2], table[:, 3], tuple(numbers), tuple(tags), guarded)
+    return Branches(table[:, 0], table[:, 1], table[:, 2], table[:, 3], table[:, 4], tuple(numbers), tuple(tags), guarded)
+
+
+def _switch_tables(graph: SectionGraph) -> dict[int, int]:
+    """Tables that clang makes of a switch whose cases differ in a value alone, such as a body's address, each with its function."""
+    edges = graph.edges
+    source = edges.source
+    wanted = np.array([".Lswitch.table." in name for name in graph.names], bool)
+    users: dict[int, int] = {}
+    for edge in np.flatnonzero(wanted[edges.target] & graph.nodes.is_exec[source]).tolist():
+        users.setdefault(int(edges.target[edge]), int(source[edge]))
+    return users
 
 
 def tag_holders(graph: SectionGraph, facts: SourceFacts) -> dict[str, Int]:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sizeguard.formats.texts import Int
 from sizeguard.linkgraph.branches import Branches
 from sizeguard.linkgraph.graph import STRING, SectionGraph
 from sizeguard.linkgraph.layout import Layout
@@ -28,6 +29,7 @@ SWITCH_HEAD = 16  # bytes before the first case that choose it
 HANDLER = "_ZN2sg18dtype_not_selectedERNS_7ContextENS_10ScalarTypeE"
 PER_CASE = 9  # bytes that choose a body and jump on
 UNSEEN = 256  # what leaving out the first branch may change elsewhere
+TABLE_CODE, JUMP = 40, 4  # what a switch is that was a table: code, and bytes of its jump table for each dtype
 PER_SWITCH = 128  # bytes by which a function changes either way when branches leave it
 
 
@@ -92,12 +94,16 @@ class Predictor:
         shrunk = dict(what.shrunk)
         cut, margin = None, 0
         roots = graph.roots
+        tables: Int = np.zeros(0, np.int64)
         if kept.dtypes is not None:
             cut = np.zeros(len(graph.edges.target), bool)
-            margin = self._cut(kept.dtypes, reachable(graph, roots, without=what.gone), cut, shrunk)
+            before = reachable(graph, roots, without=what.gone)
+            margin = self._cut(kept.dtypes, before, cut, shrunk)
+            tables = self._without_tables(kept.dtypes, before, shrunk)
             if margin:
                 roots = np.concatenate([roots, np.array(self._handler, np.int64)])
         seen = reachable(graph, roots, without=what.gone, cut=cut)
+        seen[tables] = False
         if kept.features is not None and "verbose_errors" not in kept.features:
             for source in graph.edges.source[self._messages].tolist():
                 shrunk[source] = shrunk.get(source, 0) + MESSAGE_CODE
@@ -120,8 +126,11 @@ class Predictor:
         gone = branches.is_unselected(dtypes)
         cut[branches.edge[gone]] = True
         touched = np.unique(branches.holder[gone & seen[branches.holder]])
+        direct = branches.table < 0
         for holder in np.setdiff1d(touched, branches.holder[~gone]).tolist():
-            places = edges.offset[branches.edge[branches.holder == holder]]
+            places = edges.offset[branches.edge[(branches.holder == holder) & direct]]
+            if not len(places):
+                continue
             first, last = int(places.min()) - SWITCH_HEAD, int(places.max())
             low, high = int(edges.start[holder]), int(edges.start[holder + 1])
             # The table that the switch jumps by is named just before the first case. Code behind the switch may be reached without it.
@@ -133,6 +142,19 @@ class Predictor:
                 for node, targets in guarded:
                     self._cut_guarded(node, targets, cut, shrunk)
         return (UNSEEN if len(touched) else 0) + PER_SWITCH * len(touched)
+
+    def _without_tables(self, dtypes: Mapping[str, Collection[str]], seen: Bool, shrunk: dict[int, int]) -> Int:
+        """Tables of bodies that are none any more: a case that ends in the handler has no value. Their functions jump instead."""
+        branches = self.branches
+        in_table = (branches.table >= 0) & seen[branches.holder]
+        gone = branches.is_unselected(dtypes)
+        lost = np.unique(branches.table[in_table & gone])
+        for table in lost.tolist():
+            here = branches.table == table
+            if not gone[here].all():
+                holder = int(branches.holder[here][0])
+                shrunk[holder] = shrunk.get(holder, 0) - TABLE_CODE - JUMP * int(here.sum())
+        return lost
 
     def _cut_guarded(self, node: int, targets: frozenset[int], cut: Bool, shrunk: dict[int, int]) -> None:
         """The code between the first and the last call into the guarded part is that part."""

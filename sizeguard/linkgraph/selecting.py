@@ -47,7 +47,7 @@ def without_entries(graph: SectionGraph, entries: npt.ArrayLike) -> Unselected:
                     continue
                 if not nodes.is_exec[user]:
                     following.append(user)  # the record of the table
-                elif all(gone[t] or not nodes.is_write[t] for t in _targets(graph, user)):
+                elif all(gone[t] or not nodes.is_write[t] or _is_private(graph, t, user) for t in _targets(graph, user)):
                     gone[user] = True  # an initializer that has nothing else to do
                     following += [int(source[e]) for e in np.flatnonzero(edges.target == user) if not nodes.is_exec[source[e]]]
                 else:
@@ -67,6 +67,13 @@ def _targets(graph: SectionGraph, node: int) -> list[int]:
     edges = graph.edges
     low, high = int(edges.start[node]), int(edges.start[node + 1])
     return [int(t) for t, reason in zip(edges.target[low:high], edges.reason[low:high], strict=True) if reason != PART]
+
+
+def _is_private(graph: SectionGraph, variable: int, user: int) -> bool:
+    """Whether a variable without content is an initializer's own: clang sets the flag of a registration, gcc sees that nobody reads it."""
+    edges = graph.edges
+    here = edges.target == variable
+    return bool(graph.nodes.is_nobits[variable]) and bool((edges.source[here] == user).all())
 
 
 def _statement(graph: SectionGraph, user: int, edge: int) -> int:
