@@ -1,0 +1,63 @@
+"""Turns a git command into its output, in a way that changes nothing of the user's: no hooks, no locks that need not be, no upkeep."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from sizeguard.errors import BuildError, InputError
+
+# Hooks, watchers and upkeep of the user's configuration are for the user's own work.
+_CONFIG = (
+    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"),
+    *("submodule.recurse=false", "advice.detachedHead=false", "core.quotePath=false"),
+)
+
+
+def git_environment() -> dict[str, str]:
+    """The environment less what git sets for hooks and aliases: those variables name the user's index and work tree."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in ("GIT_SSH", "GIT_SSH_COMMAND")}
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
+
+
+def git_bytes(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+    """What git prints. Raises InputError with its message, BuildError if there is no git."""
+    command = ["git", *(word for setting in _CONFIG for word in ("-c", setting)), "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(command, input=stdin, capture_output=True, env=git_environment(), check=False)
+    except FileNotFoundError as error:
+        raise BuildError("git not found; install with: apt-get install git") from error
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        told = next(
+            (line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else f"ended with {done.returncode}"
+        )
+        raise InputError(f"{folder}: git {arguments[0]}: {told.partition(': ')[2] if told.startswith(('fatal: ', 'error: ')) else told}")
+    return done.stdout
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """The same as text, without the newline at its end."""
+    return git_bytes(folder, *arguments).decode("utf-8", "replace").rstrip("\n")
+
+
+def top_folder(here: Path) -> Path:
+    """The root of the work tree that a folder lies in. Raises InputError if it lies in none."""
+    try:
+        return Path(git(here, "rev-parse", "--show-toplevel"))
+    except InputError as error:
+        raise InputError(f"{here}: not inside of a git work tree") from error
+
+
+def common_folder(repository: Path) -> Path:
+    """The .git folder that all work trees of the repository share."""
+    return Path(git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+
+
+def commit_id(repository: Path, revision: str) -> str:
+    """The full id of a commit that is named in any way git understands. Raises InputError for what is none."""
+    try:
+        return git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    except InputError as error:
+        raise InputError(f"{revision}: no such commit in {repository}") from error

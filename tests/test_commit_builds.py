@@ -1,0 +1,391 @@
+"""Commits to measurements: metrics of an analysis, the store, hashes of what a build reads, work trees, and builds in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_history import SmallRepository, state_of_checkout
+
+from sizeguard.attribution.commits import Place, measure_commit, measurement_key, try_commit
+from sizeguard.attribution.metrics import (
+    NAMED,
+    PARTITIONS,
+    TOTALS,
+    Metric,
+    bucket_vector,
+    known_metrics,
+    metric_value,
+    nearest_metric,
+    parse_metric,
+)
+from sizeguard.attribution.sources import analysis_of
+from sizeguard.attribution.store import FOLDER_VARIABLE, Store, content_key, default_store
+from sizeguard.build.commit_inputs import Scope, check_scope, runtime_hash, tree_hash
+from sizeguard.build.recipes import CommandRecipe, DoesNotBuildError, _selection_in, check_command
+from sizeguard.build.sizes import measure
+from sizeguard.build.worktree import MARKER, remove_worktrees, worktree
+from sizeguard.errors import BuildError, InputError
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("program")
+    source = folder / "a.cpp"
+    source.write_text(
+        "template <class T> __attribute__((noinline)) T twice(T x) { return x + x; }\n"
+        "char table[300];\n"
+        "int main(int n, char**) { return twice(n) + (int)twice((double)n) + table[n]; }\n"
+    )
+    subprocess.run(["g++", "-Os", str(source), "-o", str(folder / "a")], check=True)
+    subprocess.run(["strip", "-o", str(folder / "a.stripped"), str(folder / "a")], check=True)
+    return folder / "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("opertor/aten::add", "operator/aten::add"),
+        ("lod", "load"),
+        ("load/x", "load"),
+        ("operator/", "operator/NAME"),
+        ("page-slack", "page_slack"),
+        ("Section/.text", "section/.text"),
+    ],
+)
+def test_wrong_metrics_name_the_nearest(text: str, nearest: str) -> None:
+    with pytest.raises(InputError, match=r"^policy:3: ") as raised:
+        parse_metric(text, "policy:3")
+    assert str(raised.value).endswith(f"'{nearest}'")
+
+
+def test_overloads_are_suggested_and_never_guessed() -> None:
+    known = ["operator/aten::add.Tensor", "operator/aten::addmm", "dtype/Float"]
+    with pytest.raises(InputError, match=r"nearest is 'operator/aten::add.Tensor'"):
+        parse_metric("opertor/aten::add.Tenso", "x", known)
+    assert nearest_metric(parse_metric("operator/aten::add.Tenso", "x"), known) == "operator/aten::add.Tensor"
+    assert nearest_metric(parse_metric("dtype/zzzzzz", "x"), known) == ""
+    assert [str(parse_metric(text, "x")) for text in ("ram", "symbol/*a/b*", "section/.text")] == ["ram", "symbol/*a/b*", "section/.text"]
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_metric_or_one_line(text: str) -> None:
+    try:
+        metric = parse_metric(text, "--metric")
+    except InputError as error:
+        assert "\n" not in str(error)
+        return
+    assert str(metric) == text
+    assert metric.kind in (*TOTALS, *NAMED)
+
+
+def test_metrics_agree_with_size_and_nm(program: Path) -> None:
+    analysis = analysis_of(program)
+    sections = {}
+    for line in subprocess.run(["readelf", "-SW", str(program)], capture_output=True, text=True, check=True).stdout.splitlines():
+        words = line.replace("[ ", "[").split()
+        if len(words) > 7 and words[0].startswith("[") and words[1].startswith("."):
+            sections[words[1]] = int(words[5], 16), words[7], words[2]
+    sizes = measure(program)
+    assert [metric_value(analysis, Metric(name)) for name in TOTALS] == [sizes.load, sizes.ram, sizes.file, sizes.page_slack]
+    for name, (size, flags, kind) in sections.items():
+        assert metric_value(analysis, Metric("section", name)) == (size if "A" in flags and kind != "NOBITS" else 0), name
+    assert metric_value(analysis, Metric("section", ".nothing")) == 0
+    symbols = [
+        line.split() for line in subprocess.run(["nm", "-S", str(program)], capture_output=True, text=True, check=True).stdout.splitlines()
+    ]
+    code = sum(int(words[1], 16) for words in symbols if len(words) == 4 and "twice" in words[3])
+    by_name = metric_value(analysis, Metric("symbol", "*twice<*"))
+    assert by_name >= code > 0  # with the unwind entries
+    assert by_name == metric_value(analysis, Metric("symbol", "_Z5twiceI?ET_S0_"))
+
+
+def test_filters_of_a_metric_leave_its_rows(program: Path) -> None:
+    from sizeguard.attribution.group import group
+
+    analysis = analysis_of(program)
+    for metric in [*map(Metric, TOTALS), Metric("section", ".text"), Metric("symbol", "*twice<*"), Metric("component", "twice")]:
+        report = group(analysis, ("symbol",), metric.filters)
+        assert int(getattr(report, metric.column).sum()) == metric_value(analysis, metric), metric
+
+
+def test_buckets_of_each_partition_sum_to_the_load(program: Path) -> None:
+    vector = bucket_vector(analysis_of(program))
+    for levels in PARTITIONS:
+        assert sum(size for key, size in vector.items() if key[0] == levels[0] and len(key) == 2 * len(levels)) == vector["load",]
+    assert sum(size for key, size in vector.items() if key[0] == "ram" and len(key) == 2) == vector["ram",]
+    assert "section/.text" in known_metrics(analysis_of(program))
+
+
+def test_the_store_gives_back_what_was_put(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "store")
+    key = content_key({"tree": "1"})
+    assert store.get(key) is None
+    assert not store.folder.exists()
+    analysis = analysis_of(program)
+    store.put(key, {"commit": "c"}, analysis)
+    found = store.get(key)
+    assert found is not None
+    assert found.analysis is not None
+    assert bucket_vector(found.analysis) == bucket_vector(analysis)
+    assert store.facts(key) == {"commit": "c"}
+    store.put(content_key({"tree": "2"}), {"does_not_build": "x"})
+    only = store.get(content_key({"tree": "2"}))
+    assert only is not None
+    assert only.analysis is None
+    store.put(content_key({"tree": "3"}), {}, analysis)
+    assert len(list((store.folder / "snapshots").iterdir())) == 1  # equal content is kept once
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "elsewhere"))
+    assert default_store(tmp_path).folder == tmp_path / "elsewhere"
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    assert default_store(tmp_path).folder == tmp_path / ".sizeguard" / "store"
+
+
+@pytest.mark.parametrize(
+    "damage", ["facts cut", "facts of another key", "facts no object", "snapshot cut", "snapshot gone", "snapshot changed"]
+)
+def test_a_damaged_entry_is_a_miss_and_is_removed(tmp_path: Path, program: Path, damage: str) -> None:
+    store = Store(tmp_path)
+    key = content_key({"a": 1})
+    analysis = analysis_of(program)
+    store.put(key, {"commit": "c"}, analysis)
+    facts = tmp_path / "facts" / f"{key}.json"
+    snapshot = next((tmp_path / "snapshots").iterdir())
+    if damage == "facts cut":
+        facts.write_bytes(facts.read_bytes()[:-9])
+    elif damage == "facts of another key":
+        facts.write_text(json.dumps({**json.loads(facts.read_text()), "key": "other"}))
+    elif damage == "facts no object":
+        facts.write_text("[" * 100_000)
+    elif damage == "snapshot cut":
+        snapshot.write_bytes(snapshot.read_bytes()[:-9])
+    elif damage == "snapshot gone":
+        snapshot.unlink()
+    else:
+        data = bytearray(snapshot.read_bytes())
+        data[len(data) // 2] ^= 1
+        snapshot.write_bytes(data)
+    assert store.get(key) is None
+    assert not facts.exists()
+    store.put(key, {"commit": "c"}, analysis)
+    assert store.get(key) is not None
+
+
+def test_two_writers_of_one_key_both_succeed(tmp_path: Path, program: Path) -> None:
+    analysis = analysis_of(program)
+    key = content_key({"a": 1})
+    failures: list[str] = []
+
+    def write(number: int) -> None:
+        store = Store(tmp_path)
+        for i in range(20):
+            store.put(key, {"writer": number, "i": i}, analysis)
+            if store.get(key) is None:
+                failures.append(f"{number} lost {i}")
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
+
+
+def test_hashes_of_commits_tell_what_a_build_reads(tmp_path: Path) -> None:
+    repository = SmallRepository(tmp_path / "r")
+    first = repository.commit("one", {"size.txt": "1", "README.md": "a", "src/a.c": "int a;"})
+    docs = repository.commit("docs", {"README.md": "b"})
+    code = repository.commit("code", {"src/a.c": "int b;"})
+    back = repository.commit("back", {"src/a.c": "int a;", "README.md": "a"})
+    root = repository.path
+    everything = [tree_hash(root, each, Scope()) for each in (first, docs, code, back)]
+    assert len(set(everything)) == 3
+    assert everything[0] == everything[3]
+    inputs = [tree_hash(root, each, Scope(("src", "size.txt"))) for each in (first, docs, code, back)]
+    assert inputs[0] == inputs[1] == inputs[3] != inputs[2]
+    ignoring = [tree_hash(root, each, Scope(ignore=("*.md",))) for each in (first, docs, code, back)]
+    assert ignoring[0] == ignoring[1] == ignoring[3] != ignoring[2]
+    with pytest.raises(InputError, match="leave no file"):
+        check_scope(root, first, Scope(("srcs",)))
+    for outside in ("/etc", "../x", "a/../../b"):
+        with pytest.raises(InputError, match="from its root"):
+            tree_hash(root, first, Scope((outside,)))
+
+
+def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
+    repository = SmallRepository(tmp_path / "r")
+    selection = "native/apps/vision/selected_operators.yaml"
+    base = {"native/CMakeLists.txt": "x", "native/runtime/a.cpp": "a", selection: "operators: {}", "native/models/m/model.pt2": "m"}
+    first = repository.commit("one", base)
+
+    def changed(path: str) -> bool:
+        commit = repository.commit(path, {path: "changed"})
+        answer = runtime_hash(repository.path, commit, selection) != runtime_hash(repository.path, first, selection)
+        repository.git("reset", "-q", "--hard", first)
+        return answer
+
+    reads = ("native/runtime/a.cpp", "native/runtime/new.h", "native/CMakeLists.txt", selection, "native/apps/app.cpp", "native/new/x.cpp")
+    leaves = (
+        "README.md",
+        "native/README.md",
+        "native/models/m/model.pt2",
+        "native/apps/language/selected_operators.yaml",
+        "sizeguard/x.py",
+    )
+    assert [path for path in reads if not changed(path)] == []
+    assert [path for path in leaves if changed(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("apps:\n  vision:\n    selection: a/b.yaml\n", "a/b.yaml"),
+        ("apps:\n  vision:\n    selection: ./a//b.yaml\n", "a/b.yaml"),
+        ("apps:\n  vision:\n    selection: /etc/passwd\n", None),
+        ("apps:\n  vision:\n    selection: ../x\n", None),
+        ("apps: [1]\n", None),
+        ("apps: &a {vision: *a}\n", None),
+        ("[" * 5000, None),
+        (": :", None),
+        ("", None),
+    ],
+)
+def test_the_selection_of_an_app_in_a_commit(text: str, path: str | None) -> None:
+    assert _selection_in(text, "vision") == path
+
+
+def place_of(repository: SmallRepository, folder: Path) -> Place:
+    return Place(repository.path, folder / "trees", Store(folder / "store"))
+
+
+def test_a_commit_is_built_once_and_the_checkout_is_untouched(tmp_path: Path) -> None:
+    repository = SmallRepository(tmp_path / "r")
+    first, second = repository.sized(40), repository.sized(80)
+    broken = repository.commit("broken", {"main.c": "int main(void) { return }\n"})
+    (repository.path / "main.c").write_text("uncommitted\n")
+    (repository.path / "untracked").write_text("mine\n")
+    before = state_of_checkout(repository.path)
+    place, recipe = place_of(repository, tmp_path), repository.recipe
+    a, b = measure_commit(place, first[:9], recipe), measure_commit(place, second, recipe)
+    assert a.was_built
+    assert b.was_built
+    assert a.analysis is not None
+    assert b.analysis is not None
+    assert metric_value(b.analysis, Metric("symbol", "table")) - metric_value(a.analysis, Metric("symbol", "table")) == 40
+    assert not measure_commit(place, first, recipe).was_built
+    with pytest.raises(DoesNotBuildError, match=r"main\.c:1:.*error"):
+        measure_commit(place, broken, recipe)
+    assert not try_commit(place, broken, measurement_key(place, broken, recipe), recipe).was_built
+    assert state_of_checkout(repository.path) == before
+    remove_worktrees(repository.path, place.worktrees)
+    assert repository.git("worktree", "list", "--porcelain").count("worktree ") == 1
+    assert [path.name for path in place.worktrees.iterdir()] == ["tree-00.lock"]
+
+
+def test_equal_inputs_at_two_paths_of_one_length_give_one_key(tmp_path: Path) -> None:
+    repository = SmallRepository(tmp_path / "r")
+    commit = repository.sized(40)
+    keys = [
+        measurement_key(Place(repository.path, tmp_path / name, Store(tmp_path)), commit, repository.recipe) for name in ("ab", "cd", "abc")
+    ]
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_machine_that_fails_says_nothing_of_the_commit(tmp_path: Path) -> None:
+    repository = SmallRepository(tmp_path / "r")
+    commit = repository.sized(40)
+    place = place_of(repository, tmp_path)
+    for command, told in (
+        ("echo 'x.c: fatal error: error writing to x.o: No space left on device'; exit 1", "No space left on device"),
+        ("kill -9 $$", "signal 9"),
+        ("echo > app", "cannot be measured"),
+    ):
+        with pytest.raises(BuildError, match=told) as raised:
+            measure_commit(place, commit, CommandRecipe(command, "app"))
+        assert not isinstance(raised.value, DoesNotBuildError)
+    with pytest.raises(BuildError, match="did not end within"):
+        measure_commit(Place(place.repository, place.worktrees, place.store, timeout=0.3), commit, CommandRecipe("sleep 60", "app"))
+    with pytest.raises(DoesNotBuildError, match="made no app"):
+        measure_commit(place, commit, CommandRecipe("true", "app"))
+    assert len(list((place.store.folder / "facts").iterdir())) == 1
+    for image in ("", "/bin/ls", "../x"):
+        with pytest.raises(InputError):
+            check_command("make", image)
+
+
+def test_what_a_killed_run_started_is_ended_and_its_tree_made_anew(tmp_path: Path) -> None:
+    repository = SmallRepository(tmp_path / "r")
+    commit = repository.sized(40)
+    place = place_of(repository, tmp_path)
+    code = (
+        "import sys; from pathlib import Path; from sizeguard.attribution.commits import *; from sizeguard.attribution.store import Store;"
+        "from sizeguard.build.recipes import CommandRecipe; r, t, s, c = sys.argv[1:];"
+        "measure_commit(Place(Path(r), Path(t), Store(Path(s))), c, CommandRecipe("
+        "'touch half-written; (setsid sleep 1000 &) ; sleep 1000', 'app'))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(repository.path), str(place.worktrees), str(place.store.folder), commit])
+    tree = place.worktrees.resolve() / "tree-00"
+    deadline = time.monotonic() + 60
+    while not (tree / "half-written").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert (tree / "half-written").exists()
+    (repository.path / ".git" / "worktrees" / "tree-00" / "index.lock").touch()
+    measured = measure_commit(place, commit, repository.recipe)
+    assert measured.was_built
+    assert not (tree / "half-written").exists()
+    mark = f"{MARKER}={tree}".encode()
+    alive = []
+    for each in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in each.read_bytes().split(b"\0"):
+                alive.append(each.parent.name)
+        except OSError:
+            continue
+    assert alive == []
+
+
+def test_two_users_have_two_work_trees(tmp_path: Path) -> None:
+    repository = SmallRepository(tmp_path / "r")
+    commit = repository.sized(40)
+    with worktree(repository.path, tmp_path / "trees") as one, worktree(repository.path, tmp_path / "trees") as two:
+        assert (one.path.name, two.path.name) == ("tree-00", "tree-01")
+        with one.check_out(commit) as a, two.check_out(commit) as b:
+            assert (a / "main.c").read_bytes() == (b / "main.c").read_bytes()
+        remove_worktrees(repository.path, tmp_path / "trees")
+        assert (one.path / "main.c").exists()
+    remove_worktrees(repository.path, tmp_path / "trees")
+    assert not (tmp_path / "trees" / "tree-01").exists()
+
+
+def test_a_tree_that_somebody_damaged_is_repaired(tmp_path: Path) -> None:
+    repository = SmallRepository(tmp_path / "r")
+    commit = repository.sized(40)
+    for damage in ("removed", "no .git", "edited", "unregistered"):
+        with worktree(repository.path, tmp_path / "trees") as tree:
+            if damage == "removed" and tree.path.exists():
+                shutil.rmtree(tree.path)
+            elif damage == "no .git":
+                (tree.path / ".git").unlink()
+            elif damage == "edited":
+                (tree.path / "main.c").write_text("x")
+                (tree.path / "more").write_text("x")
+            elif damage == "unregistered":
+                shutil.rmtree(repository.path / ".git" / "worktrees")
+            with tree.check_out(commit) as path:
+                assert sorted(each.name for each in path.iterdir()) == [".git", "main.c"]
+                assert hashlib.sha1(
+                    f"blob {(path / 'main.c').stat().st_size}\0".encode() + (path / "main.c").read_bytes()
+                ).hexdigest() in repository.git("ls-tree", commit)
