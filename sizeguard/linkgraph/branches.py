@@ -28,7 +28,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branches:
-    """Edges from a switch to the body of one of its cases, as columns: the edge, the switch's function, the number of its dtype, of its tags.
+    """Edges from a switch to the body of a case, as columns: the edge, the switch's function, the number of its dtype, of its tags.
 
     table: the data that the edge begins in where the compiler made the switch a table of its bodies' addresses; -1 otherwise.
     tags: sets of tags; a function with two switches may have two. dtypes: names.

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.errors import InputError
-from sizeguard.formats.elf import SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS
+from sizeguard.formats.elf import SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, STT_SECTION
 from sizeguard.formats.texts import Int
 from sizeguard.linkgraph.columns import (
     RelocationColumns,
@@ -122,8 +122,12 @@ class _Builder:
         return found
 
     def _relocations(self, chosen: npt.NDArray[np.bool_], holder: Int, target: Int, strings: Int) -> None:
-        r = self.relocations
-        self.lists.add(holder[chosen], target[chosen], RELOCATION, r.offset[chosen], r.symbol[chosen], r.type[chosen])
+        r, y = self.relocations, self.symbols
+        # A PC-relative field of x86-64 counts from its end.
+        bias = 4 if self.loaded.machine == "x86_64" else 0
+        beyond = r.addend + np.where(self.sections.flags[r.section] & SHF_EXECINSTR != 0, bias, 0)
+        place = y.value[r.symbol] + np.where(y.type[r.symbol] == STT_SECTION, beyond, 0)
+        self.lists.add(holder[chosen], target[chosen], RELOCATION, r.offset[chosen], r.symbol[chosen], r.type[chosen], place[chosen])
         chosen = chosen & (strings >= 0)
         self.lists.add(holder[chosen], strings[chosen], RELOCATION, r.offset[chosen], r.symbol[chosen], r.type[chosen])
 

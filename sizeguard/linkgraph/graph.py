@@ -54,8 +54,9 @@ class Nodes:
 class Edges:
     """Edges sorted by source: those of node i are [start[i], start[i + 1]).
 
-    target: a node. reason: RELOCATION …. offset: of a relocation, where in the source's section it stands. addend: what it adds.
-    symbol: number of the symbol that it names in SectionGraph.symbols, -1 for other reasons. type: of the relocation.
+    target: a node. reason: RELOCATION …. offset: of a relocation, where in the source's section it stands. type: of the relocation.
+    symbol: number of the symbol that it names in SectionGraph.symbols, -1 for other reasons.
+    place:  of a relocation, where in the target's section it points; of a named symbol where that begins
     """
 
     start: Int
@@ -64,6 +65,7 @@ class Edges:
     offset: Int
     symbol: npt.NDArray[np.int32]
     type: npt.NDArray[np.int32]
+    place: Int
 
     @property
     def source(self) -> npt.NDArray[np.int32]:

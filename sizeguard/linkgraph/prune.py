@@ -25,6 +25,7 @@ def pruned(graph: SectionGraph, kept: Bool) -> SectionGraph:
             edges.offset[chosen],
             edges.symbol[chosen],
             edges.type[chosen],
+            edges.place[chosen],
         ),
         root_kind={node: why for node, why in graph.root_kind.items() if kept[node]},
     )

@@ -7,7 +7,7 @@ everything first and follows undefined symbols from the objects of the command l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -62,6 +62,25 @@ def load(inputs: LinkInputs) -> Loaded:
         loader.load_like_lld()
     else:
         loader.load_like_gnu()
+    return loader.result()
+
+
+def as_placed(objects: Sequence[Object], placed: Sequence[Collection[int]], inputs: LinkInputs) -> Loaded:
+    """The same of a link that is known by its image: its objects in order, and of each the sections that are there.
+
+    A group counts in the object whose copy is there, else in the first that has it.
+    """
+    loader = _Loader(inputs, objects=list(objects))
+    loader.machine = objects[0].elf.machine if objects else ""
+    winner: dict[bytes, int] = {}
+    for is_certain in (True, False):
+        for number, (found, there) in enumerate(zip(objects, placed, strict=True)):
+            for group in found.groups:
+                if group.signature and (not is_certain or any(member in there for member in group.members)):
+                    winner.setdefault(group.signature, number)
+    for number, found in enumerate(objects):
+        lost = {m for group in found.groups if winner.get(group.signature, number) != number for m in group.members}
+        loader.discarded.append(frozenset(lost))
     return loader.result()
 
 

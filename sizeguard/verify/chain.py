@@ -1,25 +1,30 @@
-"""Turns placed input sections and their relocations into why one of them is there: the way from a root to it."""
+"""Turns a link's section graph, and what of it is in an image, into why one of its sections is there: the way from a root to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sizeguard.formats.elf import SHN_LORESERVE, SHT_NOTE, STT_SECTION, Elf, Symbol
-from sizeguard.verify.objects import ObjectFile, Piece
+import numpy as np
+
+from sizeguard.formats.texts import Int
+from sizeguard.linkgraph.graph import ENTRY as TABLE_ENTRY
+from sizeguard.linkgraph.graph import RELOCATION, START_STOP, SectionGraph
+from sizeguard.verify.objects import Piece
 from sizeguard.verify.placement import Node, Placement
 
-SHF_GNU_RETAIN = 0x200000
-SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY = 14, 15, 16
-_START_UP = (".init_array", ".ctors", ".preinit_array", ".init")
-_SHUT_DOWN = (".fini_array", ".dtors", ".fini")
-_BOUNDS = ("__start_", "__stop_")
+STT_SECTION = 3
 # What jump tables are made of: R_X86_64_PC32, R_AARCH64_PREL32.
 _RELATIVE_WORD = {"x86_64": 2, "aarch64": 261}
 
-ENTRY, START_UP, SHUT_DOWN, EXPORTED, RETAINED, NOTE = "entry", "start-up", "shut-down", "exported", "retained", "note"
-_RANK = {ENTRY: 0, START_UP: 1, SHUT_DOWN: 2, EXPORTED: 3, RETAINED: 4, NOTE: 5}
+ENTRY, START_UP, SHUT_DOWN, EXPORTED, RETAINED, NOTE, OTHER = "entry", "start-up", "shut-down", "exported", "retained", "note", "other"
+_RANK = {ENTRY: 0, START_UP: 1, SHUT_DOWN: 2, EXPORTED: 3, RETAINED: 4, NOTE: 5, OTHER: 6}
+_START_UP = (".init_array", ".ctors", ".preinit_array", ".init")
+_SHUT_DOWN = (".fini_array", ".dtors", ".fini")
+_KINDS = {"entry": ENTRY, "init_array": START_UP, "preinit_array": START_UP, "fini_array": SHUT_DOWN, "exported": EXPORTED, "note": NOTE}
+_KINDS |= {"retain attribute": RETAINED}
+_NONE = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,156 +54,156 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """The graph of what is in an image. Only placed sections count: what the linker kept, whatever its rules."""
+    """The section graph of a link, of which only what was placed in the image counts: what the linker kept, whatever its rules.
+
+    nodes: node of the graph → section of an object; objects that were not given have none
+    """
 
     placement: Placement
-    elf: Elf
+    graph: SectionGraph
+    nodes: Mapping[int, Node]
 
     @cached_property
-    def _definitions(self) -> dict[str, tuple[Node, int]]:
-        """Global symbol → section and offset of the definition that was placed, or else of any."""
-        found: dict[str, tuple[Node, int]] = {}
-        for number, file in enumerate(self.placement.objects.files):
-            for symbol in file.symbols:
-                if symbol.binding and 0 < symbol.section < SHN_LORESERVE:
-                    node = (number, symbol.section)
-                    if symbol.name not in found or (node in self.placement.address and found[symbol.name][0] not in self.placement.address):
-                        found[symbol.name] = (node, symbol.address)
-        return found
+    def _numbers(self) -> dict[Node, int]:
+        return {where: node for node, where in self.nodes.items()}
+
+    @cached_property
+    def _placed(self) -> dict[int, Node]:
+        """Nodes that are in the image, in the map's order."""
+        numbers = self._numbers
+        return {numbers[where]: where for where in self.placement.address if where in numbers}
+
+    @cached_property
+    def _columns(self) -> tuple[Int, Int, Int, Int]:
+        """References by source: numbers of edges, their sources and targets, and where each source's begin. An entry is its table."""
+        graph = self.graph
+        holder = np.arange(len(graph.nodes), dtype=np.int64)
+        for node in np.flatnonzero(graph.nodes.kind == TABLE_ENTRY).tolist():
+            holder[node] = graph.section_of(node)
+        edges = graph.edges
+        chosen = np.flatnonzero(np.isin(edges.reason, (RELOCATION, START_STOP)) & (edges.target < graph.nodes.sections))
+        source = holder[edges.source[chosen]]
+        order = np.lexsort((edges.offset[chosen], source))
+        chosen, source = chosen[order], source[order]
+        return chosen, source, edges.target[chosen].astype(np.int64), np.searchsorted(source, np.arange(len(holder) + 1))
+
+    def _edge(self, number: int, source: int, target: int) -> Edge | None:
+        """The reference, if the objects at hand have both ends."""
+        nodes, edges, symbols = self.nodes, self.graph.edges, self.graph.symbols
+        if source not in nodes or target not in nodes:
+            return None
+        symbol = int(edges.symbol[number])
+        name = symbols.names[symbol].decode("utf-8", "backslashreplace") if symbol >= 0 else ""
+        if edges.reason[number] == START_STOP:
+            return Edge(nodes[source], nodes[target], 0, name, bounds=True)
+        offset = int(edges.place[number])
+        is_section = symbol < 0 or int(symbols.type[symbol]) == STT_SECTION
+        is_jump = is_section and not self.graph.nodes.is_exec[source] and int(edges.type[number]) == self._relative_word
+        shown = name if name and not is_section else self.symbol_at(nodes[target], offset)
+        return Edge(nodes[source], nodes[target], offset, shown, is_jump=is_jump)
+
+    @property
+    def _relative_word(self) -> int:
+        return _RELATIVE_WORD.get(self.placement.objects.files[0].elf.machine, _NONE)
 
     def edges_from(self, node: Node) -> Iterator[Edge]:
-        file = self.placement.objects.files[node[0]]
-        table = file.relocations.get(node[1])
-        if table is None:
+        """What a section refers to, placed or not."""
+        if node not in self._numbers:
             return
-        is_code = file.elf.sections[node[1]].is_executable
-        for index, addend, type_ in zip(table.symbol.tolist(), table.addend.tolist(), table.type.tolist(), strict=True):
-            if index >= len(file.symbols):
-                continue
-            symbol = file.symbols[index]
-            if symbol.section == 0 and symbol.name.startswith(_BOUNDS):
-                yield from self._bounded(node, symbol.name)
-                continue
-            target = self._target(node[0], symbol)
-            if target is not None:
-                # A PC-relative field counts from its end; a section's symbol plus the addend is the place.
-                offset = target[1] + (addend + 4 * is_code if symbol.type == STT_SECTION else 0)
-                is_jump = symbol.type == STT_SECTION and not is_code and type_ == _RELATIVE_WORD.get(file.elf.machine)
-                yield Edge(node, target[0], offset, self._name(target[0], symbol, offset), is_jump=is_jump)
-
-    def _target(self, number: int, symbol: Symbol) -> tuple[Node, int] | None:
-        if symbol.binding and symbol.name:
-            return self._definitions.get(symbol.name)
-        return ((number, symbol.section), symbol.address) if 0 < symbol.section < SHN_LORESERVE else None
-
-    def _bounded(self, node: Node, name: str) -> Iterator[Edge]:
-        wanted = name.removeprefix("__start_").removeprefix("__stop_")
-        for target in self.placement.address:
-            if self.placement.section(target).name == wanted:
-                yield Edge(node, target, 0, name, bounds=True)
-
-    def _name(self, node: Node, symbol: Symbol, offset: int) -> str:
-        return symbol.name if symbol.name and symbol.type != STT_SECTION else self.symbol_at(node, offset)
+        numbers, sources, targets, start = self._columns
+        at = self._numbers[node]
+        for i in range(int(start[at]), int(start[at + 1])):
+            edge = self._edge(int(numbers[i]), int(sources[i]), int(targets[i]))
+            if edge is not None:
+                yield edge
 
     def symbol_at(self, node: Node, offset: int = 0) -> str:
         """The symbol that covers an offset of a section, a function before others; empty if there is none."""
-        file = self.placement.objects.files[node[0]]
-        return self._symbols(file).get(node[1], _NONE).at(offset)
-
-    def _symbols(self, file: ObjectFile) -> dict[int, _Names]:
-        if file.label not in self._names:
-            tables: dict[int, _Names] = {}
-            for name, section, offset, size in file.pieces:
-                tables.setdefault(section, _Names([])).rows.append((offset, size, name))
-            self._names[file.label] = tables
-        return self._names[file.label]
+        number, section = node
+        if number not in self._names:
+            tables: dict[int, list[tuple[int, int, str]]] = {}
+            for name, index, begin, size in self.placement.objects.files[number].pieces:
+                tables.setdefault(index, []).append((begin, size, name))
+            self._names[number] = tables
+        rows = self._names[number].get(section, [])
+        covering = [row for row in rows if row[0] <= offset < row[0] + max(row[1], 1)]
+        return min(covering, key=lambda row: (row[1], row[2]))[2] if covering else (rows[0][2] if len(rows) == 1 else "")
 
     @cached_property
-    def _names(self) -> dict[str, dict[int, _Names]]:
+    def _names(self) -> dict[int, dict[int, list[tuple[int, int, str]]]]:
         return {}
 
     @cached_property
     def roots(self) -> dict[Node, tuple[str, str]]:
-        """Section → kind of root and symbol."""
+        """Section → kind of root and symbol. main is one: what leads there is the toolchain's."""
         roots: dict[Node, tuple[str, str]] = {}
-
-        def add(node: Node, kind: str, symbol: str) -> None:
-            if node in self.placement.address and (node not in roots or _RANK[kind] < _RANK[roots[node][0]]):
-                roots[node] = (kind, symbol)
-
-        for name in ("_start", "main", "_main"):
-            if name in self._definitions:
-                add(self._definitions[name][0], ENTRY, name)
-        for name in self._exported:
-            if name in self._definitions:
-                add(self._definitions[name][0], EXPORTED, name)
-        for node in self.placement.address:
-            section = self.placement.section(node)
-            if section.type in (SHT_INIT_ARRAY, SHT_PREINIT_ARRAY) or section.name.startswith(_START_UP):
-                add(node, START_UP, "")
-            elif section.type == SHT_FINI_ARRAY or section.name.startswith(_SHUT_DOWN):
-                add(node, SHUT_DOWN, "")
-            elif section.flags & SHF_GNU_RETAIN:
-                add(node, RETAINED, self.symbol_at(node))
-            elif section.type == SHT_NOTE:
-                add(node, NOTE, "")
-        return roots
-
-    @property
-    def _exported(self) -> Iterable[str]:
-        for table in self.elf.dynamic_symbols:
-            for symbol in table.objects():
-                if symbol.section and symbol.name:
-                    yield symbol.name.partition("@")[0]
+        symbols = self.graph.symbols
+        for name in (b"_start", b"main", b"_main"):
+            for i in (i for i, known in enumerate(symbols.names) if known == name and symbols.is_global[i]):
+                where = self._placed.get(int(symbols.node[i]))
+                if where is not None:
+                    roots.setdefault(where, (ENTRY, name.decode().removeprefix("_") if name == b"_main" else name.decode()))
+        for node, why in self.graph.root_kind.items():
+            where = self._placed.get(node)
+            if where is None:
+                continue
+            kind = _kind(why, self.placement.section(where).name)
+            if where not in roots or _RANK[kind] < _RANK[roots[where][0]]:
+                roots[where] = (kind, self.symbol_at(where) if kind in (EXPORTED, RETAINED) else "")
+        return dict(sorted(roots.items(), key=lambda item: _RANK[item[1][0]]))
 
     @cached_property
-    def _ways(self) -> dict[Node, Edge | None]:
-        """Section → the edge that the shortest way to it ends in; None for a root. Stronger kinds of roots go first."""
-        ways: dict[Node, Edge | None] = {}
+    def _ways(self) -> dict[int, int]:
+        """Node → the reference that the shortest way to it ends in, as its place in the columns; -1 for a root. Stronger roots go first."""
+        _, _, targets, start = self._columns
+        ways: dict[int, int] = {}
+        placed = self._placed
         for kind in _RANK:
-            waiting = [node for node, (k, _) in self.roots.items() if k == kind and node not in ways]
-            ways.update(dict.fromkeys(waiting))
+            waiting = [self._numbers[node] for node, (k, _) in self.roots.items() if k == kind and self._numbers[node] not in ways]
+            ways.update(dict.fromkeys(waiting, _NONE))
             while waiting:
-                following: list[Node] = []
+                following: list[int] = []
                 for node in waiting:
-                    for edge in self.edges_from(node):
-                        if edge.target not in ways and edge.target in self.placement.address:
-                            ways[edge.target] = edge
-                            following.append(edge.target)
+                    for i in range(int(start[node]), int(start[node + 1])):
+                        target = int(targets[i])
+                        if target not in ways and target in placed:
+                            ways[target] = i
+                            following.append(target)
                 waiting = following
         return ways
 
     def way_to(self, node: Node) -> Way | None:
         """The shortest way from a root; None if nothing that is placed leads there."""
-        if node not in self._ways:
+        at = self._numbers.get(node, _NONE)
+        if at not in self._ways:
             return None
+        numbers, sources, targets, _ = self._columns
         edges: list[Edge] = []
-        at = node
-        while (edge := self._ways[at]) is not None:
-            edges.append(edge)
-            at = edge.source
-        kind, symbol = self.roots[at]
-        return Way(kind, at, symbol, tuple(reversed(edges)))
+        while (i := self._ways[at]) != _NONE:
+            edge = self._edge(int(numbers[i]), int(sources[i]), int(targets[i]))
+            if edge is not None:
+                edges.append(edge)
+            at = int(sources[i])
+        first = self.nodes[at]
+        kind, symbol = self.roots[first]
+        return Way(kind, first, symbol, tuple(reversed(edges)))
 
     def is_reached(self, piece: Piece) -> bool:
         """Whether a reference from elsewhere in the image names the piece itself, not just its section."""
         node = (piece.object, piece.section)
-        return any(
-            edge.bounds or piece.offset <= edge.offset < piece.offset + max(piece.size, 1)
-            for source in self.placement.address
-            if source in self._ways and (source != node or not self.placement.section(node).is_executable)
-            for edge in self.edges_from(source)
-            if edge.target == node and not edge.is_jump
-        )
+        at = self._numbers.get(node, _NONE)
+        numbers, sources, targets, _ = self._columns
+        for i in np.flatnonzero(targets == at).tolist():
+            source = int(sources[i])
+            if source not in self._ways or (source == at and self.placement.section(node).is_executable):
+                continue
+            edge = self._edge(int(numbers[i]), source, at)
+            if edge is not None and not edge.is_jump and (edge.bounds or piece.offset <= edge.offset < piece.offset + max(piece.size, 1)):
+                return True
+        return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    rows: list[tuple[int, int, str]]
-
-    def at(self, offset: int) -> str:
-        covering = [row for row in self.rows if row[0] <= offset < row[0] + max(row[1], 1)]
-        return min(covering, key=lambda row: (row[1], row[2]))[2] if covering else (self.rows[0][2] if len(self.rows) == 1 else "")
-
-
-_NONE = _Names([])
+def _kind(why: str, name: str) -> str:
+    if name.startswith(_START_UP):
+        return START_UP
+    return SHUT_DOWN if name.startswith(_SHUT_DOWN) else _KINDS.get(why, OTHER)

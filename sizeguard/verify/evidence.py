@@ -14,6 +14,7 @@ from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.row import LinkMap
 from sizeguard.verify.chain import Reasons
 from sizeguard.verify.code_search import ImageBytes
+from sizeguard.verify.linked import Linked, placed, recorded
 from sizeguard.verify.objects import ObjectFile, Objects, read_objects
 from sizeguard.verify.placement import Node, Placement, place, toolchain_files
 
@@ -45,7 +46,7 @@ class Evidence:
     """image: the one with symbols if there is one. twin: a stripped one with the same bytes, or None.
 
     gaps: what is missing for proof that something is gone; own: how many of the objects were given (the others are the toolchain's).
-    reachable: what the section graph of the recorded link says must stay; None without a record of the link.
+    record, given: what the linker was called with, and the objects as they were named
     """
 
     image: Elf
@@ -56,11 +57,27 @@ class Evidence:
     link_map: LinkMap | None
     gc_log: str
     gaps: tuple[str, ...]
-    reachable: frozenset[Node] | None = None
+    record: Path | None
+    given: tuple[Path, ...]
+
+    @cached_property
+    def linked(self) -> Linked:
+        """The section graph of the link: by its record if that names the objects at hand, else of what is in the image."""
+        if self.record is not None and self.record.is_file() and self.objects.files:
+            found = recorded(self.record, self.given, self.objects)
+            known = {number for number, _ in found.nodes.values()}
+            if all(number in known for number, _ in self.placement.address if number < self.own):
+                return found
+        return placed(self.objects, self.placement, self.image)
+
+    @property
+    def reachable(self) -> frozenset[Node] | None:
+        """What the section graph of the recorded link says must stay; None without a record of the link."""
+        return self.linked.reachable
 
     @cached_property
     def reasons(self) -> Reasons:
-        return Reasons(self.placement, self.image)
+        return Reasons(self.placement, self.linked.graph, self.linked.nodes)
 
     @cached_property
     def symbols(self) -> dict[str, list[Symbol]]:
@@ -164,31 +181,7 @@ def gather(files: Files) -> Evidence:
         raise InconclusiveError(f"{files.objects[0]}: no object has code that is in {image.path}; pass the objects of this image")
     gaps += _missing(image, own, objects, link_map)
     log = files.gc_log.read_text(errors="replace") if files.gc_log and files.gc_log.is_file() else ""
-    return Evidence(image, twin, objects, own, placement, link_map, log, tuple(gaps), _reachable(files, objects))
-
-
-def _reachable(files: Files, objects: Objects) -> frozenset[Node] | None:
-    """Sections that the linker must keep by its own rules, found with neither the map nor the image."""
-    if files.link_record is None or not files.link_record.is_file() or not objects.files:
-        return None
-    from sizeguard.linkgraph.elf_graph import graph_of
-    from sizeguard.linkgraph.live import live
-    from sizeguard.linkgraph.lto import without_lto
-    from sizeguard.linkgraph.record import read_link
-    from sizeguard.linkgraph.resolve import load
-
-    graph = graph_of(load(without_lto(read_link(files.link_record), files.objects if objects.lto else ())))
-    kept = live(graph)
-    numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
-    found: set[Node] = set()
-    for k, label in enumerate(graph.objects):
-        path, bracket, member = label.partition("(")
-        number = numbers.get((path, member.removesuffix(")") if bracket else ""))
-        if number is None:
-            continue
-        first, end = int(graph.base[k]), int(graph.base[k + 1])
-        found.update((number, int(graph.nodes.index[node])) for node in range(first, end) if kept[node])
-    return frozenset(found)
+    return Evidence(image, twin, objects, own, placement, link_map, log, tuple(gaps), files.link_record, files.objects)
 
 
 def _check_twin(image: Elf, twin: Elf) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sizeguard.attribution.names import short_name
-from sizeguard.formats.elf import SHN_LORESERVE, STT_FUNC, STT_OBJECT
+from sizeguard.formats.elf import SHN_LORESERVE, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PREINIT_ARRAY, STT_FUNC, STT_OBJECT
 from sizeguard.verify.causes import explain
-from sizeguard.verify.chain import ENTRY, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PREINIT_ARRAY, SHUT_DOWN, START_UP
+from sizeguard.verify.chain import ENTRY, SHUT_DOWN, START_UP
 from sizeguard.verify.evidence import Evidence
 from sizeguard.verify.judge import Found, judge_code
 from sizeguard.verify.objects import Piece

@@ -1,0 +1,71 @@
+"""Turns the objects of a verification into the section graph of their link, by its record or else by what the image has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sizeguard.formats.elf import Elf
+from sizeguard.linkgraph.elf_graph import graph_of
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.live import live
+from sizeguard.linkgraph.lto import without_lto
+from sizeguard.linkgraph.objects import Object
+from sizeguard.linkgraph.record import read_link
+from sizeguard.linkgraph.resolve import as_placed, load
+from sizeguard.linkgraph.sources import inferred
+from sizeguard.verify.objects import Objects
+from sizeguard.verify.placement import Node, Placement
+
+
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """graph: with its roots as of a link that removes what none reaches. nodes: those of sections of the objects at hand.
+
+    reachable: what the linker must keep by its own rules, found with neither the map nor the image; None if that is not known
+    """
+
+    graph: SectionGraph
+    nodes: Mapping[int, Node]
+    reachable: frozenset[Node] | None
+
+
+def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
+    """As the linker was called."""
+    inputs = read_link(record)
+    graph = graph_of(load(without_lto(replace(inputs, gc_sections=True), given if objects.lto else ())))
+    numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
+    nodes = _nodes(graph, [_number(numbers, label) for label in graph.objects])
+    kept = live(graph)
+    reachable = frozenset(where for node, where in nodes.items() if kept[node]) if inputs.gc_sections else None
+    return Linked(graph, nodes, reachable)
+
+
+def placed(objects: Objects, placement: Placement, image: Elf) -> Linked:
+    """Of the objects that have something in the image, in the order in which they are given; of a group the copy that was placed."""
+    numbers = sorted({number for number, _ in placement.address})
+    files = [objects.files[number] for number in numbers]
+    sections: dict[int, set[int]] = {}
+    for number, section in placement.address:
+        sections.setdefault(number, set()).add(section)
+    loaded = as_placed([Object(f.path, f.member, f.elf) for f in files], [sections[n] for n in numbers], inferred(image, ()))
+    graph = graph_of(loaded)
+    return Linked(graph, _nodes(graph, numbers), None)
+
+
+def _number(numbers: Mapping[tuple[str, str], int], label: str) -> int | None:
+    if (label, "") in numbers:  # what ThinLTO leaves has brackets in its name
+        return numbers[label, ""]
+    path, bracket, member = label.partition("(")
+    return numbers.get((path, member.removesuffix(")"))) if bracket else None
+
+
+def _nodes(graph: SectionGraph, numbers: Sequence[int | None]) -> dict[int, Node]:
+    index = graph.nodes.index.tolist()
+    return {
+        node: (number, index[node])
+        for k, number in enumerate(numbers)
+        if number is not None
+        for node in range(int(graph.base[k]), int(graph.base[k + 1]))
+    }
