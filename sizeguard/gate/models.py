@@ -2,56 +2,110 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.attribution.store import Store, content_key
+from sizeguard.build.bounded import run_bounded
+from sizeguard.build.machine import machine_files, processor, run_environment
 from sizeguard.build.record import Build
-from sizeguard.gate.result import FAIL, PASS, ModelResult
+from sizeguard.build.targets import run_prefix
+from sizeguard.gate.keys import file_hash, files_key
+from sizeguard.gate.result import FAIL, NOT_RUN, PASS, ModelResult
 from sizeguard.model_import.program_file import read_program
 
-_MISSING = re.compile(r"(?:operator|class) (\S+) is not in this build")
+KIND = "model-run"
 TIMEOUT = 600  # seconds for one case
+
+_MISSING = re.compile(r"(?:operator|class) (\S+) is not in this build")
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    exit_code: int
-    message: str
-    missing: tuple[str, ...]
-    outputs: tuple[tuple[str, bytes], ...]
+    """outputs: the hash of all that was written; empty if the program failed, which message then tells."""
+
+    outputs: str
+    message: str = ""
+    missing: tuple[str, ...] = ()
+    cached: bool = False
 
 
-def compare_model(program: Path, app: str, full: Build, selective: Build) -> ModelResult:
-    """Run every bundled input of the program on both builds."""
-    name = program.stem
+def compare_model(
+    program: Path, app: str, full: Build, selective: Build, *, store: Store | None = None, timeout: float = TIMEOUT
+) -> ModelResult:
+    """Run every bundled input of the program on both builds, but for runs that succeeded before with all the same.
+
+    store: where the outputs of successful runs are kept. A run that failed is never believed again: it runs again.
+    """
+    name, target = program.stem, selective.target
     cases = len(read_program(program).cases)
+    if run_prefix(target) is None:
+        return ModelResult(name, app, NOT_RUN, cases, (), f"{target} does not run here", target)
+
+    def failed(case: int, message: str, missing: tuple[str, ...] = ()) -> ModelResult:
+        return ModelResult(name, app, FAIL, case, missing, message, target)
+
     if cases == 0:
-        return ModelResult(name, app, FAIL, 0, (), "has no bundled inputs, so that nothing was compared")
+        return failed(0, "has no bundled inputs, so that nothing was compared")
+    runs = []
     for case in range(cases):
-        expected = _run(full, program, case)
-        if expected.exit_code != 0:
-            return ModelResult(name, app, FAIL, case, expected.missing, f"case {case} on full: {expected.message}")
-        actual = _run(selective, program, case)
-        if actual.exit_code != 0:
-            return ModelResult(name, app, FAIL, case, actual.missing, f"case {case} on {app}: {actual.message}")
-        if actual.outputs != expected.outputs:
-            return ModelResult(name, app, FAIL, case, (), f"case {case}: {app} gives other results than full")
-    return ModelResult(name, app, PASS, cases, (), "")
+        pair = []
+        for build, where in ((full, "full"), (selective, app)):
+            run = run_case(build, program, case, store=store, timeout=timeout)
+            if not run.outputs:
+                return failed(case, f"case {case} on {where}: {run.message}", run.missing)
+            pair.append(run)
+        if pair[0].outputs != pair[1].outputs:
+            return failed(case, f"case {case}: {app} gives other results than full")
+        runs += pair
+    return ModelResult(name, app, PASS, cases, (), "", target, all(run.cached for run in runs))
 
 
-def _run(build: Build, program: Path, case: int) -> _Run:
+def run_case(build: Build, program: Path, case: int, *, store: Store | None, timeout: float) -> _Run:
+    """One bundled input on one build."""
+    if store is None:
+        return _run(build, program, case, timeout)
+    key = _key(build, program, case)
+    known = store.facts(key)
+    if known is not None:
+        return _Run(str(known["outputs"]), cached=True)
+    run = _run(build, program, case, timeout)
+    if run.outputs:
+        store.put(key, {"outputs": run.outputs})
+    return run
+
+
+def _key(build: Build, program: Path, case: int) -> str:
+    """All that the outputs depend on: what is run, on what, and what the loader, the emulator and the processor add."""
+    return content_key(
+        {
+            "kind": KIND,
+            "image": file_hash(build.shipped),
+            "program": file_hash(program),
+            "case": case,
+            "prefix": (run_prefix(build.target) or [])[1:],
+            "files": files_key(machine_files(build.shipped, build.target)),
+            "processor": processor(),
+            "version": 1,  # of what is kept
+        }
+    )
+
+
+def _run(build: Build, program: Path, case: int, timeout: float) -> _Run:
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(build.shipped), "--program", str(program), "--case", str(case), "--output-dir", folder]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:
-            return _Run(-1, f"did not end within {TIMEOUT} s", (), ())
-        outputs = tuple((path.name, path.read_bytes()) for path in sorted(Path(folder).glob("output*.npy")))
-    lines = [line.removeprefix("error: ") for line in done.stderr.strip().split("\n") if line]
-    message = lines[0] if lines else f"ended with {done.returncode}"
-    if done.returncode == 0 and not outputs:
-        return _Run(-1, "wrote no output", (), ())
-    return _Run(done.returncode, message, tuple(_MISSING.findall(done.stderr)), outputs)
+        command = [*(run_prefix(build.target) or []), str(build.shipped), "--program", str(program)]
+        done = run_bounded([*command, "--case", str(case), "--output-dir", folder], timeout, env=run_environment())
+        if done.trouble or done.code != 0:
+            lines = [line.removeprefix("error: ") for line in done.said.split("\n") if line]
+            message = done.trouble or (lines[0] if lines else f"ended with {done.code}")
+            return _Run("", message, tuple(_MISSING.findall(done.said)))
+        outputs = sorted(Path(folder).glob("output*.npy"))
+        if not outputs:
+            return _Run("", "wrote no output")
+        digest = hashlib.sha256()
+        for path in outputs:
+            digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        return _Run(digest.hexdigest())

@@ -1,0 +1,151 @@
+"""Models on an app's build and on full: what passes, what is kept, and that nothing that went wrong ever passes."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.store import Facts, Store
+from sizeguard.build.bounded import run_bounded
+from sizeguard.build.driver import build
+from sizeguard.build.machine import machine_files
+from sizeguard.build.record import Build
+from sizeguard.build.toolchain import find_toolchain
+from sizeguard.build.variants import Variant, default_folder
+from sizeguard.errors import InconclusiveError
+from sizeguard.gate.models import compare_model
+from sizeguard.model_import.program import Instruction, Kind
+from sizeguard.model_import.program_file import read_program, write_program
+
+
+class Kept(Store):
+    """A store that counts what was asked for in vain."""
+
+    misses = 0
+
+    def facts(self, key: str) -> Facts | None:
+        found = super().facts(key)
+        self.misses += found is None
+        return found
+
+    def __len__(self) -> int:
+        return len(list(self.folder.glob("facts/*")))
+
+
+def standing_in(folder: Path, like: Build, script: str) -> Build:
+    """A build whose shipped file is a script."""
+    shipped = folder / f"script{len(list(folder.iterdir()))}"
+    shipped.write_text(f"#!/bin/sh\n{script}\n")
+    shipped.chmod(0o755)
+    return dataclasses.replace(like, shipped=shipped)
+
+
+def test_what_ran_with_all_the_same_does_not_run_again(
+    program: Callable[..., Path], full_build: Build, selective: Callable[..., Build], tmp_path: Path
+) -> None:
+    mlp, app = program("mlp"), selective("mlp")
+    kept = Kept(tmp_path / "store")
+    first = compare_model(mlp, "app", full_build, app, store=kept)
+    assert (first.verdict, first.cases, first.cached, kept.misses) == ("pass", 2, False, 4)
+    assert dataclasses.replace(compare_model(mlp, "app", full_build, app, store=kept), cached=False) == first
+    assert kept.misses == 4
+    assert compare_model(mlp, "other app", full_build, app, store=kept).cached
+    # The same program from elsewhere is the same; a byte more of it, or of the image, is not.
+    copy = tmp_path / "mlp.sgp"
+    copy.write_bytes(mlp.read_bytes())
+    assert compare_model(copy, "app", full_build, app, store=kept).cached
+    image = tmp_path / "run_program"
+    image.write_bytes(app.shipped.read_bytes() + b"\0")
+    image.chmod(0o755)
+    changed = compare_model(mlp, "app", full_build, dataclasses.replace(app, shipped=image), store=kept)
+    assert (changed.verdict, changed.cached, kept.misses) == ("pass", False, 6)
+    written = read_program(mlp)
+    write_program(dataclasses.replace(written, cases=(written.cases[1],)), copy)
+    assert not compare_model(copy, "app", full_build, app, store=kept).cached
+
+
+def test_a_library_of_another_content_makes_it_run_again(
+    program: Callable[..., Path], full_build: Build, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loaded = machine_files(full_build.shipped, full_build.target)
+    assert {path.name.split(".")[0] for path in loaded} >= {"libc", "libm"}
+    kept = Kept(tmp_path / "store")
+    compare_model(program("mlp"), "full", full_build, full_build, store=kept)
+    libm = next(path for path in loaded if path.name.startswith("libm."))
+    (tmp_path / libm.name).write_bytes(libm.read_bytes() + b"\0")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert tmp_path / libm.name in machine_files(full_build.shipped, full_build.target)
+    assert not compare_model(program("mlp"), "full", full_build, full_build, store=kept).cached
+
+
+def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
+    script = f"(sleep 5; touch {tmp_path}/late) & sleep 5"
+    assert run_bounded(["sh", "-c", script], 0.2).trouble == "did not end within 0.2 s"
+    group = subprocess.run(["pgrep", "-f", f"touch {tmp_path}/late"], capture_output=True, text=True, check=False)
+    assert group.stdout == ""
+
+
+def test_what_went_wrong_fails_and_runs_again(program: Callable[..., Path], full_build: Build, core_build: Build, tmp_path: Path) -> None:
+    mlp, kept = program("mlp"), Kept(tmp_path / "store")
+    for _ in range(2):
+        lacking = compare_model(mlp, "core", full_build, core_build, store=kept)
+        assert (lacking.verdict, lacking.cached) == ("fail", False)
+        assert set(lacking.missing) == {"aten::linear", "aten::relu", "aten::softmax.int"}
+    assert len(kept) == 1  # full's
+    wrong = {
+        "kill -SEGV $$": "case 0 on app: crashed: SIGSEGV",
+        "echo 'error: no' >&2; exit 2": "case 0 on app: no",
+        "exit 7": "case 0 on app: ended with 7",
+        "exit 0": "case 0 on app: wrote no output",
+        "yes | head -c 100000 >&2; exit 1": "case 0 on app: y",
+        "exec yes >&2": "case 0 on app: crashed: SIGXFSZ",
+        'echo x > "$6/output0.npy"': "case 0: app gives other results than full",
+    }
+    for script, message in wrong.items():
+        result = compare_model(mlp, "app", full_build, standing_in(tmp_path, full_build, script), store=kept)
+        assert (result.verdict, result.message) == ("fail", message)
+    gone = dataclasses.replace(full_build, shipped=tmp_path / "gone")
+    assert "cannot be started" in compare_model(mlp, "app", full_build, gone).message
+
+
+def test_a_model_that_never_ends_fails(program: Callable[..., Path], full_build: Build, tmp_path: Path) -> None:
+    written = read_program(program("mlp"))
+    endless = tmp_path / "endless.sgp"
+    write_program(dataclasses.replace(written, instructions=(Instruction(Kind.JUMP, 0), *written.instructions)), endless)
+    kept = Kept(tmp_path / "store")
+    result = compare_model(endless, "app", full_build, full_build, store=kept, timeout=0.5)
+    assert (result.verdict, result.message) == ("fail", "case 0 on full: did not end within 0.5 s")
+    assert not len(kept)
+
+
+def test_a_model_without_inputs_fails(program: Callable[..., Path], full_build: Build, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.sgp"
+    write_program(dataclasses.replace(read_program(program("mlp")), cases=()), bare)
+    result = compare_model(bare, "app", full_build, full_build)
+    assert (result.verdict, result.message) == ("fail", "has no bundled inputs, so that nothing was compared")
+
+
+@pytest.mark.parametrize("target", ["arm64-macos", "x86_64-macos"])
+def test_what_does_not_run_here_is_not_run(target: str, program: Callable[..., Path], full_build: Build, tmp_path: Path) -> None:
+    there = dataclasses.replace(full_build, target=target)
+    result = compare_model(program("mlp"), "app", there, there, store=Kept(tmp_path / "store"))
+    assert (result.verdict, result.target, result.cached) == ("not_run", target, False)
+    assert result.message == f"{target} does not run here"
+    with pytest.raises(InconclusiveError, match="does not run here"):
+        machine_files(there.shipped, target)
+
+
+def test_models_run_in_an_emulator(root: Path, program: Callable[..., Path], tmp_path: Path) -> None:
+    toolchain = find_toolchain("gcc", None, "aarch64-linux")
+    full = build(root, Variant("full"), toolchain, default_folder(root, Variant("full"), toolchain))
+    names = {path.name for path in machine_files(full.shipped, full.target)}
+    assert {"qemu-aarch64", "libc.so.6", "libm.so.6"} <= names
+    kept = Kept(tmp_path / "store")
+    first = compare_model(program("mlp"), "full", full, full, store=kept)
+    assert (first.verdict, first.target, first.cached) == ("pass", "aarch64-linux", False)
+    assert kept.misses == 2  # the second build is the first
+    assert compare_model(program("mlp"), "full", full, full, store=kept).cached
