@@ -32,7 +32,7 @@ from sizeguard.attribution.metrics import (
 from sizeguard.attribution.sources import analysis_of
 from sizeguard.attribution.store import FOLDER_VARIABLE, Store, content_key, default_store
 from sizeguard.build.commit_inputs import Scope, check_scope, runtime_hash, tree_hash
-from sizeguard.build.recipes import CommandRecipe, DoesNotBuildError, _selection_in, check_command
+from sizeguard.build.recipes import CommandRecipe, DoesNotBuildError, Limits, _selection_in, check_command
 from sizeguard.build.sizes import measure
 from sizeguard.build.worktree import MARKER, remove_worktrees, worktree
 from sizeguard.errors import BuildError, InputError
@@ -315,7 +315,7 @@ def test_a_machine_that_fails_says_nothing_of_the_commit(tmp_path: Path) -> None
             measure_commit(place, commit, CommandRecipe(command, "app"))
         assert not isinstance(raised.value, DoesNotBuildError)
     with pytest.raises(BuildError, match="did not end within"):
-        measure_commit(Place(place.repository, place.worktrees, place.store, timeout=0.3), commit, CommandRecipe("sleep 60", "app"))
+        measure_commit(Place(place.repository, place.worktrees, place.store, Limits(timeout=0.3)), commit, CommandRecipe("sleep 60", "app"))
     with pytest.raises(DoesNotBuildError, match="made no app"):
         measure_commit(place, commit, CommandRecipe("true", "app"))
     assert len(list((place.store.folder / "facts").iterdir())) == 1

@@ -14,10 +14,11 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.sources import analysis_of
 from sizeguard.attribution.store import Store, content_key
 from sizeguard.build.git import commit_id
-from sizeguard.build.recipes import CommandRecipe, DoesNotBuildError, Recipe
+from sizeguard.build.recipes import CommandRecipe, DoesNotBuildError, Limits, Recipe
 from sizeguard.build.worktree import worktree
 from sizeguard.errors import BuildError, InputError
 
+_NO_LIMITS = Limits()
 DOES_NOT_BUILD = "does_not_build"  # the fact of a commit that has no snapshot: its first error
 
 
@@ -25,14 +26,15 @@ DOES_NOT_BUILD = "does_not_build"  # the fact of a commit that has no snapshot: 
 class Place:
     """Where commits are built and measurements kept.
 
-    worktrees: the folder of work trees; jobs: compilers at once, all cores for None; timeout: of one build, in seconds
+    worktrees: the folder of work trees; limits: of each build
+    build_failed_again: commits of which the store says that they do not build count as not measured
     """
 
     repository: Path
     worktrees: Path
     store: Store
-    jobs: int | None = None
-    timeout: float | None = None
+    limits: Limits = _NO_LIMITS
+    build_failed_again: bool = False
 
     @property
     def path_length(self) -> int:
@@ -65,10 +67,10 @@ def measure_commit(place: Place, revision: str, recipe: Recipe) -> Measured:
     return measured
 
 
-def find_measured(store: Store, commit: str, key: str) -> Measured | None:
+def find_measured(place: Place, commit: str, key: str) -> Measured | None:
     """What the store has, commits that do not build included; None if the commit was not measured yet."""
-    stored = store.get(key)
-    if stored is None:
+    stored = place.store.get(key)
+    if stored is None or (stored.analysis is None and place.build_failed_again):
         return None
     failure = stored.facts.get(DOES_NOT_BUILD)
     if stored.analysis is None and not isinstance(failure, str):
@@ -78,19 +80,19 @@ def find_measured(store: Store, commit: str, key: str) -> Measured | None:
 
 def try_commit(place: Place, commit: str, key: str, recipe: Recipe) -> Measured:
     """The same of a commit's full id, with a failure instead of an error. Raises BuildError if the machine fails, not the commit."""
-    found = find_measured(place.store, commit, key)
+    found = find_measured(place, commit, key)
     if found is not None:
         return found
     with worktree(place.repository, place.worktrees) as tree:
         # Another process may have measured it while we waited for a work tree.
-        found = find_measured(place.store, commit, key)
+        found = find_measured(place, commit, key)
         if found is not None:
             return found
         facts: dict[str, object] = {"commit": commit}
         analysis: Analysis | None = None
         with tree.check_out(commit, recipe.kept_folders):
             try:
-                built = recipe.build(tree, commit, place.jobs, place.timeout)
+                built = recipe.build(tree, commit, place.limits)
                 analysis = _measure(built, tree.path, recipe)
             except DoesNotBuildError as error:
                 facts[DOES_NOT_BUILD] = str(error)

@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -31,6 +33,19 @@ _ERROR = re.compile(r"(?<![\w-])(?:fatal )?error[: ]|^\w+Error: |undefined refer
 _EVERYTHING = Scope()
 _LOG_END = 1 << 20  # bytes of a log that are searched
 _MASQUERADE = Path("/usr/lib/ccache")  # where Debian's ccache has links of the compilers' names
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one build. jobs: compilers at once, all cores for None; timeout: seconds; stop: set by another thread to end it."""
+
+    jobs: int | None = None
+    timeout: float | None = None
+    stop: threading.Event | None = None
+
+
+class StoppedError(BuildError):
+    """Somebody set Limits.stop."""
 
 
 class DoesNotBuildError(BuildError):
@@ -72,21 +87,21 @@ class RuntimeRecipe:
         text = file_of(repository, commit, "sizeguard.yaml")
         return (_selection_in(text, self.app) if text is not None else None) or usual
 
-    def build(self, tree: Worktree, commit: str, jobs: int | None, timeout: float | None) -> Path:
+    def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
         """Build what is checked out; the path of build.json. Raises DoesNotBuildError, or BuildError if the machine fails."""
         leaf = self.app or self.variant
         folder = tree.path / "build" / f"{self.toolchain.target}-{self.toolchain.compiler}-{self.toolchain.linker}-O{self.optimize}-{leaf}"
         # -P: the package that runs, not the one of the commit, which is the current folder.
         command = [sys.executable, "-P", "-m", "sizeguard.cli.main", "build", self.variant, "--output-dir", str(folder)]
         command += ["--compiler", self.toolchain.compiler, "--linker", self.toolchain.linker, "--target", self.toolchain.target]
-        command += ["-O", self.optimize, *(["-j", str(jobs)] if jobs else [])]
+        command += ["-O", self.optimize, *(["-j", str(limits.jobs)] if limits.jobs else [])]
         if self.app:
             selection = self.selection(tree.repository, commit)
             if not (tree.path / selection).is_file():
                 raise DoesNotBuildError(f"there is no {selection}")
             command += ["--app", self.app, "--selection", selection]
         launcher = {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if shutil.which("ccache") else {}
-        run_logged(command, tree, launcher, timeout)
+        run_logged(command, tree, launcher, limits)
         return folder / "build.json"
 
     @property
@@ -121,12 +136,12 @@ class CommandRecipe:
             "package": package_hash(),
         }
 
-    def build(self, tree: Worktree, commit: str, jobs: int | None, timeout: float | None) -> Path:
+    def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
         """Run the command in what is checked out; the path of the image. Raises as RuntimeRecipe does."""
         more = {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"} if _MASQUERADE.is_dir() else {}
-        if jobs:
-            more["CMAKE_BUILD_PARALLEL_LEVEL"] = str(jobs)
-        run_logged(["/bin/sh", "-c", self.command], tree, more, timeout)
+        if limits.jobs:
+            more["CMAKE_BUILD_PARALLEL_LEVEL"] = str(limits.jobs)
+        run_logged(["/bin/sh", "-c", self.command], tree, more, limits)
         image = tree.path / self.image
         if not image.is_file():
             raise DoesNotBuildError(f"the build command made no {self.image}")
@@ -149,7 +164,7 @@ def check_command(command: str, image: str) -> None:
         raise InputError(f"--image {image}: name the file that the build command makes, from the root of the work tree")
 
 
-def run_logged(command: Sequence[str], tree: Worktree, more: Mapping[str, str], timeout: float | None) -> None:
+def run_logged(command: Sequence[str], tree: Worktree, more: Mapping[str, str], limits: Limits) -> None:
     """Run a build with its output in the tree's log. It ends when we are interrupted, with all that it started."""
     environment = {**git_environment(), **more, MARKER: str(tree.path)}
     # The names of colours and of the person's terminal are no part of a log.
@@ -159,9 +174,7 @@ def run_logged(command: Sequence[str], tree: Worktree, more: Mapping[str, str], 
             command, cwd=tree.path, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True
         )
         try:
-            code = process.wait(timeout)
-        except subprocess.TimeoutExpired as error:
-            raise BuildError(f"{shlex.join(command)} did not end within {timeout:g} seconds: give --timeout more") from error
+            code = _wait(process, command, limits)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -175,6 +188,18 @@ def run_logged(command: Sequence[str], tree: Worktree, more: Mapping[str, str], 
         why = transient[0] if transient else f"signal {-code}"
         raise BuildError(f"{shlex.join(command)} was stopped ({why}), which says nothing of the commit; log: {tree.log}")
     raise DoesNotBuildError(_first_error(output, str(tree.path)) or f"ended with {code} without a message")
+
+
+def _wait(process: subprocess.Popen[bytes], command: Sequence[str], limits: Limits) -> int:
+    start = time.monotonic()
+    while True:
+        try:
+            return process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            if limits.stop is not None and limits.stop.is_set():
+                raise StoppedError("stopped") from None
+            if limits.timeout is not None and time.monotonic() - start > limits.timeout:
+                raise BuildError(f"{shlex.join(command)} did not end within {limits.timeout:g} seconds: give --timeout more") from None
 
 
 def _end_of(log: Path) -> str:
