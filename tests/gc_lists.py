@@ -11,22 +11,17 @@ from collections import Counter
 from pathlib import Path
 
 from sizeguard.formats.elf import SHF_MERGE
+from sizeguard.formats.gclog import parse_gc_log
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.resolve import Loaded
 
 Removed = Counter[tuple[str, str]]
 
-_QUOTED = re.compile(r"removing unused section (?:from )?'(.*?)' in file '(.*?)'$", re.M)
-_COLON = re.compile(r"removing unused section (.*):\((.*?)\)$", re.M)
-
 
 def removed_by_log(text: str, loaded: Loaded) -> Removed:
-    family, folder = loaded.inputs.linker.family, loaded.inputs.folder
-    if family in ("bfd", "gold"):
-        found = [(m[2], re.sub(r"\[.*\]$", "", m[1])) for m in _QUOTED.finditer(text)]
-    else:
-        found = [(m[1], m[2]) for m in _COLON.finditer(text)]
+    folder = loaded.inputs.folder
+    found = [(row.file, row.section) for row in parse_gc_log(Path("log"), text).removed]
     unloaded = {
         (_normal(found.label, folder), section.name)
         for found in loaded.objects

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from retention_programs import CASES, SOURCES, Case, Program, build, link, run
 
 from sizeguard.build.record import Build
-from sizeguard.errors import SizeguardError
+from sizeguard.errors import InconclusiveError, SizeguardError
 from sizeguard.formats.elf import read_elf
 from sizeguard.verify.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence import Files, gather
@@ -90,6 +90,23 @@ def test_the_section_graph_agrees_with_the_map(full_build: Build) -> None:
     code = {n for n in evidence.placement.address if evidence.placement.section(n).is_executable and n[0] < evidence.own}
     reachable = {n for n in evidence.reachable if evidence.placement.section(n).is_executable and evidence.placement.section(n).size}
     assert {n for n in reachable if n[0] < evidence.own} == code
+
+
+def test_the_linkers_own_list_is_evidence_and_that_of_another_build_is_refused(full_build: Build, tmp_path: Path) -> None:
+    evidence = gather(files_of(full_build))
+    said = {
+        symbol: evidence.removed.says(piece)
+        for symbol, pieces in evidence.objects.index.items()
+        for piece in pieces
+        if evidence.placement.where(piece) is None and piece.object < evidence.own and evidence.objects.section(piece).is_executable
+    }
+    assert any("the linker's own list" in line for line in said.values())
+    placed = next(p for p in evidence.objects.find("main") if evidence.placement.where(p) is not None)
+    label, name = evidence.objects.label(placed), evidence.objects.section(placed).name
+    wrong = tmp_path / "log"
+    wrong.write_text(f"ld: removing unused section '{name}' in file '{label}'\n")
+    with pytest.raises(InconclusiveError, match="of another build: it removes"):
+        gather(replace(files_of(full_build), gc_log=wrong))
 
 
 @pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])

@@ -17,6 +17,7 @@ from sizeguard.verify.code_search import ImageBytes
 from sizeguard.verify.linked import Linked, placed, recorded
 from sizeguard.verify.objects import ObjectFile, Objects, read_objects
 from sizeguard.verify.placement import Node, Placement, place, toolchain_files
+from sizeguard.verify.removed import Removed, read_removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Evidence:
     """image: the one with symbols if there is one. twin: a stripped one with the same bytes, or None.
 
     gaps: what is missing for proof that something is gone; own: how many of the objects were given (the others are the toolchain's).
+    removed: what the linker says that it removed
     record, given: what the linker was called with, and the objects as they were named
     """
 
@@ -55,7 +57,7 @@ class Evidence:
     own: int
     placement: Placement
     link_map: LinkMap | None
-    gc_log: str
+    removed: Removed
     gaps: tuple[str, ...]
     record: Path | None
     given: tuple[Path, ...]
@@ -180,8 +182,8 @@ def gather(files: Files) -> Evidence:
     if own and not placement.address and image.type != ET_REL:
         raise InconclusiveError(f"{files.objects[0]}: no object has code that is in {image.path}; pass the objects of this image")
     gaps += _missing(image, own, objects, link_map)
-    log = files.gc_log.read_text(errors="replace") if files.gc_log and files.gc_log.is_file() else ""
-    return Evidence(image, twin, objects, own, placement, link_map, log, tuple(gaps), files.link_record, files.objects)
+    removed = read_removed(objects, placement, link_map, files.gc_log)
+    return Evidence(image, twin, objects, own, placement, link_map, removed, tuple(gaps), files.link_record, files.objects)
 
 
 def _check_twin(image: Elf, twin: Elf) -> None:

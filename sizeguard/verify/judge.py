@@ -132,7 +132,8 @@ def _judge_absent(evidence: Evidence, kind: str, name: str, found: Found, never:
 
 def _discarded(evidence: Evidence, kind: str, name: str, found: Found) -> Verdict:
     """The map has none of it. The section graph, made without the map, must say the same."""
-    notes = found.evidence
+    said = sorted({line for piece in found.pieces if (line := evidence.removed.says(piece))})
+    notes = (*found.evidence, *said)
     if evidence.reachable is not None:
         kept = [piece for piece in found.pieces if (piece.object, piece.section) in evidence.reachable]
         if kept:

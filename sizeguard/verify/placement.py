@@ -118,7 +118,7 @@ def _check_outputs(image: Elf, link_map: LinkMap, path: Path | None) -> None:
         raise InconclusiveError(f"{path} places no code of {image.path}: it is a map of another build; pass the map made with this image")
 
 
-def _key(file: str) -> tuple[str, str]:
+def file_key(file: str) -> tuple[str, str]:
     """Archive and member, or the object alone, without folders: linkers spell paths in several ways."""
     file = object_name(file)
     temporary = _LTRANS.fullmatch(file)
@@ -131,8 +131,8 @@ def _key(file: str) -> tuple[str, str]:
 def _by_map(objects: Objects, rows: Sequence[InputSection], image: Path) -> tuple[dict[Node, int], tuple[str, ...]]:
     candidates: dict[tuple[str, str], list[int]] = {}
     for number, file in enumerate(objects.files):
-        candidates.setdefault(_key(file.label), []).append(number)
-    lto = {_key(label) for label in objects.lto}
+        candidates.setdefault(file_key(file.label), []).append(number)
+    lto = {file_key(label) for label in objects.lto}
     free: dict[tuple[int, str], list[int]] = {}
     for number, file in enumerate(objects.files):
         for section in file.elf.sections:
@@ -143,9 +143,9 @@ def _by_map(objects: Objects, rows: Sequence[InputSection], image: Path) -> tupl
     for row in rows:
         if not row.file or row.file == "<internal>" or row.file == "linker stubs":
             continue
-        numbers = candidates.get(_key(row.file))
+        numbers = candidates.get(file_key(row.file))
         if numbers is None:
-            if _key(row.file) not in lto:
+            if file_key(row.file) not in lto:
                 missing[row.file] = None
             continue
         if row.is_merged:
