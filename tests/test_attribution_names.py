@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sizeguard.attribution.labels import label_names
 from sizeguard.attribution.operator_names import OperatorNames
-from sizeguard.attribution.preset import load_preset, read_preset
+from sizeguard.attribution.preset import FOLDER, load_preset, read_preset
 from sizeguard.attribution.scan import Dictionary, chunks, compact, distinct, fingerprints, following
 from sizeguard.errors import InputError
 from sizeguard.formats.texts import Texts
@@ -71,6 +71,19 @@ def test_at_least_95_of_100_labels_are_right(file: Path) -> None:
         # A substitution's arguments: optional<bool> here.
         ("_ZN2at6native3addESt8optionalINS_6LayoutEESA_IbE", "aten::add", "", "ATen kernels"),
         ("_ZN2at6native10gemm_core_IfEEvv", "aten::mm", "Float", "ATen kernels"),
+        ("_ZN2at6native10add_kernelIN3c107complexINS2_4HalfEEEEEvv", "aten::add", "ComplexHalf", "ATen kernels"),
+        ("_ZN2at6native10add_kernelIN3c107complexIfEENS2_4HalfEEEvv", "aten::add", "ComplexFloat+Half", "ATen kernels"),
+        # Bounds of parallel_reduce before what it reduces.
+        ("_ZN2at6native10max_kernelIZNS0_3maxERNS_6TensorEEUlllfE_EEvv", "aten::max", "Float", "ATen kernels"),
+        # Registered for operators of other names; aten's overloads before quantized operators; two structured ones and a plain one.
+        ("_ZN2at6native12ctc_loss_cpuERKNS_6TensorE", "aten::_ctc_loss", "", "ATen kernels"),
+        ("_ZN2at6native4DistIfE27run_backward_parallel_pdistEv", "aten::_pdist_backward", "Float", "ATen kernels"),
+        ("_ZN2at4_ops7add_out4callERKNS_6TensorE", "aten::add", "", "ATen dispatch"),
+        ("_ZN2at4_ops14conv2d_padding4callERKNS_6TensorE", "aten::conv2d", "", "ATen dispatch"),
+        ("_ZN2at12_GLOBAL__N_120wrapper_CPU__softmaxERKNS_6TensorE", "aten::_softmax", "", "ATen dispatch"),
+        ("_ZN2at12_GLOBAL__N_131wrapper_CPU_sort_out_values_stableERKNS_6TensorE", "aten::sort", "", "ATen dispatch"),
+        ("_ZN2at12_GLOBAL__N_118wrapper_CPU__stackERKNS_6TensorE", "aten::stack", "", "ATen dispatch"),
+        ("_ZN2at12_GLOBAL__N_119wrapper_CPU___stackERKNS_6TensorE", "aten::_stack", "", "ATen dispatch"),
         ("main", "", "", ""),
         ("", "", "", ""),
         ("_Z", "", "", ""),
@@ -168,6 +181,16 @@ def test_demanglers_see_the_same_dtypes() -> None:
             assert name and answer["dtype"] == "+".join(dict.fromkeys(types[part] for part in match.groups()))
             checked += 1
     assert checked >= 20
+
+
+def test_every_registered_function_is_its_operators() -> None:
+    """Each line of aten_kernels.txt, which torchgen's table made: the preset's answer for the function's name."""
+    lines = [line.split() for line in (FOLDER / "aten_kernels.txt").read_text().splitlines() if not line.startswith("#")]
+    expected = {kernel: operator for operator, *kernels in lines for kernel in kernels}
+    assert len(expected) > 500
+    scope = {kernel: "12_GLOBAL__N_1" if kernel.startswith("wrapper_") else "6native" for kernel in expected}
+    found = labels([f"_ZN2at{scope[kernel]}{len(kernel)}{kernel}ERKNS_6TensorE" for kernel in expected], "aten")
+    assert {kernel: row["operator"] for kernel, row in zip(expected, found, strict=True)} == expected
 
 
 NAMES = OperatorNames(

@@ -51,7 +51,9 @@ class DtypeScan:
 
         # Classes: c10::Half, and what follows one as the next argument.
         classes = np.flatnonzero(of_word[word] != NONE)
-        found.append((position[classes], of_word[word[classes]].astype(np.int64)))
+        found.append(
+            (position[classes], _or_complex(text, of_word[word[classes]].astype(np.int64), position[classes], end[word == complex_]))
+        )
         after = end[classes]
         closes = after[text[np.minimum(after, len(text) - 1)] == ord("E")] + 1
 
@@ -93,15 +95,17 @@ class DtypeScan:
 
     @staticmethod
     def _elements(chunk: Chunk, lambdas: Int, driven: Int) -> Int:
-        """Lambdas of element types. One that takes only longs takes bounds, such as parallel_for's, unless a driver of loops calls it."""
+        """Where the element types of lambdas begin. Longs in front are bounds, such as parallel_for's and parallel_reduce's, unless a
+        driver of loops calls it; one that takes only those has none."""
         text = chunk.text
         at = lambdas.copy()
         for _ in range(_MOST):
             is_long = text[at] == ord("l")
             at = at + is_long
         only_longs = (text[at] == ord("E")) & (at > lambdas)
-        kept: Int = lambdas[~only_longs | np.isin(chunk.name_at(lambdas), driven)]
-        return kept
+        is_driven = np.isin(chunk.name_at(lambdas), driven)
+        starts: Int = np.where(is_driven, lambdas, at)[~only_longs | is_driven]
+        return starts
 
     def _add(self, chunk: Chunk, found: list[tuple[Int, Int]]) -> None:
         position = np.concatenate([pair[0] for pair in found])
@@ -113,6 +117,15 @@ class DtypeScan:
         np.bitwise_or.at(self.mask, name, np.uint64(1) << code.astype(np.uint64))
         order = np.argsort(-position, kind="stable")  # the first one is written last
         self.first[name[order]] = code[order]
+
+
+def _or_complex(text: Bytes, code: Int, position: Int, complexes: Int) -> Int:
+    """complex<c10::Half>: complexIN3c104HalfE, complexINS_4HalfE. complexes: where the identifiers end, in order."""
+    if not len(complexes):
+        return code
+    before = complexes[np.maximum(np.searchsorted(complexes, position) - 1, 0)]
+    is_argument = (before < position) & (position - before <= len("IN3c10")) & (text[before] == ord("I")) & (text[before + 1] == ord("N"))
+    return np.where(is_argument & (_COMPLEX_OF[code] != NONE), _COMPLEX_OF[code], code)
 
 
 def _number(text: Bytes, at: Int) -> Int:

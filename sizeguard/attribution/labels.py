@@ -40,8 +40,10 @@ def label_names(names: Texts, preset: Preset) -> NameLabels:
     own = ~scanned.rules.is_mention
     by_rule = scanned.rules.name[own], scanned.rules.start[own]
 
+    # A rule for one identifier knows more than those for members: Dist<float>::run_parallel_pdist is not Dist's first operator.
+    is_identifier = np.array([bool(rule.identifier and not rule.within) for rule in preset.rules], bool)[scanned.rules.rule[own]]
     operator = _First(count)
-    operator.add(*by_rule, rules.operator[own])
+    operator.add(by_rule[0], by_rule[1] - np.where(is_identifier, len(scanned.texts.buffer), 0), rules.operator[own])
     operator.add(*place, members.operator)
     # The kernel is the member that names the operator; of a name without one, its first member.
     kernel = _First(count)

@@ -43,9 +43,13 @@ class OperatorNames:
 
     first_words, last_words: of identifiers, between underscores: structured_…, …_kernel
     known: lines such as `aten::add Scalar Tensor out`: a name and its overloads, - for the one without a name.
+    kernels: lines such as `aten::_ctc_loss ctc_loss_cpu`: an operator, and functions of other names that are registered for it.
     """
 
-    def __init__(self, known: Iterable[str], first_words: Sequence[str] = (), last_words: Sequence[str] = ()) -> None:
+    def __init__(
+        self, known: Iterable[str], first_words: Sequence[str] = (), last_words: Sequence[str] = (), kernels: Iterable[str] = ()
+    ) -> None:
+        self._registered = {kernel: operator for operator, *own in map(str.split, kernels) for kernel in own}
         self._exact: dict[str, str] = {}
         self._quantized: dict[str, str] = {}
         overloads: dict[str, str] = {}
@@ -73,14 +77,17 @@ class OperatorNames:
 
     def exact(self, identifier: str) -> str:
         """aten::add of add and add_Tensor; empty for what is none."""
-        return self._exact.get(identifier) or self._overloads.get(identifier, "")
+        found, by_overload = self._exact.get(identifier, ""), self._overloads.get(identifier, "")
+        # add_out is aten's overload before it is quantized::add_out.
+        return by_overload if by_overload.startswith("aten::") and not found.startswith("aten::") else found or by_overload
 
     def find(self, identifier: str) -> str:
         """The operator that the identifier names, without what code adds to names; empty if none is known."""
+        if identifier in self._registered:
+            return self._registered[identifier]
         wrapper = _WRAPPER.match(identifier)
         if wrapper:
-            rest = identifier[wrapper.end() :].lstrip("_") if identifier[wrapper.end() :].startswith("__") else identifier[wrapper.end() :]
-            return self._stripped(rest) or self._behind_overload(rest) or self._stripped(rest.lstrip("_")) or self._beginning(rest)
+            return self._wrapped(identifier[wrapper.end() :])
         found = self._stripped(identifier)
         if found:
             return found
@@ -90,6 +97,17 @@ class OperatorNames:
                 return found
         words = _CAPITAL.sub("_", identifier).lower() if not identifier.islower() else identifier
         return (self._stripped(words) if words != identifier else "") or self._beginning(words)
+
+    def _wrapped(self, rest: str) -> str:
+        """What torchgen calls wrappers: OVERLOAD_NAME, or NAME_OVERLOAD and NAME_out_OVERLOAD of structured operators.
+
+        The overload may be empty.
+        """
+        if rest.startswith("_"):
+            return self._stripped(rest[1:]) or self._stripped(rest) or self._beginning(rest)
+        name, cut, _ = rest.partition("_out_")
+        structured = self._exact.get(name, "") if cut else ""
+        return self.exact(rest) or self._behind_overload(rest) or structured or self._stripped(rest) or self._beginning(rest)
 
     def _stripped(self, text: str) -> str:
         """The operator of a text after words in front are taken away, then words behind it."""
@@ -116,7 +134,9 @@ class OperatorNames:
         return ""
 
     def _quantized_operator(self, text: str) -> str:
-        """qadd_out is quantized::add, or what computes with quantized tensors too: qrelu_kernel."""
+        """qadd_kernel is quantized::add's, qadd_out quantized::add_out's; others compute with quantized tensors, too: qrelu_kernel."""
+        if text in self._quantized:
+            return self._quantized[text]
         found = self._stripped(text)
         return self._quantized.get(found.partition("::")[2], found)
 

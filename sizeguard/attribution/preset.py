@@ -22,6 +22,7 @@ Path = tuple[str, ...]
 
 _KEYS = (
     "operators",
+    "kernels",
     "words",
     "transparent",
     "drivers",
@@ -51,8 +52,9 @@ class Rule:
                name mentions: std::vector<dnnl::memory> is oneDNN's
     prefix:    names that begin with the text
 
-    and `identifier` alone: names that hold this identifier. What follows may hold {name}, the member's identifier, and {operator}, the
-    known operator that it names; a rule with {operator} does not fit a member that names none.
+    and `identifier` alone: names that hold this identifier; its operator comes before those of members. What follows may
+    hold {name}, the member's identifier, and {operator}, the known operator that it names; a rule with {operator} does not fit a member
+    that names none.
     """
 
     place: str
@@ -145,7 +147,8 @@ def read_preset(path: File) -> Preset:
     known: tuple[str, ...] = ()
     if "operators" in keys:
         known = _lines(path, _text(path, keys["operators"]))
-    names = OperatorNames(known, _texts(path, words.get("first")), _texts(path, words.get("last")))
+    kernels = _lines(path, _text(path, keys["kernels"])) if "kernels" in keys else ()
+    names = OperatorNames(known, _texts(path, words.get("first")), _texts(path, words.get("last")), kernels)
     rules = keys.get("rules", Listing(root.line))
     if not isinstance(rules, Listing):
         raise InputError(f"{path}:{rules.line}: rules is a list")
