@@ -64,6 +64,11 @@ def read_nodes(path: Path, what: str = "selection") -> Node:
             data = file.read(MAXIMUM_FILE_SIZE + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    return parse_nodes(data, path, what)
+
+
+def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
+    """The same of bytes that are at hand; path stands in error messages."""
     if len(data) > MAXIMUM_FILE_SIZE:
         raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes; no {what} is")
     composer = _Composer(path, what)
@@ -84,7 +89,7 @@ def read_nodes(path: Path, what: str = "selection") -> Node:
 class _Composer:
     """Puts events together. open: the lists and tables not closed yet, each with its anchor and the key that waits for a value."""
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: Path | str, what: str) -> None:
         self.path = path
         self.what = what
         self.root: Node | None = None

@@ -7,7 +7,7 @@ import click
 
 @click.group()
 def command() -> None:
-    """Update or show the reviewed sizes in baselines/.
+    """Update or show the reviewed sizes in baselines/, or what they were.
 
     Example: sizeguard baseline update --app vision
     """
@@ -15,21 +15,22 @@ def command() -> None:
 
 @command.command()
 @click.option("--app", "apps", multiple=True, metavar="NAME", help="Only this app of sizeguard.yaml. May be given again.")
-@click.option("--compiler", default="gcc", show_default=True, metavar="gcc|clang")
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target of sizeguard.yaml. May be given again.")
+@click.option("--compiler", metavar="gcc|clang", help="Instead of what targets say, but for those of macOS.")
 @click.option("--linker", metavar="bfd|lld")
-def update(apps: tuple[str, ...], compiler: str, linker: str | None) -> None:
+def update(apps: tuple[str, ...], targets: tuple[str, ...], compiler: str | None, linker: str | None) -> None:
     """Build the apps and keep their sizes as what the gate compares with. Review the change before you commit it.
 
     Example: sizeguard baseline update --app vision
     """
-    from sizeguard.build.toolchain import find_toolchain
     from sizeguard.gate.config_reader import read_config
+    from sizeguard.gate.request import Request
     from sizeguard.gate.update import update_baselines
     from sizeguard.project import project_root
     from sizeguard.report.baseline import update_text
 
     root = project_root()
-    updates = update_baselines(root, read_config(root), find_toolchain(compiler, linker), apps)
+    updates = update_baselines(Request(root, read_config(root), apps, targets, compiler=compiler, linker=linker))
     click.echo(update_text(updates))
 
 
@@ -45,3 +46,18 @@ def show(format_: str) -> None:
     from sizeguard.report.baseline import baselines_text
 
     click.echo(baselines_text(all_baselines(project_root()), format_))
+
+
+@command.command()
+@click.option("--app", "apps", multiple=True, metavar="NAME", help="Only this app. May be given again.")
+@click.option("--format", "format_", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
+def log(apps: tuple[str, ...], format_: str) -> None:
+    """Show what each baseline was in the commits that changed it, and by how much.
+
+    Example: sizeguard baseline log --app vision
+    """
+    from sizeguard.gate.baseline_log import baseline_log
+    from sizeguard.project import project_root
+    from sizeguard.report.baseline import log_text
+
+    click.echo(log_text(baseline_log(project_root(), apps), format_))

@@ -1,18 +1,29 @@
-"""Turns builds into the reviewed text files of baselines/, and those into what a build is compared with."""
+"""Turns measurements into the reviewed text files of baselines/, and those into what a build is compared with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import fcntl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-import yaml
-
 from sizeguard.build.record import Build
+from sizeguard.build.toolchain import Toolchain
 from sizeguard.errors import InputError
 from sizeguard.files import write_if_changed
+from sizeguard.gate.measure import LEVELS, Measurement
+from sizeguard.gate.metric_names import SIZES
 from sizeguard.gate.result import Baseline
+from sizeguard.yaml_nodes import Node, Scalar, Table, parse_nodes
 
 FOLDER = "baselines"
+WAIVERS = "waivers.yaml"
+_LOCK = Path(".sizeguard") / "baselines.lock"
+
+# In the file: operators first, as the first question is whose growth it is.
+_TABLES = {f"{level}s": level for level in (*LEVELS, "symbol")}
+_TEXTS = ("app", "target", "toolchain")
+_REQUIRED = (*_TEXTS, "load", "ram", "file", "operators")
 
 
 def toolchain_key(build: Build) -> str:
@@ -25,8 +36,18 @@ def toolchain_key(build: Build) -> str:
     return "-".join(parts)
 
 
+def tools_text(toolchain: Toolchain) -> str:
+    """gcc 12.2.0, bfd 2.40: what the key leaves out of versions can change sizes, too."""
+    tools = [f"{toolchain.compiler} {toolchain.compiler_version}", f"{toolchain.linker} {toolchain.linker_version}"]
+    return ", ".join([*tools, *filter(None, [toolchain.headers_version])])
+
+
 def baseline_path(root: Path, build: Build) -> Path:
     return root / FOLDER / f"{build.app or build.variant}.{build.target}.{toolchain_key(build)}.yaml"
+
+
+def baseline_files(root: Path) -> list[Path]:
+    return sorted(path for path in (root / FOLDER).glob("*.yaml") if path.name != WAIVERS)
 
 
 def other_toolchains(root: Path, build: Build) -> list[str]:
@@ -35,47 +56,117 @@ def other_toolchains(root: Path, build: Build) -> list[str]:
     return sorted(path.name.removeprefix(prefix).removesuffix(".yaml") for path in (root / FOLDER).glob(f"{prefix}*.yaml"))
 
 
-def baseline_of(build: Build, operators: Mapping[str, int]) -> Baseline:
+def baseline_of(build: Build, toolchain: Toolchain, measured: Measurement) -> Baseline:
     sizes = build.sizes
-    return Baseline(build.app or build.variant, build.target, toolchain_key(build), sizes.load, sizes.ram, sizes.file, operators)
+    tables = {level: table for level, table in measured.tables.items() if level != "operator"}
+    if measured.symbols:
+        tables["symbol"] = measured.symbols
+    name, operators = build.app or build.variant, measured.tables["operator"]
+    key, tools = toolchain_key(build), tools_text(toolchain)
+    return Baseline(name, build.target, key, sizes.load, sizes.ram, sizes.file, operators, sizes.page_slack, tools, tables)
+
+
+@contextmanager
+def locked_baselines(root: Path) -> Iterator[None]:
+    """Whoever reads files of baselines/ to write them anew does so alone, so that no change is lost. The second waits."""
+    path = root / _LOCK
+    try:
+        path.parent.mkdir(exist_ok=True)
+        lock = path.open("w")
+    except OSError as error:
+        raise InputError(f"{path}: cannot write: {error.strerror}; baselines change under this lock") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def write_baseline(path: Path, baseline: Baseline) -> bool:
     """Sorted, so that a change reads as its diff. True if the file changed."""
+    return write_if_changed(path, baseline_text(baseline))
+
+
+def baseline_text(baseline: Baseline) -> str:
     lines = [
         f"# Reviewed sizes of {baseline.app}, in bytes. `sizeguard baseline update` writes them.",
         f"app: {baseline.app}",
         f"target: {baseline.target}",
         f"toolchain: {baseline.toolchain}",
-        f"load: {baseline.load}",
-        f"ram: {baseline.ram}",
-        f"file: {baseline.file}",
-        "operators:" if baseline.operators else "operators: {}",
-        *(f"  '{name}': {baseline.operators[name]}" for name in sorted(baseline.operators)),
+        *([f"tools: {baseline.tools}"] if baseline.tools else []),
+        *(f"{size}: {baseline.size(size)}" for size in SIZES),
     ]
-    return write_if_changed(path, "\n".join(lines) + "\n")
+    tables = {"operator": baseline.operators, **(baseline.tables or {})}
+    for key, level in _TABLES.items():
+        if level in tables:
+            lines.append(f"{key}:" if tables[level] else f"{key}: {{}}")
+            lines += [f"  {_quoted(name)}: {tables[level][name]}" for name in sorted(tables[level])]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace("'", "''")
+    return f"'{doubled}'"
 
 
 def read_baseline(path: Path) -> Baseline:
+    """Raises InputError, with file and line, for what is no baseline."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: not YAML: {str(error).splitlines()[0]}") from error
-    numbers = ("load", "ram", "file")
-    texts = ("app", "target", "toolchain")
-    if not isinstance(content, dict) or set(content) != {*numbers, *texts, "operators"}:
-        raise InputError(f"{path}: not a baseline: it has the keys {', '.join([*texts, *numbers, 'operators'])}")
-    operators = content["operators"]
-    if not isinstance(operators, dict) or not all(type(value) is int for value in [*operators.values(), *(content[n] for n in numbers)]):
-        raise InputError(f"{path}: sizes are whole numbers of bytes")
+    return parse_baseline(data, path)
+
+
+def parse_baseline(data: bytes, path: Path | str) -> Baseline:
+    """The same of bytes that are at hand; path stands in error messages."""
+    root = parse_nodes(data, path, "baseline")
+    known = (*_TEXTS, "tools", *SIZES, *_TABLES)
+    fields = _pairs(path, root)
+    for key in fields:
+        if key not in known:
+            raise InputError(f"{path}: not a baseline: '{key}' is none of {', '.join(known)}")
+    for key in _REQUIRED:
+        if key not in fields:
+            raise InputError(f"{path}: not a baseline: it lacks {key}; write it again with sizeguard baseline update")
+    tables = {level: _sizes(path, fields[key]) for key, level in _TABLES.items() if key in fields}
+    sizes = {size: _size(path, fields[size]) for size in SIZES if size in fields}
+    texts = {key: _text(path, fields[key]) for key in (*_TEXTS, "tools") if key in fields}
+    operators = tables.pop("operator")
     return Baseline(
-        app=str(content["app"]),
-        target=str(content["target"]),
-        toolchain=str(content["toolchain"]),
-        load=content["load"],
-        ram=content["ram"],
-        file=content["file"],
+        app=texts["app"],
+        target=texts["target"],
+        toolchain=texts["toolchain"],
+        load=sizes["load"],
+        ram=sizes["ram"],
+        file=sizes["file"],
         operators=operators,
+        page_slack=sizes.get("page_slack", 0),
+        tools=texts.get("tools", ""),
+        tables=tables,
     )
+
+
+def _pairs(path: Path | str, node: Node) -> Mapping[str, Node]:
+    if not isinstance(node, Table):
+        raise InputError(f"{path}:{node.line}: not a baseline: expected a table")
+    found: dict[str, Node] = {}
+    for key, value in node.pairs:
+        if key.text in found:
+            raise InputError(f"{path}:{key.line}: '{key.text}' is there twice")
+        found[key.text] = value
+    return found
+
+
+def _sizes(path: Path | str, node: Node) -> Mapping[str, int]:
+    return {name: _size(path, value) for name, value in _pairs(path, node).items()}
+
+
+def _size(path: Path | str, node: Node) -> int:
+    if not isinstance(node, Scalar) or not node.text.isascii() or not node.text.isdigit() or len(node.text) > 18:
+        raise InputError(f"{path}:{node.line}: sizes are whole numbers of bytes")
+    return int(node.text)
+
+
+def _text(path: Path | str, node: Node) -> str:
+    if not isinstance(node, Scalar):
+        raise InputError(f"{path}:{node.line}: expected text")
+    return node.text

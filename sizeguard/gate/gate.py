@@ -1,98 +1,173 @@
-"""Turns the apps of sizeguard.yaml into a verdict: built, run, measured, verified, compared with the baselines."""
+"""Turns sizeguard.yaml and what is checked out into a verdict: built, run, measured, verified, compared with the base."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
-from sizeguard.attribution.image import report_of_build
-from sizeguard.build.driver import build
+from sizeguard.attribution.snapshot import write_snapshot
 from sizeguard.build.programs import program_of
-from sizeguard.build.record import Build
-from sizeguard.build.toolchain import Toolchain
-from sizeguard.build.variants import Variant, default_folder, make_variant
-from sizeguard.gate.baselines import baseline_path, other_toolchains, read_baseline, toolchain_key
-from sizeguard.gate.config import App, Config, chosen_apps
+from sizeguard.build.targets import run_prefix
+from sizeguard.errors import InconclusiveError, SizeguardError
+from sizeguard.gate.advice import advised
+from sizeguard.gate.baselines import toolchain_key
+from sizeguard.gate.builds import Pair, build_pairs, measure_build
+from sizeguard.gate.causes import Sources, causes_between, causes_by_operator, growth_by_operator
+from sizeguard.gate.checks import Reference, Subject, offers, size_checks
+from sizeguard.gate.creep import creep_shares
 from sizeguard.gate.elimination import check_elimination
-from sizeguard.gate.limits import GrowthLimit
+from sizeguard.gate.measure import Measurement
 from sizeguard.gate.models import compare_model
-from sizeguard.gate.result import FAIL, GROWTH, INCONCLUSIVE, PASS, AppResult, Baseline, Check, GateResult, Growth, overall
-from sizeguard.gate.savings import loads, savings
+from sizeguard.gate.reference import Measured, creep_reference, growth_reference, keep_as_head, symbol_patterns
+from sizeguard.gate.request import Request
+from sizeguard.gate.result import (
+    CREEP,
+    FAIL,
+    INCONCLUSIVE,
+    MEASURED,
+    NOT_RUN,
+    AppResult,
+    Base,
+    Cause,
+    Check,
+    GateResult,
+    Growth,
+    ModelResult,
+    Problem,
+    SelectionFinding,
+    Waiver,
+    overall,
+)
+from sizeguard.gate.savings import savings
+from sizeguard.gate.waiver_use import in_force, waived_bytes, waiver_uses
+from sizeguard.gate.waivers import parse_trailer, read_waivers
 from sizeguard.progress import Progress
 
 
-def run_gate(root: Path, config: Config, toolchain: Toolchain, only: Sequence[str]) -> GateResult:
-    """Build full and each app, run the models on both, compare sizes, verify what each selection leaves out."""
-    apps = chosen_apps(config, only)
-    full_variant = Variant("full")
-    full = build(root, full_variant, toolchain, default_folder(root, full_variant, toolchain))
-    built = [(app, build_app(root, app, toolchain)) for app in apps]
-    results = tuple(_app_result(root, app, config, full, selective) for app, selective in built)
-    return GateResult(overall({result.verdict for result in results}), results)
+def run_gate(request: Request) -> GateResult:
+    """Raises InputError for what is wrong in files that people write, InconclusiveError if growth cannot be counted from what was asked."""
+    base = request.history.base(request.base, request.config.base)
+    waivers = all_waivers(request, base)
+    pairs, problems = build_pairs(request)
+    results = []
+    for pair in pairs:
+        try:
+            results.append(_app_result(request, base, waivers, pair))
+        except SizeguardError as error:
+            problems.append(_problem(pair, error))
+    return _whole(request, base, waivers, tuple(results), tuple(problems), ())
 
 
-def build_app(root: Path, app: App, toolchain: Toolchain) -> Build:
-    variant = make_variant(root, "selective", app.name, app.selection, dtypes=True, optimize="s", sanitize="")
-    return build(root, variant, toolchain, default_folder(root, variant, toolchain))
+def all_waivers(request: Request, base: Base | None) -> tuple[Waiver, ...]:
+    """Of baselines/waivers.yaml, and of the messages of commits since the merge base."""
+    found = list(read_waivers(request.root, request.config, request.names))
+    if base is not None and base.commit:
+        for commit, text in request.history.trailers(base.commit):
+            found.append(parse_trailer(text, commit, request.config, request.names))
+    return tuple(found)
 
 
-def _app_result(root: Path, app: App, config: Config, full: Build, selective: Build) -> AppResult:
-    models = []
-    with Progress(f"running {app.name}", "full = selective, bit for bit") as progress:
-        for i, model in enumerate(app.models):
-            models.append(compare_model(program_of(model, root / "build" / "programs"), app.name, full, selective))
-            progress.step(i + 1, len(app.models), models[-1].model)
-    full_report, report = report_of_build(full, ("operator",)), report_of_build(selective, ("operator",))
-    path = baseline_path(root, selective)
-    baseline = read_baseline(path) if path.is_file() else None
-    others = other_toolchains(root, selective)
-    elimination, verification = check_elimination(root, app, selective)
-    limits = {limit.metric: limit.allowance for limit in config.limits if limit.kind == GROWTH and limit.metric in ("load", "ram", "file")}
-    checks = (*size_checks(app.name, limits, selective, baseline, others), elimination)
-    growth = _growth(baseline, loads(report)) if baseline else ()
-    return AppResult(
+def _whole(
+    request: Request,
+    base: Base | None,
+    waivers: Sequence[Waiver],
+    results: tuple[AppResult, ...],
+    problems: tuple[Problem, ...],
+    selection: tuple[SelectionFinding, ...],
+) -> GateResult:
+    whole = request.is_whole and not problems
+    uses = waiver_uses(waivers, [check for result in results for check in result.checks], request.today, whole=whole)
+    verdicts = {result.verdict for result in results} | {use.verdict for use in uses} | {finding.verdict for finding in selection}
+    verdicts |= {INCONCLUSIVE if problem.exit_code == 3 else FAIL for problem in problems}
+    head = request.history.head
+    return GateResult(overall(verdicts), results, selection, uses, problems, base, head.id if head else "")
+
+
+def _problem(pair: Pair, error: SizeguardError) -> Problem:
+    again = f"sizeguard gate --app {pair.app.name} --target {pair.target.name}"
+    # A file that is malformed fails the app that it is for; the others go on.
+    code = 1 if error.exit_code == 2 else error.exit_code
+    return Problem(pair.app.name, pair.target.name, str(error), f"put it right, then: {again}", code)
+
+
+def _app_result(request: Request, base: Base | None, waivers: Sequence[Waiver], pair: Pair) -> AppResult:
+    root, app, target, build = request.root, pair.app, pair.target, pair.selective
+    store = request.history.place.store
+    mine = [limit for limit in request.config.limits if limit.app in ("", app.name) and limit.target in ("", target.name)]
+    patterns = symbol_patterns(limit.metric for limit in mine)
+    measured = Measured(app, target.name, build, pair.toolchain, measure_build(store, build, patterns), patterns)
+    keep_as_head(request.history, measured)
+    growth, source = growth_reference(root, request.history, base, measured)
+    since = sorted({limit.since for limit in mine if limit.kind == CREEP})
+    creep = {name: creep_reference(root, request.history, name, measured) for name in since}
+    valid = in_force(waivers, request.today)
+    subject = Subject(app.name, target.name, measured.now, lambda metric: waived_bytes(valid, app.name, target.name, metric))
+    sizes = tuple(_with_shares(request, measured, check) for check in size_checks(subject, mine, growth, creep))
+    elimination, verification = check_elimination(root, app, build)
+    checks = (*sizes, replace(elimination, id=f"{app.name}/{target.name}/elimination", target=target.name))
+    models = run_models(request, pair)
+    changed = growth_by_operator(growth.measured, measured.now) if growth.measured else ()
+    full = measure_build(store, pair.full, ()) if pair.full else None
+    folder = build.image.parent
+    result = AppResult(
         app=app.name,
-        target=selective.target,
-        toolchain=toolchain_key(selective),
+        target=target.name,
+        toolchain=toolchain_key(build),
         verdict=overall({check.verdict for check in checks} | {model.verdict for model in models}),
-        sizes=selective.sizes,
-        full=full.sizes,
+        sizes=build.sizes,
+        full=pair.full.sizes if pair.full else None,
         checks=checks,
-        models=tuple(models),
-        savings=savings(full_report, report),
-        growth=growth,
+        models=models,
+        savings=savings(full.tables["operator"], measured.now.tables["operator"]) if full else (),
+        growth=changed,
         verification=verification,
-        folder=selective.image.parent.relative_to(root).as_posix(),
+        old_sizes=growth.measured.sizes if growth.measured else None,
+        base=source,
+        causes=_causes(Sources(root), growth, measured.now, changed),
+        offers=offers(sizes),
+        folder=folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder),
+        runs=target.run,
     )
+    commit = base.commit if base else ""
+    return advised(result, commit[:7], _base_snapshot(request, result, commit, growth), build.image.name, request.today)
 
 
-def size_checks(
-    app: str, limits: Mapping[str, GrowthLimit], selective: Build, baseline: Baseline | None, others: Sequence[str]
-) -> Iterable[Check]:
-    """Each limited size against the baseline; inconclusive without one. others: toolchains that there are baselines of."""
-    for metric, limit in limits.items():
-        actual = {"load": selective.sizes.load, "ram": selective.sizes.ram, "file": selective.sizes.file}[metric]
-        if baseline is None:
-            reason = f"the baselines are of {', '.join(others)}, this is {toolchain_key(selective)}" if others else "there is no baseline"
-            advice = f"{reason}; review and keep this build's sizes: sizeguard baseline update --app {app}"
-            yield Check(f"{app}/{metric}", app, selective.target, metric, None, actual, None, INCONCLUSIVE, limit.text, advice)
-        else:
-            yield _check(app, selective, metric, actual, baseline.size(metric), limit)
+def _with_shares(request: Request, measured: Measured, check: Check) -> Check:
+    if check.kind != CREEP or check.verdict != FAIL or check.base is None or measured.recipe is None:
+        return check
+    since = check.id.rpartition(f"/{CREEP}-")[2]
+    return replace(check, shares=creep_shares(request.history, measured.recipe, since, check.metric, check.base, check.actual))
 
 
-def _check(app: str, selective: Build, metric: str, actual: int, base: int, limit: GrowthLimit) -> Check:
-    bound = base + limit.allowed(base)
-    ok = actual <= bound
-    advice = (
-        f"see what it is: sizeguard report build/{app} --by operator,symbol; make it normal: sizeguard baseline update --app {app}"
-        if not ok
-        else ""
-    )
-    verdict = PASS if ok else FAIL
-    return Check(f"{app}/{metric}", app, selective.target, metric, bound, actual, bound - actual, verdict, limit.text, advice)
+def _causes(sources: Sources, growth: Reference, now: Measurement, changed: Sequence[Growth]) -> tuple[Cause, ...]:
+    if growth.measured is None or growth.measured is now:
+        return ()
+    if growth.measured.analysis is None or now.analysis is None:
+        return causes_by_operator(changed)
+    return causes_between(growth.measured.analysis, now.analysis, sources)
 
 
-def _growth(baseline: Baseline, now: dict[str, int]) -> tuple[Growth, ...]:
-    names = {*baseline.operators, *now}
-    rows = [Growth(name, baseline.operators.get(name, 0), now.get(name, 0)) for name in names]
-    return tuple(sorted((row for row in rows if row.old != row.new), key=lambda row: (row.old - row.new, row.operator)))
+def _base_snapshot(request: Request, result: AppResult, commit: str, growth: Reference) -> str:
+    """A copy of the base's snapshot under a name that one can type, for who wants to compare; only if something fails."""
+    if result.verdict != FAIL or result.base != MEASURED or growth.measured is None or growth.measured.analysis is None:
+        return ""
+    path = request.root / ".sizeguard" / commit[:7] / f"{result.app}.{result.target}.snapshot"
+    write_snapshot(path, growth.measured.analysis)
+    return path.relative_to(request.root).as_posix()
+
+
+def run_models(request: Request, pair: Pair) -> tuple[ModelResult, ...]:
+    """Every model of the app on full and on its selective build. Raises InconclusiveError if the target should run here and cannot."""
+    app, target = pair.app, pair.target
+    if not target.run or pair.full is None:
+        names = [model.stem if model.stem != "model" else model.parent.name for model in app.models]
+        return tuple(ModelResult(name, app.name, NOT_RUN, 0, (), f"{target.name} has run: false", target.name) for name in names)
+    if run_prefix(target.machine) is None:
+        raise InconclusiveError(f"{target.name} does not run here, and {target.place} does not say run: false")
+    models = []
+    with Progress(f"running {app.name}", f"full = selective, bit for bit  {target.name}") as progress:
+        for i, model in enumerate(app.models):
+            found = compare_model(program_of(model, request.root / "build" / "programs"), app.name, pair.full, pair.selective)
+            models.append(replace(found, target=target.name))
+            progress.step(i + 1, len(app.models), found.model)
+    return tuple(models)

@@ -1,6 +1,6 @@
 """What the gate found, as plain data: whoever shows it needs nothing else, and it can be kept as JSON and shown again.
 
-Only texts, whole numbers, booleans, None, tuples and these classes: gate.stored writes and reads them by their types.
+Only texts, whole numbers, booleans, None, tuples and these classes: plain_data writes and reads them by their types.
 Paths are texts, relative to the source tree. Bytes are whole numbers.
 """
 
@@ -108,6 +108,7 @@ class Check:
     rule:    as the policy says it: max(1%, 512B)
     since:   what base is of: "merge base 4f2a91c", "baseline", "v1.2"
     place:   where the policy says it: sizeguard.yaml:14:7
+    pattern: the metric as the policy says it: operator/*; equal to metric if it names one thing
     waived:  bytes that waivers allow beyond the rule
     shares:  of creep that fails: what each commit did; they sum to actual - base
     advice:  what to do; empty if it passes
@@ -127,6 +128,7 @@ class Check:
     base: int | None = None
     since: str = ""
     place: str = ""
+    pattern: str = ""
     waived: int = 0
     shares: tuple[Share, ...] = ()
 
@@ -336,3 +338,19 @@ class Update:
     path: Path
     old: Baseline | None
     new: Baseline
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineEntry:
+    """What a commit made of a baseline. delta: of its load, from the entry before; None for the first.
+
+    load: None if the commit removed it, or wrote what is no baseline
+    """
+
+    file: str
+    commit: str
+    date: str
+    author: str
+    subject: str
+    load: int | None
+    delta: int | None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
-from sizeguard.gate.result import Baseline, Update
+from sizeguard.gate.result import Baseline, BaselineEntry, Update
 
 
 def update_text(updates: Sequence[Update]) -> str:
@@ -15,7 +17,7 @@ def update_text(updates: Sequence[Update]) -> str:
 def _update(update: Update) -> str:
     new, old = update.new, update.old
     change = "new" if old is None else "unchanged" if old == new else f"{new.load - old.load:+,} since the last"
-    return f"{new.app:<12} {new.toolchain:<24} load {new.load:>9,}  {change}  {update.path.parent.name}/{update.path.name}"
+    return f"{new.app:<12} {new.target:<14} {new.toolchain:<24} load {new.load:>9,}  {change}  {update.path.parent.name}/{update.path.name}"
 
 
 def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
@@ -40,3 +42,23 @@ def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
         f"{b.app:<12} {b.target:<14} {b.toolchain:<24} {b.load:>9,} {b.ram:>7,} {b.file:>9,} {len(b.operators):>5}" for b in baselines
     ]
     return "\n".join(lines)
+
+
+def log_text(entries: Sequence[BaselineEntry], format_: str) -> str:
+    if format_ == "json":
+        return json.dumps({"schema_version": 1, "entries": [asdict(entry) for entry in entries]}, indent=1)
+    if not entries:
+        return "no baseline was ever committed"
+    lines: list[str] = []
+    for file, group in itertools.groupby(entries, key=lambda entry: entry.file):
+        lines += ["", file] if lines else [file]
+        for entry in group:
+            load = "removed" if entry.load is None else f"{entry.load:,}"
+            delta = "" if entry.delta is None else f"{entry.delta:+,}"
+            lines.append(f"  {entry.date}  {entry.commit}  {load:>12} {delta:>9}  {_inert(entry.subject)}  ({_inert(entry.author)})")
+    return "\n".join(lines)
+
+
+def _inert(text: str) -> str:
+    """What a commit says without what would steer a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

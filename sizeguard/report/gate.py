@@ -10,14 +10,17 @@ from sizeguard.verify.result import ABSENT, PRESENT
 
 SCHEMA_VERSION = 1
 ELIMINATION = "elimination"
-MARKS = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
+MARKS = {"pass": "✓", "fail": "✗", "inconclusive": "?", "not_run": "–"}
 SHOWN = 16  # operators in the table of what was saved
 
 
 def gate_text(result: GateResult, format_: str) -> str:
     if format_ == "json":
         return json.dumps(gate_json(result), indent=1)
-    return "\n\n".join("\n".join(_app(app)) for app in result.apps)
+    parts = ["\n".join(_app(app)) for app in result.apps]
+    parts += [f"NOT DONE  {each.app or 'all apps'} for {each.target}: {each.message}\n  {each.advice}" for each in result.problems]
+    parts += [f"FAIL  {use.message}\n  {use.advice}" for use in result.waivers if use.message]
+    return "\n\n".join(parts)
 
 
 def gate_json(result: GateResult) -> dict[str, object]:
@@ -67,7 +70,8 @@ def _app(app: AppResult) -> Iterable[str]:
         limit = "–" if check.limit is None else f"{check.limit:,}"
         headroom = "–" if check.headroom is None else f"{check.headroom:+,}"
         mark = MARKS[check.verdict]
-        yield f"  {check.metric:<24}{check.actual:>10,} {limit:>10} {headroom:>10}  {mark}  growth {check.rule} since the baseline"
+        since = f"since {check.since}" if check.since else ""
+        yield f"  {check.metric:<24}{check.actual:>10,} {limit:>10} {headroom:>10}  {mark}  {check.kind} {check.rule} {since}"
     for model in app.models:
         what = f"{model.cases} cases, full = selective bit for bit" if model.verdict == PASS else model.message
         yield f"  model {model.model:<18} {what}  {MARKS[model.verdict]}"

@@ -1,0 +1,60 @@
+"""Turns an app's result into what to do about it: see why, reproduce, accept, make normal."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from sizeguard.gate.result import ABSOLUTE, ELIMINATION, FAIL, GROWTH, MEASURED, AppResult, Check, Command
+
+SEE, REPRODUCE, ACCEPT, NORMAL = "see why", "reproduce", "accept it", "make it normal"
+_DAYS = 90  # that a waiver which is offered lasts
+_WAIVERS = 3  # offered at most: of more one looks for the cause
+
+
+def advised(result: AppResult, base: str, snapshot: str, image: str, today: datetime.date) -> AppResult:
+    """The result with commands, and with advice on each check that fails. snapshot: of the base; empty if there is none."""
+    failing = [check for check in result.checks if check.verdict == FAIL and check.kind != ELIMINATION]
+    if not failing:
+        return result
+    waivers = {check.id: _waive(check, today) for check in failing}
+    commands = [*_see(result, image), *_reproduce(result, base, snapshot)]
+    worst = sorted(failing, key=lambda check: check.headroom or 0)
+    commands += [Command(ACCEPT, text) for text in dict.fromkeys(waivers[check.id] for check in worst[:_WAIVERS])]
+    commands += [Command(NORMAL, text) for text in dict.fromkeys(_normal(check) for check in worst[:_WAIVERS])]
+    checks = tuple(replace(c, advice=f"shrink it, or accept it: {waivers[c.id]}") if c.id in waivers else c for c in result.checks)
+    return replace(result, checks=checks, commands=tuple(commands))
+
+
+def _see(result: AppResult, image: str) -> Iterable[Command]:
+    grown = next((cause for cause in result.causes if cause.delta > 0 and cause.symbol), None)
+    if grown is not None:
+        yield Command(SEE, shlex.join(["sizeguard", "why", (PurePosixPath(result.folder) / image).as_posix(), grown.symbol]))
+    else:
+        yield Command(SEE, f"sizeguard report {shlex.quote(result.folder)} --by operator,symbol")
+
+
+def _reproduce(result: AppResult, base: str, snapshot: str) -> Iterable[Command]:
+    if result.base == MEASURED and snapshot:
+        yield Command(REPRODUCE, f"sizeguard diff {shlex.quote(snapshot)} {shlex.quote(result.folder)}")
+    else:
+        counted = f" --base {shlex.quote(base)}" if base else ""
+        yield Command(REPRODUCE, f"sizeguard gate --app {result.app} --target {result.target}{counted}")
+
+
+def _waive(check: Check, today: datetime.date) -> str:
+    expires = today + datetime.timedelta(days=_DAYS)
+    # More may be granted already: what is granted anew is all that is needed.
+    needed = -(check.headroom or 0)
+    words = ["sizeguard", "waive", check.metric, "--app", check.app, "--target", check.target, "--bytes", str(needed)]
+    return f"{shlex.join([*words, '--owner'])} YOU --reason '…' --expires {expires.isoformat()}"
+
+
+def _normal(check: Check) -> str:
+    if check.kind == GROWTH:
+        return f"sizeguard baseline update --app {check.app} --target {check.target}"
+    what = "raise it" if check.kind == ABSOLUTE else "count from a later release"
+    return f"{what} at {check.place}"
