@@ -26,8 +26,9 @@ COMMANDS = {
     "predict": ("predict", "Predict the size of a selection from the full build, without building."),
     "why": ("why", "Show what keeps something in the image."),
     "verify": ("verify", "Prove that what was deselected is gone and what was selected is there."),
-    "gate": ("gate", "Build, run, measure and compare with the baselines."),
-    "baseline": ("baseline", "Update or show the reviewed sizes in baselines/."),
+    "gate": ("gate", "Build, run, measure and compare with the merge base and the policy."),
+    "baseline": ("baseline", "Update or show the reviewed sizes in baselines/, or what they were."),
+    "waive": ("waive", "Let a metric have more bytes than its limits say, for a time."),
 }
 
 
