@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from xml.etree import ElementTree
 
+from sizeguard.report import github, junit, sarif
 from sizeguard.report.verify_terminal import headline
 from sizeguard.verify.result import ABSENT, FAIL, INCONCLUSIVE, OK, PASS, Verdict, Verification
+
+_OUTCOMES = {PASS: junit.PASSED, FAIL: junit.FAILED, INCONCLUSIVE: junit.BROKEN}
 
 
 def junit_text(result: Verification) -> str:
     """A test case for each claim; undecided ones are errors, so that no CI takes them for passed."""
-    broken = result.canary != OK
-    suite = ElementTree.Element(
-        "testsuite",
-        name=f"sizeguard verify {result.subject}",
-        tests=str(len(result.verdicts) + 1),
-        failures=str(result.count(FAIL)),
-        errors=str(result.count(INCONCLUSIVE) + broken),
-    )
-    for verdict in result.verdicts:
-        case = ElementTree.SubElement(suite, "testcase", classname=f"{verdict.kind}.{verdict.expect}", name=_printable(verdict.name))
-        if verdict.verdict != PASS:
-            tag = "failure" if verdict.verdict == FAIL else "error"
-            ElementTree.SubElement(case, tag, message=_printable(_message(verdict))).text = _printable("\n".join(verdict.evidence))
-    case = ElementTree.SubElement(suite, "testcase", classname="canary", name="a claim that must fail fails")
-    if broken:
-        ElementTree.SubElement(case, "error", message=_printable("; ".join(result.canary_notes)))
-    ElementTree.indent(suite)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode")
+    cases = [
+        junit.Case(f"{v.kind}.{v.expect}", v.name, _OUTCOMES[v.verdict], claim_message(v), "\n".join(v.evidence)) for v in result.verdicts
+    ]
+    broken = junit.PASSED if result.canary == OK else junit.BROKEN
+    cases.append(junit.Case("canary", "a claim that must fail fails", broken, "; ".join(result.canary_notes)))
+    name = f"sizeguard verify {result.subject}"
+    return junit.junit_document(name, [junit.Suite(name, cases)])
 
 
-def _printable(text: str) -> str:
-    """XML has no control characters."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def _message(verdict: Verdict) -> str:
+def claim_message(verdict: Verdict) -> str:
     if verdict.verdict == INCONCLUSIVE:
         return f"{verdict.kind} {verdict.name} ({verdict.expect}) cannot be decided: {'; '.join(verdict.evidence[:2])}"
     what = "is still there" if verdict.expect == ABSENT else "is not there"
@@ -45,44 +31,33 @@ def _message(verdict: Verdict) -> str:
 
 
 def sarif_json(result: Verification) -> dict[str, object]:
-    wrong = [verdict for verdict in result.verdicts if verdict.verdict != PASS]
-    results: list[dict[str, object]] = [
-        {
-            "ruleId": f"{verdict.kind}/{verdict.expect}",
-            "level": "error" if verdict.verdict == FAIL else "warning",
-            "message": {"text": _message(verdict)},
-            "locations": [{"logicalLocations": [{"fullyQualifiedName": verdict.name, "kind": verdict.kind}]}],
-        }
-        for verdict in wrong
+    alerts = [
+        sarif.Alert(
+            rule=f"{verdict.kind}/{verdict.expect}",
+            level=sarif.ERROR if verdict.verdict == FAIL else sarif.WARNING,
+            message=claim_message(verdict),
+            name=verdict.name,
+            kind=verdict.kind,
+            identity=f"{verdict.kind}/{verdict.expect}/{verdict.name}",
+        )
+        for verdict in result.verdicts
+        if verdict.verdict != PASS
     ]
-    results += [{"ruleId": "canary", "level": "error", "message": {"text": note}} for note in result.canary_notes]
-    rules = sorted({str(row["ruleId"]) for row in results})
-    return {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": {"driver": {"name": "sizeguard", "rules": [{"id": rule} for rule in rules]}}, "results": results}],
-    }
+    alerts += [sarif.Alert("canary", sarif.ERROR, note, "canary", "canary", f"canary/{note}") for note in result.canary_notes]
+    return sarif.sarif_document(alerts, {})
 
 
 def github_text(result: Verification) -> str:
     """Annotations of a workflow run."""
-    return "\n".join(_annotations(result))
+    return github.workflow_commands(list(_annotations(result)))
 
 
-def _annotations(result: Verification) -> Iterator[str]:
-    level = "notice" if result.verdict == PASS and result.canary == OK else "error"
-    yield f"::{level} title=sizeguard verify::{_escaped(headline(result))}"
+def _annotations(result: Verification) -> Iterator[github.Annotation]:
+    level = github.NOTICE if result.verdict == PASS and result.canary == OK else github.ERROR
+    yield github.Annotation(level, "sizeguard verify", headline(result))
+    for note in result.canary_notes:
+        yield github.Annotation(github.ERROR, "canary", note)
     for verdict in result.verdicts:
         if verdict.verdict != PASS:
-            level = "error" if verdict.verdict == FAIL else "warning"
-            yield f"::{level} title={_escaped(verdict.kind)} {_property(verdict.name)}::{_escaped(_message(verdict))}"
-    for note in result.canary_notes:
-        yield f"::error title=canary::{_escaped(note)}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+            level = github.ERROR if verdict.verdict == FAIL else github.WARNING
+            yield github.Annotation(level, f"{verdict.kind} {verdict.name}", claim_message(verdict))

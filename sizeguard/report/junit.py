@@ -1,0 +1,53 @@
+"""Turns test cases into JUnit's XML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+PASSED, FAILED, BROKEN, SKIPPED = "passed", "failure", "error", "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """outcome: passed, failure, error (could not be decided: no CI may take it for passed) or skipped."""
+
+    classname: str
+    name: str
+    outcome: str = PASSED
+    message: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    name: str
+    cases: Sequence[Case]
+
+    def count(self, outcome: str) -> int:
+        return sum(case.outcome == outcome for case in self.cases)
+
+
+def junit_document(name: str, suites: Sequence[Suite]) -> str:
+    cases = [case for suite in suites for case in suite.cases]
+    root = ElementTree.Element("testsuites", {"name": xml_text(name), **_counts(Suite(name, cases))})
+    for suite in suites:
+        # Jenkins' schema has no number of skipped cases for all suites together.
+        counts = {"name": xml_text(suite.name), **_counts(suite), "skipped": str(suite.count(SKIPPED))}
+        element = ElementTree.SubElement(root, "testsuite", counts)
+        for case in suite.cases:
+            child = ElementTree.SubElement(element, "testcase", classname=xml_text(case.classname), name=xml_text(case.name))
+            if case.outcome != PASSED:
+                ElementTree.SubElement(child, case.outcome, message=xml_text(case.message)).text = xml_text(case.text) or None
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode")
+
+
+def _counts(suite: Suite) -> dict[str, str]:
+    return {"tests": str(len(suite.cases)), "failures": str(suite.count(FAILED)), "errors": str(suite.count(BROKEN))}
+
+
+def xml_text(text: str) -> str:
+    """XML has no control characters, and what turns the direction of a text would hide a name."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
