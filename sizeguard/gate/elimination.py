@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sizeguard.attribution.store import Store
 from sizeguard.build.record import Build
 from sizeguard.errors import InconclusiveError
 from sizeguard.gate.config import App
 from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, Check
+from sizeguard.gate.verified import verified
 from sizeguard.verify.result import OK, Verification
-from sizeguard.verify.verify import Claims, verify_build
 
 METRIC = "elimination"
 RULE = "what is not selected is gone, what is selected is there"
 
 
-def check_elimination(root: Path, app: App, build: Build) -> tuple[Check, Verification | None]:
+def check_elimination(root: Path, app: App, build: Build, store: Store | None = None) -> tuple[Check, Verification | None]:
     """The number of claims that do not hold must be 0. Fails closed: what cannot be verified does not pass.
 
     The claims are those of the app's selection file, not of what the build made of it: a build that was told
     something else has to fail.
     """
     try:
-        found = verify_build(root, build, Claims(selection=app.selection))
+        found = verified(root, build, app.selection, store)
     except InconclusiveError as error:
         return _check(app, build, 0, INCONCLUSIVE, str(error)), None
     left = found.count(FAIL)

@@ -39,6 +39,8 @@ from sizeguard.gate.result import (
     overall,
 )
 from sizeguard.gate.savings import savings
+from sizeguard.gate.selections import check_selections
+from sizeguard.gate.skip import earlier_result, inputs_key, keep_result
 from sizeguard.gate.waiver_use import in_force, waived_bytes, waiver_uses
 from sizeguard.gate.waivers import parse_trailer, read_waivers
 from sizeguard.progress import Progress
@@ -48,6 +50,18 @@ def run_gate(request: Request) -> GateResult:
     """Raises InputError for what is wrong in files that people write, InconclusiveError if growth cannot be counted from what was asked."""
     base = request.history.base(request.base, request.config.base)
     waivers = all_waivers(request, base)
+    key = inputs_key(request, base, waivers)
+    earlier = earlier_result(request, key, base) if key and not request.again else None
+    if earlier is not None:
+        return earlier
+    result = _gate(request, base, waivers)
+    # Files may have changed while we worked: then nobody knows what was judged.
+    if inputs_key(request, base, waivers) == key:
+        keep_result(request, key, result)
+    return result
+
+
+def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> GateResult:
     pairs, problems = build_pairs(request)
     results = []
     for pair in pairs:
@@ -55,7 +69,10 @@ def run_gate(request: Request) -> GateResult:
             results.append(_app_result(request, base, waivers, pair))
         except SizeguardError as error:
             problems.append(_problem(pair, error))
-    return _whole(request, base, waivers, tuple(results), tuple(problems), ())
+    apps = tuple(dict.fromkeys(app for app, _ in request.pairs()))
+    fulls = [pair.full for pair in pairs if pair.full is not None]
+    selection, more = check_selections(request.root, apps, fulls, request.history.place.store)
+    return _whole(request, base, waivers, tuple(results), (*problems, *more), selection)
 
 
 def all_waivers(request: Request, base: Base | None) -> tuple[Waiver, ...]:
@@ -103,7 +120,7 @@ def _app_result(request: Request, base: Base | None, waivers: Sequence[Waiver], 
     valid = in_force(waivers, request.today)
     subject = Subject(app.name, target.name, measured.now, lambda metric: waived_bytes(valid, app.name, target.name, metric))
     sizes = tuple(_with_shares(request, measured, check) for check in size_checks(subject, mine, growth, creep))
-    elimination, verification = check_elimination(root, app, build)
+    elimination, verification = check_elimination(root, app, build, store)
     checks = (*sizes, replace(elimination, id=f"{app.name}/{target.name}/elimination", target=target.name))
     models = run_models(request, pair)
     changed = growth_by_operator(growth.measured, measured.now) if growth.measured else ()
@@ -167,7 +184,8 @@ def run_models(request: Request, pair: Pair) -> tuple[ModelResult, ...]:
     models = []
     with Progress(f"running {app.name}", f"full = selective, bit for bit  {target.name}") as progress:
         for i, model in enumerate(app.models):
-            found = compare_model(program_of(model, request.root / "build" / "programs"), app.name, pair.full, pair.selective)
+            program = program_of(model, request.root / "build" / "programs")
+            found = compare_model(program, app.name, pair.full, pair.selective, store=request.history.place.store)
             models.append(replace(found, target=target.name))
             progress.step(i + 1, len(app.models), found.model)
     return tuple(models)

@@ -1,0 +1,70 @@
+"""Turns a trace of an app's models into its selection and the record of what they were traced with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.attribution.static_selection import FullBuild, features_of, static_selection
+from sizeguard.gate.config import App
+from sizeguard.gate.selection_record import read_record, record_of, record_path, write_record
+from sizeguard.gate.traced import Model, Tracer
+from sizeguard.selection.merge import merge
+from sizeguard.selection.selection import Selection
+from sizeguard.selection.yaml_reader import read_selection
+from sizeguard.selection.yaml_writer import write_selection
+
+TRACED, WIDENED, REACHABLE = "traced", "widened", "reachable"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionUpdate:
+    """added, dropped: operators, and "tag Dtype", that the file did not have before, or had. calls: new since the last record, "X → Y"."""
+
+    app: str
+    selection: Path
+    record: Path
+    changed: tuple[Path, ...]
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
+    calls: tuple[str, ...]
+
+
+def update_selection(root: Path, app: App, models: Iterable[Model], full: FullBuild, tracer: Tracer, how: str) -> SelectionUpdate:
+    """Write both files.
+
+    how: TRACED keeps what the traces used and no more; WIDENED adds to what is selected what they used; REACHABLE adds all that models
+    and the kernels that they reach can call.
+    """
+    traced = list(models)
+    old = read_selection(app.selection).selection if app.selection.is_file() else Selection()
+    sources = [(model.program.name, tracer.trace(model)) for model in traced]
+    if how == REACHABLE:
+        sources.append(("", static_selection(full, [model.info for model in traced], features_of([root / "native"])).selection))
+    if how != TRACED:
+        sources.insert(0, (app.selection.name, old))
+    new = merge(sources).selection
+    path = record_path(root, app)
+    before = read_record(path)
+    changed = [app.selection] if not _same(old, new) and write_selection(app.selection, new) else []
+    after = record_of(root, app, read_selection(app.selection).selection, full)
+    if write_record(path, app.name, after):
+        changed.append(path)
+    known = before.kernels if before is not None else {}
+    calls = [f"{name} → {callee}" for name, k in after.kernels.items() if name in known for callee in sorted(k.calls - known[name].calls)]
+    had, has = _things(old), _things(new)
+    return SelectionUpdate(app.name, app.selection, path, tuple(changed), tuple(sorted(has - had)), tuple(sorted(had - has)), tuple(calls))
+
+
+def _same(old: Selection, new: Selection) -> bool:
+    """What is kept is the same: then the file stays as people wrote it."""
+    return _things(old) == _things(new)
+
+
+def _things(selection: Selection) -> set[str]:
+    found = {*selection.operators, *(f"class {name}" for name in selection.custom_classes)}
+    found |= {f"feature {name}" for name in selection.build_features}
+    found |= {f"{tag} {dtype}" for tag, dtypes in selection.kernel_metadata.items() for dtype in dtypes}
+    found |= {f"root {name}" for name, entry in selection.operators.items() if entry.is_root_operator}
+    return found | {flag for flag in ("include_all_operators", "include_all_non_op_selectives") if getattr(selection, flag)}
