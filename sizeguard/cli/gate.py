@@ -13,6 +13,7 @@ import click
 @click.option("--base", default="", metavar="REF", help="Count growth from the merge base with this branch or commit.")
 @click.option("--compiler", metavar="gcc|clang", help="Instead of what targets say, but for those of macOS.")
 @click.option("--linker", metavar="bfd|lld", help="The linker; bfd with gcc and lld with clang if left out.")
+@click.option("--again", is_flag=True, help="Do the work even if nothing changed since it passed.")
 @click.option("--format", "format_", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Write there instead of to the terminal.")
 @click.pass_context
@@ -23,6 +24,7 @@ def command(
     base: str,
     compiler: str | None,
     linker: str | None,
+    again: bool,
     format_: str,
     output: Path | None,
 ) -> None:
@@ -40,7 +42,7 @@ def command(
     from sizeguard.report.gate import gate_text
 
     root = project_root()
-    result = run_gate(Request(root, read_config(root), apps, targets, base, compiler, linker))
+    result = run_gate(Request(root, read_config(root), apps, targets, base, compiler, linker, again))
     text = gate_text(result, format_)
     if output is None:
         click.echo(text)

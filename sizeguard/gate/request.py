@@ -22,6 +22,7 @@ class Request:
     """apps, targets: names; all if empty. base: a branch or commit to count growth from; the usual one if empty.
 
     compiler, linker: instead of what targets say, but for those of macOS
+    again: do the work even if nothing changed since it passed
     """
 
     root: Path
@@ -31,6 +32,7 @@ class Request:
     base: str = ""
     compiler: str | None = None
     linker: str | None = None
+    again: bool = False
     today: datetime.date = field(default_factory=_today)
 
     @cached_property
