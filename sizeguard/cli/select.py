@@ -187,3 +187,35 @@ def lint(
     click.echo(findings_text(findings, format_))
     if has_errors(findings, strict=strict):
         raise GateError(f"{', '.join(map(str, selections))}: {summary(findings)}")
+
+
+@command.command()
+@click.option("--app", "apps", multiple=True, metavar="NAME", help="Only this app of sizeguard.yaml. May be given again.")
+@click.option("--exact", "how", flag_value="traced", help="Keep what the traces used and no more.")
+@click.option("--static", "how", flag_value="reachable", help="Add all that the models and the kernels in their reach can call.")
+def update(apps: tuple[str, ...], how: str | None) -> None:
+    """Trace an app's models again, add to its selection what they used, and record what they were traced with.
+
+    The record, in baselines/selections, names the models by content and says what each selected kernel calls: review it as you
+    review the selection. The gate traces again only what it no longer holds for.
+
+    Example: sizeguard select update --app vision
+    """
+    from sizeguard.attribution.store import default_store
+    from sizeguard.gate.config import chosen_apps
+    from sizeguard.gate.config_reader import read_config
+    from sizeguard.gate.kernel_calls import kernel_calls
+    from sizeguard.gate.selection_update import WIDENED, update_selection
+    from sizeguard.gate.selections import full_build
+    from sizeguard.gate.traced import Tracer, read_model
+    from sizeguard.project import project_root
+    from sizeguard.report.selection_update import update_text
+
+    root = project_root()
+    store = default_store(root)
+    chosen = chosen_apps(read_config(root), apps)
+    calls = kernel_calls(full_build(root, ()), store)
+    tracer = Tracer(root, store)
+    for app in chosen:
+        models = [read_model(root, model, store) for model in app.models]
+        click.echo(update_text(root, update_selection(root, app, models, calls, tracer, how or WIDENED)))

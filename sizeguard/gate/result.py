@@ -354,3 +354,16 @@ class BaselineEntry:
     subject: str
     load: int | None
     delta: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionUpdate:
+    """added, dropped: operators, and "tag Dtype", that the file did not have before, or had. calls: new since the last record, "X → Y"."""
+
+    app: str
+    selection: Path
+    record: Path
+    changed: tuple[Path, ...]
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
+    calls: tuple[str, ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.static_selection import FullBuild, features_of, static_selection
 from sizeguard.gate.config import App
+from sizeguard.gate.result import SelectionUpdate
 from sizeguard.gate.selection_record import read_record, record_of, record_path, write_record
 from sizeguard.gate.traced import Model, Tracer
 from sizeguard.selection.merge import merge
@@ -16,19 +16,6 @@ from sizeguard.selection.yaml_reader import read_selection
 from sizeguard.selection.yaml_writer import write_selection
 
 TRACED, WIDENED, REACHABLE = "traced", "widened", "reachable"
-
-
-@dataclass(frozen=True, slots=True)
-class SelectionUpdate:
-    """added, dropped: operators, and "tag Dtype", that the file did not have before, or had. calls: new since the last record, "X → Y"."""
-
-    app: str
-    selection: Path
-    record: Path
-    changed: tuple[Path, ...]
-    added: tuple[str, ...]
-    dropped: tuple[str, ...]
-    calls: tuple[str, ...]
 
 
 def update_selection(root: Path, app: App, models: Iterable[Model], full: FullBuild, tracer: Tracer, how: str) -> SelectionUpdate:
