@@ -27,6 +27,8 @@ COMMANDS = {
     "why": ("why", "Show what keeps something in the image."),
     "verify": ("verify", "Prove that what was deselected is gone and what was selected is there."),
     "gate": ("gate", "Build, run, measure and compare with the merge base and the policy."),
+    "bisect": ("bisect", "Find every commit that moved the size."),
+    "bisect-step": ("bisect_step", "Judge one commit, for git bisect run."),
     "baseline": ("baseline", "Update or show the reviewed sizes in baselines/, or what they were."),
     "waive": ("waive", "Let a metric have more bytes than its limits say, for a time."),
 }
@@ -60,25 +62,32 @@ def cli() -> None:
     """
 
 
+def print_error(error: SizeguardError | click.ClickException | click.Abort) -> int:
+    """One line on stderr; the exit code."""
+    if isinstance(error, click.Abort):
+        click.echo("interrupted", err=True)
+        return 130
+    text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+    click.echo(f"error: {text}", err=True)
+    return error.exit_code if isinstance(error, SizeguardError) else 2
+
+
 def main() -> None:
     """Run the command line; every foreseen error is one line on stderr and its exit code."""
     # Of numpy we use no linear algebra; the threads that its library would start cost 40 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if sys.argv[1:2] == ["bisect-step"]:
+        from sizeguard.cli.bisect_step import supervise
+
+        sys.exit(supervise(sys.argv[2:]))
     try:
         # Outside of its standalone mode click returns the code that a command ends with.
         code = cli.main(prog_name="sizeguard", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
-    except SizeguardError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
+    except (SizeguardError, click.ClickException, click.Abort) as error:
+        sys.exit(print_error(error))
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
-    except click.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
-    except click.ClickException as error:
-        click.echo(f"error: {error.format_message()}", err=True)
-        sys.exit(2)
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: not an error of ours. Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

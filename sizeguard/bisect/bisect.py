@@ -1,0 +1,252 @@
+"""Turns two revisions and a metric into every commit between them that moved it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.commits import Measured, Place, measurement_key
+from sizeguard.attribution.diff import diff
+from sizeguard.attribution.diff_result import CAUSES
+from sizeguard.attribution.group import group
+from sizeguard.attribution.metrics import Metric, bucket_vector, metric_value
+from sizeguard.bisect.history import Commit, History, branch_of, read_history, undone_pairs
+from sizeguard.bisect.measurers import Measurer
+from sizeguard.bisect.result import (
+    BETWEEN_EQUALS,
+    BUILT,
+    DOES_NOT_BUILD,
+    EQUAL_INPUTS,
+    LEVELS,
+    BisectResult,
+    Branch,
+    Builds,
+    Culprit,
+    Failure,
+    News,
+    Point,
+    Row,
+    Skipped,
+    Smaller,
+)
+from sizeguard.bisect.search import Built, Failed, Outcome, Search, Step
+from sizeguard.build.fingerprint import fingerprint
+from sizeguard.build.recipes import CommandRecipe, DoesNotBuildError, Recipe, recipe_text
+from sizeguard.errors import InconclusiveError, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a range of commits.
+
+    names, ends: GOOD and BAD, as they were named and as full ids
+    threshold:   culprits of fewer bytes are summed in one row
+    exhaustive:  every commit is built; narrow: ranges are entered for the metric's own buckets alone
+    into_merges: the branch of a merge that is a culprit is searched, too
+    """
+
+    names: tuple[str, str]
+    ends: tuple[str, str]
+    metric: Metric
+    threshold: int = 0
+    exhaustive: bool = False
+    narrow: bool = False
+    into_merges: bool = False
+
+
+def bisect(place: Place, recipe: Recipe, question: Question, measurer: Measurer, tell: Callable[[News], None]) -> BisectResult:
+    """Raises InputError for revisions that do not lead to each other, DoesNotBuildError if an end does not build."""
+    history = read_history(place.repository, question.names, question.ends)
+    if isinstance(recipe, CommandRecipe):
+        _check_scope(place.repository, history, recipe)
+    run = _Run(place, recipe, question, measurer, tell)
+    points, found = run.series(history)
+    for name, end in zip(question.names, (points[0], points[-1]), strict=True):
+        if end.value is None:
+            failure = found.search.outcomes[found.search.keys[0 if end is points[0] else -1]]
+            message = failure.message if isinstance(failure, Failed) else ""
+            raise DoesNotBuildError(f"{name} ({end.commit.id[:12]}) does not build, and both ends must: {message}")
+    culprits, smaller = run.culprits(history, found)
+    return BisectResult(
+        metric=question.metric,
+        what=recipe_text(recipe),
+        good=question.names[0],
+        bad=question.names[1],
+        points=points,
+        culprits=culprits,
+        smaller=smaller,
+        neutral=tuple(history.commits[found.search.states[step.end].first] for step in found.moved if not found.delta(step)),
+        builds=run.builds,
+        equal_inputs=len(history) + 1 - len({*found.search.keys}),
+        skipped=_skipped(history, found.search),
+        threshold=question.threshold,
+        exhaustive=question.exhaustive,
+        narrow=question.narrow,
+    )
+
+
+def _check_scope(repository: Path, history: History, recipe: CommandRecipe) -> None:
+    from sizeguard.build.commit_inputs import check_scope
+
+    for commit in (history.commits[0], history.commits[-1]):
+        check_scope(repository, commit.id, recipe.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A search that has ended, and the steps of it whose ends differ."""
+
+    search: Search
+    moved: tuple[Step, ...]
+
+    def delta(self, step: Step) -> int:
+        old, new = self.search.outcome(step.start), self.search.outcome(step.end)
+        if not isinstance(old, Built) or not isinstance(new, Built):
+            raise ValueError("a step is between measured commits")
+        return new.value - old.value
+
+
+class _Run:
+    """One run: what was measured and counted in it."""
+
+    def __init__(self, place: Place, recipe: Recipe, question: Question, measurer: Measurer, tell: Callable[[News], None]) -> None:
+        self._place, self._recipe, self._question, self._measurer, self._tell = place, recipe, question, measurer, tell
+        self._outcomes: dict[str, Outcome] = {}
+        self._measured: set[str] = set()
+        self.builds = Builds(0, 0, 0)
+
+    def series(self, history: History) -> tuple[tuple[Point, ...], _Found]:
+        """Measure as much of a line as is needed."""
+        keys = [measurement_key(self._place, commit.id, self._recipe) for commit in history.commits]
+        undone = [] if self._question.exhaustive else undone_pairs(self._place.repository, history)
+        search = Search(keys, undone, self._question.exhaustive)
+        of_key = {key: history.commits[i] for i, key in reversed(list(enumerate(keys)))}
+        while wave := search.wave():
+            fresh = [i for i in wave if keys[i] not in self._outcomes]
+            for i in wave:
+                if keys[i] in self._outcomes:
+                    search.tell(keys[i], self._outcomes[keys[i]])
+            for measured in self._measurer.measure([(history.commits[i].id, keys[i]) for i in fresh]):
+                outcome = self._outcome(measured)
+                self._outcomes[measured.key] = outcome
+                search.tell(measured.key, outcome)
+                self._measured.add(measured.commit)
+                self._count(measured)
+                value = outcome.value if isinstance(outcome, Built) else None
+                self._tell(News(of_key[measured.key], measured.was_built, value, search.remaining()))
+        moved = tuple(step for step in search.steps() if search.differs(step))
+        return _points(history, search, self._measured), _Found(search, moved)
+
+    def _count(self, measured: Measured) -> None:
+        builds = self.builds
+        if measured.was_built:
+            self.builds = replace(builds, done=builds.done + 1, failed=builds.failed + (measured.analysis is None))
+        else:
+            self.builds = replace(builds, reused=builds.reused + 1)
+
+    def _outcome(self, measured: Measured) -> Outcome:
+        if measured.analysis is None:
+            return Failed(measured.failure)
+        return Built(metric_value(measured.analysis, self._question.metric), buckets_hash(measured.analysis, self._question))
+
+    def culprits(self, history: History, found: _Found) -> tuple[tuple[Culprit, ...], Smaller]:
+        """In order of time, with the running sum of all."""
+        kept: list[Culprit] = []
+        small: list[int] = []
+        total = 0
+        for step in found.moved:
+            delta = found.delta(step)
+            total += delta
+            if not delta:
+                continue
+            if abs(delta) < self._question.threshold:
+                small.append(delta)
+                continue
+            kept.append(self._culprit(history, found.search, step, delta, total))
+        return tuple(kept), Smaller(len(small), sum(small))
+
+    def _culprit(self, history: History, search: Search, step: Step, delta: int, total: int) -> Culprit:
+        numbers = range(step.start + 1, step.end + 1)
+        commits = tuple(history.commits[search.states[i].first] for i in numbers)
+        failures = []
+        for i in step.unbuilt:
+            outcome = search.outcome(i)
+            if isinstance(outcome, Failed):
+                failures.append(Failure(history.commits[search.states[i].first], outcome.message))
+        old, new = (self._analysis(search.states[i].key) for i in (step.start, step.end))
+        branch = None
+        if self._question.into_merges and len(commits) == 1 and commits[0].is_merge:
+            branch = self._branch(commits[0], delta)
+        sizes = (new.image.load - old.image.load, new.image.ram - old.image.ram, new.image.file - old.image.file)
+        return Culprit(commits, delta, total, sizes, rows_of(old, new, self._question.metric), tuple(failures), branch)
+
+    def _analysis(self, key: str) -> Analysis:
+        stored = self._place.store.get(key)
+        if stored is None or stored.analysis is None:
+            raise InconclusiveError(f"{self._place.store.folder}: a measurement of this run is gone; run again with --resume")
+        return stored.analysis
+
+    def _branch(self, merge: Commit, delta: int) -> Branch | None:
+        history = branch_of(self._place.repository, merge)
+        if history is None:
+            return None
+        points, found = self.series(history)
+        if points[0].value is None or points[-1].value is None:
+            return None  # where the branch begins or ends does not build: its sum is not known
+        culprits, smaller = self.culprits(history, found)
+        return Branch(len(history), culprits, smaller, delta - smaller.delta - sum(each.delta for each in culprits))
+
+
+def buckets_hash(analysis: Analysis, question: Question) -> str:
+    """Of the sizes of all buckets but the file's, in which build ids and names count, too; narrow: of those that the metric counts."""
+    if question.narrow:
+        report = group(analysis, ("operator", "dtype", "section"), question.metric.filters)
+        column = getattr(report, question.metric.column).tolist()
+        return fingerprint({"rows": sorted([*report.keys(i), size] for i, size in enumerate(column) if size)})
+    vector = {json.dumps(key): size for key, size in bucket_vector(analysis).items() if key != ("file",)}
+    return fingerprint({"buckets": vector})
+
+
+def rows_of(old: Analysis, new: Analysis, metric: Metric) -> tuple[Row, ...]:
+    """What changed of the metric, by operator, dtype and symbol; they sum to the change."""
+    found = diff(old, new, LEVELS, metric.filters, metric.column)
+    return tuple(Row(found.keys(i), int(found.old[i]), int(found.new[i]), CAUSES[found.cause[i]]) for i in range(len(found)))
+
+
+def _points(history: History, search: Search, measured: set[str]) -> tuple[Point, ...]:
+    points = []
+    before: int | None = None
+    for state in search.states:
+        outcome = search.outcomes.get(state.key)
+        if isinstance(outcome, Built):
+            before = outcome.value
+        for i in range(state.first, state.last + 1):
+            commit = history.commits[i]
+            if isinstance(outcome, Failed):
+                points.append(Point(commit, None, DOES_NOT_BUILD))
+            elif outcome is None:
+                points.append(Point(commit, before, BETWEEN_EQUALS))
+            else:
+                points.append(Point(commit, outcome.value, BUILT if commit.id in measured else EQUAL_INPUTS))
+    return tuple(points)
+
+
+def _skipped(history: History, search: Search) -> tuple[Skipped, ...]:
+    skipped = []
+    for step in search.steps():
+        if step.unknown:
+            first, last = search.states[step.unknown[0]], search.states[step.unknown[-1]]
+            count = sum(search.states[i].last - search.states[i].first + 1 for i in step.unknown)
+            skipped.append(Skipped(history.commits[first.first], history.commits[last.last], count))
+    return tuple(skipped)
+
+
+def check_question(question: Question) -> None:
+    """Raises InputError for what contradicts itself."""
+    if question.threshold < 0:
+        raise InputError(f"--threshold {question.threshold}: a number of bytes")
+    if question.exhaustive and question.narrow:
+        raise InputError("--exhaustive builds every commit, so --narrow has no effect")

@@ -1,0 +1,166 @@
+"""Turns what is known of some commits into which to measure next, until every commit that moved the metric is known.
+
+The series is not monotone: a range is entered if anything differs between its ends, bucket by bucket, not just the metric. So halving finds
+all culprits of k in at most k (log2 n + 2) builds, but for what came and went between two commits that look alike; where git can tell
+that a commit undid another, one commit between them is measured. A search asks in waves, and each wave follows from the answers to those
+before: whoever answers, in whatever order, and whatever was known already, the result is the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """value: of the metric, in bytes. buckets: anything that is equal for equal sizes of all buckets that count."""
+
+    value: int
+    buckets: object
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The commit does not build; message: its first error."""
+
+    message: str
+
+
+Outcome = Built | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Neighbours in the series whose builds read the same: commits first to last, by index. Only the first can have changed a size."""
+
+    key: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Two neighbouring measured states, by number. unbuilt: those between that do not build; unknown: those that were not measured."""
+
+    start: int
+    end: int
+    unbuilt: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+
+def states_of(keys: Sequence[str]) -> tuple[State, ...]:
+    states = []
+    for key, group in itertools.groupby(range(len(keys)), key=keys.__getitem__):
+        members = list(group)
+        states.append(State(key, members[0], members[-1]))
+    return tuple(states)
+
+
+@dataclass(slots=True)
+class Search:
+    """keys: of the commits' inputs; equal keys, equal builds, wherever they stand in the series.
+
+    undone: pairs (i, j) of commits of which j undoes i; exhaustive: every state is measured
+    """
+
+    keys: Sequence[str]
+    undone: Sequence[tuple[int, int]] = ()
+    exhaustive: bool = False
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    states: tuple[State, ...] = ()
+    _hints: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        self.states = states_of(self.keys)
+        number = [0] * len(self.keys)
+        for i, state in enumerate(self.states):
+            number[state.first : state.last + 1] = [i] * (state.last - state.first + 1)
+        pairs = {(number[i], number[j] - 1) for i, j in self.undone}
+        seen: dict[str, int] = {}
+        for i, state in enumerate(self.states):
+            if state.key in seen:
+                pairs.add((seen[state.key] + 1, i - 1))  # the series comes back to files that it had
+            seen[state.key] = i
+        self._hints = tuple(sorted(pair for pair in pairs if pair[0] <= pair[1]))
+
+    def tell(self, key: str, outcome: Outcome) -> None:
+        self.outcomes[key] = outcome
+
+    def outcome(self, state: int) -> Outcome | None:
+        return self.outcomes.get(self.states[state].key)
+
+    def wave(self) -> list[int]:
+        """Commits to measure now, by index, one of each key; none when all is known. The ends first: without them nothing can be said."""
+        ends = [i for i in (0, len(self.states) - 1) if self.outcome(i) is None]
+        if ends:
+            return self._commits(ends)
+        if any(isinstance(self.outcome(i), Failed) for i in (0, len(self.states) - 1)):
+            return []
+        if self.exhaustive:
+            return self._commits([i for i in range(len(self.states)) if self.outcome(i) is None])
+        wanted = []
+        for step in self.steps():
+            if self.differs(step):
+                wanted += [_middle(step)] if step.unknown else []
+            else:
+                wanted += self._between_undone(step)
+        return self._commits(wanted)
+
+    def _commits(self, states: Sequence[int]) -> list[int]:
+        by_key = {self.states[i].key: self.states[i].first for i in reversed(states)}
+        return sorted(by_key.values())
+
+    def differs(self, step: Step) -> bool:
+        return self.outcome(step.start) != self.outcome(step.end)
+
+    def steps(self) -> list[Step]:
+        """From each measured state to the next one, over the whole series."""
+        built = [i for i in range(len(self.states)) if isinstance(self.outcome(i), Built)]
+        return [self._step(a, b) for a, b in itertools.pairwise(built)]
+
+    def _step(self, start: int, end: int) -> Step:
+        inside = range(start + 1, end)
+        unbuilt = tuple(i for i in inside if self.outcome(i) is not None)
+        return Step(start, end, unbuilt, tuple(i for i in inside if self.outcome(i) is None))
+
+    def _between_undone(self, step: Step) -> list[int]:
+        """A state between a commit and the one that undid it, if none of those between was looked at."""
+        wanted = []
+        for first, last in self._hints:
+            if step.start < first and last < step.end and all(self.outcome(i) is None for i in range(first, last + 1)):
+                wanted.append((first + last) // 2)
+        return wanted
+
+    def remaining(self) -> int:
+        """About how many builds are left: halvings of the ranges that are entered."""
+        if not self.outcomes:
+            return len(set(self.keys)) if self.exhaustive else min(len(set(self.keys)), 2 + len(self.states).bit_length())
+        if self.exhaustive:
+            return len({state.key for state in self.states} - set(self.outcomes))
+        open_ = [step for step in self.steps() if step.unknown and self.differs(step)]
+        return max(sum(len(step.unknown).bit_length() for step in open_), len(self.wave()))
+
+
+def _middle(step: Step) -> int:
+    """The middle of the longest run of unknown states: beside one that did not build its neighbours will not build either."""
+    runs: list[list[int]] = []
+    for i in step.unknown:
+        if runs and runs[-1][-1] == i - 1:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    longest = max(runs, key=len)
+    return longest[len(longest) // 2] if len(runs) > 1 else longest[(len(longest) - 1) // 2]
+
+
+def search(
+    keys: Sequence[str], measure: Callable[[int], Outcome], undone: Sequence[tuple[int, int]] = (), exhaustive: bool = False
+) -> Search:
+    """Run a search to its end, one commit after the other."""
+    found = Search(keys, undone, exhaustive)
+    while wave := found.wave():
+        for commit in wave:
+            found.tell(keys[commit], measure(commit))
+    return found
