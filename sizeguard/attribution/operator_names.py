@@ -88,6 +88,10 @@ class OperatorNames:
         wrapper = _WRAPPER.match(identifier)
         if wrapper:
             return self._wrapped(identifier[wrapper.end() :])
+        if identifier.startswith("quantized_") and not self.exact(identifier):
+            found = self._quantized.get(self._without_ending(identifier.removeprefix("quantized_")), "")
+            if found:
+                return found
         found = self._stripped(identifier)
         if found:
             return found
@@ -132,6 +136,11 @@ class OperatorNames:
                 return ""
             text = rest
         return ""
+
+    def _without_ending(self, text: str) -> str:
+        while (parts := text.rpartition("_"))[2] in self._last_words and parts[0]:
+            text = parts[0]
+        return text
 
     def _quantized_operator(self, text: str) -> str:
         """qadd_kernel is quantized::add's, qadd_out quantized::add_out's; others compute with quantized tensors, too: qrelu_kernel."""
