@@ -1,0 +1,425 @@
+"""What models need and selections lack: by the names of models, by what kernels call, by traces made again; and what stays quiet."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.attribution.static_selection import FullBuild
+from sizeguard.attribution.store import Store
+from sizeguard.build.programs import program_of
+from sizeguard.build.record import Build, read_build
+from sizeguard.errors import BuildError, InconclusiveError, InputError
+from sizeguard.gate.config import App
+from sizeguard.gate.config_reader import read_config
+from sizeguard.gate.kernel_calls import kernel_calls
+from sizeguard.gate.result import Problem, SelectionFinding
+from sizeguard.gate.selection_check import Subject, check_selection
+from sizeguard.gate.selection_record import (
+    Kernel,
+    ModelState,
+    SelectionRecord,
+    read_record,
+    record_of,
+    record_path,
+    write_record,
+)
+from sizeguard.gate.selection_update import TRACED, WIDENED, update_selection
+from sizeguard.gate.selections import check_selections
+from sizeguard.gate.traced import Model, Tracer, read_model
+from sizeguard.linkgraph.closure import Dependencies, Unknown
+from sizeguard.model_import.op_info import OperatorInfo
+from sizeguard.selection.selection import SelectedOperator, Selection
+from sizeguard.selection.yaml_reader import read_selection
+from sizeguard.selection.yaml_writer import write_selection
+
+
+def full_of(calls: dict[str, str], switches: dict[str, str] | None = None, **more: object) -> FullBuild:
+    """A runtime of the operators demo::NAME: who calls whom, and which tags each runs."""
+    table = {f"demo::{name}": frozenset(f"demo::{each}" for each in called.split()) for name, called in calls.items()}
+    tags = {name: frozenset((switches or {}).get(name.removeprefix("demo::"), "").split()) for name in table}
+    unknown = {"demo::" + str(more["unknown"]): (Unknown("f", "f.o"),)} if "unknown" in more else {}
+    at_load = frozenset({f"demo::{more['at_load']}"} if "at_load" in more else ())
+    return FullBuild(Dependencies(table, at_load, unknown), frozenset(table), frozenset(), tags)
+
+
+class Traces(Tracer):
+    """Stands in for the tracer: what each model uses, or how it fails; and which were asked for."""
+
+    def __init__(self, uses: dict[str, Selection | Exception]) -> None:
+        self.uses = uses
+        self.traced: list[str] = []
+
+    def trace(self, model: Model) -> Selection:
+        self.traced.append(model.name)
+        found = self.uses[model.name]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def selecting(operators: str, dtypes: dict[str, str] | None = None, features: str = "") -> Selection:
+    entry = SelectedOperator(True, False, False)
+    metadata = {tag: frozenset(names.split()) for tag, names in (dtypes or {}).items()}
+    return Selection({f"demo::{n}": entry for n in operators.split()}, kernel_metadata=metadata, build_features=frozenset(features.split()))
+
+
+@dataclass
+class Project:
+    """An app of one model, which names what `names` says, with a record that holds for FULL."""
+
+    root: Path
+    full: FullBuild
+    names: str = "a"
+
+    def __post_init__(self) -> None:
+        self.app = App("shop", self.root / "shop.yaml", (self.root / "m.pt2",))
+        (self.root / "m.pt2").write_text("weights")
+
+    @property
+    def model(self) -> Model:
+        info = OperatorInfo("m.sgp", {f"demo::{name}": frozenset() for name in self.names.split()}, frozenset())
+        return Model(self.root / "m.pt2", self.root / "m.sgp", info)
+
+    def select(self, selection: Selection) -> None:
+        write_selection(self.app.selection, selection)
+
+    def record(self) -> None:
+        now = record_of(self.root, self.app, read_selection(self.app.selection).selection, self.full)
+        write_record(record_path(self.root, self.app), "shop", now)
+
+    def check(self, full: FullBuild, uses: Selection | Exception | None = None) -> tuple[list[SelectionFinding], list[str]]:
+        file = read_selection(self.app.selection)
+        record = read_record(record_path(self.root, self.app))
+        traces = Traces({"m": uses} if uses is not None else {})
+        found = check_selection(Subject(self.root, self.app, file, (self.model,), full, record), traces)
+        return list(found), traces.traced
+
+
+BEFORE = {"a": "b c", "b": "", "c": "", "d": ""}  # a calls c on a way that no input takes
+TAGS = {"a": "add", "b": "mul"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path, full_of(BEFORE, TAGS))
+    made.select(selecting("a b", {"add": "Float", "mul": "Float"}, "bundled_inputs"))
+    made.record()
+    return made
+
+
+def brief(findings: Iterable[SelectionFinding]) -> list[tuple[str, str, str]]:
+    return [(each.kind, each.name, each.verdict) for each in findings]
+
+
+def test_what_did_not_change_is_covered_and_not_traced(project: Project) -> None:
+    found, traced = project.check(project.full)
+    assert (brief(found), traced) == ([("covered", "shop", "pass")], [])
+    assert found[0].message == "1 model covered by 2 operators, 0 missing; 1 more are in reach of code that no input takes"
+
+
+def test_a_kernel_that_calls_something_new(project: Project) -> None:
+    found, traced = project.check(full_of({**BEFORE, "b": "d"}, TAGS))
+    assert (brief(found), traced) == ([("closure", "demo::b", "fail")], [])  # it failed without tracing
+    assert found[0].message == "demo::b now calls demo::d, not in the selection of app shop"
+    assert found[0].advice == "sizeguard select update --app shop"
+    assert found[0].place == "shop.yaml:5"
+
+
+def test_a_kernel_that_is_not_selected_may_call_what_it_likes(project: Project) -> None:
+    found, traced = project.check(full_of({**BEFORE, "c": "d", "d": "a b"}, TAGS))
+    assert (brief(found), traced) == ([("covered", "shop", "pass")], [])
+
+
+def test_a_call_that_went_is_no_reason_to_trace(project: Project) -> None:
+    found, traced = project.check(full_of({**BEFORE, "a": "b"}, {"a": "add"}))
+    assert (brief(found), traced) == ([("covered", "shop", "pass")], [])
+
+
+def test_a_new_call_of_what_is_selected_is_traced_again(project: Project) -> None:
+    used = selecting("a b", {"add": "Float", "mul": "Float"}, "bundled_inputs")
+    found, traced = project.check(full_of({**BEFORE, "b": "a"}, TAGS), used)
+    assert (brief(found), traced) == ([("trace", "m", "pass"), ("covered", "shop", "pass")], ["m"])
+    assert found[0].message.startswith("the trace of m is older than the code: demo::b calls more")
+    found, _ = project.check(full_of({**BEFORE, "b": "a"}, TAGS), selecting("a b", {"add": "Float", "mul": "Float Int"}))
+    assert brief(found) == [("dtype", "mul Int", "fail"), ("trace", "m", "fail")]
+    assert found[0].message == "m runs mul with Int, which the selection of app shop lacks"
+    assert found[0].place == "shop.yaml:8"
+
+
+def test_a_new_dtype_switch_is_traced_again(project: Project) -> None:
+    found, _ = project.check(full_of(BEFORE, {**TAGS, "b": "mul div"}), selecting("a b", {"add": "Float", "div": "Float"}))
+    assert brief(found) == [("dtype", "div Float", "fail"), ("trace", "m", "fail")]
+
+
+def test_a_model_that_was_exported_again(project: Project) -> None:
+    (project.root / "m.pt2").write_text("other weights")
+    used = selecting("a b", {"add": "Float", "mul": "Float"})
+    found, traced = project.check(project.full, used)
+    assert (brief(found), traced) == ([("export", "m", "pass"), ("covered", "shop", "pass")], ["m"])
+    assert (
+        found[0].message == "m was exported again since it was traced; traced again, it needs nothing that the selection of app shop lacks"
+    )
+    needs_more = selecting("a b c", {"add": "Float", "mul": "Int"}, "verbose_errors")
+    found, _ = project.check(project.full, needs_more)
+    assert brief(found) == [
+        ("operator", "demo::c", "fail"),
+        ("dtype", "mul Int", "fail"),
+        ("feature", "verbose_errors", "fail"),
+        ("export", "m", "fail"),
+    ]
+    (project.root / "m.pt2").write_text("weights")
+    (project.root / "case0_input0.npy").write_text("new")
+    found, _ = project.check(project.full, used)
+    assert found[0].message.startswith("the inputs of m have changed since it was traced")
+
+
+def test_a_selection_that_was_edited(project: Project) -> None:
+    project.select(selecting("a b", {"add": "Float"}, "bundled_inputs"))
+    used = selecting("a b", {"add": "Float", "mul": "Float"}, "bundled_inputs")
+    found, traced = project.check(project.full, used)
+    assert (brief(found), traced) == ([("dtype", "mul Float", "fail"), ("trace", "m", "fail")], ["m"])
+    project.select(selecting("b", {"add": "Float", "mul": "Float"}))
+    found, _ = project.check(project.full, used)
+    assert brief(found)[0] == ("operator", "demo::a", "fail")
+    assert found[0].message == "m names demo::a, which the selection of app shop lacks"
+    # An operator that was added by hand: what it calls was never reviewed.
+    project.full = full_of({**BEFORE, "d": "c"}, TAGS)
+    project.select(selecting("a b d", {"add": "Float", "mul": "Float"}, "bundled_inputs"))
+    found, _ = project.check(project.full, used)
+    assert brief(found)[0] == ("closure", "demo::d", "inconclusive")
+    assert "can call demo::c, not in the selection of app shop; it was selected after" in found[0].message
+
+
+def test_without_a_record_nothing_tells_what_is_new(project: Project) -> None:
+    record_path(project.root, project.app).unlink()
+    used = selecting("a b", {"add": "Float", "mul": "Float"}, "bundled_inputs")
+    found, traced = project.check(project.full, used)
+    assert (brief(found), traced) == ([("closure", "demo::a", "inconclusive"), ("trace", "m", "pass")], ["m"])
+    # Where the selection holds all that can be reached, nothing can be new.
+    project.select(selecting("a b c", {"add": "Float", "mul": "Float"}, "bundled_inputs"))
+    found, _ = project.check(project.full, used)
+    assert brief(found) == [("trace", "m", "pass"), ("covered", "shop", "pass")]
+
+
+def test_a_selection_of_everything_lacks_nothing(project: Project) -> None:
+    project.select(Selection(include_all_operators=True))
+    project.record()
+    found, traced = project.check(full_of({**BEFORE, "b": "d", "d": "c"}), selecting("a"))
+    assert {each.verdict for each in found} == {"pass"}
+    assert traced == ["m"]
+
+
+def test_a_tracer_that_crashes_fails(project: Project) -> None:
+    (project.root / "m.pt2").write_text("other weights")
+    found, _ = project.check(project.full, BuildError("model_tracer on m.sgp: did not end within 1800 s"))
+    assert brief(found) == [("export", "m", "fail")]
+    assert "cannot be traced again: model_tracer on m.sgp: did not end" in found[0].message
+    assert found[0].advice
+
+
+def test_names_that_are_not_constant_and_calls_at_load(project: Project) -> None:
+    found, _ = project.check(full_of(BEFORE, TAGS, unknown="b"))
+    assert brief(found) == [("closure", "demo::b", "inconclusive")]
+    assert "calls an operator whose name is not constant, in f (f.o)" in found[0].message
+    assert brief(project.check(full_of(BEFORE, TAGS, unknown="d"))[0]) == [("covered", "shop", "pass")]
+    found, _ = project.check(full_of(BEFORE, TAGS, at_load="d"))
+    assert brief(found) == [("closure", "(at load)", "fail")]
+    assert found[0].message == "start-up code now calls demo::d, not in the selection of app shop"
+
+
+NAMES = st.text("abcdefghijklmnopqrstuvwxyz_:.'\" #{}[]\\é\n", min_size=1, max_size=12)
+HASHES = st.text("0123456789abcdef", min_size=16, max_size=16)
+KERNELS = st.builds(Kernel, st.frozensets(NAMES, max_size=3), st.frozensets(NAMES, max_size=3))
+RECORDS = st.builds(
+    SelectionRecord,
+    HASHES,
+    st.dictionaries(NAMES, st.builds(ModelState, HASHES, HASHES | st.just("")), max_size=3),
+    st.dictionaries(NAMES, KERNELS, max_size=4),
+)
+
+
+@given(RECORDS)
+def test_a_record_reads_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, record: SelectionRecord) -> None:
+    path = tmp_path_factory.getbasetemp() / "record.yaml"
+    write_record(path, "shop", record)
+    assert read_record(path) == record
+    assert not write_record(path, "shop", record)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "it has the keys selection, models, kernels"),
+        ("{", "not YAML"),
+        ("selection: 1\nmodels: {}\nkernels: {}", "the hash of selection has 16 digits"),
+        (f"selection: '{'a' * 16}'\nmodels: []\nkernels: {{}}", "models is a table of names"),
+        (f"selection: '{'a' * 16}'\nmodels: {{m: {{model: x, inputs: ''}}}}\nkernels: {{}}", "the hash of m has 16 digits"),
+        (f"selection: '{'a' * 16}'\nmodels: {{}}\nkernels: {{k: {{calls: b, switches: []}}}}", "k has lists of names"),
+    ],
+)
+def test_a_damaged_record_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "record.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        read_record(path)
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(str(path))
+
+
+# The same on real builds.
+
+
+def with_kernel(full: Build, source: Path, replaced: tuple[str, str], folder: Path) -> Build:
+    """The full build with one kernel's source changed and compiled as it was; nothing else of it is made again."""
+    text = source.read_text()
+    assert replaced[0] in text
+    changed = folder / source.name
+    changed.write_text(text.replace(*replaced))
+    built = full.image.parent
+    compile_commands = subprocess.run(
+        ["ninja", "-C", str(built), "-t", "commands", "libsg_kernels.a"], capture_output=True, text=True, check=True
+    )
+    (command,) = (line for line in compile_commands.stdout.splitlines() if line.endswith(f" -c {source}"))
+    object_ = folder / f"{source.name}.o"
+    words = command.replace(f" -c {source}", f" -c {changed}").split()
+    words[words.index("-o") + 1] = str(object_)
+    words[words.index("-MF") + 1] = str(folder / "changed.d")
+    subprocess.run(words, cwd=built, check=True)
+    copy = folder / "full"
+    shutil.copytree(built, copy, symlinks=True)
+    subprocess.run(["ar", "rD", str(copy / "libsg_kernels.a"), str(object_)], check=True)
+    for name in ("build.json", "run_program.link.json"):
+        (copy / name).write_text(json.dumps(json.loads((copy / name).read_text())).replace(str(built), str(copy)))
+    return read_build(copy)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("store"))
+
+
+def no_tracing(root: Path) -> Build:
+    raise AssertionError(f"a trace was made in {root}")
+
+
+def checked(root: Path, full: Build, store: Store) -> tuple[list[SelectionFinding], tuple[Problem, ...]]:
+    """This project's apps, and no tracing."""
+    found, problems = check_selections(root, read_config(root).apps, [full], store, Tracer(root, store, no_tracing))
+    return [each for each in found if each.verdict != "pass"], problems
+
+
+def test_this_projects_selections_hold(root: Path, full_build: Build, store: Store) -> None:
+    assert checked(root, full_build, store) == ([], ())
+
+
+@pytest.mark.parametrize(
+    ("file", "head", "kernel", "apps"),
+    [
+        ("unary.cpp", "Result<Tensor> relu(Context& context, Tensor self) {\n", "aten::relu", ["vision"]),
+        (
+            "views.cpp",
+            "Result<Tensor> permute(Context& context, Tensor self, IntArrayRef dims) {\n",
+            "aten::permute",
+            ["vision", "language"],
+        ),
+    ],
+    ids=["relu", "permute"],
+)
+def test_a_patched_kernel_fails_for_exactly_the_apps_concerned(
+    file: str, head: str, kernel: str, apps: list[str], root: Path, full_build: Build, store: Store, tmp_path: Path
+) -> None:
+    """relu is selected by vision alone, permute by both; neither selects erf."""
+    source = root / "native" / "operators" / "kernels" / file
+    changed = with_kernel(full_build, source, (head, head + "  SG_ASSIGN(self, ops::erf::call(context, self));\n"), tmp_path)
+    found, problems = checked(root, changed, store)
+    assert not problems
+    assert [(each.app, each.message) for each in found] == [
+        (app, f"{kernel} now calls aten::erf, not in the selection of app {app}") for app in apps
+    ]
+    for each in found:
+        assert each.advice == f"sizeguard select update --app {each.app}"
+        assert each.place.startswith(f"native/apps/{each.app}/selected_operators.yaml:")
+    assert "aten::erf" in kernel_calls(changed, store).dependencies.calls[kernel]
+
+
+def test_calls_are_read_once_and_of_linux_only(full_build: Build, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = kernel_calls(full_build, store)
+    monkeypatch.setattr("sizeguard.gate.kernel_calls.read_full_build", lambda path: pytest.fail(f"{path} was read again"))
+    again = kernel_calls(full_build, store)
+    assert (again.operators, again.tags, again.dependencies.calls) == (first.operators, first.tags, first.dependencies.calls)
+    with pytest.raises(InconclusiveError, match="is not read of builds for"):
+        kernel_calls(dataclasses.replace(full_build, link_command=None), store)
+
+
+def app_of_mlp(folder: Path, models_dir: Path, selection: Selection) -> App:
+    shutil.copytree(models_dir / "mlp", folder / "mlp")
+    app = App("kiosk", folder / "selected_operators.yaml", (folder / "mlp" / "model.pt2",))
+    write_selection(app.selection, selection)
+    return app
+
+
+def test_a_dtype_that_is_lacking_is_found_by_tracing(
+    root: Path, full_build: Build, instrumented_build: Build, models_dir: Path, store: Store, tmp_path: Path
+) -> None:
+    """The instrumented build runs the model; what it used is compared with what is selected; then the command puts it right."""
+    app = app_of_mlp(tmp_path, models_dir, Selection())
+    calls, tracer = kernel_calls(full_build, store), Tracer(root, store, lambda _: instrumented_build)
+    model = Model(app.models[0], program_of(app.models[0], tmp_path), read_model(root, models_dir / "mlp" / "model.pt2", store).info)
+    first = update_selection(tmp_path, app, [model], calls, tracer, TRACED)
+    assert set(first.changed) == {app.selection, record_path(tmp_path, app)}
+    assert {"aten::relu", "aten::addmm", "gemm Float", "feature bundled_inputs"} <= set(first.added)
+    assert update_selection(tmp_path, app, [model], calls, tracer, TRACED).changed == ()
+
+    traced = app.selection.read_text()
+    app.selection.write_text(traced.replace("  gemm: [Float]", "  gemm: [Double]"))
+    subject = Subject(tmp_path, app, read_selection(app.selection), (model,), calls, read_record(record_path(tmp_path, app)))
+    found = check_selection(subject, tracer)
+    assert [(each.kind, each.name, each.verdict) for each in found] == [("dtype", "gemm Float", "fail"), ("trace", "mlp", "fail")]
+    assert found[0].message == "mlp runs gemm with Float, which the selection of app kiosk lacks"
+
+    widened = update_selection(tmp_path, app, [model], calls, tracer, WIDENED)
+    assert (widened.added, widened.dropped) == (("gemm Float",), ())
+    assert "  gemm: [Double, Float]" in app.selection.read_text()
+    exact = update_selection(tmp_path, app, [model], calls, tracer, TRACED)
+    assert (exact.added, exact.dropped) == ((), ("gemm Double",))
+    assert app.selection.read_text() == traced
+
+
+def test_what_cannot_be_read_is_a_problem_of_its_app(root: Path, full_build: Build, models_dir: Path, store: Store, tmp_path: Path) -> None:
+    good = dataclasses.replace(read_config(root).apps[0])
+    bad = dataclasses.replace(good, name="bad", selection=tmp_path / "selection.yaml")
+    (tmp_path / "selection.yaml").write_text("operators: [")
+    lost = dataclasses.replace(good, name="lost", models=(tmp_path / "model.pt2",))
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "model.pt2").write_bytes(b"PK nothing")
+    broken = dataclasses.replace(good, name="broken", models=(tmp_path / "broken" / "model.pt2",))
+    found, problems = check_selections(root, [bad, lost, broken, good], [full_build], store, Tracer(root, store, no_tracing))
+    assert {each.app for each in found} == {"vision"}
+    assert [(each.app, each.exit_code) for each in problems] == [("bad", 1), ("lost", 1), ("broken", 1)]
+    assert all(each.advice and "\n" not in each.message for each in problems)
+    assert "no such model" in problems[1].message
+
+
+def test_lint_errors_fail_and_warnings_are_shown(root: Path, full_build: Build, store: Store, tmp_path: Path) -> None:
+    app = read_config(root).apps[0]
+    text = app.selection.read_text().replace("  aten::relu: {is_root_operator: true, ", "  aten::relu: {")
+    (tmp_path / "s.yaml").write_text(text.replace("kernel_metadata:\n", "kernel_metadata:\n  nothing: [Float]\n", 1))
+    other = dataclasses.replace(app, selection=tmp_path / "s.yaml")
+    for _ in range(2):  # found, and kept
+        found, problems = check_selections(
+            root, [other], [full_build], store, Traces({m: selecting("") for m in ("mobilenet_v2", "quant_cnn")})
+        )
+        lint = {each.name: each for each in found if each.kind == "lint"}
+        assert not problems
+        assert (lint["unknown-tag"].verdict, lint["inclusive-default"].verdict) == ("fail", "pass")
+        assert lint["unknown-tag"].place.startswith(f"{tmp_path}/s.yaml:")
