@@ -78,7 +78,7 @@ def _hashes(root: Path | None, paths: Iterable[Path]) -> Mapping[str, str]:
 def _files(request: Request) -> Iterable[Path]:
     """What people write besides sources: policy, baselines, waivers, selections with what lies beside them, models with their inputs."""
     yield request.root / CONFIG
-    yield from (request.root / FOLDER).glob("*.yaml")
+    yield from (request.root / FOLDER).rglob("*.yaml")  # reviewed sizes, waivers, what selections were traced with
     for app in {app.name: app for app, _ in request.pairs()}.values():
         yield from (path for path in app.selection.parent.rglob("*") if path.is_file())
         for model in app.models:
