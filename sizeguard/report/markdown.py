@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sizeguard.report.names import printable
 
@@ -29,22 +30,44 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence: its plain words, and as code what is none."""
-    parts: list[tuple[bool, str]] = []
-    for word in printable(text).split():
-        plain = bool(_PLAIN.fullmatch(word)) and not _LINKED.search(word)
-        if parts and not plain and not parts[-1][0]:
-            parts[-1] = (False, f"{parts[-1][1]} {word}")
+    """A sentence: its plain words, and as code what is none. Brackets around a name, and commas after it, belong to the sentence."""
+    parts: list[_Word] = []
+    for text_ in printable(text).split():
+        word = _word(text_)
+        before = parts[-1] if parts else None
+        if before and before.is_code and word.is_code and not before.end and not word.begin:
+            parts[-1] = _Word(True, before.begin, f"{before.core} {word.core}", word.end)
         else:
-            parts.append((plain, word))
-    return " ".join(word if plain else _trailing(word) for plain, word in parts)
+            parts.append(word)
+    return " ".join(f"{word.begin}{code(word.core) if word.is_code else word.core}{word.end}" for word in parts)
 
 
-def _trailing(word: str) -> str:
-    """Commas and the like at the end of a name belong to the sentence."""
-    name = word.rstrip(",;.:")
-    end = word[len(name) :]
-    return f"{code(name)}{end}" if name else code(word)
+@dataclass(frozen=True, slots=True)
+class _Word:
+    is_code: bool
+    begin: str
+    core: str
+    end: str
+
+
+def _word(text: str) -> _Word:
+    core = text.rstrip(",;.:")
+    end = text[len(core) :]
+    begin = ""
+    if core.startswith("(") and core.endswith(")") and len(core) > 2:
+        begin, core, end = "(", core[1:-1], f"){end}"
+    elif core.startswith("(") and ")" not in core:
+        begin, core = "(", core[1:]
+    elif core.endswith(")") and "(" not in core:
+        core, end = core[:-1], f"){end}"
+    is_plain = bool(_PLAIN.fullmatch(core)) and not _LINKED.search(core)
+    return _Word(not is_plain, begin, core, end) if core else _Word(True, "", text, "")
+
+
+def instruction(text: str) -> str:
+    """Advice; from the command in it on, if there is one, all is one span to copy."""
+    before, found, command = text.partition("sizeguard ")
+    return " ".join(part for part in (prose(before), code(found + command)) if part) if found else prose(text)
 
 
 def html_code(text: str) -> str:

@@ -27,6 +27,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def middle(text: str, width: int) -> str:
+    """At most `width` characters: of a long name the end says most, and its beginning whose it is."""
+    name = printable(text)
+    if len(name) <= width:
+        return name
+    begin = max((width - 1) // 4, 0)
+    return f"{name[:begin]}…{name[len(name) - (width - 1 - begin) :]}"
+
+
 def without_parameters(text: str) -> str:
     """f<T>::table of `void f<T>(int)::table`."""
     kept: list[str] = []

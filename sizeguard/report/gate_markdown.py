@@ -1,0 +1,269 @@
+"""Turns a gate's result into a comment on a pull request: verdict, numbers, causes, what to do; the rest folded, within GitHub's limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sizeguard.gate.result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, UNUSED, AppResult, GateResult
+from sizeguard.report.gate_findings import Finding, findings
+from sizeguard.report.gate_texts import (
+    Line,
+    Placed,
+    broken_claims,
+    cause_name,
+    elimination_text,
+    headline,
+    limit_lines,
+    models_text,
+    offer_text,
+    others,
+    placed,
+    selection_text,
+    todo,
+    verdict_line,
+    waiver_line,
+    word,
+)
+from sizeguard.report.markdown import code, fenced, html_code, instruction, prose, row
+from sizeguard.report.names import middle
+from sizeguard.report.verify_ci import claim_message
+
+MARKER = "<!-- sizeguard gate -->"  # by which the comment is found again
+COMMENT = 65_536  # bytes; GitHub allows as many characters
+CAUSES = 5
+ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
+_NAME = 80
+_NOTE = 400  # bytes kept for saying what was left out
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of the comment. rank: what is cut first has the highest. rows may be cut from the end, head and foot are there or not."""
+
+    rank: int
+    head: Sequence[str]
+    rows: Sequence[str] = ()
+    foot: Sequence[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return _size(self.head) + _size(self.foot)
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line.encode("utf-8", "backslashreplace")) + 1 for line in lines)
+
+
+def markdown_text(result: GateResult, limit: int = COMMENT) -> str:
+    """At most `limit` bytes in UTF-8."""
+    return _fitted([*_blocks(result)], limit)
+
+
+def _fitted(blocks: Sequence[Block], limit: int) -> str:
+    """All blocks, or what fits of them by rank; then a line says how many rows and bytes are left out."""
+    left = limit - _NOTE
+    kept: dict[int, int] = {}  # block → rows of it
+    for i in sorted(range(len(blocks)), key=lambda i: (blocks[i].rank, i)):
+        block = blocks[i]
+        if block.size > left:
+            continue
+        left -= block.size
+        kept[i] = 0
+        for line in block.rows:
+            size = _size([line])
+            if size > left:
+                break
+            left -= size
+            kept[i] += 1
+    lines: list[str] = []
+    rows = size = 0
+    for i, block in enumerate(blocks):
+        shown_ = kept.get(i)
+        cut = block.rows[shown_ or 0 :]
+        rows += len(cut) + (shown_ is None and not block.rows)
+        size += _size(cut) + (block.size if shown_ is None else 0)
+        if shown_ is not None:
+            lines += [*block.head, *block.rows[:shown_], *block.foot]
+    if rows or size:
+        what = f"{rows:,} {'row' if rows == 1 else 'rows'}, {size:,} bytes"
+        lines += ["", f"_{what} left out: GitHub allows {COMMENT:,} a comment. `sizeguard gate --format json` has all._"]
+    return "\n".join(lines)
+
+
+def _blocks(result: GateResult) -> Iterator[Block]:
+    builds, outside = placed(result, findings(result))
+    verdict, _, text = verdict_line(result).partition("  ")
+    yield Block(0, [MARKER, f"### {ICONS[result.verdict]} Size gate: {verdict.lower()}, {prose(text)}", "", *_base(result)])
+    yield from _matrix(builds)
+    if outside:
+        yield Block(1, ["", "**What could not be done**", ""], [line for finding in outside for line in _bullets(finding)])
+    for build in builds:
+        if build.verdict != PASS:
+            yield from _failing(build)
+    yield from _waivers(result)
+    yield from _offers(result)
+    yield from (block for build in builds for block in _details(build))
+
+
+def _base(result: GateResult) -> Iterator[str]:
+    parts = []
+    if result.base and result.base.commit:
+        of = f", merge base with {code(result.base.ref)}" if result.base.ref else ""
+        parts.append(f"Growth is counted from {code(result.base.commit[:7])}{of}.")
+    elif result.base:
+        parts.append(prose(f"There is no base: {result.base.text}."))
+    if result.head:
+        parts.append(f"Measured at {code(result.head[:7])}.")
+    if result.skipped:
+        parts.append(f"Nothing was measured: {prose(result.skipped)}.")
+    if parts:
+        yield " ".join(parts)
+
+
+def _matrix(builds: Sequence[Placed]) -> Iterator[Block]:
+    """Apps × targets."""
+    if not builds:
+        return
+    targets = list(dict.fromkeys(build.app.target for build in builds))
+    names = list(dict.fromkeys(build.app.app for build in builds))
+    cells = {(build.app.app, build.app.target): _cell(build) for build in builds}
+    head = ["", row(["load", *(code(middle(target, _NAME)) for target in targets)]), row(["---", *(["---:"] * len(targets))])]
+    rows = [row([code(middle(name, _NAME)), *(cells.get((name, target), "") for target in targets)]) for name in names]
+    yield Block(0, head, rows)
+
+
+def _cell(build: Placed) -> str:
+    app = build.app
+    if app.sizes is None:
+        return f"{ICONS[build.verdict]} –"
+    delta = f" ({app.sizes.load - app.old_sizes.load:+,})" if app.old_sizes else ""
+    return f"{ICONS[build.verdict]} {app.sizes.load:,}{delta.replace('(+0)', '(±0)')}"
+
+
+def _bullets(finding: Finding) -> Iterator[str]:
+    place = f" ({code(finding.place)})" if finding.place else ""
+    subject = " ".join(part for part in (finding.app, finding.target) if part)
+    subject = f"{code(subject)}: " if subject and finding.rule in ("problem", "waiver") else ""
+    yield f"- {ICONS[finding.verdict]} {subject}{prose(finding.message)}{place}"
+    yield from _advice(finding)
+
+
+def _advice(finding: Finding) -> Iterator[str]:
+    if finding.advice:
+        yield f"  - {instruction(finding.advice)}"
+
+
+def _failing(build: Placed) -> Iterator[Block]:
+    app = build.app
+    text = headline(app, build.found, "").strip().replace("`", "")
+    bad = [line for line in limit_lines(app) if line.verdict != PASS]
+    yield Block(1, ["", f"#### {ICONS[build.verdict]} {code(app.app)} for {code(app.target)} {prose(text)}"])
+    if bad:
+        yield Block(1, ["", *_LIMITS], [_limit(line) for line in bad])
+    rows = [line for finding in others(build.found) for line in _bullets(finding)]
+    claims = broken_claims(app)
+    rows += [f"- {ICONS[claim.verdict]} {prose(claim_message(claim))}" for claim in claims]
+    for finding in build.found:
+        if finding.rule == "elimination" and finding.verdict != PASS:
+            rows += [] if claims else [f"- {ICONS[finding.verdict]} {prose(finding.message)}"]
+            rows += _advice(finding)
+    if rows:
+        yield Block(1, [""], rows)
+    if app.causes:
+        yield _causes(app, 2)
+    for check in app.checks:
+        if check.shares:
+            title = f"**What {code(check.metric)} crept by since {code(check.since)}**"
+            total = row([f"{sum(share.delta for share in check.shares):+,}", f"= {check.base or 0:,} → {check.actual:,}", "", ""])
+            head = ["", title, "", row(["change", "commit", "date", "subject"]), "|---:|---|---|---|"]
+            shares = [row([f"{share.delta:+,}", code(share.commit[:11]), code(share.date), prose(share.subject)]) for share in check.shares]
+            yield Block(2, head, shares, [total])
+    yield from _todo(build)
+
+
+_LIMITS = (row(["metric", "actual", "limit", "headroom", "", "rule"]), "|---|---:|---:|---:|---|---|")
+
+
+def _limit(line: Line) -> str:
+    limit = "–" if line.limit is None else f"{line.limit:,}"
+    headroom = "–" if line.headroom is None else f"{line.headroom:+,}" if line.headroom else "0"
+    headroom = f"**{headroom}**" if line.verdict == FAIL else headroom
+    return row([code(middle(line.name, _NAME)), f"{line.actual:,}", limit, headroom, ICONS[line.verdict], prose(line.rule)])
+
+
+def _causes(app: AppResult, rank: int) -> Block:
+    """The five largest changes; all of them and the rest sum to the change of the load."""
+    total = sum(cause.delta for cause in app.causes)
+    head = [
+        "",
+        f"**{'What grew' if total > 0 else 'What changed'}**",
+        "",
+        row(["change", "operator", "dtype", "symbol", "bytes", "where"]),
+        "|---:|---|---|---|---:|---|",
+    ]
+    rows = [
+        row([
+            f"{cause.delta:+,}",
+            code(middle(cause.operator, _NAME)) if cause.operator else "",
+            code(cause.dtype) if cause.dtype else "",
+            code(middle(cause.symbol, _NAME)) if cause.symbol else prose(cause_name(cause)),
+            f"{cause.old:,} → {cause.new:,}",
+            code(cause.place) if cause.place else "",
+        ])
+        for cause in app.causes[:CAUSES]
+    ]  # fmt: skip
+    rest = app.causes[CAUSES:]
+    foot = [row([f"{sum(cause.delta for cause in rest):+,}", "", "", f"{len(rest):,} more changes", "", ""])] if rest else []
+    return Block(rank, head, rows, [*foot, row([f"**{total:+,}**", "", "", "= the change of the load", "", ""])])
+
+
+def _todo(build: Placed) -> Iterator[Block]:
+    commands = todo(build.app, build.found)
+    runnable = [command for command in commands if command.text.startswith("sizeguard ")]
+    if runnable:
+        width = max(len(command.label) for command in runnable)
+        lines = [f"{command.text}{f'  # {command.label}' if width else ''}" for command in runnable]
+        yield Block(1, ["", "**Do one of**" if len(lines) > 1 else "**What to do**", "", *fenced(lines)])
+    rest = [command for command in commands if command not in runnable]
+    if rest:
+        label = [f"- {f'{prose(command.label)}: ' if command.label else ''}{instruction(command.text)}" for command in rest]
+        yield Block(2, [""], label)
+
+
+def _waivers(result: GateResult) -> Iterator[Block]:
+    uses = sorted((use for use in result.waivers if use.state != UNUSED or use.verdict != PASS), key=lambda use: use.verdict == PASS)
+    if not uses:
+        return
+    rows = []
+    for use in uses:
+        rows.append(f"- {ICONS[use.verdict]} {prose(waiver_line(use))}")
+        if use.verdict != PASS:
+            rows += [f"  - {instruction(text)}" for text in (use.message, use.advice) if text]
+    yield Block(1 if any(use.verdict != PASS for use in uses) else 3, ["", "**Waivers**", ""], rows)
+
+
+def _offers(result: GateResult) -> Iterator[Block]:
+    rows = []
+    for app in result.apps:
+        for offer in app.offers:
+            place = f" ({code(offer.place)})" if offer.place else ""
+            rows.append(f"- {code(f'{app.app} {app.target}')}: {prose(offer_text(offer))}{place}")
+    if rows:
+        yield Block(3, ["", "**Limits that could be tighter**", ""], rows)
+
+
+def _details(build: Placed) -> Iterator[Block]:
+    """All numbers of a build, folded."""
+    app = build.app
+    texts = [("models", models_text(app) if app.models else None), ("selection", selection_text(build.found)),
+             ("elimination", elimination_text(app))]  # fmt: skip
+    facts = [f"- {ICONS[text[1]]} {name}: {prose(text[0])}" for name, text in texts if text is not None]
+    if app.sizes:
+        facts.append(f"- page slack: {app.sizes.page_slack:,} bytes until the file on disk grows a page ({app.sizes.file:,} now)")
+    facts.append(f"- toolchain {code(app.toolchain)}" + (", all inputs are those of an earlier run" if app.unchanged else ""))
+    lines = limit_lines(app)
+    summary = f"{html_code(middle(app.app, _NAME))} for {html_code(middle(app.target, _NAME))}: {word(build.verdict).lower()}"
+    head = ["", "<details>", f"<summary>{summary}, all numbers</summary>", "", *facts]
+    table = ["", *_LIMITS] if lines else []
+    yield Block(4, [*head, *table], [_limit(line) for line in lines], ["", "</details>"])
