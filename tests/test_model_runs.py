@@ -15,8 +15,9 @@ from sizeguard.build.driver import build
 from sizeguard.build.machine import machine_files
 from sizeguard.build.record import Build
 from sizeguard.build.toolchain import find_toolchain
+from sizeguard.build.trace import trace_programs
 from sizeguard.build.variants import Variant, default_folder
-from sizeguard.errors import InconclusiveError
+from sizeguard.errors import BuildError, InconclusiveError
 from sizeguard.gate.models import compare_model
 from sizeguard.model_import.program import Instruction, Kind
 from sizeguard.model_import.program_file import read_program, write_program
@@ -120,6 +121,20 @@ def test_a_model_that_never_ends_fails(program: Callable[..., Path], full_build:
     result = compare_model(endless, "app", full_build, full_build, store=kept, timeout=0.5)
     assert (result.verdict, result.message) == ("fail", "case 0 on full: did not end within 0.5 s")
     assert not len(kept)
+
+
+def test_a_model_that_never_ends_is_not_traced(program: Callable[..., Path], instrumented_build: Build, tmp_path: Path) -> None:
+    written = read_program(program("mlp"))
+    endless = tmp_path / "endless.sgp"
+    write_program(dataclasses.replace(written, instructions=(Instruction(Kind.JUMP, 0), *written.instructions)), endless)
+    with pytest.raises(BuildError, match=r"^model_tracer on endless\.sgp: did not end within 0\.5 s$"):
+        trace_programs(instrumented_build, [endless], tmp_path / "traced.yaml", executed_only=False, timeout=0.5)
+    crashing = tmp_path / "tracer"
+    crashing.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    crashing.chmod(0o755)
+    with pytest.raises(BuildError, match=r"^model_tracer on endless\.sgp: crashed: SIGSEGV$"):
+        trace_programs(dataclasses.replace(instrumented_build, model_tracer=crashing), [endless], tmp_path / "t.yaml", executed_only=False)
+    assert not (tmp_path / "traced.yaml").exists()
 
 
 def test_a_model_without_inputs_fails(program: Callable[..., Path], full_build: Build, tmp_path: Path) -> None:

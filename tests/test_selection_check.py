@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from sizeguard.attribution.static_selection import FullBuild
 from sizeguard.attribution.store import Store
 from sizeguard.build.programs import program_of
 from sizeguard.build.record import Build, read_build
+from sizeguard.cli.main import cli
 from sizeguard.errors import BuildError, InconclusiveError, InputError
 from sizeguard.gate.config import App
 from sizeguard.gate.config_reader import read_config
@@ -393,6 +395,18 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
     exact = update_selection(tmp_path, app, [model], calls, tracer, TRACED)
     assert (exact.added, exact.dropped) == ((), ("gemm Double",))
     assert app.selection.read_text() == traced
+
+
+def test_the_command_finds_this_projects_records_up_to_date(
+    root: Path, full_build: Build, instrumented_build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIZEGUARD_STORE", str(tmp_path))
+    monkeypatch.chdir(root)
+    done = CliRunner().invoke(cli, ["select", "update", "--app", "vision", "--app", "language"])
+    assert (done.exit_code, done.stdout) == (0, "vision: nothing changed\nlanguage: nothing changed\n")
+    done = CliRunner().invoke(cli, ["select", "update", "--app", "visio"])
+    assert done.exit_code != 0
+    assert "no app visio" in str(done.exception)
 
 
 def test_what_cannot_be_read_is_a_problem_of_its_app(root: Path, full_build: Build, models_dir: Path, store: Store, tmp_path: Path) -> None:
