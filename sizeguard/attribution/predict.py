@@ -15,7 +15,7 @@ from sizeguard.errors import InputError
 from sizeguard.linkgraph.branches import find_branches, read_source_facts
 from sizeguard.linkgraph.closure import closure
 from sizeguard.linkgraph.live import reachable
-from sizeguard.linkgraph.predict import Kept, Predictor, Size
+from sizeguard.linkgraph.predict import UNSEEN, UNSEEN_ELSEWHERE, Kept, Predictor, Size
 from sizeguard.linkgraph.prediction import Change, ModelCost, OperatorCost, Prediction
 from sizeguard.linkgraph.prune import pruned
 from sizeguard.linkgraph.retained import retained
@@ -33,7 +33,9 @@ def predictor_of(path: Path) -> Predictor:
     graph = graph_of_path(path)
     facts = read_source_facts(build.selection.parent / "kernel_tags.json")
     full = Size(build.sizes.load, build.sizes.ram)
-    return Predictor(graph, full, find_branches(graph, facts, dtype_of), facts.verbose_texts)
+    is_usual = build.toolchain.startswith("gcc") and build.optimize == "s"
+    unseen = UNSEEN if is_usual else UNSEEN_ELSEWHERE
+    return Predictor(graph, full, find_branches(graph, facts, dtype_of), facts.verbose_texts, unseen)
 
 
 def kept_by(selection: Selection, predictor: Predictor, *, dtypes: bool) -> Kept:
@@ -74,7 +76,7 @@ def predict(
         marginal = size.load - predictor.size(kept_by(less, predictor, dtypes=dtypes)).load
         models.append(ModelCost(model, marginal, tuple(sorted(set(selection.operators) - set(less.operators)))))
     costs = _operator_costs(predictor, kept)
-    return Prediction(name, before, size.load, size.ram, size.margin, tuple(changes), costs, tuple(models))
+    return Prediction(name, before, size.load, size.ram, size.margin, tuple(changes), costs, tuple(models), predictor.unseen == UNSEEN)
 
 
 def _check(selection: Selection, known: Collection[str]) -> None:

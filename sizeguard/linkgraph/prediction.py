@@ -34,7 +34,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """before: load of the selection as it is; load, ram: after the changes; margin: load may be off by that, either way."""
+    """before: load of the selection as it is; load, ram: after the changes; margin: load may be off by that, either way.
+
+    is_calibrated: the margin is that of gcc -Os, for which the model was made; it is wider for other compilers and -O2
+    """
 
     selection: str
     before: int
@@ -44,3 +47,4 @@ class Prediction:
     changes: tuple[Change, ...]
     per_operator: tuple[OperatorCost, ...]
     per_model: tuple[ModelCost, ...]
+    is_calibrated: bool = True

@@ -33,11 +33,14 @@ def _headline(prediction: Prediction) -> str:
     return f"{printable(prediction.selection)}  load {before}{prediction.load:,}{margin}   ram {prediction.ram:,}"
 
 
+_WIDE = "   (a margin wider than for gcc -Os, for which the model is calibrated)"
 NOTE = "prediction from the full build's section graph; nothing was compiled"
 
 
 def _terminal(prediction: Prediction, limit: int, style: Style) -> Iterator[str]:
     yield f"{style.bold(_headline(prediction))}   ({NOTE})"
+    if prediction.margin and not prediction.is_calibrated:
+        yield _WIDE
     for change in prediction.changes:
         new = f"   {', '.join(change.new)}" if change.new else ""
         yield f"  {change.what:40} {change.delta:>+9,}{new}"
