@@ -13,7 +13,7 @@ _WORDS = {
     PART: "table entry",
 }
 # With -fno-plt calls go through a slot of the GOT: R_X86_64_GOTPCRELX is of a call or a jump, its REX form of a load.
-_CALLS = (*CALLS[:1], 41, *CALLS[2:])
+_CALLS = (*CALLS[:1], 41, *CALLS[2:], 0x1002, 0x1004, 0x2002)
 
 
 def how_kept(graph: SectionGraph, source: int, edge: int) -> str:

@@ -5,6 +5,7 @@ A node is an atom: what lies between two symbols of a section (subsections via s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,30 +14,31 @@ import numpy as np
 
 from sizeguard.errors import InputError
 from sizeguard.formats.archive import read_archive
-from sizeguard.formats.macho import parse_macho_file
+from sizeguard.formats.macho import Section, parse_macho_file
 from sizeguard.formats.macho.constants import N_EXT, N_PEXT, N_SECT, N_STAB, N_TYPE
-from sizeguard.formats.macho.image import MachO, Section
-from sizeguard.formats.macho.relocations import relocations
+from sizeguard.formats.macho.image import MachO
 from sizeguard.formats.texts import Int
 from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.graph import ENTRY, PART, RELOCATION, SECTION, UNWIND, Nodes, SectionGraph, Symbols
 from sizeguard.linkgraph.inputs import kind_of
+from sizeguard.linkgraph.macho_atoms import COMPACT_UNWIND, CPU_ARM64, CPU_X86_64, S_CSTRING, Atoms, Reference
 
-N_NO_DEAD_STRIP, N_WEAK_DEF, N_ALT_ENTRY, REFERENCED_DYNAMICALLY = 0x20, 0x80, 0x200, 0x10
-S_CSTRING, S_LITERAL_4, S_LITERAL_8, S_LITERAL_16 = 2, 3, 4, 14
-_LITERALS = {S_LITERAL_4: 4, S_LITERAL_8: 8, S_LITERAL_16: 16}
+N_NO_DEAD_STRIP, N_WEAK_DEF, REFERENCED_DYNAMICALLY = 0x20, 0x80, 0x10
 _INITIALIZERS = {9: "init_array", 10: "fini_array", 0x16: "init_array"}
-COMPACT_UNWIND = 32  # bytes of an entry: function, length, encoding, personality, exception table
-CPU_X86_64, CPU_ARM64 = 0x01000007, 0x0100000C
-ARM64_ADDEND = 10
 POINTER = 8
+# Types of edges: the architecture's numbers, apart from those of ELF.
+TYPES = {CPU_X86_64: 0x1000, CPU_ARM64: 0x2000}
+_NAME = re.compile(rb"[A-Za-z_][\w.]*::[\x21-\x7e]+")
+_LONGEST = 1000
 
 
 @dataclass(slots=True, eq=False)
 class _Object:
     label: str
     image: MachO
+    atoms: Atoms
     names: list[bytes]
+    first: int = 0  # node of its first atom
     defined: list[tuple[int, bytes, bool]] = field(default_factory=list)  # index of the symbol, name, weak
     undefined: list[bytes] = field(default_factory=list)
 
@@ -76,7 +78,8 @@ def _read(label: str, data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> _Obje
         raise InputError(f"{label}: not a relocatable Mach-O object")
     if image.cpu not in (CPU_X86_64, CPU_ARM64):
         raise InputError(f"{label}: section graphs are made of x86_64 and arm64 objects")
-    found = _Object(label, image, image.symbols.raw_names())
+    names = image.symbols.raw_names()
+    found = _Object(label, image, Atoms(label, image, names), names)
     for i, (kind, description) in enumerate(zip(image.symbols.type.tolist(), image.symbols.description.tolist(), strict=True)):
         if kind & N_STAB or not kind & N_EXT:
             continue
@@ -93,21 +96,23 @@ class _Builder:
         self.library = library
         self.entry = entry
         self.rows: list[tuple[int, int, int, int, int]] = []  # object, section, offset, size, alignment
-        self.starts: dict[tuple[int, int], tuple[list[int], int]] = {}  # of a section: where its atoms start, the first's node
         self.definition: dict[bytes, tuple[int, int]] = {}
         self.lists = EdgeLists()
-        self.references: dict[int, list[tuple[int, int, int]]] = {}  # of an atom: place, target, type
+        self.references: dict[int, list[tuple[Reference, int, int]]] = {}  # of an atom: what refers, the target, where in it
         self.entries: list[tuple[int, int, str]] = []  # table, place in its section, text
+        self.numbers: dict[tuple[int, int], int] = {}  # of a defined symbol its row in the graph
+        self.literals: dict[tuple[int, int], str] = {}
 
     def build(self) -> SectionGraph:
         for k, found in enumerate(self.objects):
-            for section in found.image.sections:
-                if not section.is_debug:
-                    self._cut(k, found, section)
+            found.first = len(self.rows)
+            self.rows += [(k, atom.section, atom.start, atom.size, atom.align) for atom in found.atoms.rows]
             for i, name, weak in found.defined:
                 other = self.definition.get(name)
                 if other is None or (not weak and self._is_weak(other)):
                     self.definition[name] = (k, i)
+            for i in self._in_sections(k):
+                self.numbers[k, i] = len(self.numbers)
         for k, found in enumerate(self.objects):
             for section in found.image.sections:
                 if not section.is_debug and section.name != "__eh_frame":
@@ -116,9 +121,13 @@ class _Builder:
             self._connect(source, references)
         return self._result()
 
-    def _connect(self, source: int, references: list[tuple[int, int, int]]) -> None:
+    def _in_sections(self, k: int) -> list[int]:
+        symbols = self.objects[k].image.symbols
+        return np.flatnonzero((symbols.type & N_STAB == 0) & (symbols.type & N_TYPE == N_SECT)).tolist()
+
+    def _connect(self, source: int, references: list[tuple[Reference, int, int]]) -> None:
         """Edges of an atom. Pairs of a text and, in the next word, code are entries: nodes of their own."""
-        targets = {place: target for place, target, _ in references}
+        targets = {reference.place: target for reference, target, _ in references}
         holders: dict[int, int] = {}
         if not self._is_code(source):
             for place, target in targets.items():
@@ -129,8 +138,33 @@ class _Builder:
                     self.entries.append((source, place, text))
                     self.lists.add(source, node, PART, place)
                     holders |= {place: node, place + POINTER: node}
-        for place, target, kind in references:
-            self.lists.add(holders.get(place, source), target, RELOCATION, place, -1, kind)
+        k = self.rows[source][0]
+        types = TYPES[self.objects[k].image.cpu]
+        for reference, target, inside in references:
+            holder = holders.get(reference.place, source)
+            symbol = self._row(k, reference.symbol)
+            self.lists.add(holder, target, RELOCATION, reference.place, symbol, types + reference.type, inside)
+            text = self._name(target, inside)
+            if text:
+                self.literals[holder, reference.place] = text
+
+    def _row(self, k: int, symbol: int) -> int:
+        """The row of what a reference names, by its definition that counts."""
+        if symbol < 0:
+            return -1
+        found = self.objects[k]
+        place = self.definition.get(found.names[symbol], (k, symbol)) if found.atoms.is_external(symbol) else (k, symbol)
+        return self.numbers.get(place, -1)
+
+    def _name(self, target: int, inside: int) -> str:
+        """The operator name that stands there; empty if none does."""
+        if target < 0 or self._is_code(target) or self._section(target).is_zerofill:
+            return ""
+        k, _, offset, size, _ = self.rows[target]
+        begin = offset + max(inside, 0)
+        raw = self.objects[k].image.content(self._section(target))[begin : min(offset + size, begin + _LONGEST)].tobytes()
+        text = raw.partition(b"\0")[0]
+        return text.decode("ascii") if _NAME.fullmatch(text) else ""
 
     def _section(self, atom: int) -> Section:
         return self.objects[self.rows[atom][0]].image.sections[self.rows[atom][1]]
@@ -149,78 +183,35 @@ class _Builder:
     def _is_weak(self, place: tuple[int, int]) -> bool:
         return bool(self.objects[place[0]].image.symbols.description[place[1]] & N_WEAK_DEF)
 
-    def _cut(self, k: int, found: _Object, section: Section) -> None:
-        content = found.image.content(section)
-        if section.type == S_CSTRING:
-            starts = [0, *(np.flatnonzero(content == 0) + 1).tolist()]
-        elif section.type in _LITERALS or section.name == "__compact_unwind":
-            starts = list(range(0, section.size, _LITERALS.get(section.type, COMPACT_UNWIND)))
-        elif found.image.subsections_via_symbols and section.name != "__eh_frame":
-            symbols = found.image.symbols
-            chosen = (symbols.type & N_STAB == 0) & (symbols.type & N_TYPE == N_SECT) & (symbols.section == section.index + 1)
-            chosen &= symbols.description & N_ALT_ENTRY == 0
-            starts = [0, *(symbols.value[chosen] - section.address).tolist()]
-        else:
-            starts = [0]
-        starts = sorted({start for start in starts if 0 <= start < max(section.size, 1)})
-        self.starts[k, section.index] = (starts, len(self.rows))
-        for start, end in zip(starts, [*starts[1:], section.size], strict=True):
-            self.rows.append((k, section.index, start, end - start, 1 << min(section.alignment, 15)))
-
-    def _atom(self, k: int, section: int, offset: int) -> int:
-        if (k, section) not in self.starts:
-            return -1
-        starts, first = self.starts[k, section]
-        return first + max(int(np.searchsorted(starts, offset, side="right")) - 1, 0)
-
     def _symbol_atom(self, k: int, i: int) -> int:
-        image = self.objects[k].image
-        section = int(image.symbols.section[i]) - 1
-        if not 0 <= section < len(image.sections):
-            return -1
-        return self._atom(k, section, int(image.symbols.value[i]) - image.sections[section].address)
+        atom, _ = self.objects[k].atoms.of_symbol(i)
+        return self.objects[k].first + atom if atom >= 0 else -1
 
-    def _target(self, k: int, found: _Object, symbol: int) -> int:
-        """The atom that an external relocation's symbol means: its own if it is local, else that of the definition that counts."""
-        if symbol >= len(found.names):
-            raise InputError(f"{found.label}: a relocation names symbol {symbol} of {len(found.names)}")
-        if found.image.symbols.type[symbol] & N_EXT:
-            place = self.definition.get(found.names[symbol])
-            return self._symbol_atom(*place) if place is not None else -1
-        return self._symbol_atom(k, symbol)
+    def _target(self, k: int, found: _Object, reference: Reference) -> tuple[int, int]:
+        """The atom that a reference means, and where in it: the symbol's own if it is local, else that of the definition that counts."""
+        if reference.symbol < 0:
+            atom = found.atoms.at(reference.section, reference.value)
+            return (found.first + atom, reference.value - found.atoms.rows[atom].start) if atom >= 0 else (-1, 0)
+        i = reference.symbol
+        if found.atoms.is_external(i):
+            place = self.definition.get(found.names[i])
+            if place is None:
+                return -1, 0
+            k, i = place
+        atom, inside = self.objects[k].atoms.of_symbol(i)
+        return (self.objects[k].first + atom, inside + reference.value) if atom >= 0 else (-1, 0)
 
     def _edges(self, k: int, found: _Object, section: Section) -> None:
-        image = found.image
-        table = relocations(image, section)
         unwind = section.name == "__compact_unwind"
-        content = image.content(section).tobytes()
-        for place, symbol, external, kind, pcrel, length in zip(
-            table.address.tolist(),
-            table.symbol.tolist(),
-            table.external.tolist(),
-            table.type.tolist(),
-            table.pcrel.tolist(),
-            table.length.tolist(),
-            strict=True,
-        ):
-            if image.cpu == CPU_ARM64 and kind == ARM64_ADDEND:
+        for reference in found.atoms.references(section):
+            target, inside = self._target(k, found, reference)
+            atom = found.atoms.at(section.index, reference.place)
+            if atom < 0:
                 continue
-            if external:
-                target = self._target(k, found, symbol)
+            if unwind and reference.place % COMPACT_UNWIND == 0:
+                self.lists.add(target, found.first + atom, UNWIND)
             else:
-                number = symbol - 1
-                value = int.from_bytes(content[place : place + length], "little", signed=True)
-                if not 0 <= number < len(image.sections):
-                    continue
-                if pcrel:
-                    # x86_64 counts from the end of the field, or of the instruction if that has an immediate behind it.
-                    value += section.address + place + 4 + {6: 1, 7: 2, 8: 4}.get(kind, 0)
-                target = self._atom(k, number, value - image.sections[number].address)
-            source = self._atom(k, section.index, place)
-            if unwind and place % COMPACT_UNWIND == 0:
-                self.lists.add(target, source, UNWIND)
-            else:
-                self.references.setdefault(source, []).append((place, target, kind))
+                self.references.setdefault(found.first + atom, []).append((reference, target, inside))
 
     def _roots(self) -> dict[int, str]:
         found: dict[int, str] = {}
@@ -229,7 +220,7 @@ class _Builder:
             found[self._symbol_atom(*place)] = "entry"
         for k, held in enumerate(self.objects):
             symbols = held.image.symbols
-            for i in np.flatnonzero((symbols.type & N_STAB == 0) & (symbols.type & N_TYPE == N_SECT)).tolist():
+            for i in self._in_sections(k):
                 kind, description = int(symbols.type[i]), int(symbols.description[i])
                 if kind & N_EXT and self.definition.get(held.names[i]) != (k, i):
                     continue
@@ -239,9 +230,9 @@ class _Builder:
                     found.setdefault(self._symbol_atom(k, i), "exported")
             for section in held.image.sections:
                 why = _INITIALIZERS.get(section.type) or ("retain attribute" if section.no_dead_strip else "")
-                if why and (k, section.index) in self.starts and section.name not in ("__eh_frame", "__compact_unwind"):
-                    starts, first = self.starts[k, section.index]
-                    found |= {node: why for node in range(first, first + len(starts)) if node not in found}
+                if why and section.name not in ("__eh_frame", "__compact_unwind"):
+                    for atom in held.atoms.of_section(section.index):
+                        found.setdefault(held.first + atom, why)
         found.pop(-1, None)
         return found
 
@@ -281,6 +272,7 @@ class _Builder:
             is_dynamic=False,
             providers={},
             linker="ld64.lld",
+            literals=self.literals,
         )
 
     def _symbols(self, offsets: Int) -> Symbols:
@@ -288,7 +280,7 @@ class _Builder:
         columns: list[tuple[int, int, bool]] = []
         for k, found in enumerate(self.objects):
             symbols = found.image.symbols
-            for i in np.flatnonzero((symbols.type & N_STAB == 0) & (symbols.type & N_TYPE == N_SECT)).tolist():
+            for i in self._in_sections(k):
                 is_global = bool(symbols.type[i] & N_EXT)
                 counts = not is_global or self.definition.get(found.names[i]) == (k, i)
                 node = self._symbol_atom(k, i) if counts else -1
