@@ -56,6 +56,22 @@ def core_build(toolchain: Toolchain) -> Build:
 
 
 @pytest.fixture(scope="session")
+def clang_full() -> Build:
+    return built(Variant("full"), find_toolchain("clang", None))
+
+
+@pytest.fixture(scope="session", params=["arm64-macos", "x86_64-macos"])
+def macos_full(request: pytest.FixtureRequest) -> Build:
+    return built(Variant("full"), find_toolchain(None, None, request.param))
+
+
+@pytest.fixture(scope="session")
+def macos_vision(macos_full: Build) -> Build:
+    selection = ROOT / "native" / "apps" / "vision" / "selected_operators.yaml"
+    return built(Variant("selective", "vision", selection), find_toolchain(None, None, macos_full.target))
+
+
+@pytest.fixture(scope="session")
 def program(models_dir: Path) -> Callable[..., Path]:
     """The program of a sample model with all its cases: program("mlp"), program("mlp", "model_core")."""
 

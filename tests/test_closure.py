@@ -6,7 +6,6 @@ import json
 import subprocess
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from sizeguard.cli.main import cli
 from sizeguard.errors import InconclusiveError, InputError
 from sizeguard.linkgraph.closure import Dependencies, call_graph, dependencies
 from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.macho_graph import build_macho_graph
 from sizeguard.model_import.importer import default_library, import_model
 from sizeguard.model_import.op_info import read_operators
 from sizeguard.model_import.program_file import write_program
@@ -103,6 +103,38 @@ def test_the_classic_graph_for_aarch64(tmp_path: Path) -> None:
         assert {"demo::from_outside", "demo::pointer"} <= set(found.unknown)
 
 
+@pytest.mark.parametrize("level", ["s", "2", "0"])
+@pytest.mark.parametrize("arch", ["arm64", "x86_64"])
+def test_the_classic_graph_for_macos(arch: str, level: str, tmp_path: Path) -> None:
+    declarations = {
+        "cstring": "unsigned long strlen(const char*); int strncmp(const char*, const char*, unsigned long);",
+        "cstdlib": "char* getenv(const char*); int atoi(const char*);",
+        "cstdio": "int printf(const char*, ...);",
+    }
+    for header, text in declarations.items():  # in place of an SDK
+        (tmp_path / header).write_text(f'#pragma once\nextern "C" {{ {text} }}\nnamespace std {{ extern "C" {{ {text} }} }}\n')
+    objects = []
+    for source in sorted(SOURCES.glob("*.cpp")):
+        objects.append(tmp_path / f"{source.stem}.o")
+        options = [f"--target={arch}-apple-macos13", f"-O{level}", "-std=c++20", "-fno-exceptions", "-fno-rtti", f"-I{tmp_path}"]
+        subprocess.run(["clang++-19", *options, "-c", str(source), "-o", str(objects[-1])], check=True)
+    found = demo(build_macho_graph(objects, library=False))
+    assert {name: found.calls[f"demo::{name}"] for name in CLASSIC} == {name: names(called) for name, called in CLASSIC.items()}
+    assert found.at_load == names("i")
+    assert found.calls["demo::chosen"] == names("a h")
+    assert found.calls["demo::listed"] == names("f g h")
+    assert found.calls["demo::mentions"] == frozenset()
+    assert set(found.unknown) == names("from_outside both pointer")
+
+
+def test_macos_objects_say_the_same(macos_full: Build, clang_full: Build) -> None:
+    """Operators, what they call, and the tags of their switches: as the same compiler writes them for Linux."""
+    there, here = read_full_build(macos_full.image.parent), read_full_build(clang_full.image.parent)
+    assert (there.operators, there.classes, there.tags) == (here.operators, here.classes, here.tags)
+    assert (there.dependencies.calls, there.dependencies.at_load) == (here.dependencies.calls, here.dependencies.at_load)
+    assert set(there.dependencies.unknown) == set(here.dependencies.unknown)
+
+
 def test_a_function_that_hands_names_on(tmp_path: Path) -> None:
     """Unknown, until it is said to be one that takes names."""
     (tmp_path / "forward.cpp").write_text(
@@ -151,8 +183,6 @@ def test_a_runtime_without_that_dispatcher(tmp_path: Path) -> None:
     graph = linked(tmp_path, "gcc", "s", "bfd")
     with pytest.raises(InconclusiveError, match=r"no function sg::call_words or sg::find_operator"):
         call_graph(graph)
-    with pytest.raises(InconclusiveError, match="Mach-O"):
-        call_graph(replace(graph, linker="ld64.lld"), DISPATCHER)
 
 
 def test_op_deps_read_as_pytorch_wrote_them() -> None:

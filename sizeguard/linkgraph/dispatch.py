@@ -18,8 +18,9 @@ from sizeguard.linkgraph.subjects import operator_of, short_name
 BY_NAME = ("sg::call_words", "sg::find_operator")
 BY_HANDLE = ("sg::call_operator",)
 
-# Direct calls and jumps: R_X86_64_PLT32, R_X86_64_GOTPCRELX (of a load it has a REX form), R_AARCH64_JUMP26, R_AARCH64_CALL26.
-_CALLS = (4, 41, 282, 283)
+# Direct calls and jumps: R_X86_64_PLT32, R_X86_64_GOTPCRELX (of a load it has a REX form), R_AARCH64_JUMP26, R_AARCH64_CALL26;
+# X86_64_RELOC_BRANCH, X86_64_RELOC_GOT (a load has GOT_LOAD), ARM64_RELOC_BRANCH26.
+_CALLS = (4, 41, 282, 283, 0x1002, 0x1004, 0x2002)
 _OPERATOR = re.compile(r"[A-Za-z_][\w.]*::[A-Za-z_]\w*(?:\.\w+)?(?:\(.*)?")
 
 
@@ -45,8 +46,6 @@ def dispatch_sites(graph: SectionGraph, dispatchers: Iterable[str] = BY_NAME) ->
     A name counts for the call that follows it in the code: one that a compiler loads elsewhere makes the call unknown. Where
     the dispatcher's address is loaded (-fno-plt), the call may be anywhere: all names of the function count for it.
     """
-    if graph.linker == "ld64.lld":
-        raise InconclusiveError("who calls operators by name is not read of Mach-O objects; use the full build for Linux")
     by_name, by_handle = frozenset(dispatchers), frozenset(BY_HANDLE)
     kinds: dict[bytes, int] = {}
     bare = {name.rpartition("::")[2].encode() for name in by_name | by_handle}
@@ -93,7 +92,7 @@ def _names(graph: SectionGraph, node: int) -> list[tuple[int, str]]:
     found = _own_names(graph, node)
     for offset, target in _references(graph, node):
         # What a compiler makes of a choice among names.
-        is_constant = not nodes.is_write[target] or graph.names[target].startswith(".data.rel.ro")
+        is_constant = not nodes.is_write[target] or graph.names[target].startswith((".data.rel.ro", "__DATA,__const", "__DATA_CONST"))
         if is_constant and nodes.is_alloc[target] and not nodes.is_exec[target]:
             found += [(offset, name) for _, name in _own_names(graph, target)]
     return found

@@ -21,7 +21,7 @@ from sizeguard.formats.texts import Int
 from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.graph import ENTRY, PART, RELOCATION, SECTION, UNWIND, Nodes, SectionGraph, Symbols
 from sizeguard.linkgraph.inputs import kind_of
-from sizeguard.linkgraph.macho_atoms import COMPACT_UNWIND, CPU_ARM64, CPU_X86_64, S_CSTRING, Atoms, Reference
+from sizeguard.linkgraph.macho_atoms import COMPACT_UNWIND, CPU_ARM64, CPU_X86_64, Atoms, Reference
 
 N_NO_DEAD_STRIP, N_WEAK_DEF, REFERENCED_DYNAMICALLY = 0x20, 0x80, 0x10
 _INITIALIZERS = {9: "init_array", 10: "fini_array", 0x16: "init_array"}
@@ -128,11 +128,12 @@ class _Builder:
     def _connect(self, source: int, references: list[tuple[Reference, int, int]]) -> None:
         """Edges of an atom. Pairs of a text and, in the next word, code are entries: nodes of their own."""
         targets = {reference.place: target for reference, target, _ in references}
+        insides = {reference.place: inside for reference, _, inside in references}
         holders: dict[int, int] = {}
         if not self._is_code(source):
             for place, target in targets.items():
                 following = targets.get(place + POINTER, -1)
-                text = self._text(target) if following >= 0 and self._is_code(following) else ""
+                text = self._text(target, insides[place]) if following >= 0 and self._is_code(following) else ""
                 if text:
                     node = len(self.rows) + len(self.entries)
                     self.entries.append((source, place, text))
@@ -160,11 +161,14 @@ class _Builder:
         """The operator name that stands there; empty if none does."""
         if target < 0 or self._is_code(target) or self._section(target).is_zerofill:
             return ""
+        text = self._bytes_at(target, inside).partition(b"\0")[0]
+        return text.decode("ascii") if _NAME.fullmatch(text) else ""
+
+    def _bytes_at(self, target: int, inside: int) -> bytes:
+        """What stands in an atom from there on, as far as a text may reach."""
         k, _, offset, size, _ = self.rows[target]
         begin = offset + max(inside, 0)
-        raw = self.objects[k].image.content(self._section(target))[begin : min(offset + size, begin + _LONGEST)].tobytes()
-        text = raw.partition(b"\0")[0]
-        return text.decode("ascii") if _NAME.fullmatch(text) else ""
+        return self.objects[k].image.content(self._section(target))[begin : min(offset + size, begin + _LONGEST)].tobytes()
 
     def _section(self, atom: int) -> Section:
         return self.objects[self.rows[atom][0]].image.sections[self.rows[atom][1]]
@@ -172,12 +176,12 @@ class _Builder:
     def _is_code(self, atom: int) -> bool:
         return atom >= 0 and self._section(atom).is_code
 
-    def _text(self, atom: int) -> str:
-        if atom < 0 or self._section(atom).type != S_CSTRING:
+    def _text(self, target: int, inside: int) -> str:
+        """The printable text that a pointer points at; empty if it is none."""
+        if target < 0 or self._is_code(target) or self._section(target).segment_name != "__TEXT":
             return ""
-        k, _, offset, size, _ = self.rows[atom]
-        raw = self.objects[k].image.content(self._section(atom))[offset : offset + size].tobytes().rstrip(b"\0")
-        text = raw.decode("utf-8", "replace")
+        raw, end, _ = self._bytes_at(target, inside).partition(b"\0")
+        text = raw.decode("utf-8", "replace") if end else ""
         return text if text.isprintable() else ""
 
     def _is_weak(self, place: tuple[int, int]) -> bool:
