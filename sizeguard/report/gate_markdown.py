@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sizeguard.gate.result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, UNUSED, AppResult, GateResult
+from sizeguard.gate.result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, UNUSED, AppResult, Cause, GateResult
 from sizeguard.report.gate_findings import Finding, findings
 from sizeguard.report.gate_texts import (
     Line,
@@ -199,23 +199,30 @@ def _causes(app: AppResult, rank: int) -> Block:
         "",
         f"**{'What grew' if total > 0 else 'What changed'}**",
         "",
-        row(["change", "operator", "dtype", "symbol", "bytes", "where"]),
-        "|---:|---|---|---|---:|---|",
+        row(["change", "operator", "symbol", "bytes"]),
+        "|---:|---|---|---:|",
     ]
     rows = [
-        row([
-            f"{cause.delta:+,}",
-            code(middle(cause.operator, _NAME)) if cause.operator else "",
-            code(cause.dtype) if cause.dtype else "",
-            code(middle(cause.symbol, _NAME)) if cause.symbol else prose(cause_name(cause)),
-            f"{cause.old:,} → {cause.new:,}",
-            code(cause.place) if cause.place else "",
-        ])
+        row([f"{cause.delta:+,}", _owner(cause), _symbol(cause), _unbroken(f"{cause.old:,} → {cause.new:,}")])
         for cause in app.causes[:CAUSES]
-    ]  # fmt: skip
+    ]
     rest = app.causes[CAUSES:]
-    foot = [row([f"{sum(cause.delta for cause in rest):+,}", "", "", f"{len(rest):,} more changes", "", ""])] if rest else []
-    return Block(rank, head, rows, [*foot, row([f"**{total:+,}**", "", "", "= the change of the load", "", ""])])
+    foot = [row([f"{sum(cause.delta for cause in rest):+,}", "", f"{len(rest):,} more changes", ""])] if rest else []
+    return Block(rank, head, rows, [*foot, row([f"**{total:+,}**", "", "= the change of the load", ""])])
+
+
+def _owner(cause: Cause) -> str:
+    return "<br>".join(code(middle(text, _NAME)) for text in (cause.operator, cause.dtype) if text)
+
+
+def _symbol(cause: Cause) -> str:
+    """The symbol, and below it where it comes from: a column more would not fit the page."""
+    name = code(middle(cause.symbol, _NAME)) if cause.symbol else prose(cause_name(cause)) if cause_name(cause) else ""
+    return "<br>".join(text for text in (name, code(middle(cause.place, _NAME)) if cause.place else "") if text)
+
+
+def _unbroken(text: str) -> str:
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _todo(build: Placed) -> Iterator[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, UNUSED, AppResult, Cause, Check, Command, GateResult, Saving
@@ -33,6 +34,7 @@ CAUSES = 8  # shown of what grew
 CLAIMS = 5
 SAVINGS = 12
 _NUMBER = 11  # characters: three columns hold the sentence on claims
+_COMMAND = re.compile(r"^((?:\s|\x1b\[\d+m)*)::")
 _COLOURS = {PASS: 32, FAIL: 31, INCONCLUSIVE: 33}
 
 
@@ -43,7 +45,7 @@ def terminal_text(result: GateResult, style: Style) -> str:
 def _inert(line: str) -> str:
     """CI runners read lines that begin with :: or hold ##[ as commands, also in a job's log; names can look so."""
     line = line.replace("##", "# #") if "##" in line else line
-    return f"{line[: len(line) - len(line.lstrip())]}· {line.lstrip()}" if line.lstrip().startswith("::") else line
+    return _COMMAND.sub(r"\1· ::", line) if "::" in line else line
 
 
 def _lines(result: GateResult, style: Style) -> Iterator[str]:

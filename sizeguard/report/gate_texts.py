@@ -48,7 +48,7 @@ def verdict_line(result: GateResult) -> str:
     else:
         bad = {(f.app, f.target) for f in wrong} & builds
         parts = _counts(wrong) or ["something could not be decided"]
-        text = f"{len(bad)} of {counted(len(builds), 'build')}: {', '.join(parts)}" if bad else ", ".join(parts)
+        text = f"{len(bad)} of {counted(len(builds), 'build')}: {', '.join(parts)}" if bad and len(builds) > 1 else ", ".join(parts)
     return f"{word(result.verdict)}  {text}" + (f" ({result.skipped})" if result.skipped else "")
 
 

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 
 from sizeguard.report.names import printable
 
+_SAID = re.compile(r"[A-Za-z0-9]|^[–→·=+/]$")  # of --- and the like something else is made
 _PLAIN = re.compile(r"[A-Za-z0-9,.;()'+–…→·/=%?!\"-]+")
 # Words that GitHub makes links of although they hold nothing else: addresses, GH-12 and other trackers' keys, the ids of commits.
 _LINKED = re.compile(r"www\.|[A-Za-z]+-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+# What begins a list, a rule or a heading where a sentence begins a line or an item.
+_BLOCK = re.compile(r"\d+[.)]|[^A-Za-z0-9(]")
 _RUNS = re.compile(r"`+")
 
 
@@ -34,12 +37,15 @@ def prose(text: str) -> str:
     parts: list[_Word] = []
     for text_ in printable(text).split():
         word = _word(text_)
+        if not parts and _BLOCK.match(text_) and not word.is_code:
+            word = _Word(True, "", text_, "")
         before = parts[-1] if parts else None
         if before and before.is_code and word.is_code and not before.end and not word.begin:
             parts[-1] = _Word(True, before.begin, f"{before.core} {word.core}", word.end)
         else:
             parts.append(word)
-    return " ".join(f"{word.begin}{code(word.core) if word.is_code else word.core}{word.end}" for word in parts)
+    # Nothing would leave a bullet alone on its line, which makes a heading of the line before.
+    return " ".join(f"{word.begin}{code(word.core) if word.is_code else word.core}{word.end}" for word in parts) or "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +66,16 @@ def _word(text: str) -> _Word:
         begin, core = "(", core[1:]
     elif core.endswith(")") and "(" not in core:
         core, end = core[:-1], f"){end}"
-    is_plain = bool(_PLAIN.fullmatch(core)) and not _LINKED.search(core)
+    is_plain = bool(_PLAIN.fullmatch(core)) and not _LINKED.search(core) and bool(_SAID.search(core))
     return _Word(not is_plain, begin, core, end) if core else _Word(True, "", text, "")
 
 
 def instruction(text: str) -> str:
     """Advice; from the command in it on, if there is one, all is one span to copy."""
     before, found, command = text.partition("sizeguard ")
-    return " ".join(part for part in (prose(before), code(found + command)) if part) if found else prose(text)
+    if not found:
+        return prose(text)
+    return f"{prose(before)} {code(found + command)}" if before.strip() else code(found + command)
 
 
 def html_code(text: str) -> str:

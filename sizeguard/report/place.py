@@ -23,6 +23,6 @@ def place_of(text: str) -> Place | None:
     if not found or text.startswith(("/", "~", "commit ")) or not text.isprintable():
         return None
     file = found[1]
-    if ".." in file.split("/") or "\\" in file or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", file):
+    if file != file.strip() or ".." in file.split("/") or "\\" in file or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", file):
         return None
     return Place(file, int(found[2] or 0), int(found[3] or 0))
