@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sizeguard.attribution.static_selection import FullBuild, read_full_build
-from sizeguard.attribution.store import Store, content_key
+from sizeguard.attribution.store import Store
 from sizeguard.build.record import Build
 from sizeguard.errors import InconclusiveError
-from sizeguard.gate.keys import code_hash, file_hash, files_key
+from sizeguard.gate.keys import code_hash, file_hash, files_key, kept
 from sizeguard.linkgraph.closure import Dependencies, Unknown
 
 KIND = "kernel-calls"
@@ -19,23 +19,20 @@ def kernel_calls(full: Build, store: Store | None) -> FullBuild:
     """What read_full_build says, 0.4 s if it is not known yet. Raises InconclusiveError for builds that it cannot be read of."""
     if full.link_command is None:
         raise InconclusiveError(f"{full.image}: who calls which operator is not read of builds for {full.target}")
-    if store is None:
-        return read_full_build(full.image.parent)
-    key = content_key(
-        {
+    link = full.link_command
+    return kept(
+        store,
+        lambda: {
             "kind": KIND,
             "code": code_hash(),
             "objects": files_key([*full.objects, *full.lto_inputs]),
-            "link": file_hash(full.link_command),
+            "link": file_hash(link),
             "switches": files_key([full.selection.parent / "kernel_tags.json"]),
-        }
+        },
+        lambda: read_full_build(full.image.parent),
+        _written,
+        _read,
     )
-    known = store.facts(key)
-    if known is not None:
-        return _read(known)
-    found = read_full_build(full.image.parent)
-    store.put(key, _written(found))
-    return found
 
 
 def _written(full: FullBuild) -> dict[str, Any]:

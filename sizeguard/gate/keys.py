@@ -6,13 +6,42 @@ import functools
 import hashlib
 import importlib.metadata
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
+from sizeguard.attribution.store import Facts, Store, content_key
 from sizeguard.errors import InputError
 
+T = TypeVar("T")
+
 # Whose versions change what we find in a binary.
-_LIBRARIES = ("numpy", "pyelftools", "PyYAML")
+_LIBRARIES = ("lief", "numpy", "pycxxfilt", "pyelftools", "PyYAML")
+
+
+def kept(
+    store: Store | None,
+    key: Callable[[], Mapping[str, object]],
+    make: Callable[[], T],
+    write: Callable[[T], Facts],
+    read: Callable[[Facts], T],
+) -> T:
+    """What was made before from the same inputs, else what is made now, which is kept. Without a store it is made.
+
+    What was kept by another version, or by somebody else, and cannot be read is made again.
+    """
+    if store is None:
+        return make()
+    name = content_key(key())
+    known = store.facts(name)
+    if known is not None:
+        try:
+            return read(known)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            pass
+    found = make()
+    store.put(name, write(found))
+    return found
 
 
 def file_hash(path: Path) -> str:

@@ -71,9 +71,9 @@ def run_case(build: Build, program: Path, case: int, *, store: Store | None, tim
     if store is None:
         return _run(build, program, case, timeout)
     key = _key(build, program, case)
-    known = store.facts(key)
-    if known is not None:
-        return _Run(str(known["outputs"]), cached=True)
+    known = (store.facts(key) or {}).get("outputs")
+    if isinstance(known, str) and known:
+        return _Run(known, cached=True)
     run = _run(build, program, case, timeout)
     if run.outputs:
         store.put(key, {"outputs": run.outputs})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sizeguard.attribution.store import Store, content_key
+from sizeguard.attribution.store import Store
 from sizeguard.build.driver import build
 from sizeguard.build.fingerprint import sources_hash
 from sizeguard.build.record import Build
@@ -15,7 +15,7 @@ from sizeguard.codegen.tags import scan_tags
 from sizeguard.errors import SizeguardError
 from sizeguard.gate.config import App
 from sizeguard.gate.kernel_calls import kernel_calls
-from sizeguard.gate.keys import code_hash, file_hash
+from sizeguard.gate.keys import code_hash, file_hash, kept
 from sizeguard.gate.result import FAIL, PASS, Problem, SelectionFinding
 from sizeguard.gate.selection_check import LINT, check_selection, read_subject
 from sizeguard.gate.selection_record import shown_path
@@ -58,21 +58,23 @@ def full_build(root: Path, builds: Iterable[Build]) -> Build:
 
 def lint_findings(root: Path, app: App, file: SelectionFile, store: Store | None) -> tuple[SelectionFinding, ...]:
     """Errors fail; warnings are shown."""
-    key = ""
-    if store is not None:
-        key = content_key(
-            {"kind": "lint", "code": code_hash(), "sources": sources_hash(root), "selection": file_hash(app.selection), "file": file.name}
-        )
-        known = store.facts(key)
-        if known is not None:
-            return tuple(_lint(root, app, *each) for each in known["findings"])
+    rows = kept(
+        store,
+        lambda: {
+            "kind": "lint", "code": code_hash(), "sources": sources_hash(root), "selection": file_hash(app.selection), "file": file.name,
+        },
+        lambda: _linted(root, file),
+        lambda found: {"findings": found},
+        lambda known: [(str(check), bool(is_error), str(message), int(line)) for check, is_error, message, line in known["findings"]],
+    )  # fmt: skip
+    return tuple(_lint(root, app, *row) for row in rows)
+
+
+def _linted(root: Path, file: SelectionFile) -> list[tuple[str, bool, str, int]]:
     native = root / "native"
     operators = read_operator_libraries(sorted(native.glob("*/operators.yaml")))
     switches = scan_tags([native / "operators", native / "prepacked"])
-    rows = [(each.check, each.level is Level.ERROR, each.message, each.line) for each in lint([file], operators, switches)]
-    if store is not None:
-        store.put(key, {"findings": [list(row) for row in rows]})
-    return tuple(_lint(root, app, *row) for row in rows)
+    return [(each.check, each.level is Level.ERROR, each.message, each.line) for each in lint([file], operators, switches)]
 
 
 def _lint(root: Path, app: App, check: str, is_error: bool, message: str, line: int) -> SelectionFinding:
