@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sizeguard.formats.elf import SHF_COMPRESSED, Elf
 from sizeguard.model_import.dtypes import NAMES
+from sizeguard.verify.binary import Binary
 from sizeguard.verify.objects import ObjectFile
 
 _CASE = re.compile(rb"run_case<\(sg::ScalarType\)(\d+), ([^\0]*)")
@@ -51,13 +52,13 @@ def cases_in(text: bytes) -> Iterator[tuple[str, str]]:
         yield NAMES.get(int(match[1]), f"code {int(match[1])}"), match[2].decode("utf-8", "replace")
 
 
-def _strings(elf: Elf) -> Iterator[bytes]:
+def _strings(elf: Binary) -> Iterator[bytes]:
     for section in elf.sections:
         if section.name not in (".debug_str", ".debug_info", ".debug_str.dwo") or not section.file_size:
             continue
         content = elf.content(section)
         if section.flags & SHF_COMPRESSED:
-            header = 24 if elf.layout.is_64 else 12
+            header = 24 if not isinstance(elf, Elf) or elf.layout.is_64 else 12
             inflated = zlib.decompressobj()
             try:
                 content = inflated.decompress(content[header:], _MAX_INFLATED)

@@ -94,6 +94,8 @@ class Reasons:
             return None
         symbol = int(edges.symbol[number])
         name = symbols.names[symbol].decode("utf-8", "backslashreplace") if symbol >= 0 else ""
+        if self.graph.linker == "ld64.lld":
+            name = name.removeprefix("_")
         if edges.reason[number] == START_STOP:
             return Edge(nodes[source], nodes[target], 0, name, bounds=True)
         offset = int(edges.place[number])

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.formats.elf import Elf, Relocations, Section
+from sizeguard.verify.binary import Binary
 
 # Fewer fixed bytes than this could stand anywhere: `xor eax, eax; ret` does.
 DECISIVE = 12
@@ -83,7 +84,7 @@ def _changed(machine: str, offset: int, type_: int) -> tuple[int, int]:
 class ImageBytes:
     """The loaded bytes of an image, by address."""
 
-    elf: Elf
+    elf: Binary
 
     @cached_property
     def parts(self) -> tuple[tuple[int, npt.NDArray[np.uint8], bytes], ...]:

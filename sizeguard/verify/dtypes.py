@@ -131,8 +131,8 @@ def _source_of(file: ObjectFile) -> str:
 
 
 def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
-    """binary_loop and (float, bool, Greater); no arguments for what is no template."""
-    text = short_name(symbol.partition(".")[0])
+    """binary_loop and (float, bool, Greater); no arguments for what is no template. int64_t is long everywhere: macOS has long long."""
+    text = short_name(symbol.partition(".")[0]).replace("long long", "long")
     head, angle, inside = text.partition("<")
     if not angle:
         return head.rpartition("::")[2], ()

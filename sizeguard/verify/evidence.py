@@ -9,12 +9,15 @@ from pathlib import Path
 
 from sizeguard.errors import InconclusiveError, InputError
 from sizeguard.formats import sniff
-from sizeguard.formats.elf import ET_REL, Elf, Symbol, read_elf
+from sizeguard.formats.elf import ET_REL, Symbol, read_elf
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.row import LinkMap
+from sizeguard.verify.binary import Binary
 from sizeguard.verify.chain import Reasons
 from sizeguard.verify.code_search import ImageBytes
-from sizeguard.verify.linked import Linked, placed, recorded
+from sizeguard.verify.linked import Linked, dead_stripped, placed, recorded
+from sizeguard.verify.macho import MachoImage, read_macho_image, read_macho_objects
+from sizeguard.verify.macho_placement import place_atoms
 from sizeguard.verify.objects import ObjectFile, Objects, read_objects
 from sizeguard.verify.placement import Node, Placement, place, toolchain_files
 from sizeguard.verify.removed import Removed, read_removed
@@ -51,8 +54,8 @@ class Evidence:
     record, given: what the linker was called with, and the objects as they were named
     """
 
-    image: Elf
-    twin: Elf | None
+    image: Binary
+    twin: Binary | None
     objects: Objects
     own: int
     placement: Placement
@@ -65,6 +68,8 @@ class Evidence:
     @cached_property
     def linked(self) -> Linked:
         """The section graph of the link: by its record if that names the objects at hand, else of what is in the image."""
+        if isinstance(self.image, MachoImage):
+            return dead_stripped(self.given, self.objects, self.placement, self.image)
         if self.record is not None and self.record.is_file() and self.objects.files:
             found = recorded(self.record, self.given, self.objects)
             known = {number for number, _ in found.nodes.values()}
@@ -100,13 +105,13 @@ class Evidence:
         from sizeguard.formats.dwarf import inline_frames
 
         section = self.image.section(".debug_info")
-        if section is None or not section.file_size:
+        if not isinstance(self.image, MachoImage) and (section is None or not section.file_size):
             return {}
         try:
             frames = inline_frames(self.image.path)
         except (InputError, InconclusiveError):
             return {}  # damaged, or split into files that are not here: nothing is known
-        names = [frames.names[i] for i in range(len(frames.names))]
+        names = [_plain(frames.names[i]) for i in range(len(frames.names))]
         first, over = frames.first.tolist(), frames.frame.tolist()
         found: dict[str, Inlined] = {}
         for i, (start, end) in enumerate(zip(frames.start.tolist(), frames.end.tolist(), strict=True)):
@@ -121,12 +126,19 @@ class Evidence:
         return found
 
     @property
-    def shipped(self) -> Elf:
+    def shipped(self) -> Binary:
         return self.twin or self.image
 
     @cached_property
     def shipped_bytes(self) -> ImageBytes:
         return ImageBytes(self.shipped)
+
+    @property
+    def is_program(self) -> bool:
+        """A program is started, of a library what it exports leads on."""
+        if isinstance(self.image, MachoImage):
+            return self.image.is_program
+        return any(section.name == ".interp" for section in self.image.sections)
 
     @property
     def is_complete(self) -> bool:
@@ -156,15 +168,15 @@ def gather(files: Files) -> Evidence:
 
     Raises InputError for damaged files, InconclusiveError for files of another build.
     """
-    if sniff.image_format(files.image) == sniff.MACHO:
-        raise InconclusiveError(f"{files.image}: a Mach-O image: claims are verified on ELF images, no claim on this one is decided")
-    image = read_elf(files.image)
     if files.twin is not None and not files.twin.is_file():
         raise InputError(f"{files.twin}: cannot read: No such file or directory")
-    twin = read_elf(files.twin) if files.twin else None
-    if twin is not None:
+    is_macho = sniff.image_format(files.image) == sniff.MACHO
+    image: Binary = read_macho_image(files.image) if is_macho else read_elf(files.image)
+    twin: Binary | None = None
+    if files.twin is not None:
+        twin = read_macho_image(files.twin) if is_macho else read_elf(files.twin)
         _check_twin(image, twin)
-    objects = read_objects(files.objects, files.folder)
+    objects = read_macho_objects(files.objects, files.folder) if is_macho else read_objects(files.objects, files.folder)
     own = len(objects.files)
     _check_machine(image, objects)
     link_map = read_link_map(files.link_map) if files.link_map else None
@@ -172,6 +184,10 @@ def gather(files: Files) -> Evidence:
     if image.type == ET_REL:
         placement = Placement(objects, ImageBytes(image), {}, (), False)
         gaps.append("the image is a partial link (-r), from which nothing was removed yet")
+    elif isinstance(image, MachoImage):
+        placement = place_atoms(objects, image, link_map, files.link_map)
+        if own:
+            gaps += _lost(list(placement.missing), objects)
     else:
         placement = place(objects, image, link_map, files.link_map)
         if own and placement.missing and files.folder is not None:
@@ -186,7 +202,12 @@ def gather(files: Files) -> Evidence:
     return Evidence(image, twin, objects, own, placement, link_map, removed, tuple(gaps), files.link_record, files.objects)
 
 
-def _check_twin(image: Elf, twin: Elf) -> None:
+def _plain(name: str) -> str:
+    """Mach-O puts one more underscore before each name."""
+    return name[1:] if name.startswith("__Z") else name
+
+
+def _check_twin(image: Binary, twin: Binary) -> None:
     if image.build_id and twin.build_id and image.build_id != twin.build_id:
         raise InconclusiveError(f"{twin.path} is of another build (id {twin.build_id[:12]}…, {image.path} has {image.build_id[:12]}…)")
     for one, other in zip(_loaded(image), _loaded(twin), strict=False):
@@ -196,28 +217,28 @@ def _check_twin(image: Elf, twin: Elf) -> None:
         raise InconclusiveError(f"{twin.path} is not {image.path} stripped: they have other sections")
 
 
-def _loaded(elf: Elf) -> list[tuple[str, int, bytes]]:
+def _loaded(elf: Binary) -> list[tuple[str, int, bytes]]:
     return [(s.name, s.address, elf.content(s)) for s in elf.sections if s.is_allocated]
 
 
-def _check_machine(image: Elf, objects: Objects) -> None:
+def _check_machine(image: Binary, objects: Objects) -> None:
     if objects.files and objects.files[0].elf.machine != image.machine:
         file = objects.files[0]
         raise InconclusiveError(f"{file.label} is for {file.elf.machine}, {image.path} for {image.machine}; pass the objects of this image")
 
 
 def _with_toolchain(
-    objects: Objects, placement: Placement, image: Elf, link_map: LinkMap | None, files: Files
+    objects: Objects, placement: Placement, image: Binary, link_map: LinkMap | None, files: Files
 ) -> tuple[Objects, Placement, list[str]]:
     """Add what the linker took from elsewhere: start-up objects, members of libraries."""
     paths, lost = toolchain_files(placement.missing, files.folder or Path())
-    wanted = {_plain(name) for name in placement.missing}
-    added = [f for f in read_objects(paths).files if _plain(f.label) in wanted and f.elf.machine == image.machine]
+    wanted = {_file(name) for name in placement.missing}
+    added = [f for f in read_objects(paths).files if _file(f.label) in wanted and f.elf.machine == image.machine]
     united = Objects((*objects.files, *added), objects.lto)
     return united, place(united, image, link_map, files.link_map, trusted=len(objects.files)), lost
 
 
-def _plain(name: str) -> str:
+def _file(name: str) -> str:
     archive, bracket, member = name.partition("(")
     return f"{Path(archive).name}{bracket}{member}"
 
@@ -231,7 +252,7 @@ def _lost(missing: Iterable[str], objects: Objects) -> list[str]:
     return [f"{len(names)} files that the map names were not given: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"]
 
 
-def _missing(image: Elf, own: int, objects: Objects, link_map: LinkMap | None) -> list[str]:
+def _missing(image: Binary, own: int, objects: Objects, link_map: LinkMap | None) -> list[str]:
     gaps = []
     if objects.lto and (link_map is None or not own or not _has_temporaries(objects)):
         gaps.append(

@@ -9,13 +9,17 @@ from pathlib import Path
 from sizeguard.formats.elf import Elf
 from sizeguard.linkgraph.elf_graph import graph_of
 from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.inputs import Linker, LinkInputs, expand
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.lto import without_lto
+from sizeguard.linkgraph.macho_graph import build_macho_graph
 from sizeguard.linkgraph.objects import Object
 from sizeguard.linkgraph.record import read_link
 from sizeguard.linkgraph.resolve import as_placed, load
 from sizeguard.linkgraph.sources import inferred
-from sizeguard.verify.objects import Objects
+from sizeguard.verify.binary import Binary
+from sizeguard.verify.macho import MachoImage
+from sizeguard.verify.objects import ElfFile, Objects
 from sizeguard.verify.placement import Node, Placement
 
 
@@ -42,14 +46,30 @@ def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
     return Linked(graph, nodes, reachable)
 
 
-def placed(objects: Objects, placement: Placement, image: Elf) -> Linked:
+def dead_stripped(given: Sequence[Path], objects: Objects, placement: Placement, image: MachoImage) -> Linked:
+    """Of Mach-O objects, by the rules of -dead_strip. Where atoms are there that nothing reaches, the linker was not told to strip."""
+    graph = build_macho_graph(expand(given), library=not image.is_program)
+    numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
+    nodes: dict[int, Node] = {}
+    for k, label in enumerate(graph.objects):
+        number = _number(numbers, label)
+        first, end = int(graph.base[k]), int(graph.base[k + 1])
+        nodes |= {node: (number, node - first + 1) for node in range(first, end) if number is not None}
+    kept = live(graph)
+    code = [node for node, where in nodes.items() if where in placement.address and graph.nodes.is_exec[node]]
+    reachable = frozenset(where for node, where in nodes.items() if kept[node]) if kept[code].all() else None
+    return Linked(graph, nodes, reachable)
+
+
+def placed(objects: Objects, placement: Placement, image: Binary) -> Linked:
     """Of the objects that have something in the image, in the order in which they are given; of a group the copy that was placed."""
     numbers = sorted({number for number, _ in placement.address})
-    files = [objects.files[number] for number in numbers]
     sections: dict[int, set[int]] = {}
     for number, section in placement.address:
         sections.setdefault(number, set()).add(section)
-    loaded = as_placed([Object(f.path, f.member, f.elf) for f in files], [sections[n] for n in numbers], inferred(image, ()))
+    files = [(n, file) for n in numbers if isinstance(file := objects.files[n], ElfFile)]
+    inputs = inferred(image, ()) if isinstance(image, Elf) else LinkInputs((), "executable", Linker("bfd", ()))
+    loaded = as_placed([Object(f.path, f.member, f.elf) for _, f in files], [sections[n] for n, _ in files], inputs)
     graph = graph_of(loaded)
     return Linked(graph, _nodes(graph, numbers), None)
 

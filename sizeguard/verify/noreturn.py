@@ -5,12 +5,23 @@ If they do not, each deselected case goes on behind the call: code that nothing 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import Any
 
+from sizeguard.formats.dwarf.sections import macho_sections
 from sizeguard.formats.elf import SHT_NOBITS
+from sizeguard.formats.macho import MachO
+from sizeguard.formats.macho.dsym import with_debug_information
+from sizeguard.verify.binary import Binary
 from sizeguard.verify.evidence import Evidence
+from sizeguard.verify.macho import MachoImage
 from sizeguard.verify.result import ABSENT, FAIL, INCONCLUSIVE, PASS, REMOVED_BY_COMPILER, STILL_THERE, UNKNOWN, Verdict
+
+_SECTIONS = (
+    *("info", "aranges", "abbrev", "frame", "str", "loc", "ranges", "line", "pubtypes", "pubnames", "addr", "str_offsets"),
+    *("line_str", "loclists", "rnglists", "sup", "types"),
+)
 
 
 def judge_returns(evidence: Evidence, handler: str) -> Verdict:
@@ -32,20 +43,42 @@ def judge_returns(evidence: Evidence, handler: str) -> Verdict:
 
 def _declarations(evidence: Evidence, handler: str) -> Iterator[tuple[str, bool]]:
     """(compilation unit, whether it says noreturn) for each that declares or defines the handler."""
-    info = evidence.image.section(".debug_info")
-    if info is None or info.type == SHT_NOBITS or handler.encode() not in bytes(evidence.image.data):
-        return
     from elftools.common.exceptions import DWARFError, ELFError
-    from elftools.elf.elffile import ELFFile
 
     wanted = handler.encode()
     try:
-        with evidence.image.path.open("rb") as stream:
-            for unit in ELFFile(stream).get_dwarf_info().iter_CUs():
-                top = unit.get_top_DIE()
-                yield from _in_scope(top, wanted, top.get_full_path())
+        for unit in _units(evidence.image, wanted):
+            top = unit.get_top_DIE()
+            yield from _in_scope(top, wanted, top.get_full_path())
     except (ELFError, DWARFError, KeyError, ValueError, AssertionError):
         return  # damaged debug information says nothing
+
+
+def _units(image: Binary, wanted: bytes) -> Iterator[Any]:
+    """The compilation units of an image, or of the dSYM of a Mach-O one; none if they do not know the name."""
+    from elftools.elf.elffile import ELFFile
+
+    if isinstance(image, MachoImage):
+        debug = with_debug_information(image.macho)
+        if debug is not None and wanted in debug.data.tobytes():
+            yield from _dwarf_of(debug).iter_CUs()
+        return
+    info = image.section(".debug_info")
+    if info is not None and info.type != SHT_NOBITS and wanted in bytes(image.data):
+        with image.path.open("rb") as stream:
+            yield from ELFFile(stream).get_dwarf_info().iter_CUs()
+
+
+def _dwarf_of(debug: MachO) -> Any:
+    from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
+
+    found = macho_sections(debug)
+    sections = {
+        f"debug_{name}_sec": DebugSectionDescriptor(io.BytesIO(found[name]), name, 0, len(found[name]), 0) if name in found else None
+        for name in _SECTIONS
+    }
+    config = DwarfConfig(little_endian=True, machine_arch="x64", default_address_size=8)
+    return DWARFInfo(config=config, eh_frame_sec=None, gnu_debugaltlink_sec=None, **sections)
 
 
 def _in_scope(scope: Any, wanted: bytes, unit: str) -> Iterator[tuple[str, bool]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +27,11 @@ from sizeguard.formats.elf import (
     Symbol,
     parse_elf,
 )
+from sizeguard.verify.binary import Binary
+from sizeguard.verify.code_search import Pattern, pattern_of
 
-_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_ELF = (b"\x7fELF",)
+BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 # What -ffunction-sections and -fdata-sections put before a symbol's name.
 _OWN_SECTION = re.compile(
     r"\.(?:text|rodata|data|bss|tdata|tbss)(?:\.(?:unlikely|startup|exit|hot|rel|rel\.local|rel\.ro|rel\.ro\.local))?\.(.+)"
@@ -46,17 +50,42 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class ObjectFile:
+class ObjectFile(ABC):
     """One object of the link. label: as linkers call it, libk.a(add.o); path: the file, the archive of a member."""
 
     label: str
     path: Path
     member: str
+    elf: Binary
+
+    @property
+    @abstractmethod
+    def relocations(self) -> Mapping[int, Relocations]:
+        """Index of a section → what is relocated in it."""
+
+    @property
+    @abstractmethod
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Those that relocations mean, in their order."""
+
+    @property
+    @abstractmethod
+    def pieces(self) -> tuple[tuple[str, int, int, int], ...]:
+        """(symbol, section, offset, size) of each definition; sections named after a symbol count as one."""
+
+    @abstractmethod
+    def pattern(self, section: Section) -> Pattern:
+        """The section's bytes as they will be in the image, as far as that is known before linking."""
+
+
+@dataclass(frozen=True, eq=False)
+class ElfFile(ObjectFile):
+    """An ELF object."""
+
     elf: Elf
 
     @cached_property
-    def relocations(self) -> dict[int, Relocations]:
-        """Index of a section → what is relocated in it."""
+    def relocations(self) -> Mapping[int, Relocations]:
         sections = self.elf.sections
         return {s.info: self.elf.relocation_table(s) for s in sections if s.type in RELOCATION_TYPES and 0 < s.info < len(sections)}
 
@@ -65,9 +94,11 @@ class ObjectFile:
         tables = self.elf.static_symbols
         return tables[0].objects() if tables else ()
 
+    def pattern(self, section: Section) -> Pattern:
+        return pattern_of(self.elf, section, self.relocations.get(section.index))
+
     @cached_property
     def pieces(self) -> tuple[tuple[str, int, int, int], ...]:
-        """(symbol, section, offset, size) of each definition; sections named after a symbol count as one."""
         sections = self.elf.sections
         found: list[tuple[str, int, int, int]] = []
         named: set[tuple[str, int]] = set()
@@ -140,23 +171,21 @@ def read_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
     files: list[ObjectFile] = []
     lto: list[str] = []
     machines: dict[str, str] = {}
-    for path in _expanded(paths):
-        shown = path.relative_to(folder).as_posix() if folder and path.is_relative_to(folder) else str(path)
-        for label, member, data in _contents(path, shown):
-            if data[:4] in _BITCODE:
-                lto.append(label)
-                continue
-            elf = parse_elf(Path(label), data)
-            if not elf.is_relocatable:
-                raise InputError(f"{label}: not a relocatable object")
-            machines.setdefault(elf.machine, label)
-            if len(machines) > 1:
-                (one, first), (other, second) = machines.items()
-                raise InputError(f"{second}: an object for {other}, {first} is for {one}")
-            if _is_lto(elf):
-                lto.append(label)
-            else:
-                files.append(ObjectFile(label, path, member, elf))
+    for path, label, member, data in contents(paths, folder, _ELF):
+        if data[:4] in BITCODE:
+            lto.append(label)
+            continue
+        elf = parse_elf(Path(label), data)
+        if not elf.is_relocatable:
+            raise InputError(f"{label}: not a relocatable object")
+        machines.setdefault(elf.machine, label)
+        if len(machines) > 1:
+            (one, first), (other, second) = machines.items()
+            raise InputError(f"{second}: an object for {other}, {first} is for {one}")
+        if _is_lto(elf):
+            lto.append(label)
+        else:
+            files.append(ElfFile(label, path, member, elf))
     return Objects(tuple(files), tuple(lto))
 
 
@@ -174,16 +203,19 @@ def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
 
 
-def _contents(path: Path, shown: str) -> Iterator[tuple[str, str, bytes]]:
-    try:
-        with path.open("rb") as file:
-            head = file.read(8)
-    except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
-    if head == b"!<arch>\n":
-        for member, data in read_archive(path):
-            yield f"{shown}({member})", member, bytes(data)
-    elif head[:4] == b"\x7fELF" or head[:4] in _BITCODE:
-        yield shown, "", path.read_bytes()
-    else:
-        raise InputError(f"{path}: neither an object nor an archive")
+def contents(paths: Iterable[Path], folder: Path | None, magics: tuple[bytes, ...]) -> Iterator[tuple[Path, str, str, bytes]]:
+    """File, label, member and bytes of each object, one whose first bytes are of `magics` or LLVM's; of folders all that are in them."""
+    for path in _expanded(paths):
+        shown = path.relative_to(folder).as_posix() if folder and path.is_relative_to(folder) else str(path)
+        try:
+            with path.open("rb") as file:
+                head = file.read(8)
+        except OSError as error:
+            raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        if head == b"!<arch>\n":
+            for member, data in read_archive(path):
+                yield path, f"{shown}({member})", member, bytes(data)
+        elif head[:4] in (*magics, *BITCODE):
+            yield path, shown, "", path.read_bytes()
+        else:
+            raise InputError(f"{path}: neither an object nor an archive")

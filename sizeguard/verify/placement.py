@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.errors import InconclusiveError
-from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Elf, Section
+from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
 from sizeguard.formats.linkmap.row import InputSection, LinkMap, object_name
-from sizeguard.verify.code_search import DECISIVE, ImageBytes, Pattern, pattern_of
+from sizeguard.verify.binary import Binary
+from sizeguard.verify.code_search import DECISIVE, ImageBytes, Pattern
 from sizeguard.verify.objects import Objects, Piece
 
 # An object by its number, a section by its index.
@@ -49,8 +50,7 @@ class Placement:
 
     def pattern(self, node: Node) -> Pattern:
         if node not in self._patterns:
-            file = self.objects.files[node[0]]
-            self._patterns[node] = pattern_of(file.elf, file.elf.sections[node[1]], file.relocations.get(node[1]))
+            self._patterns[node] = self.objects.files[node[0]].pattern(self.section(node))
         return self._patterns[node]
 
     def where(self, piece: Piece) -> int | None:
@@ -88,22 +88,22 @@ class Placement:
         )
 
 
-def place(objects: Objects, image: Elf, link_map: LinkMap | None, map_path: Path | None, trusted: int | None = None) -> Placement:
+def place(objects: Objects, image: Binary, link_map: LinkMap | None, map_path: Path | None, trusted: int | None = None) -> Placement:
     """Find the objects' sections in the image. Raises InconclusiveError if the map or the objects are another build's.
 
     trusted: how many objects are checked byte by byte; those after them are the toolchain's.
     """
     content = ImageBytes(image)
     if link_map is None:
-        return Placement(objects, content, _by_symbols(objects, image, content), (), False)
-    _check_outputs(image, link_map, map_path)
+        return Placement(objects, content, by_symbols(objects, image, content), (), False)
+    check_outputs(image, link_map, map_path)
     address, missing = _by_map(objects, link_map.placed, image.path)
     placement = Placement(objects, content, address, missing, True)
-    _check_bytes(placement, len(objects.files) if trusted is None else trusted)
+    check_bytes(placement, len(objects.files) if trusted is None else trusted)
     return placement
 
 
-def _check_outputs(image: Elf, link_map: LinkMap, path: Path | None) -> None:
+def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
     stated = {output.name: output for output in link_map.outputs if output.is_loaded and output.size}
     for section in image.sections:
         output = stated.get(section.name)
@@ -181,7 +181,7 @@ def _is_checked(section: Section) -> bool:
     return not section.is_nobits and not section.flags & SHF_MERGE and section.type != SHT_NOTE and not section.name.startswith(_EDITED)
 
 
-def _check_bytes(placement: Placement, checked: int) -> None:
+def check_bytes(placement: Placement, checked: int) -> None:
     for node, address in placement.address.items():
         section = placement.section(node)
         if node[0] >= checked or not _is_checked(section):
@@ -195,7 +195,7 @@ def _check_bytes(placement: Placement, checked: int) -> None:
             )
 
 
-def _by_symbols(objects: Objects, image: Elf, content: ImageBytes) -> dict[Node, int]:
+def by_symbols(objects: Objects, image: Binary, content: ImageBytes) -> dict[Node, int]:
     """Without a map: symbols of the image say where a definition lies, its bytes whether it is this one; else the bytes alone."""
     named: dict[str, list[int]] = {}
     if not image.is_stripped:

@@ -66,7 +66,7 @@ def _check(objects: Objects, placement: Placement, removed: Mapping[Key, int], l
         key = file_key(file.label)
         having.update((key, section.name) for section in file.elf.sections)
     there = Counter((file_key(objects.files[number].label), placement.section((number, index)).name) for number, index in placement.address)
-    for (file, name), count in there.items():
-        if removed.get((file, name), 0) + count > having[file, name]:
-            shown = f"{file[0]}({file[1]})" if file[1] else file[0]
+    for (where, name), count in there.items():
+        if removed.get((where, name), 0) + count > having[where, name]:
+            shown = f"{where[0]}({where[1]})" if where[1] else where[0]
             raise InconclusiveError(f"{log} is the log of another build: it removes {name} of {shown}, which is in the image")

@@ -79,7 +79,7 @@ def _others(evidence: Evidence, array: Node) -> list[str]:
 
 def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
     """A program exports none of its objects' functions; of a shared library that is for its version script to say."""
-    if not any(s.name == ".interp" for s in evidence.image.sections):
+    if not evidence.is_program:
         return
     own: dict[str, list[Piece]] = {}
     for number, file in enumerate(evidence.own_files()):
@@ -105,7 +105,7 @@ def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
 
 def judge_ways(evidence: Evidence) -> Iterator[Verdict]:
     """Code of the objects is in a program because the program, or a table that it registers, leads there; for no other reason."""
-    if not any(s.name == ".interp" for s in evidence.image.sections):
+    if not evidence.is_program:
         return  # of a library what is exported leads on
     if not evidence.placement.has_map:
         note = "without a map it is not known where everything lies"

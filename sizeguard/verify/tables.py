@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.formats.elf import ET_EXEC, RELOCATION_TYPES, SHT_RELR, Elf, Section
+from sizeguard.verify.binary import Binary
+from sizeguard.verify.macho import MachoImage
 from sizeguard.verify.objects import ObjectFile, Objects, Piece
 
 SCHEMA = re.compile(rb"([A-Za-z_][\w.]*::[\w.]+)\(")
@@ -42,14 +44,14 @@ class Registered:
     classes: Mapping[str, tuple[Entry, ...]]
 
 
-def registered_in(image: Elf, classes: Iterable[str]) -> Registered:
+def registered_in(image: Binary, classes: Iterable[str]) -> Registered:
     """Every entry in the image's data. classes: names that count as those of classes."""
     wanted = {name.encode(): name for name in classes}
     operators: dict[str, list[Entry]] = {}
     found_classes: dict[str, list[Entry]] = {}
     code = _ranges(s for s in image.sections if s.is_allocated and s.is_executable)
     texts = [s for s in image.sections if s.is_allocated and not s.is_executable and s.file_size]
-    loaded = _loaded_pointers(image)
+    loaded = _loaded_pointers(image) if isinstance(image, Elf) else image.pointers if isinstance(image, MachoImage) else {}
     for section in image.sections:
         if not section.is_allocated or section.is_executable or section.file_size < 16:
             continue
@@ -121,7 +123,7 @@ def _word_at(image: Elf, address: int) -> int:
     return 0
 
 
-def _words(image: Elf, section: Section, loaded: Mapping[int, int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _words(image: Binary, section: Section, loaded: Mapping[int, int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The section's aligned words as the program sees them, and where they lie."""
     start = (section.address + 7) // 8 * 8
     skip = start - section.address
@@ -136,7 +138,7 @@ def _words(image: Elf, section: Section, loaded: Mapping[int, int]) -> tuple[npt
     return words, start + 8 * np.arange(count, dtype=np.int64)
 
 
-def _text(image: Elf, sections: Iterable[Section], address: int) -> bytes:
+def _text(image: Binary, sections: Iterable[Section], address: int) -> bytes:
     for section in sections:
         if section.address <= address < section.address + section.file_size:
             offset = section.offset + address - section.address
