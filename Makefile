@@ -25,6 +25,7 @@ test: lint
 
 bench: setup-test
 	.venv/bin/python tests/bench/section_graph.py
+	.venv/bin/python tests/bench/gate_speed.py
 	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }
 	.venv/bin/python tests/soak/mobilenet_speed.py --torch-python $(TORCH_PYTHON)
 	.venv/bin/python tests/bench/report_speed.py "$$($(TORCH_PYTHON) -c 'import importlib.util as u; print(u.find_spec("torch").origin.replace("__init__.py", "lib/libtorch_cpu.so"))')"

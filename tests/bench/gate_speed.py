@@ -1,0 +1,113 @@
+"""Measures the gate on 2 apps, 3 targets and all sample models: from nothing, with builds and store at hand, after a change, unchanged.
+
+In a copy of the source tree that is a repository of its own. Exit code 1 beyond a limit, or if the gate says anything but that it passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("native", "sizeguard.yaml", "sizeguard/codegen", "sizeguard/selection")
+SIZEGUARD = Path(sys.executable).parent / "sizeguard"
+
+POLICY = """\
+targets:
+  x86_64-linux:
+  aarch64-linux:
+  arm64-macos: {run: false}
+growth:
+  load: max(1%, 512B)
+  ram: max(1%, 512B)
+limits:
+  operator/aten::*: {growth: "max(2%, 128B)"}
+  page_slack: 64 KiB
+"""
+# One instruction more in a kernel that both apps select: all builds change, and all that hangs on them is asked anew.
+KERNEL, HEAD = "softmax.cpp", "Result<Tensor> _softmax(Context& context, Tensor self, int64_t dim, bool half_to_float) {\n"
+CHANGE = '  __asm__ volatile("nop");\n'
+
+
+@dataclass(frozen=True)
+class Run:
+    """Wall and processor seconds, with those of all that the gate started."""
+
+    code: int
+    wall: float
+    processor: float
+
+
+def gate(tree: Path, *options: str) -> Run:
+    started, before = time.perf_counter(), os.times()
+    done = subprocess.run([SIZEGUARD, "gate", *options], cwd=tree, check=False, capture_output=True, text=True)
+    after, wall = os.times(), time.perf_counter() - started
+    if done.returncode != 0:
+        sys.stderr.write(done.stdout + done.stderr)
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return Run(done.returncode, wall, used)
+
+
+def make_tree(tree: Path) -> None:
+    """Both apps run every model: one selects what the traces used, the other all that is in reach."""
+    models = sorted((ROOT / "native" / "models").iterdir())
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    listed = "".join(f"      - native/models/{model.name}/model.pt2\n" for model in models)
+    apps = [f"  {app}:\n    selection: native/apps/{app}/selected_operators.yaml\n    models:\n{listed}" for app in ("vision", "language")]
+    (tree / "sizeguard.yaml").write_text(f"{POLICY}apps:\n{''.join(apps)}")
+    (tree / ".gitignore").write_text("build/\n.sizeguard/\n")
+    run(tree, SIZEGUARD, "select", "update", "--app", "vision", "--exact")
+    run(tree, SIZEGUARD, "select", "update", "--app", "language", "--static")
+    run(tree, "git", "init", "-q", "-b", "main")
+    run(tree, "git", "add", ".")
+    run(tree, "git", "-c", "user.name=bench", "-c", "user.email=bench@example.invalid", "commit", "-q", "-m", "The tree that is gated")
+    print(f"2 apps, 3 targets, {len(models)} models")
+
+
+def run(tree: Path, *command: str | Path) -> None:
+    subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--tree", type=Path, default=ROOT / "build" / "bench" / "gate", help="Where the copy is made; builds in it are used again."
+    )
+    tree = parser.parse_args().tree.resolve()
+    tree.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(tree / ".git", ignore_errors=True)
+    make_tree(tree)
+    kernel = tree / "native" / "operators" / "kernels" / KERNEL
+    steps: list[tuple[str, float | None, Run]] = [("first run", None, gate(tree))]
+    steps.append(("all again, warm", 90, gate(tree, "--again")))
+    steps.append(("nothing changed", 5, gate(tree)))
+    (tree / "README.md").write_text("A document.\n")
+    steps.append(("a document changed", 3, gate(tree)))
+    text = kernel.read_text()
+    if HEAD not in text:
+        parser.error(f"{KERNEL} has no line that begins {HEAD[:40]}")
+    kernel.write_text(text.replace(HEAD, HEAD + CHANGE))
+    steps.append(("a kernel changed, warm", 90, gate(tree)))
+    shutil.rmtree(tree / ".sizeguard")
+    steps.append(("store lost, builds there", None, gate(tree)))
+    failed = False
+    print(f"{'':26} {'wall':>10} {'processor':>10}")
+    for what, limit, took in steps:
+        beyond = limit is not None and took.wall > limit
+        failed |= beyond or took.code != 0
+        bound = f"limit {limit:g} s" if limit is not None else "no limit"
+        more = "  BEYOND" if beyond else ""
+        print(f"{what:26} {took.wall:8.2f} s {took.processor:8.2f} s   {bound}{more}  exit {took.code}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
