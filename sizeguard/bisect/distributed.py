@@ -91,7 +91,7 @@ class DaskMeasurer:
             self._client.submit(measure_here, str(place.repository), folders, commit, key, self._recipe, limits, pure=False)
             for commit, key in missing
         ]
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=self._client.loop):
             yield self._keep(future.result())
 
     def _keep(self, answer: Answer) -> Measured:

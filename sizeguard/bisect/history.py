@@ -128,7 +128,7 @@ def _patch_ids(repository: Path, commits: Sequence[Commit], *how: str) -> dict[s
     """Of each commit against its first parent; those without a difference have none."""
     patches = git_bytes(
         repository,
-        *("log", "-p", "-m", "--first-parent", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"),
+        *("log", "-p", "-m", "--first-parent", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--no-prefix"),
         *(*how, commits[-1].id, f"^{commits[0].id}", "--"),
     )
     lines = git_bytes(repository, "patch-id", "--stable", stdin=patches).decode("ascii", "replace").splitlines()

@@ -92,7 +92,7 @@ def _row_json(row: Row) -> dict[str, object]:
 
 def _csv(culprit: Culprit) -> list[object]:
     first, last = culprit.commits[0], culprit.commits[-1]
-    return [first.id, last.id, last.author, last.date, last.subject, culprit.delta, culprit.total, *culprit.sizes]
+    return [first.id, last.id, printable(last.author), last.date, printable(last.subject), culprit.delta, culprit.total, *culprit.sizes]
 
 
 def verdict(result: BisectResult) -> str:
