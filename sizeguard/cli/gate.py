@@ -51,6 +51,14 @@ def _outputs(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--compiler", metavar="gcc|clang", help="Instead of what targets say, but for those of macOS.")
 @click.option("--linker", metavar="bfd|lld", help="The linker; bfd with gcc and lld with clang if left out.")
 @click.option("--again", is_flag=True, help="Do the work even if nothing changed since it passed.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600,
+    show_default=True,
+    metavar="SECONDS",
+    help="Of one run of a model.",
+)
 @click.option("--from-json", "stored", type=FILE, metavar="FILE", help="Show the result of an earlier run, from its JSON; build nothing.")
 @_outputs
 @click.pass_context
@@ -62,6 +70,7 @@ def command(
     compiler: str | None,
     linker: str | None,
     again: bool,
+    timeout: float,
     stored: Path | None,
     outputs: list[Output],
 ) -> None:
@@ -85,7 +94,7 @@ def command(
 
     if stored is None:
         root = project_root()
-        result = run_gate(Request(root, read_config(root), apps, targets, base, compiler, linker, again))
+        result = run_gate(Request(root, read_config(root), apps, targets, base, compiler, linker, again, timeout))
     else:
         result = read_gate_json(stored)
     _emit(result, outputs)

@@ -185,7 +185,7 @@ def run_models(request: Request, pair: Pair) -> tuple[ModelResult, ...]:
     with Progress(f"running {app.name}", f"full = selective, bit for bit  {target.name}") as progress:
         for i, model in enumerate(app.models):
             program = program_of(model, request.root / "build" / "programs")
-            found = compare_model(program, app.name, pair.full, pair.selective, store=request.history.place.store)
+            found = compare_model(program, app.name, pair.full, pair.selective, store=request.history.place.store, timeout=request.timeout)
             models.append(replace(found, target=target.name))
             progress.step(i + 1, len(app.models), found.model)
     return tuple(models)

@@ -11,6 +11,7 @@ from sizeguard.errors import InputError
 from sizeguard.gate.config import App, Config, Target, chosen_apps, chosen_targets
 from sizeguard.gate.history import History
 from sizeguard.gate.metric_names import MetricNames
+from sizeguard.gate.models import TIMEOUT
 
 
 def _today() -> datetime.date:
@@ -23,6 +24,7 @@ class Request:
 
     compiler, linker: instead of what targets say, but for those of macOS
     again: do the work even if nothing changed since it passed
+    timeout: seconds for one bundled input of a model
     """
 
     root: Path
@@ -33,6 +35,7 @@ class Request:
     compiler: str | None = None
     linker: str | None = None
     again: bool = False
+    timeout: float = TIMEOUT
     today: datetime.date = field(default_factory=_today)
 
     @cached_property
