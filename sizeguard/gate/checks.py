@@ -86,7 +86,7 @@ def _check(subject: Subject, metric: str, limit: Limit, reference: Reference) ->
         pattern=limit.metric,
     )
     if actual is None:
-        return replace(check, advice=f"{metric} was not measured")
+        return replace(check, advice=f"{metric} was not measured: the image for {subject.target} does not tell it")
     if limit.kind == ABSOLUTE:
         bound = limit.allowance.bytes
     elif base is None:

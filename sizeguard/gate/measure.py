@@ -30,14 +30,16 @@ class Measurement:
     analysis: Analysis | None = None
 
     def value(self, metric: str) -> int | None:
-        """None if this is a baseline that does not say. What an image lacks has 0 bytes."""
+        """None if this is a baseline that does not say, or an image whose operators cannot be told. What an image lacks has 0 bytes."""
         level, name = split_metric(metric)
         if level in SIZES:
             return int(getattr(self.sizes, level))
         if level == "symbol":
             return self.symbols.get(name)
         table = self.tables.get(level)
-        return None if table is None else table.get(name, 0)
+        if table is None or (level == "operator" and name not in table and _has_kernels(table)):
+            return None
+        return table.get(name, 0)
 
     def names(self, level: str) -> Iterable[str]:
         return self.tables.get(level, {})
@@ -60,6 +62,11 @@ def _table(analysis: Analysis, level: str) -> Mapping[str, int]:
 
 def _symbols(analysis: Analysis, patterns: Iterable[str]) -> Mapping[str, int]:
     return {pattern: metric_value(analysis, Metric("symbol", pattern)) for pattern in sorted({*patterns})}
+
+
+def _has_kernels(operators: Mapping[str, int]) -> bool:
+    """Whether kernels stand for operators: no table of registrations was read, as in images of macOS. A pin to zero would always hold."""
+    return any(name.startswith("kernel ") for name in operators)
 
 
 def measurement_of_baseline(baseline: Baseline) -> Measurement:
