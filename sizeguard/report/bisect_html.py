@@ -25,7 +25,7 @@ _STYLE = """
   --shrank: #5fd38d; --line: #7fb0ff; } }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1100px; margin: 2em auto;
   padding: 0 1em; }
-h1 { font-size: 1.3em; margin: 0 0 .2em; } p { margin: .3em 0; } .dim { color: var(--dim); }
+h1 { font-size: 1.3em; margin: 0 0 .2em; } p { margin: .3em 0; } .dim { color: var(--dim); } td > code, .day { white-space: nowrap; }
 svg { width: 100%; height: auto; display: block; margin: 1em 0; } svg text { fill: var(--dim); font-size: 12px; }
 table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid var(--grid);
   vertical-align: top; overflow-wrap: anywhere; } .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
@@ -46,6 +46,7 @@ def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
     yield f"<h1>{_text(verdict(result))}</h1>\n"
     yield f'<p class="dim">{_text(result.what)}: <code>{_text(str(result.metric))}</code>; {_text(effort(result))}</p>\n'
     yield _plot(result)
+    yield '<p class="dim">● built, ○ equal inputs or between equal sizes, × does not build; bytes of the metric, commit by commit</p>\n'
     yield '<table>\n<thead><tr><th class="n">change</th><th class="n">total</th><th>commit</th><th>subject</th><th>author</th></tr>'
     yield "</thead>\n"
     yield "<tbody>\n"
@@ -76,7 +77,7 @@ def _culprit(culprit: Culprit, limit: int, anchor: str) -> Iterator[str]:
     yield (
         f'<tr id="{anchor}"><td class="n {_direction(culprit.delta)}">{culprit.delta:+,}</td><td class="n">{culprit.total:+,}</td>'
         f'<td><code title="{_text(last.id)}">{commits_text(culprit.commits)}</code></td><td>{subject}</td>'
-        f'<td>{_text(last.author)}<br><span class="dim">{_text(last.date[:10])}</span></td></tr>\n'
+        f'<td>{_text(last.author)}<br><span class="dim day">{_text(last.date[:10])}</span></td></tr>\n'
     )
     rows, rest, rest_sum = rest_of(culprit.rows, 0 if limit == 0 else max(limit, _SHOWN_ROWS))
     yield '<tr><td></td><td colspan="4"><details><summary>what changed</summary><table>\n'
