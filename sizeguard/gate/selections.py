@@ -47,10 +47,10 @@ def check_selections(
 
 
 def full_build(root: Path, builds: Iterable[Build]) -> Build:
-    """The one that the calls are read of: the first for Linux, else this machine's."""
-    for candidate in builds:
-        if candidate.link_command is not None:
-            return candidate
+    """The one that the calls are read of: the first, else this machine's."""
+    given = next(iter(builds), None)
+    if given is not None:
+        return given
     toolchain = find_toolchain(None, None)
     variant = Variant("full")
     return build(root, variant, toolchain, default_folder(root, variant, toolchain))
