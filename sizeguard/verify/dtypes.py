@@ -188,10 +188,43 @@ def _absent(branches: Branches, name: str, switches: list[Switch], dtype: str) -
         return Verdict(
             "dtype", name, ABSENT, FAIL, STILL_THERE, 0, (note, *verdict.evidence), explain_any(branches.evidence, found)[1], NO_CONSTANT
         )
+    referring = _referring(branches, switches, dtype)
+    if referring is not None:
+        function, body = referring
+        note = f"{demangle(function.symbol)}, which is in the image, refers to {demangle(body.symbol)}"
+        chain = explain_any(branches.evidence, Found((), (), (function,), ()))[1]
+        return Verdict("dtype", name, ABSENT, FAIL, STILL_THERE, 0, (note, *verdict.evidence), chain, NO_CONSTANT)
     if not any(switch.bodies for switch in switches):
         note = f"no body of {switches[0].tag} ({switches[0].file.name}:{switches[0].line}) is known by name (SG_DTYPE_BODY)"
         return Verdict("dtype", name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note,))
     return verdict
+
+
+def _referring(branches: Branches, switches: list[Switch], dtype: str) -> tuple[Piece, Piece] | None:
+    """A function of such a switch in the image that refers to the dtype's body, which a selected branch of another function calls, too.
+
+    clang names no case in its debug information that is one jump to a body.
+    """
+    evidence = branches.evidence
+    selected = {
+        (other.file.name, other.function)
+        for other in branches.universe.switches
+        if dtype in other.dtypes and branches.selection.is_kernel_dtype_selected(other.tag, dtype)
+    }
+    for switch in switches:
+        if (switch.file.name, switch.function) in selected:
+            continue
+        bodies = {(i.piece.object, i.piece.section): i.piece for i in branches.bodies(switch, dtype) if i.piece in branches.explained}
+        for function in branches.functions(switch) if bodies else ():
+            node = (function.object, function.section)
+            if evidence.placement.where(function) is None:
+                continue
+            for edge in evidence.reasons.edges_from(node):
+                is_table = "switch.table" in evidence.placement.section(edge.target).name or "switch.table" in edge.symbol
+                for target in (inner.target for inner in evidence.reasons.edges_from(edge.target)) if is_table else (edge.target,):
+                    if target in bodies:
+                        return function, bodies[target]
+    return None
 
 
 def _unaccounted(branches: Branches) -> Verdict:

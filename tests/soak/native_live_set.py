@@ -1,7 +1,7 @@
 """Compares the live set of the runtime, full and selective, with every linker's own log: compilers × levels × linkers × modes.
 
 Each pair of compiler and level is compiled once, and its objects are linked again by all linkers in all modes. The
-runtime is compiled with hidden visibility, so a shared library of it exports nothing; the fixtures of live_set.py have both.
+runtime is compiled with hidden visibility; for shared libraries that export everything it is compiled again, with default visibility.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ from sizeguard.build.variants import Variant
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def compiled(folder: Path, variant: Variant, compiler: str, level: str) -> list[str]:
-    """Configure and compile; the driver's command that links run_program. -O0 is no choice of `sizeguard build`."""
+def compiled(folder: Path, variant: Variant, compiler: str, level: str, *, visible: bool) -> list[str]:
+    """Configure and compile; the driver's command that links run_program. -O0 and default visibility are no choice of `sizeguard build`."""
     toolchain = find_toolchain(compiler, None)
     options = [*variant.cmake_options(ROOT, toolchain), f"-DSG_OPTIMIZE=-O{level}", f"-DSIZEGUARD={ROOT / '.venv' / 'bin' / 'sizeguard'}"]
     subprocess.run(["cmake", "-S", str(ROOT / "native"), "-B", str(folder), "-G", "Ninja", *options], check=True, capture_output=True)
+    if visible:
+        ninja = folder / "build.ninja"
+        text = ninja.read_text().replace("-fvisibility=hidden", "-fvisibility=default -fPIC").replace("-fvisibility-inlines-hidden", "")
+        ninja.write_text(text.replace("-fPIE", "-fPIC"))
     subprocess.run(["ninja", "-C", str(folder), "run_program"], check=True, capture_output=True)
     return driver_words(folder, "run_program")
 
@@ -40,6 +44,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "native-live-set")
     parser.add_argument("--level", action="append", choices=LEVELS)
     parser.add_argument("--compiler", action="append", choices=tuple(COMPILERS))
+    parser.add_argument("--mode", action="append", choices=tuple(MODES))
     options = parser.parse_args()
     started = time.monotonic()
     links: Counter[str] = Counter()
@@ -49,16 +54,15 @@ def main() -> int:
         for compiler in options.compiler or COMPILERS:
             for level in options.level or LEVELS:
                 for variant in (Variant("full"), Variant("selective", "vision", vision)):
-                    folder = options.folder / f"{compiler}-{level}-{variant.kind}"
-                    driver = compiled(folder, variant, compiler, level)
-                    for linker in LINKERS:
-                        for mode, flags in MODES.items():
-                            if mode == "shared":
-                                continue  # all is hidden, so it would be the same as shared-hidden
+                    for mode in options.mode or MODES:
+                        visible = mode == "shared"
+                        folder = options.folder / f"{compiler}-{level}-{variant.kind}{'-visible' if visible else ''}"
+                        driver = compiled(folder, variant, compiler, level, visible=visible)
+                        for linker in LINKERS:
                             output = Path(name) / "out"
                             plain = [w for w in driver if not w.startswith(("-fuse-ld=", "-B", "-Wl,-Map", "-Wl,-z,noseparate-code"))]
                             plain[plain.index("-o") + 1] = str(output)
-                            words = [*plain, *flags, *linker_flags(linker)]
+                            words = [*plain, *MODES[mode], *linker_flags(linker)]
                             done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
                             if done.returncode != 0:
                                 print(f"{compiler} -O{level} {variant.name} {linker} {mode}: refused: {done.stderr.strip()[:150]}")

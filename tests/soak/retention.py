@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from collections import Counter
@@ -13,11 +14,15 @@ from retention_programs import CASES, COMPILERS, LINKERS, build, wrong
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--compiler", action="append", choices=tuple(COMPILERS))
+    parser.add_argument("--linker", action="append", choices=tuple(LINKERS))
+    options = parser.parse_args()
     found: Counter[tuple[str, str]] = Counter()
     failures = []
     with tempfile.TemporaryDirectory() as folder:
-        for compiler in COMPILERS:
-            for linker in LINKERS:
+        for compiler in options.compiler or COMPILERS:
+            for linker in options.linker or LINKERS:
                 for case in CASES:
                     for optimize in ("-O2", "-Os") if "-O0" not in case.compile else ("-O0",):
                         name = f"{case.name} {compiler} {linker} {optimize}"
