@@ -148,6 +148,7 @@ class Predictor:
         neighbours = [other for tag, uses in self.uses.items() if tag != branch.tag for other in uses if other.file == use.file]
         others = [_templates(_switch_text(other)) for other in neighbours]
         kept_by = [found for other, found in zip(neighbours, others, strict=True) if branch.dtype in _cases(other)]
+        parameters = _template_parameters(use)
         found = set()
         for node, name in self.graph.names.items():
             base, cut, rest = short_name(name).partition("<")
@@ -156,13 +157,14 @@ class Predictor:
                 continue
             if use.file.name not in self.graph.objects[node[0]][0] or node not in self.live:
                 continue
-            own = [part for part in wanted[base] if part in arguments]
-            if wanted[base] and not own and any(part in arguments for other in others for part in other.get(base, ())):
-                continue  # the functor of another switch
-            if own and any(other.get(base) == wanted[base] for other in kept_by):
-                continue  # the other switch keeps it
-            if all(part in arguments for part in wanted[base]) or not own:
-                found.add(node)
+            parts = [part for part in wanted[base] if part not in parameters]
+            if not all(part in arguments for part in parts):
+                continue  # the functor of another switch, or of none: binary_loop<bool, bool, And>
+            if len(parts) < len(wanted[base]) and any(part in arguments for other in others for part in other.get(base, ())):
+                continue  # a template's parameter stands for functors that no switch of the file names
+            if any(other.get(base) == wanted[base] for other in kept_by):
+                continue  # another switch keeps it: mean and sum add elements by one loop
+            found.add(node)
         return found
 
 
@@ -244,8 +246,14 @@ def _templates(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {name: [] for name in re.findall(r"\b([a-z_]\w*)\(", text)}
     for name, arguments in re.findall(r"\b(\w+)<([^<>]*\bT\b[^<>]*)>", text):
         parts = [part.strip() for part in arguments.split(",")]
-        found[name] = [part for part in parts[1:] if part not in ("T", "bool", "true", "false") and part[:1].isupper()]
+        found[name] = [part for part in parts[1:] if part in ("true", "false") or (part != "T" and part[:1].isupper())]
     return found
+
+
+def _template_parameters(use: TagUse) -> set[str]:
+    """Names of types that templates of the file stand for: unary_loop<T, T, Op>."""
+    lists = re.findall(r"\btemplate <([^<>]*)>", use.file.read_text(encoding="utf-8"))
+    return {name for parameters in lists for name in re.findall(r"\btypename (\w+)", parameters)}
 
 
 __all__ = ["Branch", "Code", "Predictor", "branches", "build_with", "code_of", "everything"]
