@@ -92,8 +92,13 @@ class Subject:
 
 
 def read_subject(root: Path, app: App, models: Iterable[Model], full: FullBuild) -> Subject:
-    """Raises InputError for a selection or a record that cannot be read."""
-    return Subject(root, app, read_selection(app.selection), tuple(models), full, read_record(record_path(root, app)))
+    """Raises InputError for a selection or a record that cannot be read, and for two models of one name: they would be one program."""
+    found: dict[Path, Model] = {}
+    for model in models:
+        other = found.setdefault(model.program, model)
+        if other is not model:
+            raise InputError(f"app {app.name}: {other.path} and {model.path} are both called {model.name}; rename the folder of one")
+    return Subject(root, app, read_selection(app.selection), tuple(found.values()), full, read_record(record_path(root, app)))
 
 
 def check_selection(subject: Subject, tracer: Tracer, lint: Iterable[SelectionFinding] = ()) -> tuple[SelectionFinding, ...]:
