@@ -39,8 +39,8 @@ def check(metric: str, actual: int, bound: int, waived: int = 0, app: str = "vis
     )
 
 
-def states(waivers: list[Waiver], checks: list[Check], whole: bool = True) -> list[tuple[str, str, int]]:
-    return [(use.state, use.verdict, use.used) for use in waiver_uses(waivers, checks, TODAY, whole=whole)]
+def states(waivers: list[Waiver], checks: list[Check], whole: bool = True, reviewed: tuple[Check, ...] = ()) -> list[tuple[str, str, int]]:
+    return [(use.state, use.verdict, use.used) for use in waiver_uses(waivers, checks, reviewed, TODAY, whole=whole)]
 
 
 def test_what_becomes_of_a_waiver() -> None:
@@ -64,13 +64,21 @@ def test_waivers_of_one_metric_add_up_and_each_must_be_needed() -> None:
     assert states(two, [check("load", 1040, 1000, 80)]) == [("used", "pass", 40), ("spent", "fail", 0)]
 
 
+def test_a_waiver_that_was_merged_holds_until_a_baseline_has_its_growth() -> None:
+    merged, gone = check("load", 1060, 1060, 100), check("load", 1000, 1000, 100)
+    assert states([waiver()], [merged], reviewed=(check("load", 1060, 1000, 100),)) == [("used", "pass", 60)]
+    assert states([waiver()], [merged], reviewed=(check("load", 1060, 1060, 100),)) == [("spent", "fail", 0)]
+    assert states([waiver()], [gone], reviewed=(gone,)) == [("spent", "fail", 0)]
+    assert states([waiver(source="commit 1234567")], [merged], reviewed=(check("load", 1060, 1000, 100),)) == [("spent", "fail", 0)]
+
+
 def test_what_fails_says_what_to_do() -> None:
-    (spent,) = waiver_uses([waiver(source="baselines/waivers.yaml:4")], [check("load", 1, 2, 100)], TODAY, whole=True)
+    (spent,) = waiver_uses([waiver(source="baselines/waivers.yaml:4")], [check("load", 1, 2, 100)], [], TODAY, whole=True)
     assert (spent.message, spent.advice) == (
         "the waiver of 100 bytes for load of vision (baselines/waivers.yaml:4) is spent: load is within its limits without it",
         "remove the entry at baselines/waivers.yaml:4",
     )
-    (expired,) = waiver_uses([waiver(expires="2026-01-01", source="commit 1234567")], [], TODAY, whole=True)
+    (expired,) = waiver_uses([waiver(expires="2026-01-01", source="commit 1234567")], [], [], TODAY, whole=True)
     assert "expired on 2026-01-01: ask ann" in expired.message
     assert "remove the trailer from commit 1234567" in expired.advice
     assert in_force([waiver(expires="2026-01-01"), waiver()], TODAY) == [waiver()]
@@ -80,7 +88,7 @@ def test_what_fails_says_what_to_do() -> None:
 def test_a_check_passes_with_waivers_exactly_if_none_is_exceeded(over: int, sizes: list[int]) -> None:
     waivers = [waiver(size=size, source=f"x:{i}") for i, size in enumerate(sizes)]
     found = check("load", 1000 + over, 1000, sum(sizes))
-    uses = waiver_uses(waivers, [found], TODAY, whole=True)
+    uses = waiver_uses(waivers, [found], [], TODAY, whole=True)
     assert sum(use.used for use in uses) == min(over, sum(sizes))
     if waivers:
         assert (found.verdict == "fail") == any(use.state == "exceeded" for use in uses)

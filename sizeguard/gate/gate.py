@@ -18,7 +18,7 @@ from sizeguard.gate.creep import creep_shares
 from sizeguard.gate.elimination import check_elimination
 from sizeguard.gate.measure import Measurement
 from sizeguard.gate.models import compare_model
-from sizeguard.gate.reference import Measured, creep_reference, growth_reference, keep_as_head, symbol_patterns
+from sizeguard.gate.reference import Measured, creep_reference, growth_reference, keep_as_head, reviewed_reference, symbol_patterns
 from sizeguard.gate.request import Request
 from sizeguard.gate.result import (
     CREEP,
@@ -36,11 +36,12 @@ from sizeguard.gate.result import (
     Problem,
     SelectionFinding,
     Waiver,
+    WaiverUse,
     overall,
 )
 from sizeguard.gate.savings import savings
 from sizeguard.gate.selections import check_selections
-from sizeguard.gate.skip import earlier_result, inputs_key, keep_result
+from sizeguard.gate.skip import earlier_run, inputs_key, keep_result
 from sizeguard.gate.waiver_use import in_force, waived_bytes, waiver_uses
 from sizeguard.gate.waivers import parse_trailer, read_waivers
 from sizeguard.progress import Progress
@@ -50,8 +51,7 @@ def run_gate(request: Request) -> GateResult:
     """Raises InputError for what is wrong in files that people write, InconclusiveError if growth cannot be counted from what was asked."""
     base = request.history.base(request.base, request.config.base)
     waivers = all_waivers(request, base)
-    key = inputs_key(request, base, waivers)
-    earlier = earlier_result(request, key, base) if key and not request.again else None
+    key, earlier = earlier_run(request, base, waivers)
     if earlier is not None:
         return earlier
     result = _gate(request, base, waivers)
@@ -63,16 +63,21 @@ def run_gate(request: Request) -> GateResult:
 
 def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> GateResult:
     pairs, problems = build_pairs(request)
-    results = []
+    results: list[AppResult] = []
+    reviewed: list[Check] = []
     for pair in pairs:
         try:
-            results.append(_app_result(request, base, waivers, pair))
+            result, more_checks = _app_result(request, base, waivers, pair)
+            results.append(result)
+            reviewed += more_checks
         except SizeguardError as error:
             problems.append(_problem(pair, error))
     apps = tuple(dict.fromkeys(app for app, _ in request.pairs()))
     fulls = [pair.full for pair in pairs if pair.full is not None]
     selection, more = check_selections(request.root, apps, fulls, request.history.place.store)
-    return _whole(request, base, waivers, tuple(results), (*problems, *more), selection)
+    checks = [check for result in results for check in result.checks]
+    uses = waiver_uses(waivers, checks, reviewed, request.today, whole=request.is_whole and not problems)
+    return _whole(request, base, uses, tuple(results), (*problems, *more), selection)
 
 
 def all_waivers(request: Request, base: Base | None) -> tuple[Waiver, ...]:
@@ -87,13 +92,11 @@ def all_waivers(request: Request, base: Base | None) -> tuple[Waiver, ...]:
 def _whole(
     request: Request,
     base: Base | None,
-    waivers: Sequence[Waiver],
+    uses: tuple[WaiverUse, ...],
     results: tuple[AppResult, ...],
     problems: tuple[Problem, ...],
     selection: tuple[SelectionFinding, ...],
 ) -> GateResult:
-    whole = request.is_whole and not problems
-    uses = waiver_uses(waivers, [check for result in results for check in result.checks], request.today, whole=whole)
     verdicts = {result.verdict for result in results} | {use.verdict for use in uses} | {finding.verdict for finding in selection}
     verdicts |= {INCONCLUSIVE if problem.exit_code == 3 else FAIL for problem in problems}
     head = request.history.head
@@ -107,7 +110,8 @@ def _problem(pair: Pair, error: SizeguardError) -> Problem:
     return Problem(pair.app.name, pair.target.name, str(error), f"put it right, then: {again}", code)
 
 
-def _app_result(request: Request, base: Base | None, waivers: Sequence[Waiver], pair: Pair) -> AppResult:
+def _app_result(request: Request, base: Base | None, waivers: Sequence[Waiver], pair: Pair) -> tuple[AppResult, tuple[Check, ...]]:
+    """And how its growth compares with the reviewed baseline, if that is not what it is judged by."""
     root, app, target, build = request.root, pair.app, pair.target, pair.selective
     store = request.history.place.store
     mine = [limit for limit in request.config.limits if limit.app in ("", app.name) and limit.target in ("", target.name)]
@@ -146,7 +150,9 @@ def _app_result(request: Request, base: Base | None, waivers: Sequence[Waiver], 
         runs=target.run,
     )
     commit = base.commit if base else ""
-    return advised(result, commit[:7], _base_snapshot(request, result, commit, growth), build.image.name, request.today)
+    reviewed = size_checks(subject, mine, reviewed_reference(root, measured), creep) if source == MEASURED else ()
+    shown = advised(result, commit[:7], _base_snapshot(request, result, commit, growth), build.image.name, request.today)
+    return shown, reviewed
 
 
 def _with_shares(request: Request, measured: Measured, check: Check) -> Check:

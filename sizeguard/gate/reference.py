@@ -43,20 +43,10 @@ class Measured:
 
 def growth_reference(root: Path, history: History, base: Base | None, subject: Measured) -> tuple[Reference, str]:
     """And where it is from: MEASURED, REVIEWED, or empty if there is none."""
-    build = subject.build
-    path = baseline_path(root, build)
-    update = f"sizeguard baseline update --app {subject.app.name} --target {subject.target}"
-    if not path.is_file():
-        others = ", ".join(other_toolchains(root, build))
-        none = f"there is no baseline {_shown(root, path)}"
-        why = f"the baselines are of {others}, this is {toolchain_key(build)}" if others else none
-        return Reference(REVIEWED, None, f"{why}; review and keep this build's sizes: {update}"), ""
-    baseline = read_baseline(path)
-    tools = tools_text(subject.toolchain)
-    if baseline.tools not in ("", tools):
-        why = f"the baseline is of {baseline.tools}, this is {tools}: what the compiler did cannot be told from what the change did"
-        return Reference(REVIEWED, None, f"{why}; review and keep this build's sizes: {update}"), ""
-    reviewed = Reference(REVIEWED, measurement_of_baseline(baseline))
+    reviewed = reviewed_reference(root, subject)
+    if reviewed.measured is None:
+        return reviewed, ""
+    path = baseline_path(root, subject.build)
     selection = _shown(root, subject.app.selection)
     recipe = subject.recipe
     if base is None or not base.commit or history.head is None or recipe is None:
@@ -79,6 +69,24 @@ def growth_reference(root: Path, history: History, base: Base | None, subject: M
     if analysis is None:
         return Reference(text, None, f"the {text} could not be measured"), ""
     return Reference(text, measurement_of(analysis, subject.patterns)), MEASURED
+
+
+def reviewed_reference(root: Path, subject: Measured) -> Reference:
+    """The baseline. There has to be one, of this toolchain, whatever growth is counted from."""
+    build = subject.build
+    path = baseline_path(root, build)
+    update = f"review and keep this build's sizes: sizeguard baseline update --app {subject.app.name} --target {subject.target}"
+    if not path.is_file():
+        others = ", ".join(other_toolchains(root, build))
+        none = f"there is no baseline {_shown(root, path)}"
+        why = f"the baselines are of {others}, this is {toolchain_key(build)}" if others else none
+        return Reference(REVIEWED, None, f"{why}; {update}")
+    baseline = read_baseline(path)
+    tools = tools_text(subject.toolchain)
+    if baseline.tools not in ("", tools):
+        why = f"the baseline is of {baseline.tools}, this is {tools}: what the compiler did cannot be told from what the change did"
+        return Reference(REVIEWED, None, f"{why}; {update}")
+    return Reference(REVIEWED, measurement_of_baseline(baseline))
 
 
 def creep_reference(root: Path, history: History, since: str, subject: Measured) -> Reference:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -38,8 +38,20 @@ _VARIABLES = (
 )
 
 
-def inputs_key(request: Request, base: Base | None, waivers: Iterable[Waiver]) -> str | None:
-    """None if something cannot be known without doing the work."""
+def earlier_run(request: Request, base: Base | None, waivers: Sequence[Waiver]) -> tuple[str | None, GateResult | None]:
+    """The key of this run, and the result of one that passed with the same inputs.
+
+    Where nothing differs from the base, growth is none; if the base itself passed, counted from its baseline, this does.
+    """
+    keys = [inputs_key(request, base, waivers, as_base=flag) for flag in (False, True)]
+    if keys[0] is None or request.again:
+        return keys[0], None
+    found = (earlier_result(request, key, base) for key in dict.fromkeys(keys) if key is not None)
+    return keys[0], next((result for result in found if result is not None), None)
+
+
+def inputs_key(request: Request, base: Base | None, waivers: Iterable[Waiver], *, as_base: bool = False) -> str | None:
+    """None if something cannot be known without doing the work. as_base: of a run on the base itself, if nothing differs from it."""
     packages = [path for path in _PACKAGES if path.is_file()]
     if not packages:
         return None
@@ -56,7 +68,7 @@ def inputs_key(request: Request, base: Base | None, waivers: Iterable[Waiver]) -
                 "sources": sources_hash(request.root),
                 "files": _hashes(request.root, _files(request)),
                 "pairs": [[app.name, _plain(target), _plain(toolchain), _emulator(target)] for app, target, toolchain in pairs],
-                "base": [_base(request, base, app, toolchain) for app, _, toolchain in pairs],
+                "base": [_base(request, base, app, toolchain, as_base) for app, _, toolchain in pairs],
                 "creep": [_creep(request, app, toolchain) for app, _, toolchain in pairs],
                 "waivers": [_plain(waiver) for waiver in in_force(waivers, request.today)],
             }
@@ -99,7 +111,7 @@ def _which(name: str) -> Path | None:
     return Path(found) if found else None
 
 
-def _base(request: Request, base: Base | None, app: App, toolchain: Toolchain) -> list[str]:
+def _base(request: Request, base: Base | None, app: App, toolchain: Toolchain, as_base: bool) -> list[str]:
     """What growth is counted from: what the base reads, and which of that differs here."""
     history = request.history
     if base is None or not base.commit or history.head is None:
@@ -108,7 +120,7 @@ def _base(request: Request, base: Base | None, app: App, toolchain: Toolchain) -
     changed = sorted(path for path in history.changed(base.commit) if is_input(path, selection) or path.startswith(f"{FOLDER}/"))
     texts = [hashlib.sha256(history.text_at(base.commit, path) or b"").hexdigest() for path in changed]
     key = history.key(base.commit, RuntimeRecipe(toolchain, app.name))
-    return [key, str(history.head.id == base.commit and not changed), *changed, *texts]
+    return [key, str(not changed and (as_base or history.head.id == base.commit)), *changed, *texts]
 
 
 def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str]:

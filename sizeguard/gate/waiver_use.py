@@ -30,8 +30,14 @@ def waived_bytes(waivers: Iterable[Waiver], app: str, target: str, metric: str) 
     return sum(w.bytes for w in waivers if w.metric == metric and w.app in ("", app) and w.target in ("", target))
 
 
-def waiver_uses(waivers: Sequence[Waiver], checks: Sequence[Check], today: datetime.date, *, whole: bool) -> tuple[WaiverUse, ...]:
-    """What became of each. whole: all apps and targets were measured; otherwise a waiver that nothing needed may be another's."""
+def waiver_uses(
+    waivers: Sequence[Waiver], checks: Sequence[Check], reviewed: Sequence[Check], today: datetime.date, *, whole: bool
+) -> tuple[WaiverUse, ...]:
+    """What became of each. whole: all apps and targets were measured; otherwise a waiver that nothing needed may be another's.
+
+    reviewed: growth since the baselines. Growth that was waived and merged is in the merge base of every change after it, and in no
+    baseline yet: an entry of the file is spent once a baseline holds what it allows. A trailer ends with its merge.
+    """
     valid = in_force(waivers, today)
     left: dict[str, int] = {check.id: _over(check) for check in checks}
     uses = []
@@ -45,7 +51,9 @@ def waiver_uses(waivers: Sequence[Waiver], checks: Sequence[Check], today: datet
             taken = min(max(left[check.id], 0), waiver.bytes)
             left[check.id] -= taken
             used = max(used, taken)
-        uses.append(_use(waiver, concerned, used, whole))
+        if not used and not _is_trailer(waiver):
+            used = max((min(_over(check), waiver.bytes) for check in reviewed if _concerns(waiver, check)), default=0)
+        uses.append(_use(waiver, concerned, max(used, 0), whole))
     exceeded = {id_ for id_, over in left.items() if over > 0}
     return tuple(_exceed(use, [c for c in checks if c.id in exceeded and _concerns(use.waiver, c)]) for use in uses)
 
@@ -91,5 +99,8 @@ def _what(waiver: Waiver) -> str:
 
 
 def _remove(waiver: Waiver) -> str:
-    is_trailer = waiver.source.startswith("commit ")
-    return f"remove the trailer from {waiver.source}: git rebase -i" if is_trailer else f"remove the entry at {waiver.source}"
+    return f"remove the trailer from {waiver.source}: git rebase -i" if _is_trailer(waiver) else f"remove the entry at {waiver.source}"
+
+
+def _is_trailer(waiver: Waiver) -> bool:
+    return waiver.source.startswith("commit ")
