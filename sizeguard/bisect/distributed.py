@@ -62,7 +62,7 @@ class DaskMeasurer:
         except ImportError as error:
             raise InputError("--scheduler needs Dask; install with: pip install 'sizeguard[distributed]'") from error
         try:
-            self._client = Client(self._address, timeout=10, set_as_default=False)
+            self._client = Client(self._address, timeout=5, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(f"--scheduler {self._address}: cannot connect: {error}") from error
         return self

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.build.git import git, git_bytes
+from sizeguard.build.git import git, git_bytes, git_piped
 from sizeguard.errors import InputError
 
 _FIELDS = ("%H", "%P", "%aN", "%aI", "%s", "%b")
@@ -126,10 +126,7 @@ def undone_pairs(repository: Path, history: History) -> list[tuple[int, int]]:
 
 def _patch_ids(repository: Path, commits: Sequence[Commit], *how: str) -> dict[str, str]:
     """Of each commit against its first parent; those without a difference have none."""
-    patches = git_bytes(
-        repository,
-        *("log", "-p", "-m", "--first-parent", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--no-prefix"),
-        *(*how, commits[-1].id, f"^{commits[0].id}", "--"),
-    )
-    lines = git_bytes(repository, "patch-id", "--stable", stdin=patches).decode("ascii", "replace").splitlines()
+    log = ("log", "-p", "-m", "--first-parent", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--no-prefix")
+    output = git_piped(repository, (*log, *how, commits[-1].id, f"^{commits[0].id}", "--"), ("patch-id", "--stable"))
+    lines = output.decode("ascii", "replace").splitlines()
     return {line.split()[1]: line.split()[0] for line in lines if len(line.split()) == 2}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO, Any
 
 from sizeguard.errors import BuildError, InputError
 
 # Hooks, watchers and upkeep of the user's configuration are for the user's own work.
 _CONFIG = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"),
-    *("submodule.recurse=false", "advice.detachedHead=false", "core.quotePath=false"),
+    *("submodule.recurse=false", "advice.detachedHead=false", "core.quotePath=false", "core.sparseCheckout=false"),
 )
 
 
@@ -21,11 +23,17 @@ def git_environment() -> dict[str, str]:
     return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
 
 
-def git_bytes(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+def _command(folder: Path, arguments: Sequence[str]) -> list[str]:
+    return ["git", *(word for setting in _CONFIG for word in ("-c", setting)), "-C", str(folder), *arguments]
+
+
+def git_bytes(folder: Path, *arguments: str, stdin: bytes | IO[bytes] = b"") -> bytes:
     """What git prints. Raises InputError with its message, BuildError if there is no git."""
-    command = ["git", *(word for setting in _CONFIG for word in ("-c", setting)), "-C", str(folder), *arguments]
+    given: dict[str, Any] = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     try:
-        done = subprocess.run(command, input=stdin, capture_output=True, env=git_environment(), check=False)
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(
+            _command(folder, arguments), capture_output=True, env=git_environment(), check=False, **given
+        )
     except FileNotFoundError as error:
         raise BuildError("git not found; install with: apt-get install git") from error
     if done.returncode != 0:
@@ -35,6 +43,17 @@ def git_bytes(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
         )
         raise InputError(f"{folder}: git {arguments[0]}: {told.partition(': ')[2] if told.startswith(('fatal: ', 'error: ')) else told}")
     return done.stdout
+
+
+def git_piped(folder: Path, first: Sequence[str], then: Sequence[str]) -> bytes:
+    """What a second git command prints of what a first one does, which is held nowhere: patches of years are gigabytes."""
+    with subprocess.Popen(_command(folder, first), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=git_environment()) as source:
+        if source.stdout is None:
+            raise ValueError("a pipe was asked for")
+        output = git_bytes(folder, *then, stdin=source.stdout)
+    if source.returncode != 0:
+        raise InputError(f"{folder}: git {first[0]} ended with {source.returncode}")
+    return output
 
 
 def git(folder: Path, *arguments: str) -> str:
