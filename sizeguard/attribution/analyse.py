@@ -116,7 +116,8 @@ class LedgerAnalysis:
         groups = self._ledger.groups
         if not len(groups.member):
             return None
-        return Aliases(self._of_owner(self._ledger.owners.group), groups.first.astype(np.int64), self._ledger.symbols.take(groups.member))
+        names, hashes = self._ledger.symbols.take(groups.member), self._ledger.hashes[groups.member]
+        return Aliases(self._of_owner(self._ledger.owners.group), groups.first.astype(np.int64), names, hashes)
 
     def _of_owner(self, column: npt.NDArray[np.int32] | npt.NDArray[np.int8]) -> Int32:
         return self._rows_of(column).astype(np.int32, copy=False)

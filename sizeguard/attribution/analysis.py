@@ -31,11 +31,13 @@ class Aliases:
     """Names of the same bytes: aliases, and functions that the linker folded. A diff matches them before names.
 
     group: of each row, -1 for rows whose bytes have one name; group g has the names names[first[g]:first[g + 1]], as in the symbol table.
+    hashes: text_hash.hash_texts of the names, if they are known.
     """
 
     group: npt.NDArray[np.int32]
     first: Int
     names: Texts
+    hashes: npt.NDArray[np.uint64] | None = None
 
 
 class Analysis(Protocol):

@@ -8,31 +8,30 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.alias_keys import AliasKeys, alias_keys
-from sizeguard.attribution.analysis import Aliases, Analysis, Label
-from sizeguard.attribution.diff_causes import Cells, causes
+from sizeguard.attribution.analysis import Analysis, Label
+from sizeguard.attribution.diff_causes import causes
+from sizeguard.attribution.diff_moves import moves
 from sizeguard.attribution.diff_result import METRICS, Diff
-from sizeguard.attribution.filters import Filter, matching_rows, parse_filters
-from sizeguard.attribution.group import SORTED_BY_NAME, check_levels, compact, sum_by
+from sizeguard.attribution.diff_side import Side, Values, side_of
+from sizeguard.attribution.filters import Filter, parse_filters
+from sizeguard.attribution.group import SORTED_BY_NAME, check_levels, sum_by
+from sizeguard.attribution.hash_ranks import rank_hashes
 from sizeguard.attribution.result import Sums
-from sizeguard.attribution.symbol_keys import hash_keys, keys_of
+from sizeguard.attribution.symbol_keys import keys_of
 from sizeguard.errors import InputError
 from sizeguard.formats.mapped import release
-from sizeguard.formats.text_hash import Hash, hash_texts
+from sizeguard.formats.text_hash import Hash
 from sizeguard.formats.texts import Int, Texts
-from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.ledger.ledger import Int32
 
-# Kinds of pieces that one counts as instances; unwind tables, relocations and the like are tables about them.
-_INSTANCES = frozenset((b"code", b"rodata", b"data", b"zero", b"string", b"vtable", b"typeinfo", b"initializer"))
-_PADDING = frozenset((b"padding", b"page slack", b"section gap"))
-
-Ids = npt.NDArray[np.int32] | Int
-Mask = npt.NDArray[np.bool_]
+_MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
+_SHIFT = np.uint64(32)
 
 
 def diff(old: Analysis, new: Analysis, by: Sequence[str], where: Sequence[str] = (), metric: str = "load") -> Diff:
@@ -43,191 +42,91 @@ def diff(old: Analysis, new: Analysis, by: Sequence[str], where: Sequence[str] =
 def diff_of(
     old: Callable[[], Analysis], new: Callable[[], Analysis], by: Sequence[str], where: Sequence[str] = (), metric: str = "load"
 ) -> Diff:
-    """The same of analyses that are made when needed, one after the other: two of libtorch_cpu.so at once need 1.5 GiB."""
+    """The same of analyses that are made when needed, one after the other: two of libtorch_cpu.so at once need 1 GiB."""
     levels = check_levels(by)
     if metric not in METRICS:
         raise InputError(f"unknown size {metric}; there are {', '.join(METRICS)}")
     filters = parse_filters(where)
-    sides = []
-    for make in (old, new):
-        sides.append(_side(make(), levels, filters, metric))
-        # Half a gigabyte of libtorch_cpu.so would wait for the collector, and its pages stay in memory, while the other is read.
-        gc.collect()
-        release(sides[-1].labels["symbol"].texts.buffer)
+    sides = [_read(make, levels, filters, metric) for make in (old, new)]
     aliases = alias_keys([side.aliases for side in sides])
-    matched = [_match(level, [side.labels[level] for side in sides], [side.hashes[level] for side in sides], aliases) for level in levels]
-    row, rows = _pack(matched)
-    size = [sum_by(side.size, ids, rows) for side, ids in zip(sides, row, strict=True)]
+    values = [_keyed(side, aliases) for side in sides]
+    number, known = rank_hashes(np.concatenate([_joined([each.of_groups() for each in of_side]) for of_side in values]))
+    split = len(sides[0].amounts.size)
+    row = number[:split], number[split:]
+    size = [sum_by(side.amounts.size, ids, len(known)) for side, ids in zip(sides, row, strict=True)]
     changed = np.flatnonzero(size[0] != size[1])
-    place = np.full(rows, -1, np.int64)
+    place = np.full(len(known), -1, np.int32)
     place[changed] = np.arange(len(changed))
     at = [place[ids] for ids in row]
-    taken = [np.flatnonzero(ids >= 0) for ids in at]
-    parts = [_Part(side, rows_, ids[rows_]) for side, rows_, ids in zip(sides, taken, at, strict=True)]
-    cells = _cells(parts, aliases, len(changed))
-    cause = causes(size[0][changed], size[1][changed], cells)
-    labels = [_label(match, parts, len(changed), aliases) for match in matched]
-    order = _order(labels, np.abs(size[1] - size[0])[changed])
+    before, after = (side.amounts.sums(ids, len(changed)) for side, ids in zip(sides, at, strict=True))
+    cause = causes(before, after, moves(sides, at, len(changed), aliases))
+    labels = [_label(both, at, len(changed), aliases) for both in zip(*values, strict=True)]
+    order = _order(labels, np.abs(after.size - before.size))
     return Diff(
         old_image=sides[0].image,
         new_image=sides[1].image,
         by=levels,
         metric=metric,
         labels=tuple(Label(label.ids[order], label.texts) for label in labels),
-        old=size[0][changed][order],
-        new=size[1][changed][order],
-        old_count=cells.count[0][order],
-        new_count=cells.count[1][order],
+        old=before.size[order],
+        new=after.size[order],
+        old_count=before.instances[order],
+        new_count=after.instances[order],
         cause=cause[order],
         filters=tuple(where),
         left_out=Sums(*(b - a for a, b in zip(sides[0].left_out, sides[1].left_out, strict=True))) if filters else None,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """What a diff needs of an analysis: the rows that have bytes and meet the filters, as columns.
-
-    labels: of the levels asked for, and of symbols; each with the texts that those rows have
-    hashes: of these texts, for each level asked for
-    """
-
-    image: ImageInfo
-    size: Int
-    instances: Int
-    is_padding: Mask
-    labels: dict[str, Label]
-    hashes: dict[str, Hash]
-    aliases: Aliases | None
-    left_out: tuple[int, ...]
+def _read(make: Callable[[], Analysis], levels: Sequence[str], filters: Sequence[Filter], metric: str) -> Side:
+    side = side_of(make(), levels, filters, metric)
+    # Half a gigabyte of libtorch_cpu.so would wait for the collector, and its pages stay in memory, while the other is read.
+    gc.collect()
+    for values in side.values:
+        release(values.texts.buffer)
+    if side.holdings is not None:
+        release(side.holdings.texts.buffer)
+    return side
 
 
-def _side(analysis: Analysis, levels: Sequence[str], filters: Sequence[Filter], metric: str) -> _Side:
-    column: Int = getattr(analysis, metric)
-    mask = matching_rows(analysis, filters)
-    # What has no bytes cannot differ: without the symbols of the file's own symbol table half of the rows are left.
-    rows = np.flatnonzero(column > 0 if mask is None else mask & (column > 0))
-    kinds = analysis.label("kind")
-    labels = {level: _in_use(analysis.label(level), rows) for level in {*levels, "symbol"}}
-    return _Side(
-        image=analysis.image,
-        size=column[rows],
-        instances=np.where(_is_of(kinds, _INSTANCES)[kinds.ids[rows]], analysis.count[rows], 0),
-        is_padding=_is_of(kinds, _PADDING)[kinds.ids[rows]],
-        labels=labels,
-        hashes={level: _hashes(labels[level].texts, level) for level in levels},
-        aliases=analysis.aliases(),
-        left_out=() if mask is None else tuple(int(getattr(analysis, name)[~mask].sum()) for name in ("file", "load", "ram", "count")),
-    )
+def _keyed(side: Side, aliases: AliasKeys | None) -> list[Values]:
+    """The values of each level; symbols of the same bytes have the hash of one."""
+    return [
+        replace(values, hashes=aliases.apply(values.hashes)) if values.level == "symbol" and aliases is not None else values
+        for values in side.values
+    ]
 
 
-def _is_of(kinds: Label, names: frozenset[bytes]) -> Mask:
-    return np.array([kinds.texts.raw(i) in names for i in range(len(kinds.texts))] or [False], np.bool_)
+def _joined(levels: Sequence[Hash]) -> Hash:
+    """The hash of each group: of one level its own, of several all of them, mixed in turn."""
+    result = levels[0]
+    for hashes in levels[1:]:
+        result = (result ^ (result >> _SHIFT)) * _MULTIPLY + hashes
+    return result
 
 
-def _in_use(label: Label, rows: Int) -> Label:
-    """The label of some rows, with the texts that they have."""
-    ids = label.ids[rows]
-    occurs = np.zeros(len(label.texts), np.bool_)
-    occurs[ids] = True
-    number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    return Label(number[ids], label.texts.take(np.flatnonzero(occurs)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The rows of a side that are in changed rows of the diff: rows of the side, and which row of the diff each is in."""
-
-    side: _Side
-    rows: Int
-    at: Int
-
-
-@dataclass(frozen=True, slots=True)
-class _Matched:
-    """A level in both images: equal values have equal ids, of each side's rows. hashes: of each id, ascending."""
-
-    level: str
-    ids: tuple[Ids, Ids]
-    hashes: Hash
-
-
-def _hashes(texts: Texts, level: str) -> Hash:
-    return hash_keys(texts) if level == "symbol" else hash_texts(texts)
-
-
-def _match(level: str, labels: Sequence[Label], hashes: Sequence[Hash], aliases: AliasKeys | None) -> _Matched:
-    if level == "symbol" and aliases is not None:
-        hashes = [aliases.apply(hashed) for hashed in hashes]
-    known, number = np.unique(np.concatenate(hashes), return_inverse=True)
-    number = number.astype(np.int32)
-    split = len(hashes[0])
-    return _Matched(level, (number[:split][labels[0].ids], number[split:][labels[1].ids]), known)
-
-
-def _pack(matched: Sequence[_Matched]) -> tuple[tuple[Ids, Ids], int]:
-    """The row of the diff that each row of a side falls in, and how many there are."""
-    if len(matched) == 1:
-        return matched[0].ids, len(matched[0].hashes)
-    split = len(matched[0].ids[0])
-    packed = np.concatenate(matched[0].ids).astype(np.int64)
-    values = len(matched[0].hashes)
-    for match in matched[1:]:
-        packed *= len(match.hashes)
-        packed += np.concatenate(match.ids)
-        packed, values = compact(packed, values * len(match.hashes))
-    return (packed[:split], packed[split:]), values
-
-
-def _cells(parts: Sequence[_Part], aliases: AliasKeys | None, rows: int) -> Cells:
-    """What the causes of the changed rows are found from."""
-    count = [sum_by(part.side.instances[part.rows], part.at, rows) for part in parts]
-    padding = [sum_by(np.where(part.side.is_padding[part.rows], part.side.size[part.rows], 0), part.at, rows) for part in parts]
-    labels = [part.side.labels["symbol"] for part in parts]
-    named = [np.flatnonzero(_is_name(label.texts)[label.ids[part.rows]]) for label, part in zip(labels, parts, strict=True)]
-    used = [_in_use(label, part.rows[rows_]) for label, part, rows_ in zip(labels, parts, named, strict=True)]
-    symbols = _match("symbol", used, [hash_keys(label.texts) for label in used], aliases)
-    values = len(symbols.hashes)
-    keys = np.concatenate([part.at[rows_] * values + ids for part, rows_, ids in zip(parts, named, symbols.ids, strict=True)])
-    cell, cells = compact(keys, rows * values)
-    first = np.zeros(cells, np.int64)
-    first[cell] = np.arange(len(cell))
-    split = len(named[0])
-    return Cells(
-        row=keys[first] // max(values, 1),
-        symbol=keys[first] % max(values, 1),
-        old=sum_by(parts[0].side.size[parts[0].rows[named[0]]], cell[:split], cells),
-        new=sum_by(parts[1].side.size[parts[1].rows[named[1]]], cell[split:], cells),
-        symbols=values,
-        count=(count[0], count[1]),
-        padding=(padding[0], padding[1]),
-    )
-
-
-def _is_name(texts: Texts) -> Mask:
-    """Which texts are names of symbols. Others are empty, or say in parentheses what bytes are: those do not move."""
-    filled = texts.end > texts.start
-    filled[filled] = texts.buffer[texts.start[filled]] != ord("(")
-    return filled
-
-
-def _label(match: _Matched, parts: Sequence[_Part], rows: int, aliases: AliasKeys | None) -> Label:
-    """The values of the changed rows, each text once."""
-    ids = np.full(rows, -1, np.int64)
-    source = np.zeros((2, len(match.hashes)), np.int64) - 1
-    for i, part in enumerate(parts):
-        ids[part.at] = match.ids[i][part.rows]
-        source[i, match.ids[i][part.rows]] = part.side.labels[match.level].ids[part.rows]
-    used, number = np.unique(ids, return_inverse=True)
-    texts: list[bytes] = [b""] * len(used)
-    for i, part in enumerate(parts):
-        taken = np.flatnonzero(source[i, used] >= 0)
-        found = part.side.labels[match.level].texts.take(source[i, used[taken]])
-        for j, text in zip(taken.tolist(), keys_of(found) if match.level == "symbol" else map(found.raw, range(len(found))), strict=True):
+def _label(both: Sequence[Values], at: Sequence[Int32], rows: int, aliases: AliasKeys | None) -> Label:
+    """The values of the changed rows, each text once. at: of each side's groups the changed row that it is in, or -1."""
+    source = np.full((2, rows), -1, np.int64)
+    hashes = np.zeros(rows, np.uint64)
+    for i, (values, row) in enumerate(zip(both, at, strict=True)):
+        taken = np.flatnonzero(row >= 0)
+        source[i, row[taken]] = values.ids[taken]
+        hashes[row[taken]] = values.of_groups()[taken]
+    number, known = rank_hashes(hashes)
+    texts: list[bytes] = [b""] * len(known)
+    is_symbol = both[0].level == "symbol"
+    for i, values in enumerate(both):
+        there = np.flatnonzero(source[i] >= 0)
+        of_text = np.full(len(known), -1, np.int64)
+        of_text[number[there]] = source[i, there]
+        taken = np.flatnonzero(of_text >= 0)
+        found = values.texts.take(of_text[taken])
+        for j, text in zip(taken.tolist(), keys_of(found) if is_symbol else found.all_raw(), strict=True):
             texts[j] = text
-    if match.level == "symbol" and aliases is not None:
-        aliases.rename(texts, match.hashes[used])
-    return Label(number.astype(np.int32), Texts.of(texts))
+    if is_symbol and aliases is not None:
+        aliases.rename(texts, known)
+    return Label(number, Texts.of(texts))
 
 
 def _order(labels: Sequence[Label], size: Int) -> npt.NDArray[np.intp]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.diff_result import CAUSES
+from sizeguard.attribution.diff_side import Amounts
 from sizeguard.attribution.group import sum_by
 from sizeguard.formats.texts import Int
 
@@ -19,7 +20,6 @@ class Cells:
     """A cell is what one symbol has in one changed row, before and after. Bytes.
 
     row, symbol, old, new: of each cell; symbols: how many there are
-    count, padding:        of each changed row, old and new: instances, and bytes of padding
     """
 
     row: Int
@@ -27,36 +27,40 @@ class Cells:
     old: Int
     new: Int
     symbols: int
-    count: tuple[Int, Int]
-    padding: tuple[Int, Int]
 
 
-def causes(old: Int, new: Int, cells: Cells) -> npt.NDArray[np.int8]:
-    """An index into CAUSES for each changed row. The other way round each row gets the mirrored cause."""
+def causes(before: Amounts, after: Amounts, cells: Cells) -> npt.NDArray[np.int8]:
+    """An index into CAUSES for each changed row. The other way round each row gets the mirrored cause.
+
+    cells: at least those of symbols that are not in the same rows before and after.
+    """
+    old, new = before.size, after.size
     delta = new - old
+    by_count = _counts_more_than_size(before, after)
     cause = np.where(delta > 0, _GREW, _SHRANK).astype(np.int8)
-    cause[_counts_more_than_size(old, new, cells) & (delta > 0)] = _MORE
-    cause[_counts_more_than_size(old, new, cells) & (delta < 0)] = _FEWER
+    cause[by_count & (delta > 0)] = _MORE
+    cause[by_count & (delta < 0)] = _FEWER
     cause[old == 0] = _ADDED
     cause[new == 0] = _REMOVED
-    cause[delta == cells.padding[1] - cells.padding[0]] = _PADDING
+    cause[delta == after.padding - before.padding] = _PADDING
     moved, has_moved = _moved(cells, len(old))
     cause[has_moved & (delta == moved)] = _MOVED
     return cause
 
 
-def _counts_more_than_size(old: Int, new: Int, cells: Cells) -> npt.NDArray[np.bool_]:
+def _counts_more_than_size(before: Amounts, after: Amounts) -> npt.NDArray[np.bool_]:
     """Whether more (or fewer) instances explain more of the difference than their mean size does.
 
     With n instances of mean size m: n2 m2 - n1 m1 = (n2 - n1) (m1 + m2) / 2 + (m2 - m1) (n1 + n2) / 2, which is the same
     both ways round. Floats decide which part is larger; no byte is counted with them.
     """
-    before, after = cells.count
-    known = (before > 0) & (after > 0)
-    mean_old, mean_new = old / np.maximum(before, 1), new / np.maximum(after, 1)
-    by_count = (after - before) * (mean_old + mean_new)
-    by_size = (mean_new - mean_old) * (after + before)
-    result: npt.NDArray[np.bool_] = known & (np.abs(by_count) > np.abs(by_size)) & (np.sign(by_count) == np.sign(new - old))
+    n1, n2 = before.instances, after.instances
+    known = (n1 > 0) & (n2 > 0)
+    m1, m2 = before.size / np.maximum(n1, 1), after.size / np.maximum(n2, 1)
+    by_count = (n2 - n1) * (m1 + m2)
+    by_size = (m2 - m1) * (n2 + n1)
+    is_alike = np.sign(by_count) == np.sign(after.size - before.size)
+    result: npt.NDArray[np.bool_] = known & (np.abs(by_count) > np.abs(by_size)) & is_alike
     return result
 
 

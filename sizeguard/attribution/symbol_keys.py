@@ -7,6 +7,7 @@ _ZN4core3fmt17h0123456789abcdefE  →  _ZN4core3fmtE      _RNvCs1a2b_4core3fmt  
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -34,22 +35,55 @@ def key_of(name: bytes) -> bytes:
     return _RUST_HASH.sub(b"E", name)
 
 
-def hash_keys(texts: Texts) -> Hash:
-    """The hash of each name's key."""
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of names. heads: the names without the usual suffixes; odd: the keys of those of which more goes, by number."""
+
+    heads: Texts
+    odd: dict[int, bytes]
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def raw(self, index: int) -> bytes:
+        return self.odd[index] if index in self.odd else self.heads.raw(index)
+
+    def all_raw(self) -> list[bytes]:
+        keys = self.heads.all_raw()
+        for i, key in self.odd.items():
+            keys[i] = key
+        return keys
+
+    def odd_texts(self) -> tuple[npt.NDArray[np.intp], Texts]:
+        return np.fromiter(self.odd, np.intp, len(self.odd)), Texts.of(self.odd.values())
+
+
+def keys(texts: Texts) -> Keys:
     heads, odd = _heads(texts)
-    hashes = hash_texts(heads)
-    if len(odd):
-        hashes[odd] = hash_texts(Texts.of([key_of(heads.raw(i)) for i in odd.tolist()]))
-    return hashes
+    return Keys(heads, {i: key_of(heads.raw(i)) for i in odd.tolist()})
+
+
+def hash_keys(texts: Texts, hashes: Hash | None = None) -> Hash:
+    """The hash of each name's key. hashes: of the names, if they are known: most are their own keys."""
+    return hashes_of(keys(texts), texts, hashes)
+
+
+def hashes_of(found: Keys, texts: Texts, hashes: Hash | None = None) -> Hash:
+    """The hashes of the keys of these texts."""
+    if hashes is None:
+        result = hash_texts(found.heads)
+    else:
+        result = hashes.copy()
+        shorter = np.flatnonzero(found.heads.end < texts.end)
+        result[shorter] = hash_texts(found.heads.take(shorter))
+    which, odd = found.odd_texts()
+    result[which] = hash_texts(odd)
+    return result
 
 
 def keys_of(texts: Texts) -> list[bytes]:
     """The key of each name."""
-    heads, odd = _heads(texts)
-    keys = heads.all_raw()
-    for i in odd.tolist():
-        keys[i] = key_of(keys[i])
-    return keys
+    return keys(texts).all_raw()
 
 
 def _heads(texts: Texts) -> tuple[Texts, npt.NDArray[np.intp]]:
@@ -87,12 +121,13 @@ class _Tail:
         """Names with a dot where a suffix can be, with a hash's form, or of Rust's second mangling."""
         start, end = self.start[which], self.end[which]
         last = self.word(end - _WORD)
-        is_digit = _is_digit(last)
         may = _has_dot(last) | (last == _number(b"calalias"))
         # A suffix of more than seven digits is one of .llvm.
-        far = np.flatnonzero(is_digit & ~may)
+        far = np.flatnonzero(_is_digit(last) & ~may)
         may[far] = _has_dot(self.word(end[far] - 2 * _WORD)) | _has_dot(self.word(end[far] - 3 * _WORD))
-        may |= (last >> _LAST == ord("E")) & (self.word(end - 20) & np.uint64(0xFFFFFF) == _number(b"17h"))
+        hashed = np.flatnonzero(last >> _LAST == ord("E"))
+        hashed = hashed[self.word(end[hashed] - 20) & np.uint64(0xFFFFFF) == _number(b"17h")]
+        may[hashed] = True
         may |= self.word(start) & np.uint64(0xFFFF) == _number(b"_R")
         return np.asarray(may & (end > start + 1), np.bool_)
 

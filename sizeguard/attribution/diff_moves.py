@@ -1,0 +1,83 @@
+"""Turns what symbols have in the changed rows, before and after, into the cells of those that left a row or came to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.alias_keys import AliasKeys
+from sizeguard.attribution.diff_causes import Cells
+from sizeguard.attribution.diff_side import Holdings, Side
+from sizeguard.attribution.group import compact, sum_by
+from sizeguard.attribution.hash_ranks import rank_hashes
+from sizeguard.attribution.symbol_keys import hash_keys
+from sizeguard.formats.text_hash import Hash
+from sizeguard.formats.texts import Texts
+
+Int32 = npt.NDArray[np.int32]
+
+_MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
+_SHIFT = np.uint64(32)
+
+
+def moves(sides: Sequence[Side], at: Sequence[Int32], rows: int, aliases: AliasKeys | None) -> Cells:
+    """at: of each side's groups the changed row that it is in, or -1. What a symbol has where it stays may be left out."""
+    holdings = [side.holdings for side in sides if side.holdings is not None]
+    nothing = np.zeros(0, np.int64)
+    if not holdings or not rows:
+        return Cells(nothing, nothing, nothing, nothing, 0)
+    hashes = [_key_hashes(held, aliases) for held in holdings]
+    number, known = rank_hashes(np.concatenate(hashes))
+    numbers = number[: len(hashes[0])], number[len(hashes[0]) :]
+    columns = [_in_changed_rows(held, places, ids) for held, places, ids in zip(holdings, at, numbers, strict=True)]
+    before, after = (_signatures(symbol, row, len(known)) for symbol, row, _ in columns)
+    leaves = before != after
+    columns = [tuple(column[leaves[symbol]] for column in (symbol, row, size)) for symbol, row, size in columns]
+    symbol, row = (np.concatenate([column[i] for column in columns]).astype(np.int64) for i in (0, 1))
+    values = len(known)
+    keys = row * values + symbol
+    cell, cells = compact(keys, rows * values)
+    first = np.zeros(cells, np.int64)
+    first[cell] = np.arange(len(cell))
+    split = len(columns[0][0])
+    return Cells(
+        row=row[first],
+        symbol=symbol[first],
+        old=sum_by(columns[0][2].astype(np.int64), cell[:split], cells),
+        new=sum_by(columns[1][2].astype(np.int64), cell[split:], cells),
+        symbols=values,
+    )
+
+
+def _in_changed_rows(held: Holdings, places: Int32, numbers: Int32) -> tuple[npt.NDArray[np.integer], ...]:
+    """Symbol, row and bytes of what has a name. numbers: of the symbols, in both images."""
+    row = places[held.group]
+    taken = np.flatnonzero((row >= 0) & _is_name(held.texts)[held.symbol])
+    return numbers[held.symbol[taken]], row[taken], held.size[taken]
+
+
+def _is_name(texts: Texts) -> npt.NDArray[np.bool_]:
+    """Which texts are names of symbols. Others are empty, or say in parentheses what bytes are: those do not move."""
+    filled = texts.end > texts.start
+    filled[filled] = texts.buffer[texts.start[filled]] != ord("(")
+    return filled
+
+
+def _key_hashes(held: Holdings, aliases: AliasKeys | None) -> Hash:
+    hashes = hash_keys(held.texts, held.hashes)
+    return aliases.apply(hashes) if aliases is not None else hashes
+
+
+def _signatures(symbol: npt.NDArray[np.integer], row: npt.NDArray[np.integer], symbols: int) -> Hash:
+    """Of each symbol a number that is the same if it is in the same rows, each as often. Of nearly all symbols of two builds it is:
+    two million pairs of libtorch_cpu.so need not be sorted.
+    """
+    mixed = (row.astype(np.uint64) + np.uint64(1)) * _MULTIPLY
+    mixed ^= mixed >> _SHIFT
+    mixed *= _MULTIPLY
+    mixed ^= mixed >> _SHIFT
+    signatures = np.zeros(symbols, np.uint64)
+    np.add.at(signatures, symbol, mixed)
+    return signatures

@@ -1,0 +1,152 @@
+"""Turns an analysis into what a diff needs of it: sums by the levels asked for, and whose bytes they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.alias_keys import AliasNames, alias_names
+from sizeguard.attribution.analysis import Analysis, Label
+from sizeguard.attribution.filters import Filter, matching_rows
+from sizeguard.attribution.group import pack, sum_by
+from sizeguard.attribution.symbol_keys import hash_keys
+from sizeguard.formats.text_hash import Hash, hash_texts
+from sizeguard.formats.texts import Int, Texts
+from sizeguard.ledger.ledger import ImageInfo, Int32
+
+# Kinds of pieces that one counts as instances; unwind tables, relocations and the like are tables about them.
+_INSTANCES = frozenset((b"code", b"rodata", b"data", b"zero", b"string", b"vtable", b"typeinfo", b"initializer"))
+_PADDING = frozenset((b"padding", b"page slack", b"section gap"))
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Columns: bytes, instances, bytes of padding."""
+
+    size: Int
+    instances: Int
+    padding: Int
+
+    def take(self, where: Int) -> Amounts:
+        return Amounts(self.size[where], self.instances[where], self.padding[where])
+
+    def sums(self, row: Int32, rows: int) -> Amounts:
+        """By row; what is in none has -1."""
+        taken = np.flatnonzero(row >= 0)
+        columns = (self.size, self.instances, self.padding)
+        return Amounts(*(sum_by(column[taken], row[taken], rows) for column in columns))
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Those of a level. ids: of each group; texts: those in use; hashes: of the texts, of symbols those of their keys."""
+
+    level: str
+    ids: Int32
+    texts: Texts
+    hashes: Hash
+
+    def of_groups(self) -> Hash:
+        """The hash of each group's value."""
+        return self.hashes[self.ids]
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What each symbol has in each group, as columns; a pair may come twice. symbol: an index into texts, whose hashes may be known."""
+
+    symbol: Int32
+    group: Int32
+    size: npt.NDArray[np.unsignedinteger]
+    texts: Texts
+    hashes: Hash | None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One image of a diff: a group for each combination of the levels' values that has bytes.
+
+    amounts:  of each group
+    values:   for each level
+    holdings: None if groups are symbols: those do not move from group to group
+    left_out: file, load, ram and count of what the filters left out, if there are any
+    """
+
+    image: ImageInfo
+    amounts: Amounts
+    values: tuple[Values, ...]
+    holdings: Holdings | None
+    aliases: AliasNames | None
+    left_out: tuple[int, ...]
+
+
+def side_of(analysis: Analysis, levels: Sequence[str], filters: Sequence[Filter], metric: str) -> Side:
+    size: Int = getattr(analysis, metric)
+    mask = matching_rows(analysis, filters)
+    left_out: tuple[int, ...] = ()
+    if mask is not None:
+        size = np.where(mask, size, 0)
+        left_out = tuple(int(getattr(analysis, name)[~mask].sum()) for name in ("file", "load", "ram", "count"))
+    labels = [analysis.label(level) for level in levels]
+    if tuple(levels) == ("symbol",):
+        # By the ids as they are: nothing needs to be known of three million rows but their sums.
+        amounts = _amounts(analysis, size, labels[0].ids, len(labels[0].texts))
+        used = np.flatnonzero(amounts.size)
+        amounts = amounts.take(used)
+        values: tuple[Values, ...] = (_values("symbol", labels[0], used),)
+        holdings = None
+    else:
+        # What has no bytes cannot differ: without the symbols of the file's own symbol table two thirds of the rows are left.
+        rows = np.flatnonzero(size)
+        ids = [label.ids[rows] for label in labels]
+        group, first = pack(ids)
+        amounts = _amounts(analysis, size, group, len(first), rows)
+        values = tuple(_values(level, label, ids_[first]) for level, label, ids_ in zip(levels, labels, ids, strict=True))
+        holdings = _holdings(analysis.label("symbol"), rows, group, size[rows])
+    return Side(analysis.image, amounts, values, holdings, alias_names(analysis.aliases()), left_out)
+
+
+def _amounts(analysis: Analysis, size: Int, group: npt.NDArray[np.signedinteger], groups: int, rows: Int | None = None) -> Amounts:
+    """Of each group. group: of all rows, or of `rows`; others have no bytes."""
+    kinds = analysis.label("kind")
+    kind, held, count = kinds.ids, size, analysis.count
+    if rows is not None:
+        kind, held, count = kind[rows], size[rows], count[rows]
+    pieces = np.flatnonzero(_is_of(kinds, _INSTANCES)[kind] & (held > 0))
+    padding = np.flatnonzero(_is_of(kinds, _PADDING)[kind])
+    return Amounts(
+        sum_by(held, group, groups),
+        sum_by(count[pieces], group[pieces], groups),
+        sum_by(held[padding], group[padding], groups),
+    )
+
+
+def _is_of(kinds: Label, names: frozenset[bytes]) -> Mask:
+    return np.array([kinds.texts.raw(i) in names for i in range(len(kinds.texts))] or [False], np.bool_)
+
+
+def _values(level: str, label: Label, ids: Int | Int32) -> Values:
+    number, texts, hashes = _in_use(label, ids)
+    if level == "symbol":
+        hashes = hash_keys(texts, hashes)
+    return Values(level, number, texts, hash_texts(texts) if hashes is None else hashes)
+
+
+def _in_use(label: Label, ids: Int | Int32) -> tuple[Int32, Texts, Hash | None]:
+    """The ids, numbered among those that occur; their texts and what is known of those texts' hashes."""
+    occurs = np.zeros(len(label.texts), np.bool_)
+    occurs[ids] = True
+    number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    return number[ids], label.texts.take(np.flatnonzero(occurs)), label.hashes[occurs] if label.hashes is not None else None
+
+
+def _holdings(symbols: Label, rows: Int, group: Int, size: Int) -> Holdings:
+    number, texts, hashes = _in_use(symbols, symbols.ids[rows])
+    # As narrow as they can be: they are kept while the other image is read, 6,573,426 of libtensorflow_cc.so.2.
+    narrow = size.astype(np.min_scalar_type(int(size.max(initial=0))))
+    return Holdings(number, group.astype(np.int32), narrow, texts, hashes)
