@@ -201,6 +201,11 @@ def test_a_wrong_configuration_is_named_with_its_place(tmp_path: Path, root: Pat
 def test_this_projects_configuration(root: Path) -> None:
     config = read_config(root)
     assert [app.name for app in config.apps] == ["vision", "language"]
+    assert [(target.name, target.run) for target in config.targets] == [
+        ("x86_64-linux", True),
+        ("aarch64-linux", True),
+        ("arm64-macos", False),
+    ]
     for app in config.apps:
         assert app.selection.is_file()
         assert all(model.is_file() for model in app.models)
