@@ -69,6 +69,15 @@ def test_a_stripped_image_with_its_dsym_or_map(macho: MachoSamples) -> None:
     assert done.returncode == 3 and ours in done.stderr and theirs in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("image", "other"), [("app-stripped-arm64", "app-x86_64"), ("app-arm64", "lib-arm64"), ("lib-arm64", "app-g-arm64")]
+)
+def test_a_map_of_another_build_is_refused(macho: MachoSamples, image: str, other: str) -> None:
+    done = run(macho.path(image), "--map", macho.path(f"{other}.map"))
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert re.search(rf"{other}\.map is a map of another build: \S+ lies at 0x\w+ with \d+ bytes there, at 0x\w+ with \d+ in ", done.stderr)
+
+
 def test_what_nobody_names_is_unattributed(macho: MachoSamples) -> None:
     rows = {row["operator"]: row["load"] for row in report(macho.path("app-stripped-arm64"), "--by", "operator")["rows"]}
     text = next(section for section in read_macho(macho.path("app-stripped-arm64")).sections if section.name == "__text")

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from map_links import APPLE_LINKERS, LINKERS, link_apple, run, select
+from map_links import APPLE_LINKERS, LINKERS, link, link_apple, make_objects, run, select
 
+from sizeguard.attribution.sources import analysis_of
 from sizeguard.build.record import Build
+from sizeguard.errors import InconclusiveError
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.ranges import symbol_ranges
 
@@ -89,6 +91,23 @@ def test_a_map_of_another_link_does_not(relink: Callable[[str], tuple[Path, Path
     image, _ = relink("bfd")
     _, other = relink("gold")
     assert agreement(image, other) < 0.5
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("flags", [(), ("-static",), ("-shared", "-fPIC")], ids=["executable", "static", "shared"])
+def test_a_report_refuses_the_map_of_another_link(tmp_path: Path, linker: str, flags: tuple[str, ...]) -> None:
+    objects = make_objects(tmp_path, *(["-fPIC"] if flags else []))
+    own = link(tmp_path, linker, objects, *flags)
+    # A shared library keeps what it exports.
+    fewer = objects[:1] if "-shared" in flags else objects
+    other = link(tmp_path, linker, fewer, *flags, "-Wl,--no-gc-sections", name="other")
+    for image in (own, other):
+        assert int(analysis_of(image.image, map_=image.map).file.sum()) == image.image.stat().st_size
+        run("strip", image.image, cwd=tmp_path)
+        analysis_of(image.image, map_=image.map)
+    for image, map_ in ((own, other.map), (other, own.map)):
+        with pytest.raises(InconclusiveError, match=r"is a map of another build.*pass the map made with this image"):
+            analysis_of(image.image, map_=map_)
 
 
 @pytest.mark.parametrize("version", APPLE_LINKERS)

@@ -13,7 +13,7 @@ from sizeguard.attribution.analyse import Evidence, LedgerAnalysis
 from sizeguard.attribution.choose import Choice, choose_preset
 from sizeguard.build import RECORD
 from sizeguard.errors import InconclusiveError, InputError
-from sizeguard.formats.linkmap import read_map
+from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from sizeguard.attribution.reach import Reached
     from sizeguard.attribution.served import Served
     from sizeguard.formats.elf import Elf
-    from sizeguard.formats.linkmap.row import InputSection
+    from sizeguard.formats.linkmap.fit import Placed
+    from sizeguard.formats.linkmap.row import LinkMap
     from sizeguard.formats.macho.image import MachO
     from sizeguard.ledger.ledger import Ledger
     from sizeguard.ledger.part import Part
@@ -64,15 +65,21 @@ def _analysis(
     rules: Path | None,
     arch: str,
 ) -> LedgerAnalysis:
-    inputs = read_map(map_) if map_ is not None else ()
+    link_map = read_link_map(map_) if map_ is not None else None
+    inputs = link_map.placed if link_map is not None else ()
     if image_format(image) == MACHO:
-        return _of_macho(image, names, inputs, title, preset, rules, arch)
+        return _of_macho(image, names, link_map, map_, title, preset, rules, arch)
     if arch:
         raise InputError(f"{image}: an architecture ({arch}) is chosen of fat Mach-O files, and this is none")
     from sizeguard.formats.elf import read_elf
+    from sizeguard.formats.elf.layout import SHF_TLS
     from sizeguard.ledger.elf import elf_ledger
 
     elf = read_elf(image)
+    if link_map is not None and not elf.is_relocatable:
+        # Thread-local zeros have no place of their own in memory.
+        sections = [s for s in elf.sections if s.is_allocated and s.size and not (s.is_nobits and s.flags & SHF_TLS)]
+        _check_fit(image, [(s.name, s.address, s.size, s.is_executable) for s in sections], link_map, map_)
     twin = read_elf(names) if names is not None else None
     reached, parts = _reached(objects, folder)
     ledger = elf_ledger(elf, twin, inputs, parts)
@@ -83,6 +90,12 @@ def _analysis(
     is_known = preset != "auto" or rules is not None or choice.fits
     branched = _branches(elf, image, twin, names, ledger, choice) if is_known and not elf.is_relocatable else None
     return LedgerAnalysis(Evidence(branched.ledger if branched is not None else ledger, title, choice, reached, served, branched))
+
+
+def _check_fit(image: Path, sections: Sequence[Placed], link_map: LinkMap, map_: Path | None) -> None:
+    from sizeguard.formats.linkmap.fit import check_fit
+
+    check_fit(image, sections, link_map, map_)
 
 
 def _reached(objects: Sequence[Path], folder: Path) -> tuple[Reached | None, Sequence[Part]]:
@@ -135,17 +148,20 @@ def _branched(image: Elf | MachO, ledger: Ledger, path: Path, debug: Path | None
 
 
 def _of_macho(
-    image: Path, names: Path | None, inputs: Sequence[InputSection], title: str, preset: str, rules: Path | None, arch: str
+    image: Path, names: Path | None, link_map: LinkMap | None, map_: Path | None, title: str, preset: str, rules: Path | None, arch: str
 ) -> LedgerAnalysis:
     from sizeguard.formats.macho.dsym import companion
     from sizeguard.formats.macho.reader import FatFile, read_macho, read_macho_file
     from sizeguard.ledger.macho import fat_ledger, macho_ledger
 
     # A map or debug information is of one image: of several one must be chosen.
-    macho = read_macho(image, arch) if arch or names is not None or inputs else read_macho_file(image)
+    macho = read_macho(image, arch) if arch or names is not None or link_map is not None else read_macho_file(image)
     if isinstance(macho, FatFile):
         ledger = fat_ledger(macho, title)
         return LedgerAnalysis(Evidence(ledger, title, choose_preset(ledger.symbols, preset, rules)))
+    if link_map is not None and not macho.is_object:
+        _check_fit(image, [(s.full_name, s.address, s.size, s.is_code) for s in macho.sections if s.size], link_map, map_)
+    inputs = link_map.placed if link_map is not None else ()
     ledger = macho_ledger(macho, companion(macho, names), inputs, title)
     choice = choose_preset(ledger.symbols, preset, rules)
     is_known = preset != "auto" or rules is not None or choice.fits
