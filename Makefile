@@ -44,6 +44,7 @@ soak: setup-test
 	.venv/bin/python tests/soak/why_live.py
 	.venv/bin/python tests/soak/exclusive_truth.py
 	.venv/bin/python tests/soak/predict_truth.py
+	.venv/bin/python tests/soak/bisect_history.py
 
 clean:
 	rm -rf build
