@@ -129,6 +129,27 @@ def test_other_questions_reuse_what_was_measured(spike: tuple[SmallRepository, d
     assert "the buckets of symbol/main are equal at both ends" in narrow["blind_spot"]
 
 
+def test_jobs_find_the_same_with_as_many_builds(spike: tuple[SmallRepository, dict[str, str]], tmp_path: Path) -> None:
+    repository, names = spike
+    results = []
+    for jobs in ("1", "2"):
+        arguments = ["bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--format", "json", "--jobs", jobs, "--keep-worktrees"]
+        results.append(json.loads(run(repository.path, *arguments, environment={"SIZEGUARD_STORE": str(tmp_path / jobs)}).stdout))
+        check(results[-1])
+    trees = repository.path / ".git" / "sizeguard" / "worktrees"
+    assert sorted(path.name for path in trees.glob("tree-*") if path.is_dir()) == ["tree-00", "tree-01"]
+    for key in ("culprits", "series", "builds", "failed_builds"):
+        assert results[0][key] == results[1][key]
+    again = run(
+        repository.path,
+        *("bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--format", "json", "--build-failed-again"),
+        environment={"SIZEGUARD_STORE": str(tmp_path / "1")},
+    )
+    assert json.loads(again.stdout)["builds"] == results[0]["failed_builds"]
+    nothing = bisected(repository.path, "main", "main", "--ignore", "*.md")
+    assert (nothing["culprits"], nothing["delta"], nothing["commits"]) == ([], 0, 0)
+
+
 def test_what_a_person_sees(spike: tuple[SmallRepository, dict[str, str]]) -> None:
     repository, names = spike
     done = run(repository.path, "bisect", names["good"][:10], "main", *BUILD, "--ignore", "*.md", "--metric", "symbol/table")

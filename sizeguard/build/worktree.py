@@ -113,7 +113,11 @@ def _lock(folder: Path) -> Iterator[Path]:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     continue
-                yield path
+                try:
+                    yield path
+                finally:
+                    # Not by closing alone: a process that another thread is just starting holds a copy of the file until it runs.
+                    fcntl.flock(lock, fcntl.LOCK_UN)
                 return
         time.sleep(0.5)
 
