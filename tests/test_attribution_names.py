@@ -21,6 +21,7 @@ from sizeguard.formats.texts import Texts
 
 DATA = Path(__file__).parent / "data" / "attribution"
 LEVELS = ("operator", "kernel", "dtype", "component")
+TYPES = {"float": "Float", "double": "Double"}
 
 
 def labels(names: list[str], preset: str) -> list[dict[str, str]]:
@@ -191,6 +192,24 @@ def test_demanglers_see_the_same_dtypes() -> None:
             assert name and answer["dtype"] == "+".join(dict.fromkeys(types[part] for part in match.groups()))
             checked += 1
     assert checked >= 20
+
+
+def test_index_types_of_eigen_are_no_dtypes() -> None:
+    """Each sixth name of Eigen in executorch 1.5.1's libexecutorch_kernels_optimized.so: the element types that c++filt spells.
+
+    Beside a complex type, its real one is that of a norm or a factor, which only some lists name.
+    """
+    names = (DATA / "eigen_names.txt").read_text().splitlines()
+    demangled = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True).stdout.splitlines()
+    for text, answer in zip(demangled, labels(names, "executorch"), strict=True):
+        found = set(filter(None, answer["dtype"].split("+")))
+        complexes = {f"Complex{name}" for word, name in TYPES.items() if f"std::complex<{word}>" in text}
+        plain = re.sub(r"std::complex<\w+>", "", text)
+        reals = {name for word, name in TYPES.items() if re.search(rf"\b{word}\b", plain)}
+        assert found == (complexes or reals) or (complexes and found == complexes | reals), text
+        assert answer["component"] == "Eigen"
+    # Elsewhere an Int is a dtype.
+    assert labels(["_ZN5torch8executor6native3addIilEEvv"], "executorch")[0]["dtype"] == "Int+Long"
 
 
 def test_every_registered_function_is_its_operators() -> None:

@@ -23,6 +23,8 @@ _AFTER = np.zeros(256, bool)
 _AFTER[np.frombuffer(b"ENSLZTKRPXFJIDUsoncvzw" + "".join(LETTERS).encode(), np.uint8)] = True
 _AFTER[np.frombuffer(b"123456789", np.uint8)] = True
 
+_INDICES = (CODES["Int"], CODES["Long"])
+
 _MOST = 4  # builtin types side by side that are looked at
 
 
@@ -33,7 +35,8 @@ class DtypeScan:
         self._classes = dict(preset.dtypes)
         self._containers = tuple(dict.fromkeys([*CONTAINERS, *preset.containers]))
         self._drivers = frozenset(preset.drivers)
-        self.words = list(dict.fromkeys([*self._classes, *self._containers, *self._drivers, "complex", "ScalarType"]))
+        self._indexed = frozenset(preset.indexed)
+        self.words = list(dict.fromkeys([*self._classes, *self._containers, *self._drivers, *self._indexed, "complex", "ScalarType"]))
         self._is_absent = np.isin(np.arange(len(CODES)), [CODES[dtype] for dtype in preset.absent])
         self.mask = np.zeros(count, np.uint64)
         self.first = np.full(count, NONE, np.int8)
@@ -83,6 +86,14 @@ class DtypeScan:
         # clIllE: the arguments of a generic lambda, as those of any other.
         is_call = (text[opens - 2] == ord("l")) & (text[opens - 3] == ord("c")) & _is_grammar(text, candidates, opens - 3)
         opens = np.concatenate([opens[~is_call], self._elements(chunk, opens[is_call], driven)])
+        if self._indexed:
+            is_indexed = np.array([w in self._indexed for w in dictionary.identifiers], bool)
+            spaces = position[is_indexed[word]]
+            inside = _is_behind(chunk, opens, spaces)
+            literals = np.flatnonzero((text[:-2] == ord("I")) & (text[1:-1] == ord("L"))) + 1
+            literals = literals[_is_behind(chunk, literals, spaces) & _is_grammar(text, candidates, literals - 1)]
+            found += _scalars(text, np.concatenate([opens[inside], literals]))
+            opens = opens[~inside]
         for first in (opens, lambdas, closes):
             at = first
             for _ in range(_MOST):
@@ -126,6 +137,32 @@ def _or_complex(text: Bytes, code: Int, position: Int, complexes: Int) -> Int:
     before = complexes[np.maximum(np.searchsorted(complexes, position) - 1, 0)]
     is_argument = (before < position) & (position - before <= len("IN3c10")) & (text[before] == ord("I")) & (text[before + 1] == ord("N"))
     return np.where(is_argument & (_COMPLEX_OF[code] != NONE), _COMPLEX_OF[code], code)
+
+
+def _is_behind(chunk: Chunk, at: Int, words: Int) -> npt.NDArray[np.bool_]:
+    """Whether one of the words, in order, stands before each place in the same name."""
+    if not len(words):
+        return np.zeros(len(at), np.bool_)
+    last = np.searchsorted(words, at) - 1
+    result: npt.NDArray[np.bool_] = (last >= 0) & (chunk.name_at(words[np.maximum(last, 0)]) == chunk.name_at(at))
+    return result
+
+
+def _scalars(text: Bytes, at: Int) -> list[tuple[Int, Int]]:
+    """Element types of lists such as <int, 6, double, false>: an Int or a Long is an index there, and literals stand between."""
+    found = []
+    for _ in range(2 * _MOST):
+        code = _CODE_OF_LETTER[text[at]].astype(np.int64)
+        is_literal = text[at] == ord("L")
+        end = at + 2
+        for _ in range(4):
+            end = end + (is_literal & (text[np.minimum(end, len(text) - 1)] != ord("E")))
+        is_literal &= text[np.minimum(end, len(text) - 1)] == ord("E")
+        is_element = (code != NONE) & ~np.isin(code, _INDICES) & _AFTER[text[at + 1]]
+        found.append((at[is_element], code[is_element]))
+        going = is_literal | (code != NONE)
+        at = np.minimum(np.where(is_literal, end + 1, at + 1)[going], len(text) - 2)
+    return found
 
 
 def _number(text: Bytes, at: Int) -> Int:

@@ -29,6 +29,7 @@ _KEYS = (
     "helpers",
     "marks",
     "containers",
+    "indexed",
     "cases",
     "libraries",
     "dtypes",
@@ -83,6 +84,7 @@ class Preset:
     helpers:     more names that are no operator's own
     marks:       how members end that stand behind a substitution (S3_), whose namespace cannot be seen
     containers:  templates whose arguments are no dtype: ArrayRef<long>
+    indexed:     namespaces of templates over elements and an index type, Int or Long: Eigen's gemm_pack_rhs<float, long>
     cases:       functions that a dtype switch inlines, one for each branch, with the dtype among their template arguments
     libraries:   components whose names without a meaning lie between others of theirs
     dtypes:      class → dtype
@@ -95,6 +97,7 @@ class Preset:
     helpers: tuple[str, ...]
     marks: tuple[str, ...]
     containers: tuple[str, ...]
+    indexed: tuple[str, ...]
     cases: tuple[str, ...]
     libraries: tuple[str, ...]
     dtypes: tuple[tuple[str, str], ...]
@@ -115,6 +118,7 @@ class Preset:
             tuple(dict.fromkeys([*self.helpers, *other.helpers])),
             tuple(dict.fromkeys([*self.marks, *other.marks])),
             tuple(dict.fromkeys([*self.containers, *other.containers])),
+            tuple(dict.fromkeys([*self.indexed, *other.indexed])),
             tuple(dict.fromkeys([*self.cases, *other.cases])),
             tuple(dict.fromkeys([*self.libraries, *other.libraries])),
             tuple({**dict(other.dtypes), **dict(self.dtypes)}.items()),
@@ -159,6 +163,7 @@ def read_preset(path: File) -> Preset:
         tuple(_texts(path, keys.get("helpers"))),
         tuple(_texts(path, keys.get("marks"))),
         tuple(_texts(path, keys.get("containers"))),
+        tuple(_texts(path, keys.get("indexed"))),
         tuple(_texts(path, keys.get("cases"))),
         tuple(_texts(path, keys.get("libraries"))),
         tuple(_dtypes(path, keys.get("dtypes", Table(root.line)))),
