@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sizeguard.report.style import Style
 
 FORMATS = ("terminal", "json", "csv", "markdown", "html")
+LARGE = 64 << 20  # bytes of an image whose analysis fetches the same memory again and again
+MOST_KEPT = 512 << 20
 LEVELS = "operator kernel dtype component kind section segment object symbol analyzer"
 
 
@@ -39,6 +41,7 @@ class Evidence:
             return read_snapshot(path)
         from sizeguard.attribution.sources import analysis_of
 
+        _prepare_memory(path)
         return analysis_of(
             path,
             objects=self.objects,
@@ -48,6 +51,13 @@ class Evidence:
             rules=self.rules,
             arch=self.arch,
         )
+
+
+def _prepare_memory(path: Path) -> None:
+    if path.is_file() and (size := path.stat().st_size) >= LARGE:
+        from sizeguard.memory import keep_freed
+
+        keep_freed(min(size, MOST_KEPT))
 
 
 @dataclass(frozen=True, slots=True)

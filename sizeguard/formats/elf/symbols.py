@@ -19,6 +19,8 @@ Bytes = npt.NDArray[np.uint8]
 MAX_SHARING = 16
 FREE_BYTES = 1 << 20
 
+_STEP = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -76,9 +78,7 @@ class SymbolTable:
         which[order] = np.cumsum(new, dtype=np.int32) - np.int32(1)
         start = ordered[new]
         low, high = self.strings
-        zeros = zero_places(self.data[low:high])
-        zeros += low
-        end = np.append(zeros, high)[np.searchsorted(zeros, start)]
+        end = string_ends(self.data[:high], low, start)
         if int((end - start).sum()) > MAX_SHARING * (high - low) + FREE_BYTES:
             raise InputError(f"{self.path}: a damaged ELF file: symbols share names of a string table without ends")
         return start, end, which
@@ -145,15 +145,34 @@ def packed_order(keys: Int) -> Int:
     packed = keys - low
     packed <<= bits
     packed |= np.arange(len(keys), dtype=np.int64)
-    packed.sort(kind="stable")  # tables are often made of sorted runs, which are merged
+    packed.sort()
     packed &= (1 << bits) - 1
     return packed
 
 
-def zero_places(table: Bytes, chunk: int = 1 << 20) -> Int:
-    """Where the zero bytes are; in pieces that stay in the cache."""
-    found = [np.flatnonzero(table[at : at + chunk] == 0) + at for at in range(0, len(table), chunk)]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
+def string_ends(data: Bytes, low: int, start: Int) -> Int:
+    """Where the strings that begin at `start`, sorted, distinct and in [low, len(data)], end: at the next zero byte, or with the data.
+
+    Most end just before the next one begins. Zeros are counted, a megabyte at a time, and looked for where there are others: counting
+    those of 76 MB takes 3 ms, finding them 50.
+    """
+    guess = np.append(start[1:] - 1, len(data))[: len(start)]
+    is_end = data[guess[:-1]] == 0
+    known = guess[:-1][is_end]
+    bounds = np.append(np.arange(low, len(data), _STEP), len(data))
+    expected = np.diff(np.searchsorted(known, bounds)).tolist()
+    others = [np.zeros(0, np.int64)]
+    for at, count in zip(bounds[:-1].tolist(), expected, strict=True):
+        piece = data[at : at + _STEP]
+        if len(piece) - int(np.count_nonzero(piece)) != count:
+            others.append(np.flatnonzero(piece == 0) + at)
+    more = np.concatenate(others)
+    if is_end.all():
+        mine = np.searchsorted(start, more, side="right") - 1
+        np.minimum.at(guess, mine[mine >= 0], more[mine >= 0])
+        return guess
+    zeros = np.append(np.sort(np.concatenate([known, more])), len(data))
+    return zeros[np.searchsorted(zeros, start)]
 
 
 def _words(column: Any) -> Int:

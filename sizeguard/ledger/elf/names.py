@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sizeguard.formats.elf import Elf, SymbolTable
-from sizeguard.formats.text_hash import Hash, hash_texts
+from sizeguard.formats.text_hash import Hash, hash_order, hash_texts
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.ledger import NONE, Int32
 
@@ -43,10 +42,13 @@ def distinct_names(image: Elf, names: Elf) -> Names:
     texts = _joined(tables)
     hashes = hash_texts(texts)
     filled = texts.end > texts.start
-    kept = _first_of_each(hashes)
-    is_first = (kept == np.arange(len(kept))) & filled
-    number = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
-    ids = np.where(filled, number[kept], NONE).astype(np.int32)
+    again, first = _repeated(hashes)
+    is_first = filled.copy()
+    is_first[again] = False
+    ids = np.cumsum(is_first, dtype=np.int32)
+    ids -= np.int32(1)
+    ids[again] = ids[first]
+    ids[~filled] = NONE
     strings: dict[tuple[int, int], Int32] = {}
     at = 0
     for elf, table in tables:
@@ -58,25 +60,15 @@ def distinct_names(image: Elf, names: Elf) -> Names:
     return Names(texts.take(is_first.nonzero()[0]), hashes[is_first], strings)
 
 
-def _first_of_each(hashes: Hash) -> Int:
-    """For each hash the first place with the same one. Most are alone in their slot of a table, so that few need to be sorted."""
-    count = len(hashes)
-    index = np.arange(count, dtype=np.int64)
-    slots = 1 << max(4, (2 * count).bit_length())
-    slot = (hashes & np.uint64(slots - 1)).view(np.int64)
-    table = np.zeros(slots, np.int32)
-    table[slot] = index
-    lost = table[slot] != index
-    # All of a slot that more than one falls into.
-    is_shared = np.zeros(slots, bool)
-    is_shared[slot[lost]] = True
-    some = np.flatnonzero(is_shared[slot])
-    order = some[np.argsort(hashes[some], kind="stable")]
+def _repeated(hashes: Hash) -> tuple[Int, Int]:
+    """The places of hashes that stood before, and for each the first place of the same one."""
+    order = hash_order(hashes)
     ordered = hashes[order]
-    new: npt.NDArray[np.bool_] = np.ones(len(order), bool)
-    new[1:] = ordered[1:] != ordered[:-1]
-    index[order] = order[np.flatnonzero(new)[np.cumsum(new) - 1]] if len(order) else order
-    return index
+    again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    # Of a run of equal ones the place before its second.
+    begins = np.diff(again, prepend=-1) > 1
+    first = np.maximum.accumulate(np.where(begins, again - 1, 0))
+    return order[again], order[first]
 
 
 def _joined(tables: list[tuple[Elf, SymbolTable]]) -> Texts:
