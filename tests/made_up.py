@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sizeguard.attribution.analysis import LEVELS, Aliases, Label
-from sizeguard.formats.texts import Texts
+from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.ledger.sums import WHAT, ColumnSums
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class MadeUp:
         )
         sums = (int(column.sum()) for column in (self.file, self.load, self.ram))
         self.image = ImageInfo(f"somewhere/{title}", title, "elf", "x86_64", "8f3c2d10aabb", *sums)
+
+    def sums_by(self, ids: Int, count: int) -> tuple[Int, Int, Int, Int]:
+        return ColumnSums({what: getattr(self, what) for what in WHAT}).by(ids, count)
 
     def label(self, level: str) -> Label:
         values = [part.values.get(level, "") for part in self.parts]

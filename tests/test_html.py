@@ -14,8 +14,9 @@ from made_up import MadeUp, Part
 from sizeguard.attribution.analysis import Aliases, Analysis, Label
 from sizeguard.attribution.diff import diff
 from sizeguard.attribution.group import group
-from sizeguard.formats.texts import Texts
+from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.ledger.sums import WHAT, ColumnSums
 from sizeguard.report.diff import diff_chunks
 from sizeguard.report.sizes import report_chunks
 
@@ -190,6 +191,9 @@ class Half:
             (np.arange(rows) % 7).astype(np.int32), Texts.of(["code", "rodata", "data", "unwind", "string", "vtable", "other"])
         )
         self.image = ImageInfo("big", "big", "elf", "x86_64", "00", int(self.file.sum()), int(self.load.sum()), 0)
+
+    def sums_by(self, ids: Int, count: int) -> tuple[Int, Int, Int, Int]:
+        return ColumnSums({what: getattr(self, what) for what in WHAT}).by(ids, count)
 
     def label(self, level: str) -> Label:
         return self.symbols if level == "symbol" else self.kinds

@@ -17,6 +17,7 @@ from sizeguard.formats.text_hash import hash_texts
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
 from sizeguard.ledger.ledger import NONE, ImageInfo, Int32, Ledger
+from sizeguard.ledger.sums import WHAT
 
 if TYPE_CHECKING:
     from sizeguard.attribution.branches import Branched
@@ -66,7 +67,8 @@ class LedgerAnalysis:
         image = ledger.image
         self.image = ImageInfo(image.path, evidence.title, image.format, image.arch, image.id, image.file, image.load, image.ram)
         operators = _operators_of_owners(ledger, evidence.reached) if evidence.reached is not None else None
-        self._extra, self._symbol, self._nth_operator, self._share = _rows(ledger, operators)
+        self._shares, self._symbol, self._nth_operator = _rows(ledger, operators)
+        self._extra = self._shares.owner
         self._names: NameLabels | None = None
         self._labels: dict[str, Label] = {}
 
@@ -89,8 +91,21 @@ class LedgerAnalysis:
         return self._sums("count")
 
     def _sums(self, what: str) -> Int:
-        sums = self._ledger.make_sums(what, len(self._extra))
-        self._share(sums)
+        sums = self._ledger.sums.column(what, len(self._extra))
+        shares = self._shares.of(sums[self._extra])
+        np.subtract.at(sums, self._extra, shares)
+        sums[len(sums) - len(shares) :] = shares
+        return sums
+
+    def sums_by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
+        ledger, extra = self._ledger, self._extra
+        sums = ledger.sums.by(ids[: len(ledger.owners)], count)
+        if len(extra):
+            there, here = ids[extra], ids[len(ledger.owners) :]
+            for what, column in zip(WHAT, sums, strict=True):
+                shares = self._shares.of(ledger.sums.at(what, extra))
+                np.subtract.at(column, there, shares)
+                np.add.at(column, here, shares)
         return sums
 
     def label(self, level: str) -> Label:
@@ -305,9 +320,27 @@ def _operators_of_owners(ledger: Ledger, reached: Reached) -> Int:
     return np.where((owners.input >= 0) & (owners.part < 0), of_input[np.maximum(owners.input, 0)], 1)
 
 
-def _rows(ledger: Ledger, operators: Int | None) -> tuple[Int, Int32, Int, Callable[[Int], None]]:
-    """The owners of rows that come behind those of all owners; of each row the symbol and which of its operators it is for; and what
-    shares a column out to them. operators: how many each owner serves, None for one.
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """Rows behind those of all owners, for owners whose bytes are several names' or operators'.
+
+    owner: whose; nth: which of its rows, the first being the owner's own; count: how many it has.
+    """
+
+    owner: Int
+    nth: Int
+    count: Int
+
+    def of(self, size: Int) -> Int:
+        """What each of these rows gets of its owner's bytes: equal shares, the remainder a byte each to the first rows."""
+        quotient, remainder = np.divmod(size, self.count)
+        return quotient + (self.nth < remainder)
+
+
+def _rows(ledger: Ledger, operators: Int | None) -> tuple[_Shares, Int32, Int]:
+    """The rows that come behind those of all owners; of each row the symbol and which of its operators it is for.
+
+    operators: how many each owner serves, None for one.
     """
     owners, groups = ledger.owners, ledger.groups
     is_shared = owners.group >= 0
@@ -315,7 +348,8 @@ def _rows(ledger: Ledger, operators: Int | None) -> tuple[Int, Int32, Int, Calla
     first = np.zeros(0 if operators is None else len(owners), np.int64)
     shared = np.flatnonzero(is_shared if operators is None else is_shared | (operators > 1))
     if not len(shared):
-        return np.zeros(0, np.int64), owners.symbol, first, lambda column: None
+        nothing = np.zeros(0, np.int64)
+        return _Shares(nothing, nothing, nothing), owners.symbol, first
     group = owners.group[shared]
     is_group = group >= 0
     members = np.ones(len(shared), np.int64)
@@ -330,15 +364,7 @@ def _rows(ledger: Ledger, operators: Int | None) -> tuple[Int, Int32, Int, Calla
     symbol[shared[is_group]] = groups.member[groups.first[group[is_group]]]
     named = np.flatnonzero(owners.group[extra] >= 0)
     symbol[len(owners) + named] = groups.member[groups.first[owners.group[extra[named]]] + nth_member[named]]
-    count = np.repeat(count, more)
-
-    def share(column: Int) -> None:
-        quotient, remainder = np.divmod(column[extra], count)
-        shares = quotient + (nth < remainder)
-        np.subtract.at(column, extra, shares)
-        column[len(column) - len(extra) :] = shares
-
-    return extra, symbol, np.concatenate([first, nth_operator]), share
+    return _Shares(extra, nth, np.repeat(count, more)), symbol, np.concatenate([first, nth_operator])
 
 
 def _at(values: Int32, index: Int32) -> Int32:

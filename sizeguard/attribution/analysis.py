@@ -60,6 +60,10 @@ class Analysis(Protocol):
     @property
     def count(self) -> Int: ...
 
+    def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> tuple[Int, Int, Int, Int]:
+        """File, load, ram and count of all rows with the same id; 0 <= ids < count. In a third of the time that the columns take."""
+        ...
+
     def label(self, level: str) -> Label:
         """The labels of a level of LEVELS; worked out when asked for, and kept."""
         ...

@@ -11,8 +11,9 @@ from sizeguard.attribution.analysis import LEVELS, Analysis, Label
 from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.result import Report, Sums
 from sizeguard.errors import InputError
-from sizeguard.formats.text_hash import hash_texts
-from sizeguard.formats.texts import Int, Texts
+from sizeguard.formats.text_hash import hash_order, hash_texts
+from sizeguard.formats.texts import Int
+from sizeguard.ledger.sums import sum_by as sum_by
 
 SORTS = ("load", "file", "ram", "count", "name")
 
@@ -66,17 +67,23 @@ def _by_one(analysis: Analysis, level: str, kept: Int | None) -> tuple[list[Labe
     """Each text is a row. Sums by the ids as they are; equal texts are merged then: half a million ids, not three million rows."""
     label = analysis.label(level)
     ids = label.ids if kept is None else label.ids[kept]
-    used, number, texts = _merged(label, ids)
-    sums = (sum_by(column if kept is None else column[kept], ids, len(label.texts)) for column in _columns(analysis))
-    columns = [sum_by(column[used], number, len(texts)) for column in sums]
-    return [Label(np.arange(len(texts), dtype=np.int32), texts)], columns
+    sums = _sums_by(analysis, ids, len(label.texts), kept)
+    used, first = _by_hash(label, ids)
+    columns = [np.add.reduceat(column[used], first) if len(first) < len(used) else column[used] for column in sums]
+    return [Label(np.arange(len(first), dtype=np.int32), label.texts.take(used[first]))], columns
 
 
 def _by_several(analysis: Analysis, levels: Sequence[str], kept: Int | None) -> tuple[list[Label], list[Int]]:
     labels = [distinct(analysis.label(level), kept) for level in levels]
     row, first = pack([label.ids for label in labels])
-    columns = [sum_by(column if kept is None else column[kept], row, len(first)) for column in _columns(analysis)]
+    columns = _sums_by(analysis, row, len(first), kept)
     return [Label(label.ids[first], label.texts) for label in labels], columns
+
+
+def _sums_by(analysis: Analysis, ids: Int | npt.NDArray[np.int32], count: int, kept: Int | None) -> list[Int]:
+    if kept is None:
+        return list(analysis.sums_by(ids, count))
+    return [sum_by(column[kept], ids, count) for column in _columns(analysis)]
 
 
 def distinct(label: Label, rows: Int | None = None) -> Label:
@@ -85,25 +92,23 @@ def distinct(label: Label, rows: Int | None = None) -> Label:
     An id of a symbol is an entry of a symbol table, and entries share names: 512,542 of libtorch_cpu.so have 465,766.
     """
     ids = label.ids if rows is None else label.ids[rows]
-    used, number, texts = _merged(label, ids)
+    used, first = _by_hash(label, ids)
     of_id = np.zeros(len(label.texts), np.int32)
-    of_id[used] = number
-    return Label(of_id[ids], texts)
+    of_id[used] = np.repeat(np.arange(len(first), dtype=np.int32), np.diff(first, append=len(used)))
+    return Label(of_id[ids], label.texts.take(used[first]))
 
 
-def _merged(label: Label, ids: npt.NDArray[np.int32]) -> tuple[Int, npt.NDArray[np.int32], Texts]:
-    """The ids of the label that are in use, which of the texts each has, and the texts, each once, in the order of their hashes."""
+def _by_hash(label: Label, ids: npt.NDArray[np.int32]) -> tuple[Int, Int]:
+    """The ids of the label that are in use in the order of their texts' hashes, and where among them another text begins."""
     is_used = np.zeros(len(label.texts), np.bool_)
     is_used[ids] = True
     used = np.flatnonzero(is_used)
     hashes = hash_texts(label.texts.take(used)) if label.hashes is None else label.hashes[used]
-    order = np.argsort(hashes)
+    order = hash_order(hashes)
     found = hashes[order]
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = found[1:] != found[:-1]
-    number = np.empty(len(used), np.int32)
-    number[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
-    return used, number, label.texts.take(used[order[is_first]])
+    return used[order], np.flatnonzero(is_first)
 
 
 def pack(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[Int, Int]:
@@ -135,12 +140,6 @@ def compact(packed: Int, values: int) -> tuple[Int, int]:
     return row, len(found)
 
 
-def sum_by(column: Int, row: Int | npt.NDArray[np.int32], rows: int) -> Int:
-    sums = np.zeros(rows, np.int64)
-    np.add.at(sums, row, column)
-    return sums
-
-
 def _order(labels: Sequence[Label], columns: Sequence[Int], sort: str) -> npt.NDArray[np.intp]:
     """Does not depend on the order of the analysis' rows: a snapshot gives the same report as its binary."""
     file, load, ram, count = columns
@@ -150,8 +149,25 @@ def _order(labels: Sequence[Label], columns: Sequence[Int], sort: str) -> npt.ND
         by_name = np.array(sorted(range(len(load)), key=list(zip(*names, strict=True)).__getitem__), np.intp)
         return by_name[np.lexsort([-size[by_name] for size in sizes[::-1]])] if sizes else by_name
     # Rows come in ascending order of their labels' ids, and those in an order that the texts decide; sorting keeps it.
-    order = descending(sizes[1])
-    return order[descending(sizes[0][order])]
+    first, second = sizes
+    # Where the first sizes are equal the differences are in the order of the second: both in one number are sorted once.
+    both = _joined(first, second - first)
+    if both is not None:
+        return descending(both)
+    order = descending(second)
+    return order[descending(first[order])]
+
+
+def _joined(first: Int, second: Int) -> Int | None:
+    """Numbers in the order of the pairs, if they fit 62 bits with their indices."""
+    low, high = int(second.min(initial=0)), int(second.max(initial=0))
+    bits = (high - low).bit_length()
+    if int(first.min(initial=0)) < 0 or int(first.max(initial=0)).bit_length() + bits + len(first).bit_length() > 62:
+        return None
+    both = first << bits
+    both += second
+    both -= low
+    return both
 
 
 def descending(sizes: Int) -> Int:

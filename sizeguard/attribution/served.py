@@ -11,8 +11,9 @@ from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed
 from sizeguard.formats.elf.unwind import FDE, header_table, read_frames
 from sizeguard.ledger.kinds import ANALYZER, KIND
-from sizeguard.ledger.ledger import NONE, Int32, Ledger, Owners, sums_of
+from sizeguard.ledger.ledger import NONE, Int32, Ledger, Owners
 from sizeguard.ledger.partition import Partition
+from sizeguard.ledger.sums import ColumnSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def cut(ledger: Ledger, cuts: list[tuple[int, int, int, str]], analyzer: int | N
     back = (rank == 1) & np.isin(edges, ledger.file.start)
     owners[back] = ledger.file.owner[np.searchsorted(ledger.file.start, edges[back])]
     file = Partition(edges[keep], owners[keep], ledger.file.size)
-    return replace(ledger, owners=Owners(**columns), make_file=lambda: file, make_sums=sums_of(sums))
+    return replace(ledger, owners=Owners(**columns), make_file=lambda: file, sums=ColumnSums(sums))
 
 
 def _function_sizes(image: Elf) -> dict[int, int]:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.analysis import LEVELS, Aliases, Analysis, Label
-from sizeguard.attribution.group import distinct, pack, sum_by
+from sizeguard.attribution.group import distinct, pack
 from sizeguard.attribution.snapshot_format import (
     DamagedError,
     compress,
@@ -34,6 +34,7 @@ from sizeguard.errors import InputError
 from sizeguard.files import write_atomic
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.ledger.sums import ColumnSums, sum_by
 
 VERSION = 1
 _HEAD = struct.Struct("<H32sI")
@@ -135,6 +136,9 @@ class Snapshot:
             if int(column.max(initial=0)) > (1 << 62) // max(len(column), 1) or int(column.sum()) != getattr(self.image, name):
                 raise DamagedError(f"the rows' {name} is not the image's")
         self._labels: dict[str, Label] = {}
+
+    def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> tuple[Int, Int, Int, Int]:
+        return ColumnSums({name: getattr(self, name) for name in _COLUMNS}).by(ids, count)
 
     def label(self, level: str) -> Label:
         if level not in LEVELS:

@@ -5,7 +5,7 @@ Half a million symbols make two million spans, so everything is a column: entry 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.partition import Partition
+from sizeguard.ledger.sums import Sums
 
 if TYPE_CHECKING:
     from sizeguard.formats.linkmap.row import InputSection
@@ -93,18 +94,12 @@ class MemoryPartition:
     owner: Int
 
 
-def sums_of(columns: Mapping[str, Int]) -> Callable[[str, int], Int]:
-    """Ledger.make_sums of columns that are there."""
-    return lambda what, room: np.concatenate([columns[what], np.zeros(room, np.int64)])
-
-
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """file covers [0, image.file); memory the loaded segments. owner in both: a row of owners.
 
     symbols are distinct, and hashes are text_hash.hash_texts of them. make_file, make_memory: the partitions of three million spans take
-    as long as all sums; reports do not ask for them. make_sums: of file, load, ram or count (see the
-    properties of these names), a new array with room for so many more entries, which are 0.
+    as long as all sums; reports do not ask for them.
     """
 
     image: ImageInfo
@@ -117,7 +112,7 @@ class Ledger:
     groups: AliasGroups
     make_file: Callable[[], Partition]
     make_memory: Callable[[], MemoryPartition]
-    make_sums: Callable[[str, int], Int]
+    sums: Sums
     hashes: npt.NDArray[np.uint64]
 
     # Made anew each time: together they take 110 MB of libtorch_cpu.so, and fresh memory costs more time (30 ms a column) than they do.
@@ -125,22 +120,22 @@ class Ledger:
     @property
     def file_bytes(self) -> Int:
         """int64, of each owner; they sum to image.file."""
-        return self.make_sums("file", 0)
+        return self.sums.column("file")
 
     @property
     def load(self) -> Int:
         """They sum to image.load."""
-        return self.make_sums("load", 0)
+        return self.sums.column("load")
 
     @property
     def ram(self) -> Int:
         """They sum to image.ram."""
-        return self.make_sums("ram", 0)
+        return self.sums.column("ram")
 
     @property
     def count(self) -> Int:
         """Spans of the file, and of memory those that the file does not hold."""
-        return self.make_sums("count", 0)
+        return self.sums.column("count")
 
     @cached_property
     def file(self) -> Partition:

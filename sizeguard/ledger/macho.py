@@ -16,11 +16,12 @@ from sizeguard.formats.macho.reader import FatFile
 from sizeguard.formats.text_hash import hash_texts
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.claiming import ClaimList, OwnerTable
-from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition, sums_of
+from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
 from sizeguard.ledger.macho_contents import SECTION, contents
 from sizeguard.ledger.macho_linkedit import pieces
 from sizeguard.ledger.macho_ranges import MAP, STAB, Ranges, named_ranges, stabs
 from sizeguard.ledger.partition import Partition, distinct, partition
+from sizeguard.ledger.sums import ColumnSums
 
 
 def macho_ledger(image: MachO, names: MachO | None = None, inputs: Sequence[InputSection] = (), title: str = "") -> Ledger:
@@ -248,7 +249,7 @@ def _ledger(
         groups=table.groups(),
         make_file=lambda: owned,
         make_memory=lambda: mapped,
-        make_sums=sums_of(
+        sums=ColumnSums(
             {
                 "file": file.bytes_by_owner(len(table))[:-1][used],
                 "load": load[used],

@@ -40,48 +40,80 @@ class Found:
     what: Int8
 
 
-def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> Found:
-    """start, end: gaps on the line, sorted, each inside of one section.
+@dataclass(frozen=True, slots=True)
+class _Sections:
+    """What is asked of each section, as columns; to_file, to_address: from the line."""
+
+    is_fixed: Flags
+    is_code: Flags
+    is_nobits: Flags
+    is_text: Flags
+    to_file: Int
+    to_address: Int
+
+    @staticmethod
+    def of(image: Elf, line: Line) -> _Sections:
+        sections = image.sections
+        fixed = np.array([s.is_allocated and not (s.is_writable or s.is_executable or s.is_nobits) for s in sections], np.bool_)
+        return _Sections(
+            fixed,
+            np.array([s.is_executable for s in sections], np.bool_),
+            np.array([s.is_nobits for s in sections], np.bool_),
+            np.array([bool(s.flags & SHF_STRINGS) and s.is_allocated for s in sections], np.bool_) & fixed,
+            np.array([s.offset if s.file_size else 0 for s in sections], np.int64) - line.at,
+            np.zeros_like(line.at) - line.at if image.is_relocatable else line.address - line.at,
+        )
+
+
+def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tuple[Int, Found]:
+    """start, end: gaps on the line, sorted, each inside of one section. Those that are padding as a whole, and what is in the others.
 
     Strings: texts of four characters or more between NULs, in sections that nobody writes to. Padding: what reaches up to an address
     that is a multiple of the next power of two and no further back than it must, and is zero, or nops.
-    Code is not read for what fills less than 16 bytes up to a multiple of 16: 400,000 gaps of libtorch_cpu.so lie on all its pages.
     """
-    sections = image.sections
-    fixed = np.array([s.is_allocated and not (s.is_writable or s.is_executable or s.is_nobits) for s in sections] or [False])
-    code = np.array([s.is_executable for s in sections] or [False])
-    nobits = np.array([s.is_nobits for s in sections] or [False])
-    only_text = np.array([bool(s.flags & SHF_STRINGS) and s.is_allocated for s in sections] or [False]) & fixed
-    to_file = np.array([s.offset if s.file_size else 0 for s in sections] or [0], np.int64) - (line.at if len(line.at) else 0)
-    to_address = np.zeros_like(line.at) - line.at if image.is_relocatable else line.address - line.at
-
-    whole = only_text[section]
-    searched = np.flatnonzero(fixed[section] & ~whole & (end - start > SHORTEST_STRING))
-    texts = list(_strings(image, start[searched], end[searched], to_file[section[searched]]))
-    text_start = _merged(start[whole], *(first for first, _ in texts))
-    text_end = _merged(end[whole], *(last for _, last in texts))
-
+    about = _Sections.of(image, line)
+    searched = np.flatnonzero(about.is_fixed[section])
+    text_start, text_end = _texts(image, start[searched], end[searched], section[searched], about)
+    if not len(text_start):
+        nothing = np.zeros(0, np.int64)
+        return np.flatnonzero(_is_padding(image, start, end, section, about)), Found(nothing, nothing, nothing.astype(np.int8))
+    has_text = np.zeros(len(start), np.bool_)
+    has_text[np.searchsorted(start, text_start, side="right") - 1] = True
+    plain, mixed = np.flatnonzero(~has_text), np.flatnonzero(has_text)
+    whole = plain[_is_padding(image, start[plain], end[plain], section[plain], about)]
     # What is left between the strings.
-    rest_start, rest_end = _merged(start, text_end), _merged(text_start, end)
+    rest_start, rest_end = _merged(start[mixed], text_end), _merged(text_start, end[mixed])
     left = rest_start < rest_end
     rest_start, rest_end = rest_start[left], rest_end[left]
-    home = line.section_of(rest_start) if len(line.at) else rest_start
-    # Sections of no bytes lie where the next one does.
-    size, boundary = rest_end - rest_start, rest_end + to_address[home]
-    reach = np.left_shift(1, np.frexp(np.maximum(size, 1).astype(np.float64))[1].astype(np.int64))
-    aligned = boundary % np.minimum(reach, WIDEST_FILL) == 0
-    is_code = code[home]
-    unread = is_code & (size < FUNCTION_ALIGNMENT) & (boundary % FUNCTION_ALIGNMENT == 0)
-    unread |= nobits[home] & aligned & (size < WIDEST_PADDING)
-    read = aligned & ~unread & ~nobits[home] & (size < np.where(is_code, WIDEST_FILL, WIDEST_PADDING))
-    candidates = np.flatnonzero(read)
-    good = _blank(image, rest_start[candidates], size[candidates], to_file[home[candidates]], is_code[candidates])
-    padding = np.concatenate([np.flatnonzero(unread), candidates[good]])
-
+    home = section[mixed[np.searchsorted(start[mixed], rest_start, side="right") - 1]]
+    padding = np.flatnonzero(_is_padding(image, rest_start, rest_end, home, about))
     found_start = np.concatenate([text_start, rest_start[padding]])
     order = np.argsort(found_start, kind="stable")
     what = np.repeat(np.array([STRING, PADDING], np.int8), [len(text_start), len(padding)])
-    return Found(found_start[order], np.concatenate([text_end, rest_end[padding]])[order], what[order])
+    return whole, Found(found_start[order], np.concatenate([text_end, rest_end[padding]])[order], what[order])
+
+
+def _texts(image: Elf, start: Int, end: Int, section: Int, about: _Sections) -> tuple[Int, Int]:
+    """The strings of gaps in sections that nobody writes to: of sections of strings each gap as a whole."""
+    whole = about.is_text[section]
+    searched = np.flatnonzero(~whole & (end - start > SHORTEST_STRING))
+    texts = list(_strings(image, start[searched], end[searched], about.to_file[section[searched]]))
+    return _merged(start[whole], *(first for first, _ in texts)), _merged(end[whole], *(last for _, last in texts))
+
+
+def _is_padding(image: Elf, start: Int, end: Int, section: Int, about: _Sections) -> Flags:
+    """Code is not read for what fills less than 16 bytes up to a multiple of 16: 400,000 gaps of libtorch_cpu.so lie on all its pages."""
+    size, boundary = end - start, end + about.to_address[section]
+    good: Flags = about.is_code[section] & (size < FUNCTION_ALIGNMENT) & (boundary % FUNCTION_ALIGNMENT == 0)
+    others = np.flatnonzero(~good)
+    start, size, section, boundary = start[others], size[others], section[others], boundary[others]
+    reach = np.left_shift(1, np.frexp(np.maximum(size, 1).astype(np.float64))[1].astype(np.int64))
+    aligned = boundary % np.minimum(reach, WIDEST_FILL) == 0
+    is_code, is_nobits = about.is_code[section], about.is_nobits[section]
+    good[others] = is_nobits & aligned & (size < WIDEST_PADDING)
+    read = np.flatnonzero(aligned & ~is_nobits & (size < np.where(is_code, WIDEST_FILL, WIDEST_PADDING)))
+    good[others[read]] |= _blank(image, start[read], size[read], about.to_file[section[read]], is_code[read])
+    return good
 
 
 def _merged(*columns: Int) -> Int:
@@ -106,7 +138,9 @@ def _strings(image: Elf, start: Int, end: Int, to_file: Int) -> Iterator[tuple[I
         first, after = change[::2], change[1::2]
         before = content[first - 1]  # of the first byte: the last one, which is 1 as those between gaps are
         good = (after - first >= SHORTEST_STRING) & (content[np.minimum(after, len(content) - 1)] == 0) & (before <= 1)
-        before_is_start = (before == 0) | np.isin(first - 1, last) | (first == 0)
+        is_last = np.zeros(len(content) + 1, np.bool_)  # one more for what stands before the first byte
+        is_last[last] = True
+        before_is_start = (before == 0) | is_last[first - 1] | (first == 0)
         first, after = first[good & before_is_start], after[good & before_is_start] + 1
         # Strings that follow each other are one piece.
         new = np.ones(len(first), bool)

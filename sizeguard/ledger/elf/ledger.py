@@ -21,10 +21,10 @@ from sizeguard.ledger.elf.regions import (
     file_regions,
     memory_partition,
     memory_regions,
-    sums_of_rows,
 )
 from sizeguard.ledger.elf.relocations import add_relocations, fixed_places, relocation_tables
 from sizeguard.ledger.elf.rows import Book, Holders, Line, pieces_of
+from sizeguard.ledger.elf.sums import RowSums
 from sizeguard.ledger.elf.symbols import symbol_ranges
 from sizeguard.ledger.elf.tables import add_tables
 from sizeguard.ledger.elf.unwind import add_unwind
@@ -65,7 +65,7 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     in_file = file_regions(image, segments, extra)
     in_memory = memory_regions(image, segments, extra)
     owners, sections = _owners(image, book, segments, extra)
-    places, rows = book.places(), len(owners)
+    places = book.places()
     release(image.data)
     file = cache(lambda: file_partition(in_file, image, places))
     return Ledger(
@@ -79,7 +79,7 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
         groups=groups,
         make_file=file,
         make_memory=lambda: memory_partition(in_memory, image, places, file()),
-        make_sums=lambda what, room: sums_of_rows(what, in_file, image, places, rows, room),
+        sums=RowSums(image, places, in_file, len(owners)),
         hashes=known.hashes,
     )
 
@@ -94,8 +94,12 @@ def _cut_content(
     input_table = input_ranges(image, line, inputs)
     part_table, part_texts = part_ranges(image, line, inputs, parts)
     symbols, groups = symbol_ranges(image, names, known, line, input_table.start)
-    if content:
-        book.add(content_pieces(image, line, content, kinds, known.texts, Evidence(symbols, input_table, part_table)))
+    evidence = Evidence(symbols, input_table, part_table)
+    # Code apart: it has most rows, and none of them is cut.
+    for is_code in (True, False):
+        some = [index for index in content if image.sections[index].is_executable == is_code and line.size[index] > 0]
+        if some:
+            book.add(content_pieces(image, line, some, kinds, known.texts, evidence))
     return part_texts, groups
 
 

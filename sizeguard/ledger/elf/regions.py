@@ -80,7 +80,7 @@ def file_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
     claims = [(offset, offset + size, 0, size, i) for i, (offset, size) in enumerate(_headers(image)) if size]
     claims += [(s.offset, s.offset + s.size, 1, s.size, s.index) for s in image.sections if s.file_size]
     table = np.array(sorted(claims), np.int64).reshape(-1, 5)
-    start, end, which = disjoint(table[:, 0], table[:, 1], (table[:, 2], table[:, 3], table[:, 4]))
+    start, end, which = disjoint(table[:, 0], table[:, 1], lambda: (table[:, 2], table[:, 3], table[:, 4]))
     regions: list[Region] = []
     reached = 0
     for low, high, is_section, index in zip(start.tolist(), end.tolist(), table[which, 2].tolist(), table[which, 4].tolist(), strict=True):
@@ -122,47 +122,6 @@ def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]
     return regions
 
 
-def sums_of_rows(what: str, regions: list[Region], image: Elf, places: Places, rows: int, room: int) -> Int:
-    """Of each row its bytes of the file, how many spans these are (count), or its bytes of memory: load and ram. Zeros behind them."""
-    sums = np.zeros(rows + room, np.int64)
-    if what == "file":
-        _add_file_bytes(sums, regions, image, places)
-    elif what == "count":
-        sums[:rows] = 1
-        _add_counts(sums, regions, image, places)
-    else:
-        for index, (low, high) in places.rows_of.items():
-            section = image.sections[index]
-            if section.load_size if what == "load" else section.ram_size:
-                sums[low:high] = places.sizes(index)
-    return sums
-
-
-def _add_file_bytes(sums: Int, regions: list[Region], image: Elf, places: Places) -> None:
-    for region in regions:
-        if region.row >= 0:
-            sums[region.row] += region.end - region.start
-        elif region.end - region.start == image.sections[region.section].size:
-            low, high = places.rows_of[region.section]
-            sums[low:high] = places.sizes(region.section)
-        else:
-            owner, _, size = _clipped(places, region, image.sections[region.section].offset)
-            sums[owner] += size
-
-
-def _add_counts(sums: Int, regions: list[Region], image: Elf, places: Places) -> None:
-    """What lies in memory only, and NOBITS of objects and threads, which has no place in memory, is one span each."""
-    # Only of sections that others lie in can a row have several spans.
-    cut = [
-        _clipped(places, region, image.sections[region.section].offset)[0]
-        for region in regions
-        if region.row < 0 and region.end - region.start != image.sections[region.section].size
-    ]
-    if cut:
-        more = np.bincount(np.concatenate(cut))
-        sums[: len(more)] = np.maximum(more, sums[: len(more)])
-
-
 def file_partition(regions: list[Region], image: Elf, places: Places) -> Partition:
     starts, owners = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for region in regions:
@@ -170,7 +129,7 @@ def file_partition(regions: list[Region], image: Elf, places: Places) -> Partiti
             starts.append(np.array([region.start]))
             owners.append(np.array([region.row]))
         else:
-            owner, start, _ = _clipped(places, region, image.sections[region.section].offset)
+            owner, start, _ = clipped(places, region, image.sections[region.section].offset)
             starts.append(start)
             owners.append(owner)
     return Partition(np.concatenate(starts), np.concatenate(owners), image.size)
@@ -184,7 +143,7 @@ def memory_partition(regions: list[Region], image: Elf, places: Places, file: Pa
         if region.row >= 0:
             owner, start, size = np.array([region.row]), np.array([region.start]), np.array([region.end - region.start])
         elif region.section >= 0:
-            owner, start, size = _clipped(places, region, signed(image.sections[region.section].address))
+            owner, start, size = clipped(places, region, signed(image.sections[region.section].address))
         else:
             first, last = region.offset, region.offset + region.end - region.start
             i, j = int(np.searchsorted(file.start, first, side="right")) - 1, int(np.searchsorted(file.start, last))
@@ -196,7 +155,7 @@ def memory_partition(regions: list[Region], image: Elf, places: Places, file: Pa
     return MemoryPartition(np.concatenate(addresses), np.concatenate(sizes), np.concatenate(owners))
 
 
-def _clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
+def clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
     """The rows of a section that lie in the region, where and how long. base: where the section begins."""
     low, high = places.rows_of[region.section]
     start = places.start[low:high] + (base - int(places.line.at[region.section]))

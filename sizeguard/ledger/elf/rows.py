@@ -6,7 +6,7 @@ on a line, a place of its own for every byte whatever addresses and file offsets
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -218,14 +218,14 @@ def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
     return edges[keep], which[keep]
 
 
-def disjoint(start: Int, end: Int, weakness: Sequence[Int]) -> tuple[Int, Int, Int]:
+def disjoint(start: Int, end: Int, weakness: Callable[[], Sequence[Int]]) -> tuple[Int, Int, Int]:
     """Cut ranges so that none overlap: starts, ends and which range each piece is of. Where several lie the least by weakness stays.
 
     start must be sorted.
     """
     if len(start) < 2 or bool((np.maximum.accumulate(end)[:-1] <= start[1:]).all()):
         return start, end, np.arange(len(start))
-    order = np.lexsort((start, *reversed(weakness)))
+    order = np.lexsort((start, *reversed(weakness())))
     edges = sorted_unique(np.concatenate([start, end]))
     low, high = np.searchsorted(edges, start[order]), np.searchsorted(edges, end[order])
     best = strongest(low, high, len(edges) - 1)

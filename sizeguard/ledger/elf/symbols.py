@@ -17,6 +17,8 @@ from sizeguard.ledger.ledger import NONE, AliasGroups, Int8, Int32
 
 LABEL_CONFIDENCE = 60
 
+Flags = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True, slots=True)
 class SymbolRanges:
@@ -32,8 +34,9 @@ class SymbolRanges:
 
 @dataclass(frozen=True, slots=True)
 class _Defined:
-    """Symbols that lie in a section of the image, as columns. strength: 0 global, 1 weak, 2 local."""
+    """Symbols that lie in a section of the image, as columns; the others have whatever values. strength: 0 global, 1 weak, 2 local."""
 
+    is_there: Flags
     place: Int
     room: Int
     size: Int
@@ -41,10 +44,10 @@ class _Defined:
     strength: Int8
     section: Int
 
-    def take(self, where: npt.NDArray[np.generic]) -> _Defined:
-        return _Defined(
-            self.place[where], self.room[where], self.size[where], self.symbol[where], self.strength[where], self.section[where]
-        )
+    def in_order(self, which: Flags) -> Int:
+        """Those that are there and of which `which` holds, by place."""
+        rows = np.flatnonzero(self.is_there & which)
+        return rows[packed_order(self.place[rows])]
 
 
 def symbol_ranges(image: Elf, names: Elf, known: Names, line: Line, starts: Int) -> tuple[SymbolRanges, AliasGroups]:
@@ -53,32 +56,30 @@ def symbol_ranges(image: Elf, names: Elf, known: Names, line: Line, starts: Int)
     Of symbols that overlap the smaller has the bytes. One without a size, as assembly has them, reaches to the next of any kind.
     """
     defined = _defined(image, names, known, line)
-    sized = defined.take(defined.size > 0)
-    first, first_groups, members = _grouped(sized, known)
-    claim = sized.take(first)
-    end = claim.place + np.minimum(claim.size, claim.room)
-    start, stop, which = disjoint(claim.place, end, (claim.size, known.hashes[claim.symbol].view(np.int64)))
+    claim, claim_group, members = _grouped(defined, defined.in_order(defined.size > 0), known)
+    place, size, symbol = defined.place[claim], defined.size[claim], defined.symbol[claim]
+    end = place + np.minimum(size, defined.room[claim])
+    start, stop, which = disjoint(place, end, lambda: (size, known.hashes[defined.symbol[claim]].view(np.int64)))
+    symbol, claim_group = symbol[which], claim_group[which]
 
-    labels = _labels(image, known, defined.take(defined.size == 0))
-    at = np.searchsorted(start, labels.place, side="right") - 1
-    outside = (at < 0) | (labels.place >= stop[np.maximum(at, 0)]) if len(start) else np.ones(len(labels.place), bool)
-    labels = labels.take(outside)
-    first, label_groups, label_members = _grouped(labels, known)
-    label = labels.take(first)
-    bounds = np.sort(np.concatenate([start, label.place, starts]), kind="stable")
-    after = np.append(bounds, np.iinfo(np.int64).max)[np.searchsorted(bounds, label.place, side="right")]
-    label_end = np.minimum(after, label.place + label.room)
+    labels = _labels(image, known, defined)
+    at = np.searchsorted(start, defined.place[labels], side="right") - 1
+    outside = (at < 0) | (defined.place[labels] >= stop[np.maximum(at, 0)]) if len(start) else np.ones(len(labels), np.bool_)
+    label, label_group, label_members = _grouped(defined, labels[outside], known)
+    label_place = defined.place[label]
+    bounds = np.sort(np.concatenate([start, label_place, starts]), kind="stable")
+    after = np.append(bounds, np.iinfo(np.int64).max)[np.searchsorted(bounds, label_place, side="right")]
+    label_end = np.minimum(after, label_place + defined.room[label])
 
-    places = np.concatenate([start, label.place])
-    order = packed_order(places)
-    groups = np.concatenate([first_groups[which], np.where(label_groups >= 0, label_groups + len(members.first) - 1, NONE)])
+    label_group = np.where(label_group >= 0, label_group + len(members.first) - 1, NONE)
+    at = np.searchsorted(start, label_place)
     ranges = SymbolRanges(
-        places[order],
-        np.concatenate([stop, label_end])[order],
-        np.concatenate([claim.symbol[which], label.symbol])[order],
-        groups[order].astype(np.int32),
-        np.repeat(np.array([ANALYZER["symbol table"], ANALYZER["label"]], np.int8), [len(start), len(label.place)])[order],
-        np.repeat(np.array([100, LABEL_CONFIDENCE], np.int8), [len(start), len(label.place)])[order],
+        np.insert(start, at, label_place),
+        np.insert(stop, at, label_end),
+        np.insert(symbol, at, defined.symbol[label]),
+        np.insert(claim_group, at, label_group).astype(np.int32),
+        np.insert(np.full(len(start), ANALYZER["symbol table"], np.int8), at, ANALYZER["label"]),
+        np.insert(np.full(len(start), 100, np.int8), at, LABEL_CONFIDENCE),
     )
     firsts = np.concatenate([members.first, members.first[-1] + label_members.first[1:]])
     return ranges, AliasGroups(firsts.astype(np.int32), np.concatenate([members.member, label_members.member]))
@@ -88,36 +89,38 @@ def _defined(image: Elf, names: Elf, known: Names, line: Line) -> _Defined:
     tables = names.static_symbols or names.dynamic_symbols
     to_image = _section_map(image, names)
     thread_local = next((signed(s.address) for s in names.segments if s.type == PT_TLS), 0)
-    is_tls = np.array([bool(s.flags & SHF_TLS) for s in names.sections] or [False])
-    base = np.array([0 if names.is_relocatable else signed(s.address) for s in names.sections] or [0], np.int64)
+    # One more behind all, for what is in no section.
+    sections = len(names.sections)
+    base = np.array([0 if names.is_relocatable else signed(s.address) for s in names.sections] + [0], np.int64)
+    to_image = np.append(to_image, NONE)
+    limits, at = np.append(line.size, 0), np.append(line.at, 0)
+    is_tls = np.array([bool(s.flags & SHF_TLS) for s in names.sections] + [False])
     parts = []
     for table in tables:
         ids = known.of(names, table)
         # No section and no name, or not a thing with bytes: file names and sections.
-        inside = (table.section > 0) & (table.section < len(to_image)) & (ids >= 0)
+        inside = (table.section > 0) & (table.section < sections) & (ids >= 0)
         inside &= (table.type != STT_SECTION) & (table.type != STT_FILE)
-        where = np.flatnonzero(inside)
-        section = to_image[table.section[where]]
-        offset = table.address[where] - base[table.section[where]]
-        tls = (table.type[where] == STT_TLS) & is_tls[table.section[where]]
-        if not names.is_relocatable and tls.any():
-            offset[tls] += thread_local
+        section = np.where(inside, table.section, np.int32(sections))
+        offset = table.address - base[section]
+        tls = np.flatnonzero(table.type == STT_TLS)
+        if not names.is_relocatable and len(tls):
+            offset[tls[is_tls[section[tls]]]] += thread_local
         if image.machine == "arm":
-            offset -= (offset & 1) * (table.type[where] == STT_FUNC)  # the lowest bit says Thumb
-        limit = line.size[section] if len(line.size) else np.zeros(len(section), np.int64)
-        fits = (section >= 0) & (offset >= 0) & (offset < limit)
-        where, section, offset, limit = where[fits], section[fits], offset[fits], limit[fits]
-        binding = table.binding[where]
-        strength = (np.int8(2) * (binding == STB_LOCAL) + (binding == STB_WEAK)).astype(np.int8)
-        parts.append(_Defined(line.at[section] + offset, limit - offset, table.size[where], ids[where], strength, section))
+            offset -= (offset & 1) * (table.type == STT_FUNC)  # the lowest bit says Thumb
+        home = to_image[section]
+        limit = limits[home]
+        inside &= (offset >= 0) & (offset < limit) & (home >= 0)
+        strength = np.int8(2) * (table.binding == STB_LOCAL) + (table.binding == STB_WEAK)
+        limit -= offset
+        offset += at[home]
+        parts.append(_Defined(inside, offset, limit, table.size, ids, strength.astype(np.int8), home))
+    if len(parts) == 1:
+        return parts[0]
     if not parts:
         nothing = np.zeros(0, np.int64)
-        return _Defined(nothing, nothing, nothing, nothing.astype(np.int32), nothing.astype(np.int8), nothing)
-    whole = parts[0]
-    if len(parts) > 1:
-        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in _Defined.__slots__]
-        whole = _Defined(*columns)
-    return whole.take(packed_order(whole.place))
+        return _Defined(nothing > 0, nothing, nothing, nothing, nothing.astype(np.int32), nothing.astype(np.int8), nothing)
+    return _Defined(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Defined.__slots__))
 
 
 def _section_map(image: Elf, names: Elf) -> Int:
@@ -128,44 +131,53 @@ def _section_map(image: Elf, names: Elf) -> Int:
     return np.array([by_place.get((s.name, s.address), NONE) if s.is_allocated else NONE for s in names.sections] or [NONE], np.int64)
 
 
-def _grouped(symbols: _Defined, known: Names) -> tuple[Int, Int, AliasGroups]:
-    """Sorted by place: the first symbol of each (place, size), the best of its aliases; the group of each, or NONE; and their members.
+def _grouped(defined: _Defined, rows: Int, known: Names) -> tuple[Int, Int, AliasGroups]:
+    """Of rows in order of place: the first symbol of each (place, size), the best of its aliases; the group of each, or NONE; the members.
 
     The best is global before weak before local, then the shortest, then by its hash: it must not change with the symbols' order.
     """
-    count = len(symbols.place)
+    count = len(rows)
     if not count:
         nothing = np.zeros(0, np.int32)
         return nothing.astype(np.int64), nothing.astype(np.int64), AliasGroups(np.zeros(1, np.int32), nothing)
-    place = symbols.place
+    place = defined.place[rows]
     same = np.zeros(count + 1, bool)
     same[1:-1] = place[1:] == place[:-1]
-    order = np.arange(count)
     shared = np.flatnonzero(same[1:] | same[:-1])
-    if len(shared):
-        some = symbols.take(shared)
-        length = (known.texts.end - known.texts.start)[some.symbol]
-        order[shared] = shared[np.lexsort((known.hashes[some.symbol], length, some.strength, -some.size, some.place))]
-    size = symbols.size[order]
+    if not len(shared):
+        return rows, np.full(count, NONE, np.int64), AliasGroups(np.zeros(1, np.int32), np.zeros(0, np.int32))
+    some = rows[shared]
+    texts, symbol = known.texts, defined.symbol[some]
+    length = texts.end[symbol] - texts.start[symbol]
+    size = defined.size[some]
+    order = np.lexsort((known.hashes[symbol], length, defined.strength[some], -size, place[shared]))
+    rows[shared] = some[order]
+    ids, size = symbol[order], size[order]
+    # Where another place begins, or among those of one place another size.
     new = ~same[:-1]
-    new[1:] |= size[1:] != size[:-1]
+    new[shared[1:]] |= size[1:] != size[:-1]
     first = np.flatnonzero(new)
-    claim = np.cumsum(new) - 1
-    ids = symbols.symbol[order]
+    claim = np.searchsorted(first, shared, side="right") - 1
     # The same name twice is no alias.
-    key = claim[shared] * max(len(known.texts), 1) + ids[shared].astype(np.int64)
+    key = claim * max(len(texts), 1) + ids.astype(np.int64)
     by_key = packed_order(key)
-    repeated = np.zeros(count, bool)
-    repeated[shared[by_key[1:]]] = key[by_key[1:]] == key[by_key[:-1]]
-    kept = np.bincount(claim[~repeated], minlength=len(first))
-    many = kept > 1
-    group = np.where(many, np.cumsum(many) - 1, NONE)
-    member = ids[many[claim] & ~repeated]
-    return order[first], group, AliasGroups(np.concatenate([[0], np.cumsum(kept[many])]).astype(np.int32), member.astype(np.int32))
+    repeated = np.zeros(len(shared), bool)
+    repeated[by_key[1:]] = key[by_key[1:]] == key[by_key[:-1]]
+    claim, ids = claim[~repeated], ids[~repeated]
+    begins = np.flatnonzero(np.diff(claim, prepend=-1))
+    many = np.diff(begins, append=len(claim))
+    groups = np.flatnonzero(many > 1)
+    group = np.full(len(first), NONE, np.int64)
+    group[claim[begins[groups]]] = np.arange(len(groups))
+    member = ids[np.repeat(many > 1, many)]
+    return rows[first], group, AliasGroups(np.concatenate([[0], np.cumsum(many[groups])]).astype(np.int32), member.astype(np.int32))
 
 
-def _labels(image: Elf, known: Names, symbols: _Defined) -> _Defined:
-    """Those that name something: in sections that nobody writes to, and not .L1 or $x. Linkers put _end and the like among data."""
+def _labels(image: Elf, known: Names, defined: _Defined) -> Int:
+    """Rows that name something, in order: where nobody writes, and not .L1 or $x. Linkers put _end and the like among data."""
     fixed = np.array([s.is_allocated and not s.is_writable and not s.is_nobits for s in image.sections] or [False])
-    initial = known.texts.buffer[known.texts.start[symbols.symbol]] if len(symbols.symbol) else np.zeros(0, np.uint8)
-    return symbols.take(fixed[symbols.section] & (initial != ord(".")) & (initial != ord("$")))
+    rows = defined.in_order(defined.size == 0)
+    rows = rows[fixed[defined.section[rows]]]
+    initial = known.texts.buffer[known.texts.start[defined.symbol[rows]]] if len(rows) else np.zeros(0, np.uint8)
+    found: Int = rows[(initial != ord(".")) & (initial != ord("$"))]
+    return found
