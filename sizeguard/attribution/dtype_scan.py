@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,6 +30,17 @@ _INDICES = (CODES["Int"], CODES["Long"])
 _MOST = 4  # builtin types side by side that are looked at
 
 
+@dataclass(frozen=True, slots=True)
+class WordKinds:
+    """What words of a dictionary are, by their numbers. dtype: its code, or NONE."""
+
+    dtype: npt.NDArray[np.int8]
+    is_container: npt.NDArray[np.bool_]
+    is_driver: npt.NDArray[np.bool_]
+    scalar_type: int
+    complex: int
+
+
 class DtypeScan:
     """Collects dtypes of names. mask: bit c of a name is set if dtype c stands in it; first: the first one's code, or NONE."""
 
@@ -41,15 +54,21 @@ class DtypeScan:
         self.mask = np.zeros(count, np.uint64)
         self.first = np.full(count, NONE, np.int8)
 
-    def take(self, chunk: Chunk, candidates: Int, position: Int, dictionary: Dictionary, word: Int, name: Int) -> None:
-        """position, word, name: words of the dictionary found in the chunk."""
+    def kinds(self, dictionary: Dictionary) -> WordKinds:
+        words = dictionary.identifiers
+        return WordKinds(
+            np.array([CODES[self._classes[w]] if w in self._classes else NONE for w in words], np.int8),
+            np.array([w in self._containers for w in words], np.bool_),
+            np.array([w in self._drivers for w in words], np.bool_),
+            words.index("ScalarType"),
+            words.index("complex"),
+        )
+
+    def take(self, chunk: Chunk, candidates: Int, position: Int, end: Int, word: Int, name: Int, kinds: WordKinds) -> None:
+        """position, end, word, name: words of the dictionary found in the chunk, in order."""
         text = chunk.text
-        end = position + 1 + dictionary.lengths(word)
-        of_word = np.array([CODES[self._classes[w]] if w in self._classes else NONE for w in dictionary.identifiers], np.int8)
-        is_container = np.array([w in self._containers for w in dictionary.identifiers], bool)
-        scalar_type = dictionary.identifiers.index("ScalarType")
-        complex_ = dictionary.identifiers.index("complex")
-        is_driver = np.array([w in self._drivers for w in dictionary.identifiers], bool)
+        of_word, is_container = kinds.dtype, kinds.is_container
+        scalar_type, complex_ = kinds.scalar_type, kinds.complex
         found: list[tuple[Int, Int]] = []
 
         # Classes: c10::Half, and what follows one as the next argument.
@@ -81,7 +100,8 @@ class DtypeScan:
         is_complex = before[opens - 1] == 2
         complexes, opens = opens[is_complex], opens[~is_complex]
         found.append((complexes, _COMPLEX_OF[_CODE_OF_LETTER[text[complexes]]].astype(np.int64)))
-        driven = np.unique(name[is_driver[word]])
+        driven = np.zeros(len(chunk.start) + 1, np.bool_)  # one more for what is in no name
+        driven[name[kinds.is_driver[word]] - chunk.first] = True
         lambdas = self._elements(chunk, lambdas, driven)
         # clIllE: the arguments of a generic lambda, as those of any other.
         is_call = (text[opens - 2] == ord("l")) & (text[opens - 3] == ord("c")) & _is_grammar(text, candidates, opens - 3)
@@ -105,7 +125,7 @@ class DtypeScan:
         self._add(chunk, found)
 
     @staticmethod
-    def _elements(chunk: Chunk, lambdas: Int, driven: Int) -> Int:
+    def _elements(chunk: Chunk, lambdas: Int, driven: npt.NDArray[np.bool_]) -> Int:
         """Where the element types of lambdas begin. Longs in front are bounds, such as parallel_for's and parallel_reduce's, unless a
         driver of loops calls it; one that takes only those has none."""
         text = chunk.text
@@ -114,7 +134,8 @@ class DtypeScan:
             is_long = text[at] == ord("l")
             at = at + is_long
         only_longs = (text[at] == ord("E")) & (at > lambdas)
-        is_driven = np.isin(chunk.name_at(lambdas), driven)
+        named = chunk.name_at(lambdas)
+        is_driven = driven[np.where(named >= 0, named - chunk.first, NONE)]
         starts: Int = np.where(is_driven, lambdas, at)[~only_longs | is_driven]
         return starts
 
@@ -229,10 +250,15 @@ def dtype_texts(mask: npt.NDArray[np.uint64], first: npt.NDArray[np.int8]) -> tu
     """For each name the number of its label, and the labels: Float+Double, the first dtype first."""
     names = list(CODES)
     key = mask | ((first + 1).astype(np.uint64) << np.uint64(56))
-    keys, ids = np.unique(key, return_inverse=True)
+    # Most names have none: only the others are sorted.
+    some = np.flatnonzero(key)
+    ordered = np.sort(key[some])
+    keys = np.concatenate([np.zeros(1, np.uint64), ordered[np.diff(ordered, prepend=np.uint64(0)) != 0]])
+    ids = np.zeros(len(key), np.int32)
+    ids[some] = np.searchsorted(keys, key[some])
     labels = []
     for value in keys.tolist():
         bits, lead = value & ((1 << 56) - 1), (value >> 56) - 1
         codes = [lead, *(code for code in range(len(names)) if bits >> code & 1 and code != lead)] if lead >= 0 else []
         labels.append("+".join(names[code] for code in codes))
-    return ids.astype(np.int32), labels
+    return ids, labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +12,11 @@ from sizeguard.attribution.dtype_scan import DtypeScan
 from sizeguard.attribution.preset import Path, Preset
 from sizeguard.attribution.scan import Chunk, Dictionary, Words, chunks, compact, fingerprint, fingerprints, following, mask
 from sizeguard.formats.texts import Int, Texts
+from sizeguard.parallel import in_threads
 
 NONE = -1
 _UNDERSCORE = ord("_")
+_THUNK = np.isin(np.arange(256), np.frombuffer(b"hvc", np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +58,74 @@ def scan_names(names: Texts, preset: Preset) -> Scanned:
     if len(names) and (names.start[1:] < np.maximum.accumulate(names.end)[:-1]).any():
         names = compact(names)  # names that end others (tail merging) lie inside of them
     scan = _Scan(preset, len(names))
-    for chunk in chunks(names):
-        scan.take(chunk)
-    member_columns = [np.concatenate(column) for column in zip(*scan.members, strict=True)]
-    name, rule, start, is_mention = (np.concatenate(column) for column in zip(*scan.rules, strict=True))
+    found = [_Found.nothing(), *in_threads(scan.take, chunks(names))]
+    member_columns = [np.concatenate(column) for column in zip(*(row for each in found for row in each.members), strict=True)]
+    name, rule, start, is_mention = (np.concatenate(column) for column in zip(*(row for each in found for row in each.rules), strict=True))
     order = np.argsort(start, kind="stable")  # names are in the order of their places
     rules = Rules(name[order], rule[order], start[order], is_mention[order].astype(bool))
     return Scanned(names, scan.scopes, Members(*member_columns), rules, scan.dtypes.mask, scan.dtypes.first)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a chunk holds: the columns of Members and of Rules, in pieces."""
+
+    members: list[tuple[Int, Int, Words, Int, Int]]
+    rules: list[tuple[Int, Int, Int, Int]]
+
+    @staticmethod
+    def nothing() -> _Found:
+        none = np.zeros(0, np.int64)
+        return _Found([(none, none, np.zeros(0, np.uint64), none, none)], [(none, none, none, none)])
+
+    def keep(self, chunk: Chunk, name: Int, scope: Int, start: Int, length: Int) -> None:
+        """Members."""
+        self.members.append((name, scope, fingerprints(chunk, start, length), start + chunk.offset, length))
+
+    def add(self, rule: int | Int, name: Int, start: Int, is_mention: bool = False) -> None:
+        if len(name):
+            rules = np.full(len(name), rule, np.int64) if isinstance(rule, int) else rule
+            self.rules.append((name, rules, start, np.full(len(name), is_mention, np.int64)))
+
+
+class _Mentions:
+    """Rules for namespaces that names mention, and for identifiers: the first of each word here, others in a table of their own."""
+
+    def __init__(self, rules: Sequence[tuple[int, Path]], number: Mapping[str, int]) -> None:
+        """Paths have different last words."""
+        self.rule = np.full(len(number), NONE, np.int64)
+        self.before = np.zeros(len(number), np.uint64)
+        self.shift = np.zeros(len(number), np.uint64)
+        self.has_tens = np.zeros(len(number), np.int64)
+        self.is_path = np.zeros(len(number), np.bool_)
+        for rule, path in rules:
+            word = number[path[-1]]
+            before = mangled(path[:-1]).encode()[-8:]
+            self.rule[word], self.is_path[word] = rule, bool(before)
+            self.before[word], self.shift[word] = int.from_bytes(before, "little"), 8 * (8 - len(before)) if before else 0
+            self.has_tens[word] = len(path[-1]) > 9
+
+    @staticmethod
+    def tables(rules: Sequence[tuple[int, Path]], number: Mapping[str, int]) -> list[_Mentions]:
+        tables = []
+        while rules:
+            first: dict[str, tuple[int, Path]] = {}
+            for pair in rules:
+                first.setdefault(pair[1][-1], pair)
+            tables.append(_Mentions(list(first.values()), number))
+            rules = [pair for pair in rules if first[pair[1][-1]] is not pair]
+        return tables
+
+    def find(self, chunk: Chunk, position: Int, word: Int) -> tuple[Int, Int]:
+        """Which of the words found in a chunk a rule fits, and which rule: see _stands."""
+        rows = np.flatnonzero(self.rule[word] != NONE)
+        kind, at = word[rows], position[rows]
+        start = at - self.has_tens[kind]
+        found = chunk.words()[np.maximum(start - 8, 0)] >> self.shift[kind]
+        fits = ~self.is_path[kind]
+        fits |= (start >= 8) & (found == self.before[kind])
+        fits |= chunk.text[np.maximum(start - 1, 0)] == _UNDERSCORE
+        return rows[fits], self.rule[kind[fits]]
 
 
 class _Scan:
@@ -78,30 +142,37 @@ class _Scan:
         wanted = [path[-1] for path in self.scopes] + list(preset.transparent) + [path[-1] for _, path in self.mentions]
         self.dictionary = Dictionary(list(dict.fromkeys(wanted + [word for _, word in self.words] + self.dtypes.words)))
         self.number = {word: i for i, word in enumerate(self.dictionary.identifiers)}
+        self.kinds = self.dtypes.kinds(self.dictionary)
         self.is_transparent = np.zeros(len(self.number), bool)
         self.is_transparent[[self.number[word] for word in preset.transparent]] = True
         self.leads = sorted((fingerprint("std" if path == ("std",) else mangled(path)), i) for i, path in self.namespaces)
         self.depth = max((len(path) for _, path in self.namespaces), default=0)
         outer = {mangled(path[:k]) for _, path in self.namespaces for k in range(1, len(path))}
         self.outer = np.array([fingerprint(text) for text in sorted(outer)], np.uint64)
-        self.members: list[tuple[Int, Int, Words, Int, Int]] = [
-            (*(np.zeros(0, np.int64),) * 2, np.zeros(0, np.uint64), *(np.zeros(0, np.int64),) * 2)
-        ]
-        self.rules: list[tuple[Int, Int, Int, Int]] = [(np.zeros(0, np.int64),) * 4]
+        self.outer.sort()
+        self.lead_keys = np.array([key for key, _ in self.leads], np.uint64)
+        self.lead_rules = np.array([rule for _, rule in self.leads], np.int64)
+        self.std = fingerprint("std")
+        self.tables = _Mentions.tables(self.mentions, self.number)
+        self.word_tables = _Mentions.tables([(i, (word,)) for i, word in self.words], self.number)
 
-    def take(self, chunk: Chunk) -> None:
+    def take(self, chunk: Chunk) -> _Found:
+        """Names of other chunks may be taken at the same time."""
+        found = _Found([], [])
         candidates = chunk.identifiers()
         position, word = self.dictionary.find(chunk, candidates)
         name = chunk.name_at(position)
         inside = name >= 0
         position, word, name = position[inside], word[inside], name[inside]
-        self._members(chunk, position, word, name)
-        self._mentions(chunk, position, word, name)
-        self._leads(chunk, candidates)
-        self._prefixes(chunk)
-        self.dtypes.take(chunk, candidates, position, self.dictionary, word, name)
+        self._members(found, chunk, position, word, name)
+        self._mentions(found, chunk, position, word, name)
+        self._leads(found, chunk, candidates)
+        self._prefixes(found, chunk)
+        end = position + 1 + self.dictionary.lengths(word)
+        self.dtypes.take(chunk, candidates, position, end, word, name, self.kinds)
+        return found
 
-    def _members(self, chunk: Chunk, position: Int, word: Int, name: Int) -> None:
+    def _members(self, found: _Found, chunk: Chunk, position: Int, word: Int, name: Int) -> None:
         """What follows a namespace that rules name, and what follows a transparent one behind it in the same name."""
         scope = np.full(len(position), NONE, np.int64)
         is_sure = np.zeros(len(position), bool)
@@ -128,11 +199,11 @@ class _Scan:
         is_namespace = np.zeros(len(chunk.text), bool)
         is_namespace[position[passes]] = True
         ok = (start >= 0) & ~is_namespace[np.maximum(start - 1, 0)]
-        self._keep(chunk, name[rows[ok]], scope[rows[ok]], start[ok], length[ok])
+        found.keep(chunk, name[rows[ok]], scope[rows[ok]], start[ok], length[ok])
         if self.marks and len(rows):
-            self._substituted(chunk, position[rows], name[rows], scope[rows])
+            self._substituted(found, chunk, position[rows], name[rows], scope[rows])
 
-    def _substituted(self, chunk: Chunk, position: Int, name: Int, scope: Int) -> None:
+    def _substituted(self, found: _Found, chunk: Chunk, position: Int, name: Int, scope: Int) -> None:
         """NS3_10add_kernelE: a member of a namespace that stands earlier in the name. Only what ends as members do."""
         text = chunk.text
         is_end = text[1:-2] == _UNDERSCORE
@@ -152,28 +223,22 @@ class _Scan:
             last = words[np.maximum(start + length - 8, 0)] >> shift
             ok |= (length > len(mark)) & (last == np.uint64(int.from_bytes(mark, "little")))
         ok &= start >= 0
-        self._keep(chunk, name[row[ok]], scope[row[ok]], start[ok], length[ok])
+        found.keep(chunk, name[row[ok]], scope[row[ok]], start[ok], length[ok])
 
-    def _keep(self, chunk: Chunk, name: Int, scope: Int, start: Int, length: Int) -> None:
-        self.members.append((name, scope, fingerprints(chunk, start, length), start + chunk.offset, length))
+    def _mentions(self, found: _Found, chunk: Chunk, position: Int, word: Int, name: Int) -> None:
+        for tables, is_mention in ((self.tables, True), (self.word_tables, False)):
+            for table in tables:
+                here, rule = table.find(chunk, position, word)
+                found.add(rule, name[here], position[here] + chunk.offset, is_mention)
 
-    def _mentions(self, chunk: Chunk, position: Int, word: Int, name: Int) -> None:
-        for rule, path in self.mentions:
-            here = np.flatnonzero(word == self.number[path[-1]])
-            here = here[_stands(chunk, position[here], path) != 0]
-            self._add(rule, name[here], position[here] + chunk.offset, is_mention=True)
-        for rule, text in self.words:
-            here = np.flatnonzero(word == self.number[text])
-            self._add(rule, name[here], position[here] + chunk.offset)
-
-    def _leads(self, chunk: Chunk, candidates: Int) -> None:
+    def _leads(self, found: _Found, chunk: Chunk, candidates: Int) -> None:
         """Namespaces that names begin with, up to the third: the deepest that a rule names."""
         text = chunk.text
         index = np.minimum(np.searchsorted(candidates, chunk.start), max(len(candidates) - 1, 0))
         if not len(candidates) or not self.leads:
             return
         # _ZThn16_N2at: the digits of a thunk's offset.
-        is_thunk = (text[chunk.start + 2] == ord("T")) & np.isin(text[chunk.start + 3], np.frombuffer(b"hvc", np.uint8))
+        is_thunk = (text[chunk.start + 2] == ord("T")) & _THUNK[text[chunk.start + 3]]
         index = np.minimum(index + is_thunk, len(candidates) - 1)
         at = candidates[index]
         names = np.flatnonzero(
@@ -183,10 +248,8 @@ class _Scan:
         for _ in range(2):
             at = np.where((text[np.maximum(at - 1, 0)] - np.uint8(48)) < 10, at - 1, at)
         is_std = (text[np.maximum(at - 1, 0)] == ord("t")) & (text[np.maximum(at - 2, 0)] == ord("S"))
-        known = np.array([key for key, _ in self.leads], np.uint64)
-        rules = np.array([rule for _, rule in self.leads], np.int64)
-        found = np.full(len(names), NONE, np.int64)
-        found[is_std] = _look(known, rules, np.full(int(is_std.sum()), fingerprint("std"), np.uint64))
+        deepest = np.full(len(names), NONE, np.int64)
+        deepest[is_std] = _look(self.lead_keys, self.lead_rules, np.array([self.std]))[0]
         live = np.flatnonzero(~is_std)
         start = at = at[live]
         for _ in range(self.depth):
@@ -195,14 +258,15 @@ class _Scan:
             live, begin, length, start = live[ok], begin[ok], length[ok], start[ok]
             # The path as it is mangled is one text: 2at6native.
             key = fingerprints(chunk, start, begin + length - start)
-            rule = _look(known, rules, key)
-            found[live[rule != NONE]] = rule[rule != NONE]
-            deeper = np.isin(key, self.outer)
+            rule = _look(self.lead_keys, self.lead_rules, key)
+            known = rule != NONE
+            deepest[live[known]] = rule[known]
+            deeper = _look(self.outer, np.arange(len(self.outer)), key) != NONE
             live, start, at = live[deeper], start[deeper], (begin + length)[deeper]
-        hit = np.flatnonzero(found != NONE)
-        self._add(found[hit], names[hit] + chunk.first, chunk.start[names[hit]] + chunk.offset)
+        hit = np.flatnonzero(deepest != NONE)
+        found.add(deepest[hit], names[hit] + chunk.first, chunk.start[names[hit]] + chunk.offset)
 
-    def _prefixes(self, chunk: Chunk) -> None:
+    def _prefixes(self, found: _Found, chunk: Chunk) -> None:
         text, words = chunk.text, chunk.words()
         is_mangled = (text[chunk.start] == _UNDERSCORE) & (text[chunk.start + 1] == ord("Z"))
         plain = np.flatnonzero(~is_mangled)
@@ -213,11 +277,7 @@ class _Scan:
                 part = np.uint64(int.from_bytes(raw[k : k + 8], "little"))
                 fits &= (words[np.minimum(start + k, len(words) - 1)] & mask(np.array([len(raw) - k]))) == part
             here = plain[fits]
-            self._add(rule, here + chunk.first, chunk.start[here] + chunk.offset)
-
-    def _add(self, rule: int | Int, name: Int, start: Int, is_mention: bool = False) -> None:
-        rules = np.full(len(name), rule, np.int64) if isinstance(rule, int) else rule
-        self.rules.append((name, rules, start, np.full(len(name), is_mention, np.int64)))
+            found.add(rule, here + chunk.first, chunk.start[here] + chunk.offset)
 
 
 def mangled(path: Path) -> str:
