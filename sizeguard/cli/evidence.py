@@ -39,9 +39,9 @@ class Evidence:
             from sizeguard.attribution.snapshot import read_snapshot
 
             return read_snapshot(path)
+        _prepare_memory(path)
         from sizeguard.attribution.sources import analysis_of
 
-        _prepare_memory(path)
         return analysis_of(
             path,
             objects=self.objects,
