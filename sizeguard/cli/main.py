@@ -107,6 +107,11 @@ def main() -> None:
         # The reader of our output (head, less) has gone: not an error of ours. Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        # What could not be printed or kept was not said: that is no success. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        click.echo(f"error: {error.filename or 'output'}: {error.strerror}", err=True)
+        sys.exit(4)
 
 
 if __name__ == "__main__":

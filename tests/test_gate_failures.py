@@ -1,0 +1,127 @@
+"""The gate fails closed: killed, without room, without rights, it never says that all holds and never leaves half a file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from gate_history import ROOT, SIZEGUARD
+
+from sizeguard.gate.baselines import baseline_files, read_baseline
+from sizeguard.gate.config_reader import read_config
+from sizeguard.gate.metric_names import MetricNames
+from sizeguard.gate.waivers import read_waivers
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source tree outside of git; its builds are this project's."""
+    folder = tmp_path_factory.mktemp("tree")
+    for name in ("sizeguard.yaml", "baselines"):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    (folder / "native").symlink_to(ROOT / "native")
+    return folder
+
+
+# Root without the right to pass by permissions.
+UNPRIVILEGED = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search")
+
+
+def start(tree: Path, *arguments: str, limit: int | None = None, before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+    """A command of the command line. limit: bytes that a file may have. before: what starts it."""
+
+    def restrict() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.Popen(
+        [*before, *SIZEGUARD, *arguments],
+        cwd=tree,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=restrict,
+        start_new_session=True,
+    )
+
+
+def ended(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    said = process.communicate()[1].decode()
+    return process.returncode, said.strip().splitlines()[-1] if said.strip() else ""
+
+
+def assert_all_files_are_whole(tree: Path) -> None:
+    for path in baseline_files(tree):
+        read_baseline(path)
+    read_waivers(tree, read_config(tree), MetricNames(tree))
+
+
+WAIVE = ("waive", "load", "--app", "vision", "--bytes", "3", "--owner", "ann", "--reason", "why", "--expires", "2999-01-31")
+
+
+@pytest.mark.parametrize("limit", [0, 40])
+def test_without_room_nothing_is_half_written(tree: Path, limit: int) -> None:
+    code, said = ended(start(tree, *WAIVE, limit=limit))
+    assert code == 2
+    assert said.startswith("error: ")
+    assert os.strerror(errno.EFBIG) in said
+    assert_all_files_are_whole(tree)
+    assert not list((tree / "baselines").glob("waivers.yaml"))
+    assert not list((tree / "baselines").glob(".waivers*"))
+
+
+def test_a_full_device_is_no_success(tree: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with Path("/dev/full").open("wb") as full:
+        command = [*SIZEGUARD, "baseline", "show"]
+        done = subprocess.run(command, cwd=tree, stdout=full, stderr=subprocess.PIPE, check=False, env=environment)
+    assert done.returncode == 4
+    (line,) = done.stderr.decode().strip().splitlines()
+    assert os.strerror(errno.ENOSPC) in line
+
+
+def test_baselines_that_cannot_be_written_are_said_so(tree: Path) -> None:
+    (tree / "baselines").chmod(0o555)
+    code, said = ended(start(tree, *WAIVE, before=UNPRIVILEGED if os.geteuid() == 0 else ()))
+    (tree / "baselines").chmod(0o755)
+    assert code == 2
+    assert said.endswith("baselines/waivers.yaml: cannot write: Permission denied")
+    assert_all_files_are_whole(tree)
+
+
+def test_a_waiver_file_that_cannot_be_read_stops_the_gate(tree: Path) -> None:
+    path = tree / "baselines" / "waivers.yaml"
+    path.write_text("- load\n")
+    code, said = ended(start(tree, "gate"))
+    path.unlink()
+    assert code == 2
+    assert said == "error: baselines/waivers.yaml:1:3: a waiver is a table with metric, app, target, bytes, reason, owner, expires"
+
+
+def test_killed_at_any_time_it_leaves_whole_files(tree: Path) -> None:
+    dice = random.Random(5)
+    start_time = time.monotonic()
+    assert ended(start(tree, *WAIVE))[0] == 0
+    whole = time.monotonic() - start_time
+    for _ in range(6):
+        process = start(tree, *WAIVE)
+        time.sleep(dice.uniform(0.3, 1.2) * whole)
+        killed = process.poll() is None
+        if killed:
+            os.killpg(process.pid, signal.SIGKILL)
+        code = ended(process)[0]
+        assert code == (-signal.SIGKILL if killed else 0)
+        assert_all_files_are_whole(tree)
+    # And whoever comes next is not kept waiting by the dead.
+    assert ended(start(tree, *WAIVE))[0] == 0
+    (tree / "baselines" / "waivers.yaml").unlink()
