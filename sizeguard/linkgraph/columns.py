@@ -147,10 +147,8 @@ def relocation_columns(loaded: Loaded, sections: Sections, symbols: SymbolColumn
     for k, found in enumerate(loaded.objects):
         start = int(sections.base[k])
         count = len(found.elf.sections)
-        chosen = []
-        for section in found.elf.sections:
-            if section.type == SHT_RELA and 0 < section.info < count and sections.is_source[start + section.info]:
-                chosen.append(section)
+        is_source = sections.is_source[start : start + count].tolist()
+        chosen = [s for s in found.elf.sections if s.type == SHT_RELA and 0 < s.info < count and is_source[s.info]]
         if not chosen:
             continue
         # One table of all of an object's relocations: 40 times fewer calls than one for each section.

@@ -70,8 +70,8 @@ class Object:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         found = []
-        for section in self.elf.sections:
-            if section.type == SHT_GROUP and section.size >= 4:
+        for section in [section for section in self.elf.sections if section.type == SHT_GROUP]:
+            if section.size >= 4:
                 words = self.elf.content(section)
                 numbers = np.frombuffer(words[: len(words) // 4 * 4], self.elf.layout.half).tolist()
                 members = tuple(n for n in numbers[1:] if 0 < n < len(self.elf.sections))
@@ -119,8 +119,8 @@ def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: s
         raise InputError(f"{label}: an object for {elf.machine}, the others are for {machine}")
     if not elf.layout.is_64 or elf.layout.order != "<":
         raise InputError(f"{label}: section graphs are made of 64-bit little-endian objects")
-    if any(section.name.startswith(".gnu.lto_") for section in elf.sections) and is_lto(data):
+    if ".gnu.lto_" in "".join([section.name[:9] for section in elf.sections]) and is_lto(data):
         raise InconclusiveError(f"{label}: an LTO object without code; link with -save-temps and give the objects that it leaves")
-    if sum(section.type == SHT_SYMTAB for section in elf.sections) > 1:
+    if [section.type for section in elf.sections].count(SHT_SYMTAB) > 1:
         raise InputError(f"{label}: an object with two symbol tables")
     return Object(path, member, elf)

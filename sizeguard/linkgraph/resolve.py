@@ -142,12 +142,11 @@ class _Loader:
                 if group.signature in self.groups:
                     lost.update(group.members)
                 self.groups.add(group.signature)
-        for section in added.elf.sections:
-            if section.name.startswith(".gnu.linkonce."):
-                signature = section.name.encode()
-                if signature in self.groups:
-                    lost.add(section.index)
-                self.groups.add(signature)
+        for section in [section for section in added.elf.sections if section.name[:14] == ".gnu.linkonce."]:
+            signature = section.name.encode()
+            if signature in self.groups:
+                lost.add(section.index)
+            self.groups.add(signature)
         self.objects.append(added)
         self.discarded.append(frozenset(lost))
         if added.symbols is None:

@@ -32,7 +32,8 @@ from sizeguard.formats.elf.symbols import Bytes, Symbol, SymbolTable, read_symbo
 RELOCATION_TYPES = frozenset({SHT_REL, SHT_RELA, SHT_RELR, SHT_ANDROID_REL, SHT_ANDROID_RELA, SHT_ANDROID_RELR})
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nobody writes it: a link of small objects has thousands, and making them would take half of reading it.
+@dataclass(slots=True, unsafe_hash=True)
 class Section:
     """A section; offset and size in bytes, size as in memory (a NOBITS section has none in the file)."""
 

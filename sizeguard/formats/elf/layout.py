@@ -80,6 +80,11 @@ class Layout:
         return self._table(_SECTION_64 if self.is_64 else _SECTION_32)
 
     @property
+    def section_fields(self) -> str:
+        """The same for struct."""
+        return self.order + ("IIQQQQIIQQ" if self.is_64 else "IIIIIIIIII")
+
+    @property
     def segment(self) -> np.dtype[np.void]:
         return self._table(_SEGMENT_64 if self.is_64 else _SEGMENT_32)
 
