@@ -1,0 +1,240 @@
+"""A history of a real repository: every commit is built, and the gate has to say the right thing of each.
+
+The tests are one story, in order: main holds what passed so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from gate_history import CONVOLUTION, FOR_EACH_RUN, GATHER_RUN, Repository
+
+UNARY = "native/operators/kernels/unary.cpp"
+HARDTANH = (UNARY, "Result<Tensor> hardtanh(Context& context, Tensor self, Scalar min_val, Scalar max_val) {")
+RELU = (UNARY, "Result<Tensor> relu(Context& context, Tensor self) {")
+MATRIX = "native/operators/kernels/matrix.cpp"
+LINEAR = (MATRIX, "Result<Tensor> linear(Context& context, Tensor input, Tensor weight, Tensor bias) {")
+ADDMM = (MATRIX, "Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {")
+ADD = ("native/operators/kernels/binary.cpp", "Result<Tensor> add(Context& context, Tensor self, Tensor other, Scalar alpha) {")
+CONTEXT = "native/runtime/context.cpp"
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
+    """Its first commit has reviewed baselines and is v1.0."""
+    found = Repository(tmp_path_factory.mktemp("history") / "repository")
+    found.grow(HARDTANH, 800)  # to be shrunk later
+    found.commit("A runtime")
+    for command in (["baseline", "update"], *(["select", "update", "--app", app] for app in ("vision", "language"))):
+        done = found.run(*command)
+        assert done.returncode == 0, done.stderr
+    found.commit("Its sizes, and what its kernels call")
+    found.git("tag", "v1.0")
+    yield found
+
+
+def test_what_was_reviewed_passes(repository: Repository) -> None:
+    gated = repository.gate()
+    assert (gated.code, gated.result["verdict"]) == (0, "pass"), gated.result
+    checks = gated.checks("vision")
+    assert {checks[name]["base"] for name in ("load/growth", "load/creep-v1.0")} == {checks["load/growth"]["actual"]}
+    assert {model["verdict"] for model in gated.result["models"]} <= {"not_run"}
+    assert gated.app("vision")["base"] == "baseline"  # nothing lies between main and here
+
+
+def test_a_pure_refactoring_passes(repository: Repository) -> None:
+    repository.branch("refactor")
+    file = repository.root / CONVOLUTION
+    text = file.read_text()
+    assert text.count("volume(") > 2
+    file.write_text(text.replace("volume(", "product_of_sizes("))
+    repository.commit("Say what a volume is")
+    gated = repository.gate()
+    assert gated.code == 0, gated.result
+    for app in ("vision", "language"):
+        check = gated.checks(app)["load/growth"]
+        assert (check["actual"], check["since"]) == (check["base"], f"merge base {repository.git('rev-parse', 'main')[:7]}")
+    repository.merge()
+
+
+def test_a_change_of_a_document_is_skipped(repository: Repository) -> None:
+    assert repository.gate().code == 0
+    repository.branch("document")
+    (repository.root / "README.md").write_text("A small runtime.\n")
+    (repository.root / "native" / "README.md").write_text("Sources.\n")
+    repository.commit("Say that it is small")
+    gated = repository.gate()
+    assert gated.code == 0
+    assert gated.result["skipped"]
+    assert "building" not in gated.errors
+    assert gated.seconds < 3
+    # Sound: the same with a source that is changed, too, is not skipped, and fails.
+    repository.grow(GATHER_RUN, 1024)
+    assert repository.gate().code == 1
+    repository.shrink(GATHER_RUN)
+    repository.merge()
+
+
+def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -> None:
+    repository.branch("kilobyte")
+    repository.grow(GATHER_RUN, 1024)
+    repository.commit("Gather faster")
+    gated = repository.gate("--base", "main")
+    assert gated.code == 1
+    assert gated.failing() == {("vision", "load"), ("vision", "operator/aten::convolution")}
+    app = gated.app("vision")
+    assert app["base"] == "merge base"
+    first = app["causes"][0]
+    assert (first["operator"], first["dtype"]) == ("aten::convolution", "Float")
+    assert first["symbol"].startswith("gather_run<float>")
+    assert 1024 <= first["new"] - first["old"] < 1100
+    assert first["place"].startswith(f"{CONVOLUTION}:")
+    load = gated.checks("vision")["load/growth"]
+    assert sum(cause["new"] - cause["old"] for cause in app["causes"]) == load["actual"] - load["base"]
+    commands = {command["label"]: command["text"] for command in app["commands"]}
+    assert set(commands) == {"see why", "reproduce", "accept it", "make it normal"}
+    # What it says can be done works: the comparison shows the growth, the waiver lets it pass.
+    done = repository.run(*commands["reproduce"].split()[1:])
+    assert done.returncode == 0, done.stderr
+    assert "aten::convolution" in done.stdout
+    for check in gated.result["checks"]:
+        if check["verdict"] == "fail":
+            words = ["--owner", "ann", "--reason", "tiles", "--expires", "2999-01-31", "--app", "vision"]
+            assert repository.run("waive", check["metric"], "--bytes", str(-check["headroom"]), *words).returncode == 0
+    waived = repository.gate()
+    assert waived.code == 0, waived.result
+    assert {use["state"] for use in waived.result["waivers"]} == {"used"}
+    # Growing beyond it exceeds it; without the growth it is spent.
+    repository.grow(FOR_EACH_RUN, 100)
+    exceeded = repository.gate()
+    assert exceeded.code == 1
+    assert {use["state"] for use in exceeded.result["waivers"]} == {"exceeded"}
+    repository.shrink(FOR_EACH_RUN)
+    repository.shrink(GATHER_RUN)
+    spent = repository.gate()
+    assert (spent.code, spent.failing()) == (1, set())
+    assert {use["state"] for use in spent.result["waivers"]} == {"spent"}
+    repository.leave()
+
+
+def test_growth_that_shrinkage_hides_fails_its_bucket(repository: Repository) -> None:
+    repository.branch("hidden")
+    repository.grow(GATHER_RUN, 800)
+    repository.shrink(HARDTANH)
+    repository.commit("Share work")
+    gated = repository.gate()
+    assert gated.code == 1
+    assert gated.failing() == {("vision", "operator/aten::convolution")}
+    load = gated.checks("vision")["load/growth"]
+    assert abs(load["actual"] - load["base"]) < 64
+    repository.leave()
+
+
+def test_a_table_of_zeros_fails_ram(repository: Repository) -> None:
+    repository.branch("table")
+    repository.replace(CONTEXT, "namespace sg {\nnamespace {\n", "namespace sg {\nnamespace {\n\nchar table[48 << 10];\n")
+    repository.replace(CONTEXT, "Context::~Context() {\n", 'Context::~Context() {\n  asm volatile("" : : "r"(table) : "memory");\n')
+    repository.commit("Remember more")
+    gated = repository.gate()
+    assert gated.code == 1
+    assert gated.failing() == {("vision", "ram"), ("language", "ram")}
+    ram = gated.checks("vision")["ram/growth"]
+    assert 48 << 10 <= ram["actual"] - ram["base"] < (48 << 10) + 64
+    repository.leave()
+
+
+def test_a_new_baseline_makes_growth_normal_and_a_page_more_of_the_file_is_no_growth(repository: Repository) -> None:
+    room = repository.gate().app("vision")["sizes"]["page_slack"]
+    repository.branch("filler")
+    repository.grow(FOR_EACH_RUN, room - 60)
+    done = repository.run("baseline", "update", "--app", "vision")
+    assert done.returncode == 0, done.stderr
+    repository.replace("sizeguard.yaml", "since v1.0", "since v1.1")
+    repository.commit("Unroll, and take its size as normal")
+    repository.git("tag", "v1.1")
+    before = repository.gate()
+    assert before.code == 0, before.result
+    assert before.app("vision")["base"] == "baseline"
+    repository.merge()
+    repository.branch("page")
+    repository.shrink(FOR_EACH_RUN)
+    repository.grow(FOR_EACH_RUN, room - 60 + 100)
+    repository.commit("A hundred bytes")
+    after = repository.gate()
+    assert after.code == 0, after.result
+    old, new = before.app("vision")["sizes"], after.app("vision")["sizes"]
+    assert old["page_slack"] < 100
+    assert 64 <= new["load"] - old["load"] <= 160
+    assert new["file"] - old["file"] == 4096
+    assert new["page_slack"] - old["page_slack"] > 3800
+    repository.leave()
+
+
+def test_six_changes_below_the_tolerance_creep(repository: Repository) -> None:
+    places = [GATHER_RUN, LINEAR, ADDMM, ADD, RELU, HARDTANH]
+    subjects = [f"A little more, {i}" for i in range(6)]
+    for i, (place, subject) in enumerate(zip(places, subjects, strict=True)):
+        repository.branch(f"creep{i}")
+        if place == HARDTANH:
+            repository.shrink(HARDTANH)
+        repository.grow(place, 1100 if place == HARDTANH else 300)
+        repository.commit(subject)
+        gated = repository.gate()
+        if i < 5:
+            assert gated.code == 0, gated.result
+            repository.merge()
+    assert gated.code == 1
+    assert gated.failing() == {("vision", "load")}
+    creep = gated.checks("vision")["load/creep-v1.1"]
+    assert creep["verdict"] == "fail"
+    assert gated.checks("vision")["load/growth"]["verdict"] == "pass"
+    shares = creep["shares"]
+    assert [share["subject"] for share in shares if 200 < share["delta"] < 400] == subjects
+    assert sum(share["delta"] for share in shares) == creep["actual"] - creep["base"]
+    repository.leave()
+
+
+def test_a_kernel_that_calls_another_operator_fails_the_selections_of_exactly_the_apps_that_have_it(repository: Repository) -> None:
+    repository.branch("call")
+    repository.replace(*RELU, f"{RELU[1]}\n  SG_ASSIGN(self, ops::abs::call(context, self));")
+    repository.commit("Only what is positive")
+    gated = repository.gate()
+    assert gated.code == 1
+    (finding,) = [finding for finding in gated.result["selection"] if finding["verdict"] == "fail"]
+    assert (finding["app"], finding["kind"]) == ("vision", "closure")
+    assert "aten::relu" in finding["message"]
+    assert "aten::abs" in finding["message"]
+    assert finding["advice"] == "sizeguard select update --app vision"
+    repository.leave()
+
+
+def test_another_toolchain_is_inconclusive(repository: Repository) -> None:
+    repository.branch("toolchain")
+    for path in (repository.root / "baselines").glob("*.yaml"):
+        text = path.read_text()
+        assert "tools: gcc " in text
+        path.write_text(text.replace("tools: gcc ", "tools: gcc 9."))
+    repository.commit("As another compiler had it")
+    gated = repository.gate()
+    assert (gated.code, gated.result["verdict"]) == (3, "inconclusive")
+    advice = gated.checks("vision")["load/growth"]["advice"]
+    assert "the baseline is of gcc 9." in advice
+    assert "sizeguard baseline update --app vision --target x86_64-linux" in advice
+    repository.git("rm", "-q", *(path.as_posix() for path in (repository.root / "baselines").glob("vision*")))
+    gated = repository.gate("--app", "vision")
+    assert gated.code == 3
+    assert "there is no baseline baselines/vision" in gated.checks("vision")["load/growth"]["advice"]
+    repository.leave()
+
+
+def test_what_does_not_build_fails_with_its_error(repository: Repository) -> None:
+    repository.branch("broken")
+    repository.replace(CONVOLUTION, "namespace sg::kernels {\n", "namespace sg::kernels {\nint f() { return missing; }\n")
+    gated = repository.gate("--app", "vision")
+    assert gated.code == 4
+    problems = gated.result["problems"]
+    assert {problem["app"] for problem in problems} == {"vision"}
+    assert all("missing" in problem["message"] for problem in problems)
+    assert problems[0]["advice"] == "put it right, then: sizeguard gate --app vision --target x86_64-linux"
+    repository.leave()
