@@ -33,6 +33,7 @@ bench: setup-test
 soak: setup-test
 	.venv/bin/python tests/soak/sanitized_models.py
 	.venv/bin/python tests/soak/fuzz.py
+	.venv/bin/python tests/soak/gate_kills.py
 	.venv/bin/python tests/soak/size_table.py
 	.venv/bin/python tests/soak/dtype_truth.py
 	.venv/bin/python tests/soak/targets.py
