@@ -8,7 +8,7 @@ from sizeguard.attribution.store import Store
 from sizeguard.build.record import Build
 from sizeguard.errors import InconclusiveError
 from sizeguard.gate.config import App
-from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, Check
+from sizeguard.gate.result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, Check
 from sizeguard.gate.verified import verified
 from sizeguard.verify.result import OK, Verification
 
@@ -39,7 +39,7 @@ def check_elimination(root: Path, app: App, build: Build, store: Store | None = 
 
 
 def _check(app: App, build: Build, left: int, verdict: str, advice: str) -> Check:
-    return Check(f"{app.name}/{METRIC}", app.name, build.target, METRIC, 0, left, -left, verdict, RULE, advice)
+    return Check(f"{app.name}/{METRIC}", app.name, build.target, METRIC, 0, left, -left, verdict, RULE, advice, kind=ELIMINATION)
 
 
 def _folder(root: Path, build: Build) -> str:

@@ -97,7 +97,9 @@ def headline(app: AppResult, found: Sequence[Finding], name: str) -> str:
 
 
 def _reasons(found: Sequence[Finding]) -> list[str]:
-    return [_reason(f) for f in found if f.verdict == FAIL] or [_reason(f) for f in found if f.verdict == INCONCLUSIVE]
+    wrong = [f for f in found if f.verdict == FAIL] or [f for f in found if f.verdict == INCONCLUSIVE]
+    # What this change did first, what came together before it last.
+    return [_reason(f) for f in sorted(wrong, key=lambda f: f.check is not None and f.check.kind == CREEP)]
 
 
 def _change(app: AppResult, unit: str) -> str:
@@ -134,7 +136,7 @@ class Line:
 
 def limit_lines(app: AppResult, fold: bool = True) -> list[Line]:
     """What exceeds its limit first; of many that pass by one pattern the one with the least headroom."""
-    checks = [check for check in app.checks if check.kind != ELIMINATION]
+    checks = sorted((check for check in app.checks if check.kind != ELIMINATION), key=lambda check: check.kind == CREEP)
     lines = [_line(check) for check in checks if check.verdict == FAIL] + [_line(c) for c in checks if c.verdict == INCONCLUSIVE]
     passing: dict[tuple[str, str], list[Check]] = {}
     for check in checks:
@@ -155,8 +157,8 @@ def _line(check: Check) -> Line:
     """The commit of a merge base stands above: here it would take the room of the limit."""
     since = " since merge base" if check.since.startswith("merge base") else f" since {check.since}" if check.since else ""
     waived = f"{check.waived:,} waived, " if check.waived else ""
-    rule = {ABSOLUTE: "at most ", CREEP: "creep "}.get(check.kind, "")
-    return Line(check.metric, check.actual, check.limit, check.headroom, check.verdict, f"{waived}{rule}{check.rule}{since}")
+    rule = f"at most {check.rule}" if check.kind == ABSOLUTE else check.rule
+    return Line(check.metric, check.actual, check.limit, check.headroom, check.verdict, f"{waived}{rule}{since}")
 
 
 def models_text(app: AppResult) -> tuple[str, str]:
