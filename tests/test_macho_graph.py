@@ -7,9 +7,11 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import ld64_chains
 import pytest
 
 from sizeguard.attribution.names import dtype_of
+from sizeguard.formats.demangle import demangle
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.macho_graph import build_macho_graph
@@ -90,3 +92,19 @@ def test_why(objects: tuple[str, Path]) -> None:
     assert not why(graph, find_subject(graph, "__Z4deadi", dtype_of)).live
     retained = why(graph, find_subject(graph, "__Z8retainedi", dtype_of))
     assert retained.chains[0].root_kind == "retain attribute"
+
+
+def test_why_agrees_with_the_linkers_chains(objects: tuple[str, Path]) -> None:
+    arch, folder = objects
+    graph = build_macho_graph([folder / "main.o", folder / "lib.a"], library=False)
+    names = ld64_chains.live_functions(graph)
+    command = ["ld64.lld-19", "-arch", arch, "-platform_version", "macos", "13.0", "13.0", "-dead_strip", "-undefined", "dynamic_lookup"]
+    command += [*ld64_chains.options([*names, "__Z4deadi"]), "-demangle", "main.o", "lib.a", "-o", "out"]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    chains = ld64_chains.chains_of(done.stdout)
+    assert {chain.links[0][0] for chain in chains} == {demangle(name).removeprefix("_") for name in names}
+    assert len(names) > 8
+    assert ld64_chains.disagreements(graph, chains) == []
+    # The comparison itself: another graph does not agree.
+    graph.root_kind.clear()
+    assert len(ld64_chains.disagreements(graph, chains)) == len(chains)
