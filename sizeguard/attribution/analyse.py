@@ -22,6 +22,7 @@ from sizeguard.ledger.sums import WHAT
 if TYPE_CHECKING:
     from sizeguard.attribution.branches import Branched
     from sizeguard.attribution.choose import Choice
+    from sizeguard.attribution.known_names import KnownNames
     from sizeguard.attribution.labels import NameLabels
     from sizeguard.attribution.reach import Reached
     from sizeguard.attribution.served import Served
@@ -70,7 +71,12 @@ class LedgerAnalysis:
         self._shares, self._symbol, self._nth_operator = _rows(ledger, operators)
         self._extra = self._shares.owner
         self._names: NameLabels | None = None
+        self._known: KnownNames | None = None
         self._labels: dict[str, Label] = {}
+
+    def look_up(self, known: KnownNames) -> None:
+        """Labels of names are looked up there, and kept there."""
+        self._known = known
 
     # Made anew each time, as the ledger's are.
 
@@ -142,9 +148,13 @@ class LedgerAnalysis:
 
     def _name_labels(self) -> NameLabels:
         if self._names is None:
-            from sizeguard.attribution.labels import label_names
+            symbols, choice = self._ledger.symbols, self._evidence.choice
+            if self._known is not None:
+                self._names = self._known.labels(symbols, self._ledger.hashes, choice)
+            else:
+                from sizeguard.attribution.labels import label_names
 
-            self._names = label_names(self._ledger.symbols, self._evidence.choice.preset)
+                self._names = label_names(symbols, choice.preset)
         return self._names
 
     def _of_symbol(self, label: Label) -> Int32:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -103,10 +103,10 @@ def side_of(analysis: Analysis, levels: Sequence[str], filters: Sequence[Filter]
     else:
         # What has no bytes cannot differ: without the symbols of the file's own symbol table two thirds of the rows are left.
         rows = np.flatnonzero(size)
-        ids = [label.ids[rows] for label in labels]
-        group, first = pack(ids)
+        of_rows = [_values(level, label, label.ids[rows]) for level, label in zip(levels, labels, strict=True)]
+        group, first = pack([values.ids for values in of_rows])
         amounts = _amounts(analysis, size, group, len(first), rows)
-        values = tuple(_values(level, label, ids_[first]) for level, label, ids_ in zip(levels, labels, ids, strict=True))
+        values = tuple(replace(values, ids=values.ids[first]) for values in of_rows)
         holdings = _holdings(analysis.label("symbol"), rows, group, size[rows])
     return Side(analysis.image, amounts, values, holdings, alias_names(analysis.aliases()), left_out)
 

@@ -1,4 +1,4 @@
-"""Turns hashes into ranks: equal ones have one number, and numbers are in the order of the hashes."""
+"""Turns hashes into numbers: ranks, equal ones having one, or places among others."""
 
 from __future__ import annotations
 
@@ -30,3 +30,24 @@ def rank_hashes(hashes: Hash) -> tuple[npt.NDArray[np.int32], Hash]:
     rank = np.empty(count, np.int32)
     rank[order] = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
     return rank, ordered[is_new]
+
+
+def find_hashes(known: Hash, wanted: Hash) -> npt.NDArray[np.int32]:
+    """Where each wanted hash stands among the known ones, which are distinct; -1 if it does not."""
+    slots = 1 << max(4, (2 * len(known)).bit_length())
+    last = np.uint64(slots - 1)
+    slot = (known & last).view(np.int64)
+    table = np.full(slots, -1, np.int32)
+    table[slot] = np.arange(len(known), dtype=np.int32)
+    found = table[(wanted & last).view(np.int64)]
+    if not len(known):
+        return found
+    found[known[found] != wanted] = -1
+    # Those that another one has pushed out of their slot, one in six.
+    lost = np.flatnonzero(table[slot] != np.arange(len(known)))
+    if len(lost):
+        lost = lost[np.argsort(known[lost])]
+        rest = np.flatnonzero(found < 0)
+        at = lost[np.minimum(np.searchsorted(known[lost], wanted[rest]), len(lost) - 1)]
+        found[rest] = np.where(known[at] == wanted[rest], at, -1)
+    return found

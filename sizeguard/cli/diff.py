@@ -39,8 +39,10 @@ def command(
     from dataclasses import replace
 
     from sizeguard.attribution.diff import diff_of
+    from sizeguard.attribution.known_names import KnownNames
     from sizeguard.report.diff import diff_chunks
 
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
-    result = diff_of(lambda: of_old.analysis_of(old), lambda: evidence.analysis_of(new), levels_of(by), filters, metric)
+    known = KnownNames()
+    result = diff_of(lambda: of_old.analysis_of(old, known), lambda: evidence.analysis_of(new, known), levels_of(by), filters, metric)
     output.emit(diff_chunks(result, output.format, limit, output.style()))

@@ -12,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
+    from sizeguard.attribution.known_names import KnownNames
     from sizeguard.report.style import Style
 
 FORMATS = ("terminal", "json", "csv", "markdown", "html")
@@ -31,8 +32,8 @@ class Evidence:
     rules: Path | None
     arch: str
 
-    def analysis_of(self, path: Path) -> Analysis:
-        """Of a binary, a build or a snapshot."""
+    def analysis_of(self, path: Path, known: KnownNames | None = None) -> Analysis:
+        """Of a binary, a build or a snapshot. known: names that another image has, too."""
         from sizeguard.attribution.snapshot_magic import is_snapshot
 
         if is_snapshot(path):
@@ -42,7 +43,7 @@ class Evidence:
         _prepare_memory(path)
         from sizeguard.attribution.sources import analysis_of
 
-        return analysis_of(
+        analysis = analysis_of(
             path,
             objects=self.objects,
             map_=self.map,
@@ -51,6 +52,9 @@ class Evidence:
             rules=self.rules,
             arch=self.arch,
         )
+        if known is not None:
+            analysis.look_up(known)
+        return analysis
 
 
 def _prepare_memory(path: Path) -> None:
