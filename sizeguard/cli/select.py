@@ -173,16 +173,18 @@ def lint(
     """
     from sizeguard.codegen.tags import scan_tags
     from sizeguard.errors import GateError
-    from sizeguard.model_import.importer import OPERATOR_FILES
     from sizeguard.operator_library import read_operator_libraries
+    from sizeguard.project import project_root
     from sizeguard.report.findings import findings_text, summary
     from sizeguard.selection.lint import has_errors
     from sizeguard.selection.lint import lint as lint_selections
     from sizeguard.selection.yaml_reader import read_selection
 
     files = [read_selection(path) for path in selections]
-    operators = read_operator_libraries(operators_yaml or OPERATOR_FILES)
-    switches = scan_tags(kernel_sources or [file.parent for file in OPERATOR_FILES])
+    # Of the tree that one works in: where a hook runs this, the package alone is installed elsewhere.
+    own = [] if operators_yaml and kernel_sources else [project_root() / "native" / library for library in ("operators", "prepacked")]
+    operators = read_operator_libraries(operators_yaml or [folder / "operators.yaml" for folder in own])
+    switches = scan_tags(kernel_sources or own)
     findings = lint_selections(files, operators, switches)
     click.echo(findings_text(findings, format_))
     if has_errors(findings, strict=strict):
