@@ -42,6 +42,7 @@ soak: setup-test
 	.venv/bin/python tests/soak/retention.py
 	.venv/bin/python tests/soak/defects.py
 	.venv/bin/python tests/soak/native_live_set.py
+	.venv/bin/python tests/soak/lto_live_set.py
 	.venv/bin/python tests/soak/why_live.py
 	.venv/bin/python tests/soak/exclusive_truth.py
 	.venv/bin/python tests/soak/predict_truth.py

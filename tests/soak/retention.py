@@ -17,6 +17,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compiler", action="append", choices=tuple(COMPILERS))
     parser.add_argument("--linker", action="append", choices=tuple(LINKERS))
+    parser.add_argument("--optimize", action="append", choices=("-O0", "-O2", "-Os"))
     options = parser.parse_args()
     found: Counter[tuple[str, str]] = Counter()
     failures = []
@@ -25,6 +26,8 @@ def main() -> int:
             for linker in options.linker or LINKERS:
                 for case in CASES:
                     for optimize in ("-O2", "-Os") if "-O0" not in case.compile else ("-O0",):
+                        if options.optimize and optimize not in options.optimize:
+                            continue
                         name = f"{case.name} {compiler} {linker} {optimize}"
                         program = build(case, compiler, linker, Path(folder) / name.replace(" ", "-"), optimize)
                         problem = wrong(case, program)
