@@ -245,6 +245,11 @@ def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
     )
     assert [path for path in reads if not changed(path)] == []
     assert [path for path in leaves if changed(path)] == []
+    elsewhere = repository.commit("elsewhere", {"selection.yaml": "a"})
+    other = repository.commit("other", {"selection.yaml": "b"})
+    assert runtime_hash(repository.path, elsewhere, "selection.yaml") != runtime_hash(repository.path, other, "selection.yaml")
+    assert runtime_hash(repository.path, elsewhere, selection) == runtime_hash(repository.path, other, selection)
+    assert runtime_hash(repository.path, elsewhere, "") == runtime_hash(repository.path, other, "")
 
 
 @pytest.mark.parametrize(
