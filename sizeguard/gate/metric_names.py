@@ -45,18 +45,22 @@ class MetricNames:
     def __init__(self, root: Path) -> None:
         self.root = root
 
+    def names(self, level: str) -> tuple[str, ...]:
+        """Names of a level; sections and symbols are not known before a build."""
+        return self.known[level] if level in ("component", "dtype") else self.of_operators[level]
+
     @cached_property
     def known(self) -> Mapping[str, tuple[str, ...]]:
-        """Names by level; sections and symbols are not known before a build."""
+        """What needs no list of operators, which takes 0.1 s to read."""
+        components = {rule.component for rule in load_preset("sizeguard").rules if rule.component}
+        return {"component": tuple(sorted(components)), "dtype": (*DTYPES, "neutral")}
+
+    @cached_property
+    def of_operators(self) -> Mapping[str, tuple[str, ...]]:
         native = self.root / "native"
         operators = read_operator_libraries(path for path in sorted(native.glob("*/operators.yaml")))
         kernels = {operator.kernel for operator in operators.values()} | scan_tags([native / "operators", native / "prepacked"]).keys()
-        return {
-            "component": tuple(sorted({rule.component for rule in load_preset("sizeguard").rules if rule.component})),
-            "operator": (*operators, CORE, SHARED, OUTSIDE),
-            "kernel": tuple(sorted(kernels)),
-            "dtype": (*DTYPES, "neutral"),
-        }
+        return {"operator": (*operators, CORE, SHARED, OUTSIDE), "kernel": tuple(sorted(kernels))}
 
     def problem(self, path: str) -> str:
         """Empty if the path means something; else what is wrong with it, and what is nearest."""
@@ -70,9 +74,9 @@ class MetricNames:
         if level in ("section", "symbol"):
             return ""
         if is_family(path):
-            return "" if fnmatch.filter(self.known[level], name.replace("[", "[[]")) else f"'{path}' matches no {level}"
+            return "" if name == "*" or fnmatch.filter(self.names(level), name.replace("[", "[[]")) else f"'{path}' matches no {level}"
         parts = name.split("+") if level == "dtype" else [name]  # a kernel of two dtypes has a branch Float+Bool
-        if all(part in self.known[level] for part in parts):
+        if all(part in self.names(level) for part in parts):
             return ""
         return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
 
@@ -81,7 +85,7 @@ class MetricNames:
         if not name:
             return _closest(level, [*SIZES, *(f"{table}/…" for table in TABLES)])
         table = level if level in TABLES else _closest(level, TABLES)
-        return f"{table}/{_closest(name, self.known[table])}" if table in self.known else f"{table}/{name}"
+        return f"{table}/{name}" if table in ("section", "symbol") else f"{table}/{_closest(name, self.names(table))}"
 
 
 def _closest(name: str, among: Iterable[str]) -> str:

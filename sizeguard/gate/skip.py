@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -43,11 +43,14 @@ def earlier_run(request: Request, base: Base | None, waivers: Sequence[Waiver]) 
 
     Where nothing differs from the base, growth is none; if the base itself passed, counted from its baseline, this does.
     """
-    keys = [inputs_key(request, base, waivers, as_base=flag) for flag in (False, True)]
-    if keys[0] is None or request.again:
-        return keys[0], None
-    found = (earlier_result(request, key, base) for key in dict.fromkeys(keys) if key is not None)
-    return keys[0], next((result for result in found if result is not None), None)
+    key = inputs_key(request, base, waivers)
+    if key is None or request.again:
+        return key, None
+    found = earlier_result(request, key, base)
+    if found is None:
+        as_base = inputs_key(request, base, waivers, as_base=True)
+        found = earlier_result(request, as_base, base) if as_base not in (None, key) else None
+    return key, found
 
 
 def inputs_key(request: Request, base: Base | None, waivers: Iterable[Waiver], *, as_base: bool = False) -> str | None:
@@ -56,7 +59,10 @@ def inputs_key(request: Request, base: Base | None, waivers: Iterable[Waiver], *
     if not packages:
         return None
     try:
-        pairs = [(app, target, find_toolchain(target.compiler, target.linker, target.machine)) for app, target in request.pairs()]
+        targets = {target.name: target for _, target in request.pairs()}
+        tools = {name: find_toolchain(target.compiler, target.linker, target.machine) for name, target in targets.items()}
+        pairs = [(app, target, tools[target.name]) for app, target in request.pairs()]
+        changed = request.history.changed(base.commit) if base and base.commit and request.history.head else frozenset()
         machine = [*packages, *_LOADER, *(Path(tool) for _, _, toolchain in pairs for tool in (toolchain.cc, toolchain.cxx))]
         return content_key(
             {
@@ -68,7 +74,7 @@ def inputs_key(request: Request, base: Base | None, waivers: Iterable[Waiver], *
                 "sources": sources_hash(request.root),
                 "files": _hashes(request.root, _files(request)),
                 "pairs": [[app.name, _plain(target), _plain(toolchain), _emulator(target)] for app, target, toolchain in pairs],
-                "base": [_base(request, base, app, toolchain, as_base) for app, _, toolchain in pairs],
+                "base": [_base(request, base, changed, app, toolchain, as_base) for app, _, toolchain in pairs],
                 "creep": [_creep(request, app, toolchain) for app, _, toolchain in pairs],
                 "waivers": [_plain(waiver) for waiver in in_force(waivers, request.today)],
             }
@@ -111,13 +117,13 @@ def _which(name: str) -> Path | None:
     return Path(found) if found else None
 
 
-def _base(request: Request, base: Base | None, app: App, toolchain: Toolchain, as_base: bool) -> list[str]:
+def _base(request: Request, base: Base | None, differs: Set[str], app: App, toolchain: Toolchain, as_base: bool) -> list[str]:
     """What growth is counted from: what the base reads, and which of that differs here."""
     history = request.history
     if base is None or not base.commit or history.head is None:
         return []
     selection = app.selection.relative_to(request.root).as_posix()
-    changed = sorted(path for path in history.changed(base.commit) if is_input(path, selection) or path.startswith(f"{FOLDER}/"))
+    changed = sorted(path for path in differs if is_input(path, selection) or path.startswith(f"{FOLDER}/"))
     texts = [hashlib.sha256(history.text_at(base.commit, path) or b"").hexdigest() for path in changed]
     key = history.key(base.commit, RuntimeRecipe(toolchain, app.name))
     return [key, str(not changed and (as_base or history.head.id == base.commit)), *changed, *texts]
@@ -130,9 +136,9 @@ def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str
     return {name: request.history.key(request.history.commit(name).id, RuntimeRecipe(toolchain, app.name)) for name in since}
 
 
-def earlier_result(request: Request, key: str, base: Base | None) -> GateResult | None:
+def earlier_result(request: Request, key: str | None, base: Base | None) -> GateResult | None:
     """The result of a run that passed with the same inputs, as of now."""
-    facts = request.history.place.store.facts(key)
+    facts = request.history.place.store.facts(key) if key is not None else None
     if facts is None:
         return None
     try:
