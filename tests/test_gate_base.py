@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from sizeguard.errors import InconclusiveError, InputError
@@ -12,7 +15,13 @@ from sizeguard.gate.baseline_log import baseline_log
 from sizeguard.gate.baselines import baseline_text
 from sizeguard.gate.history import History, is_generator, is_input
 from sizeguard.gate.result import Baseline
-from sizeguard.report.baseline import log_text
+from sizeguard.gate.update import all_baselines
+from sizeguard.report.baseline import baselines_text, log_text
+
+
+def schema(name: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(resources.files("sizeguard.report").joinpath(f"schemas/{name}.schema.json").read_text())
+    return found
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -159,7 +168,17 @@ def test_the_log_of_baselines(repository: Path) -> None:
     assert text.startswith("baselines/vision.t.c.yaml\n")
     assert "\x1b" not in text
     assert baseline_log(repository, ["vision"]) == entries
+    jsonschema.validate(json.loads(log_text(entries, "json")), schema("baseline_log"))
     with pytest.raises(InputError, match="no baseline of other was ever committed"):
         baseline_log(repository, ["other"])
     with pytest.raises(InconclusiveError, match="baselines have no history"):
         baseline_log(repository / "native", [])
+
+
+def test_baselines_as_json(root: Path) -> None:
+    content = json.loads(baselines_text(all_baselines(root), "json"))
+    jsonschema.validate(content, schema("baseline_show"))
+    apps = {(each["app"], each["target"]) for each in content["baselines"]}
+    assert len(apps) == 6
+    for each in content["baselines"]:
+        assert sum(each["operators"].values()) == each["load"]

@@ -27,10 +27,13 @@ def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
                 "app": b.app,
                 "target": b.target,
                 "toolchain": b.toolchain,
+                "tools": b.tools,
                 "load": b.load,
                 "ram": b.ram,
                 "file": b.file,
+                "page_slack": b.page_slack,
                 "operators": dict(b.operators),
+                "tables": {level: dict(sizes) for level, sizes in (b.tables or {}).items()},
             }
             for b in baselines
         ]
