@@ -109,6 +109,23 @@ def test_the_linkers_own_list_is_evidence_and_that_of_another_build_is_refused(f
         gather(replace(files_of(full_build), gc_log=wrong))
 
 
+def test_objects_without_a_section_graph_are_judged_all_the_same(tmp_path: Path) -> None:
+    """32-bit ones: what is there and what is gone is known, why it is there is not."""
+    source = tmp_path / "a.c"
+    source.write_text(
+        "int sink;\n"
+        "__attribute__((noinline)) int kept(int x) { return x * 77 + sink; }\n"
+        "__attribute__((noinline)) int gone(int x) { return x * 1234567 + sink; }\n"
+        "void _start(void) { sink = kept(3); }\n"
+    )
+    run(["clang-19", "--target=armv7-linux-gnueabihf", "-Os", "-ffunction-sections", "-c", str(source), "-o", str(tmp_path / "a.o")])
+    run(["ld.lld-19", "--gc-sections", f"-Map={tmp_path / 'map'}", str(tmp_path / "a.o"), "-o", str(tmp_path / "out")])
+    given = Files(tmp_path / "out", None, (tmp_path / "a.o",), tmp_path / "map", None, tmp_path)
+    found = {v.name: v for v in verify_symbols(given, ["kept", "gone"], []).verdicts}
+    assert (found["gone"].verdict, found["kept"].verdict) == (PASS, FAIL)
+    assert found["kept"].cause.startswith("unknown: there is no section graph")
+
+
 @pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
 def test_a_selected_operator_lost_without_whole_archive_fails(linker: str, tmp_path: Path) -> None:
     main, library = compiled(tmp_path, "program"), compiled(tmp_path, "library")

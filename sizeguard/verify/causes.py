@@ -38,6 +38,8 @@ def explain(evidence: Evidence, piece: Piece) -> tuple[str, tuple[Step, ...]]:
         return f"{PARTIAL_LINK}: -r removes nothing", ()
     node = (piece.object, piece.section)
     way = evidence.reasons.way_to(node)
+    if not evidence.reasons.knows(node):
+        return f"{UNKNOWN}: there is no section graph of {evidence.objects.label(piece)}", (_step(evidence, node, piece.symbol),)
     if way is None:
         return _unreached(evidence, piece), (_step(evidence, node, piece.symbol),)
     chain = _chain(evidence, way, piece)

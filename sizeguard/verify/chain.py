@@ -174,6 +174,10 @@ class Reasons:
                 waiting = following
         return ways
 
+    def knows(self, node: Node) -> bool:
+        """Whether the section graph has it."""
+        return node in self._numbers
+
     def way_to(self, node: Node) -> Way | None:
         """The shortest way from a root; None if nothing that is placed leads there."""
         at = self._numbers.get(node, _NONE)

@@ -67,11 +67,12 @@ def placed(objects: Objects, placement: Placement, image: Binary) -> Linked:
     sections: dict[int, set[int]] = {}
     for number, section in placement.address:
         sections.setdefault(number, set()).add(section)
-    files = [(n, file) for n in numbers if isinstance(file := objects.files[n], ElfFile)]
+    # Of 32-bit and big-endian objects there is no section graph; what is there is known all the same.
+    files = [(n, f) for n in numbers if isinstance(f := objects.files[n], ElfFile) and f.elf.layout.is_64 and f.elf.layout.order == "<"]
     inputs = inferred(image, ()) if isinstance(image, Elf) else LinkInputs((), "executable", Linker("bfd", ()))
     loaded = as_placed([Object(f.path, f.member, f.elf) for _, f in files], [sections[n] for n, _ in files], inputs)
     graph = graph_of(loaded)
-    return Linked(graph, _nodes(graph, numbers), None)
+    return Linked(graph, _nodes(graph, [n for n, _ in files]), None)
 
 
 def _number(numbers: Mapping[tuple[str, str], int], label: str) -> int | None:
