@@ -13,7 +13,7 @@ from sizeguard.build.driver import build
 from sizeguard.build.toolchain import find_toolchain
 from sizeguard.build.variants import Variant, default_folder
 from sizeguard.errors import BuildError
-from sizeguard.gate.config import read_config
+from sizeguard.gate.config_reader import read_config
 from sizeguard.verify.verify import Claims, verify_build
 
 DEFECTS = Path(__file__).parent / "defects"

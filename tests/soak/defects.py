@@ -15,12 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from defective_runtime import DEFECTS, Runtime
 
+from sizeguard.build.targets import host_target
 from sizeguard.project import project_root
 
 
 def gate(runtime: Runtime) -> int:
     """The exit code of the gate in the copy."""
-    command = [str(Path(sys.executable).parent / "sizeguard"), "gate", "--app", runtime.app.name]
+    command = [str(Path(sys.executable).parent / "sizeguard"), "gate", "--app", runtime.app.name, "--target", host_target()]
     return subprocess.run(command, cwd=runtime.root, capture_output=True, check=False).returncode
 
 
