@@ -37,6 +37,7 @@ class WordKinds:
     dtype: npt.NDArray[np.int8]
     is_container: npt.NDArray[np.bool_]
     is_driver: npt.NDArray[np.bool_]
+    is_indexed: npt.NDArray[np.bool_]
     scalar_type: int
     complex: int
 
@@ -60,6 +61,7 @@ class DtypeScan:
             np.array([CODES[self._classes[w]] if w in self._classes else NONE for w in words], np.int8),
             np.array([w in self._containers for w in words], np.bool_),
             np.array([w in self._drivers for w in words], np.bool_),
+            np.array([w in self._indexed for w in words], np.bool_),
             words.index("ScalarType"),
             words.index("complex"),
         )
@@ -107,8 +109,7 @@ class DtypeScan:
         is_call = (text[opens - 2] == ord("l")) & (text[opens - 3] == ord("c")) & _is_grammar(text, candidates, opens - 3)
         opens = np.concatenate([opens[~is_call], self._elements(chunk, opens[is_call], driven)])
         if self._indexed:
-            is_indexed = np.array([w in self._indexed for w in dictionary.identifiers], bool)
-            spaces = position[is_indexed[word]]
+            spaces = position[kinds.is_indexed[word]]
             inside = _is_behind(chunk, opens, spaces)
             literals = np.flatnonzero((text[:-2] == ord("I")) & (text[1:-1] == ord("L"))) + 1
             literals = literals[_is_behind(chunk, literals, spaces) & _is_grammar(text, candidates, literals - 1)]
