@@ -203,16 +203,16 @@ class LedgerAnalysis:
         pool = Pool()
         names = self._name_labels()
         served = self._evidence.served
-        named = pool.add(names.operator.texts)[names.operator.ids]
+        named = pool.add(names.operator.texts, used=names.operator.ids)[names.operator.ids]
         if len(self._evidence.choice.preset.names):
             others = np.zeros(len(named), np.int32)  # where names say the operator, a kernel without one serves several
         else:
-            of_kernel = pool.add(names.kernel.texts, "kernel ")
+            of_kernel = pool.add(names.kernel.texts, "kernel ", used=names.kernel.ids)
             for kernel, operators in self._registered_kernels(served).items() if served is not None else ():
                 of_kernel[kernel] = pool.number(", ".join(sorted(operators)))
             others = of_kernel[names.kernel.ids]
         component = self._components()
-        others = _first(others, pool.add(component.texts, "(", ")")[component.ids])
+        others = _first(others, pool.add(component.texts, "(", ")", component.ids)[component.ids])
         # By symbol first: three million rows have half a million of them.
         ids = self._of_symbol(Label(_first(_first(named, others), np.full(len(named), pool.number(CORE), np.int32)), names.operator.texts))
         tables = np.flatnonzero(self._is(TABLES))
@@ -242,7 +242,7 @@ class LedgerAnalysis:
     def _kernel(self) -> Label:
         pool = Pool()
         names = self._name_labels()
-        ids = pool.add(names.kernel.texts)[self._of_symbol(names.kernel)]
+        ids = pool.add(names.kernel.texts, used=names.kernel.ids)[self._of_symbol(names.kernel)]
         reached = self._evidence.reached
         if reached is not None:
             operator = self.label("operator")
@@ -254,7 +254,7 @@ class LedgerAnalysis:
         """Code of operators without a dtype is neutral: it serves all of them."""
         pool = Pool()
         names = self._name_labels()
-        ids = self._of_symbol(Label(pool.add(names.dtype.texts)[names.dtype.ids], names.dtype.texts))
+        ids = self._of_symbol(Label(pool.add(names.dtype.texts, used=names.dtype.ids)[names.dtype.ids], names.dtype.texts))
         branched = self._evidence.branched
         if branched is not None:
             of_branch = np.array([pool.number(text) for text in branched.dtypes] or [0], np.int32)

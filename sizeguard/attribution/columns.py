@@ -28,9 +28,16 @@ class Pool:
             self.texts.append(text)
         return number
 
-    def add(self, texts: Texts, before: str = "", after: str = "") -> Int32:
-        """The numbers of texts with something before and behind them; empty ones stay empty."""
-        return np.array([self.number(f"{before}{text}{after}" if (text := texts[i]) else "") for i in range(len(texts))] or [0], np.int32)
+    def add(self, texts: Texts, before: str = "", after: str = "", used: Int32 | None = None) -> Int32:
+        """The numbers of texts with something before and behind them; empty ones stay empty. used: ids, those without one get none.
+
+        The levels of libtorch_cpu.so's names share a table of 21,000 texts, of which each has a part.
+        """
+        which = np.arange(len(texts)) if used is None else np.flatnonzero(np.bincount(used, minlength=len(texts)))
+        numbers = np.zeros(max(len(texts), 1), np.int32)
+        raw = texts.take(which).all_raw()
+        numbers[which] = [self.number(f"{before}{text.decode('utf-8', 'backslashreplace')}{after}" if text else "") for text in raw]
+        return numbers
 
     def label(self, ids: Int32) -> Label:
         return Label(ids.astype(np.int32), Texts.of(self.texts))
