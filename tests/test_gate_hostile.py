@@ -24,6 +24,7 @@ from sizeguard.report.gate import FORMATS, gate_text
 from sizeguard.report.gate_json import result_of
 from sizeguard.report.markdown import code, prose
 from sizeguard.report.style import Style
+from sizeguard.report.table import format_table
 
 HOSTILE = [
     "a | b", "||", "\\|", "\\", "`", "``` ```", "`a`", "*b* _c_ ~d~", "[x](y)", "![i](http://h/i.png)", "<img src=x onerror=alert(1)>",
@@ -253,3 +254,13 @@ def test_each_hostile_text_in_each_format() -> None:
             assert "\x1b" not in shown and "\x00" not in shown
             if format_ == "markdown":
                 check_markdown(shown)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(texts, min_size=3, max_size=3))
+def test_other_tables_are_inert_too(cells: list[str]) -> None:
+    """Those of verify, lint and select."""
+    found = rendered(format_table(("a", "b", "c"), [cells, ["x", "", "–"]], "markdown"))
+    assert {tag for tag, _ in found.tags} <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
+    assert sum(tag == "td" for tag, _ in found.tags) == 6
+    assert not [part for part in found.free if LIVE.search(part)]

@@ -93,7 +93,7 @@ def test_csv_and_markdown_have_a_row_for_each_operator() -> None:
     assert table[0] == ["operator", "dtypes", "models"]
     assert table[1] == ["aten::add.out", "Half Long", "mixed.pte"]
     lines = select("ops", "tests/data/models_executorch/mixed.pte", "--format", "markdown").stdout.splitlines()
-    assert lines[1:3] == ["| --- | --- | --- |", "| aten::add.out | Half Long | mixed.pte |"]
+    assert lines[1:3] == ["| --- | --- | --- |", "| `aten::add.out` | Half Long | mixed.pte |"]
     assert len(lines) == len(table) + 1
 
 

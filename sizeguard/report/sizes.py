@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from sizeguard.attribution.analysis import Label
 from sizeguard.attribution.result import Report, Sums
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.report.markdown import code
 from sizeguard.report.names import shown
-from sizeguard.report.style import Style, kib, share
+from sizeguard.report.style import NONE, Style, kib, share
 from sizeguard.report.terminal import report_lines
 from sizeguard.report.tree import Group, Rest, metric_of, tree_of
 
@@ -115,12 +116,8 @@ def csv_rows(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]
 
 
 def markdown_cell(text: str) -> str:
-    """A name as code, which shows it as it is; a bar would end the cell even there."""
-    if text == "–":
-        return text
-    fence = "`" * (1 + max((len(run) for run in text.split() if set(run) == {"`"}), default=0)) if "`" in text else "`"
-    body = text.replace("|", "\\|")
-    return f"``{' '}{body} ``" if fence != "`" or "`" in text else f"`{body}`"
+    """A name as code, which shows it as it is; what stands for nothing stays."""
+    return text if text == NONE else code(text)
 
 
 def _markdown(report: Report, limit: int) -> Iterator[str]:

@@ -6,6 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
+from sizeguard.report.markdown import prose
+from sizeguard.report.markdown import row as markdown_row
+
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_: str) -> str:
     """The table without a newline at its end. format_: terminal, markdown or csv."""
@@ -14,8 +17,8 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_:
         csv.writer(text, lineterminator="\n").writerows([columns, *rows])
         return text.getvalue().rstrip("\n")
     if format_ == "markdown":
-        lines = [list(columns), ["---"] * len(columns), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        cells = ([prose(cell) if cell else "" for cell in row] for row in rows)
+        return "\n".join(map(markdown_row, [columns, ["---"] * len(columns), *cells]))
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     lines = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (columns, *rows)]
     return "\n".join("  ".join(line).rstrip() for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sizeguard.report.markdown import prose
 from sizeguard.report.table import format_table
 from sizeguard.report.verify_terminal import headline, summary_rows
 from sizeguard.verify.result import PASS, Verification
@@ -12,7 +13,7 @@ COLUMNS = ("kind", "name", "expect", "verdict", "how", "bytes", "cause", "eviden
 def table_text(result: Verification, format_: str) -> str:
     if format_ == "csv":
         return format_table(COLUMNS, [_row(result, i) for i in range(len(result.verdicts))], "csv")
-    parts = [f"**{headline(result)}**", format_table(("", "how it went", "claims"), summary_rows(result), "markdown")]
+    parts = [f"**{prose(headline(result))}**", format_table(("", "how it went", "claims"), summary_rows(result), "markdown")]
     wrong = [i for i, verdict in enumerate(result.verdicts) if verdict.verdict != PASS]
     if wrong:
         parts.append(format_table(COLUMNS, [_row(result, i) for i in wrong], "markdown"))
