@@ -143,14 +143,15 @@ def publish(api: Api, number: int, text: str) -> str:
 
 
 def main() -> int:
-    run, head, repository = os.environ["RUN_ID"], os.environ["HEAD_SHA"], os.environ["HEAD_REPOSITORY"]
+    names = ("RUN_ID", "HEAD_SHA", "HEAD_REPOSITORY", "GITHUB_API_URL", "GITHUB_REPOSITORY", "GITHUB_TOKEN")
+    run, head, fork, address, repository, token = (os.environ.get(name, "") for name in names)
     try:
         if not re.fullmatch(r"[0-9]{1,18}", run) or not re.fullmatch(r"[0-9a-f]{40}", head):
             raise Refused("RUN_ID or HEAD_SHA is missing")
-        api = Api(os.environ["GITHUB_API_URL"], os.environ["GITHUB_REPOSITORY"], os.environ["GITHUB_TOKEN"])
+        api = Api(address, repository, token)
         archive = artifact(api, int(run))
         text = body(archive, head, int(run))
-        number = pull_request(api, archive, head, repository)
+        number = pull_request(api, archive, head, fork)
         if number is None:
             print("no comment: the pull request that the artifact names is closed or at another commit than the run's")
             return 0
