@@ -92,6 +92,10 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     assert first["place"].startswith(f"{CONVOLUTION}:")
     load = gated.checks("vision")["load/growth"]
     assert sum(cause["new"] - cause["old"] for cause in app["causes"]) == load["actual"] - load["base"]
+    # The base was measured when it was gated. Who has no such store builds it, in a work tree, and finds the same.
+    elsewhere = repository.gate("--app", "vision", SIZEGUARD_STORE=str(repository.root.parent / "store"))
+    assert elsewhere.checks("vision")["load/growth"]["base"] == load["base"]
+    assert elsewhere.app("vision")["causes"] == app["causes"]
     commands = {command["label"]: command["text"] for command in app["commands"]}
     assert set(commands) == {"see why", "reproduce", "accept it", "make it normal"}
     # What it says can be done works: the comparison shows the growth, the waiver lets it pass.
