@@ -214,15 +214,18 @@ class LedgerAnalysis:
         component = self._components()
         others = _first(others, pool.add(component.texts, "(", ")", component.ids)[component.ids])
         # By symbol first: three million rows have half a million of them.
-        ids = self._of_symbol(Label(_first(_first(named, others), np.full(len(named), pool.number(CORE), np.int32)), names.operator.texts))
-        tables = np.flatnonzero(self._is(TABLES))
-        ids[tables] = np.append(named, np.int32(0))[self._symbol[tables]]
+        of_code = _first(_first(named, others), np.full(len(named), pool.number(CORE), np.int32))
+        of_tables = _first(named, np.full(len(named), pool.number(OUTSIDE), np.int32))
+        # One more behind all: what NONE, which is -1, finds.
+        ids: Int32 = np.append(of_code, np.int32(0))[self._symbol]
+        is_table = self._is(TABLES)
+        tables = np.flatnonzero(is_table)
+        ids[tables] = np.append(of_tables, np.int32(pool.number(OUTSIDE)))[self._symbol[tables]]
         if served is not None:
             registered = _at(np.array([pool.number(text) for text in served.operators] or [0], np.int32), self._of_served(served))
             ids = _first(registered, ids)
         open_ = np.flatnonzero(ids == 0)
-        is_nobodys = self._is_nobodys()[open_] & ~self._is(TABLES)[open_]
-        ids[open_] = np.where(is_nobodys, pool.number(UNATTRIBUTED), pool.number(OUTSIDE))
+        ids[open_] = np.where(self._is_nobodys()[open_], pool.number(UNATTRIBUTED), pool.number(OUTSIDE))
         return pool.label(ids)
 
     def _of_served(self, served: Served) -> Int32:

@@ -40,7 +40,7 @@ class Pool:
         return numbers
 
     def label(self, ids: Int32) -> Label:
-        return Label(ids.astype(np.int32), Texts.of(self.texts))
+        return Label(ids.astype(np.int32, copy=False), Texts.of(self.texts))
 
 
 def label_of(values: Iterable[str]) -> Label:

@@ -14,6 +14,7 @@ from sizeguard.attribution.name_scan import Scanned, scan_names
 from sizeguard.attribution.preset import Path, Preset, Rule
 from sizeguard.attribution.preset_names import ANONYMOUS
 from sizeguard.attribution.scan import distinct
+from sizeguard.formats.elf.symbols import packed_order
 from sizeguard.formats.texts import Int, Texts
 
 Int32 = npt.NDArray[np.int32]
@@ -94,7 +95,7 @@ class _First:
         result = otherwise.copy() if otherwise is not None else np.zeros(self._count, np.int32)
         name, place, value = (np.concatenate(column) for column in zip(*self._columns, strict=True))
         # Written from the last to the first: the first one stays, of equals the one that was added first.
-        order = np.argsort(place, kind="stable")[::-1]
+        order = packed_order(place)[::-1]
         result[name[order]] = value[order]
         return result
 

@@ -10,6 +10,9 @@ from sizeguard.formats.elf import Elf, SymbolTable
 from sizeguard.formats.text_hash import Hash, hash_order, hash_texts
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.ledger import NONE, Int32
+from sizeguard.parallel import in_threads
+
+_PIECE = 1 << 16  # names that a thread hashes at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ def distinct_names(image: Elf, names: Elf) -> Names:
     files = [image] if names is image else [image, names]
     tables = [(elf, table) for elf in files for table in (*elf.static_symbols, *elf.dynamic_symbols)]
     texts = _joined(tables)
-    hashes = hash_texts(texts)
+    pieces = (Texts(texts.buffer, texts.start[i : i + _PIECE], texts.end[i : i + _PIECE]) for i in range(0, len(texts), _PIECE))
+    hashes = np.concatenate([np.zeros(0, np.uint64), *in_threads(hash_texts, pieces)])
     filled = texts.end > texts.start
     again, first = _repeated(hashes)
     is_first = filled.copy()
