@@ -24,7 +24,11 @@ def keep_freed(expected: int) -> None:
     mallopt(_MMAP_MAX, 0)
     mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
     mallopt(_ARENA_MAX, 1)
+    import contextlib
+
     import numpy as np
 
-    # Numpy asks for huge pages for what it allocates; in one piece, so that columns of 4 MB get them, too.
-    np.empty(expected, np.uint8)
+    # Numpy asks for huge pages for what it allocates; in one piece, so that columns of 4 MB get them, too. Where a limit forbids as
+    # much, less may still be enough.
+    with contextlib.suppress(MemoryError):
+        np.empty(expected, np.uint8)
