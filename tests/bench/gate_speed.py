@@ -1,6 +1,10 @@
 """Measures the gate on 2 apps, 3 targets and all sample models: from nothing, with builds and store at hand, after a change, unchanged.
 
 In a copy of the source tree that is a repository of its own. Exit code 1 beyond a limit, or if the gate says anything but that it passes.
+
+Processor seconds of 2 Xeon cores, gcc 12 and clang 19 (wall seconds were of no use on a crowded machine): nothing changed 1.4, a document
+1.3, all again with a warm store 2.5, one kernel changed 32 in all (6 gates of one build each; compiling and linking is most of it), the
+store lost 17, from nothing 176.
 """
 
 from __future__ import annotations
