@@ -135,22 +135,27 @@ class Line:
 
 
 def limit_lines(app: AppResult, fold: bool = True) -> list[Line]:
-    """What exceeds its limit first; of many that pass by one pattern the one with the least headroom."""
+    """What exceeds its limit first; of many that pass by one pattern the one with the least headroom, of many undecided the largest."""
     checks = sorted((check for check in app.checks if check.kind != ELIMINATION), key=lambda check: check.kind == CREEP)
-    lines = [_line(check) for check in checks if check.verdict == FAIL] + [_line(c) for c in checks if c.verdict == INCONCLUSIVE]
-    passing: dict[tuple[str, str], list[Check]] = {}
-    for check in checks:
-        if check.verdict == PASS:
-            passing.setdefault((check.pattern or check.metric, check.kind), []).append(check)
-    for (pattern, _), group in passing.items():
-        if fold and len(group) > FOLDED:
-            least = min(group, key=lambda check: check.headroom or 0)
-            line = _line(least)
-            text = f"{len(group)} in limits, least room: {line.name.partition('/')[2]}"
-            lines.append(Line(pattern, line.actual, line.limit, line.headroom, PASS, text))
-        else:
-            lines += map(_line, group)
+    lines = [_line(check) for check in checks if check.verdict == FAIL]
+    for verdict in (INCONCLUSIVE, PASS):
+        groups: dict[tuple[str, str], list[Check]] = {}
+        for check in checks:
+            if check.verdict == verdict:
+                groups.setdefault((check.pattern or check.metric, check.kind), []).append(check)
+        for (pattern, _), group in groups.items():
+            lines += [_folded(pattern, group, verdict)] if fold and len(group) > FOLDED else map(_line, group)
     return lines
+
+
+def _folded(pattern: str, group: list[Check], verdict: str) -> Line:
+    if verdict == PASS:
+        line = _line(min(group, key=lambda check: check.headroom or 0))
+        text = f"{len(group)} in limits, least room: {line.name.partition('/')[2]}"
+    else:
+        line = _line(max(group, key=lambda check: check.actual))
+        text = f"{len(group)} undecided, largest: {line.name.partition('/')[2]}"
+    return Line(pattern, line.actual, line.limit, line.headroom, verdict, text)
 
 
 def _line(check: Check) -> Line:
