@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FORMATS = ("terminal", "json", "csv", "markdown", "html")
 LARGE = 64 << 20  # bytes of an image whose analysis fetches the same memory again and again
 MOST_KEPT = 512 << 20
+MOST_TOUCHED = 256 << 20  # less than any analysis of such an image needs at its peak
 LEVELS = "operator kernel dtype component kind section segment object symbol analyzer"
 
 
@@ -40,9 +41,10 @@ class Evidence:
             from sizeguard.attribution.snapshot import read_snapshot
 
             return read_snapshot(path)
-        _prepare_memory(path)
+        wait = _prepare_memory(path)
         from sizeguard.attribution.sources import analysis_of
 
+        wait()
         analysis = analysis_of(
             path,
             objects=self.objects,
@@ -57,11 +59,12 @@ class Evidence:
         return analysis
 
 
-def _prepare_memory(path: Path) -> None:
+def _prepare_memory(path: Path) -> Callable[[], None]:
     if path.is_file() and (size := path.stat().st_size) >= LARGE:
         from sizeguard.memory import keep_freed
 
-        keep_freed(min(size, MOST_KEPT))
+        return keep_freed(min(size, MOST_KEPT), min(size // 2, MOST_TOUCHED))
+    return lambda: None
 
 
 @dataclass(frozen=True, slots=True)
