@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("terminal", "json", "csv", "markdown", "html")
 LARGE = 64 << 20  # bytes of an image whose analysis fetches the same memory again and again
-MOST_KEPT = 512 << 20
-MOST_TOUCHED = 256 << 20  # less than any analysis of such an image needs at its peak
 LEVELS = "operator kernel dtype component kind section segment object symbol analyzer"
 
 
@@ -41,10 +39,9 @@ class Evidence:
             from sizeguard.attribution.snapshot import read_snapshot
 
             return read_snapshot(path)
-        wait = _prepare_memory(path)
+        _prepare_memory(path)
         from sizeguard.attribution.sources import analysis_of
 
-        wait()
         analysis = analysis_of(
             path,
             objects=self.objects,
@@ -59,12 +56,11 @@ class Evidence:
         return analysis
 
 
-def _prepare_memory(path: Path) -> Callable[[], None]:
-    if path.is_file() and (size := path.stat().st_size) >= LARGE:
+def _prepare_memory(path: Path) -> None:
+    if path.is_file() and path.stat().st_size >= LARGE:
         from sizeguard.memory import keep_freed
 
-        return keep_freed(min(size, MOST_KEPT), min(size // 2, MOST_TOUCHED))
-    return lambda: None
+        keep_freed()
 
 
 @dataclass(frozen=True, slots=True)
