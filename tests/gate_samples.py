@@ -64,7 +64,7 @@ def check(app: str, target: str, metric: str, actual: int, limit: int | None, ki
         place="sizeguard.yaml:5:9",
         pattern=metric,
     )
-    return replace(made, **more)  # type: ignore[arg-type]
+    return replace(made, **more)
 
 
 def verification(app: str, wrong: int = 0) -> Verification:
@@ -105,7 +105,7 @@ def app_result(app: str, target: str, load: int, old: int | None, *checks: Check
         folder=f"build/{app}",
         runs=runs,
     )
-    return replace(made, **more)  # type: ignore[arg-type]
+    return replace(made, **more)
 
 
 def passing() -> GateResult:

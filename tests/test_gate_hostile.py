@@ -59,7 +59,7 @@ def poisoned(value: Any, draw: Any, kept: frozenset[str] = KEPT, name: str = "",
     if isinstance(value, tuple):
         return tuple(poisoned(each, draw, kept, name, names) for each in value)
     if is_dataclass(value):
-        return replace(value, **{f.name: poisoned(getattr(value, f.name), draw, kept, f.name, names) for f in fields(value)})  # type: ignore[type-var]
+        return replace(value, **{f.name: poisoned(getattr(value, f.name), draw, kept, f.name, names) for f in fields(value)})
     return value
 
 

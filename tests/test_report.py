@@ -9,14 +9,16 @@ import random
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from sizeguard.attribution.image import report_of
+from sizeguard.attribution.group import group
 from sizeguard.attribution.names import demangled, dtype_of, kernel_of, short_name
 from sizeguard.attribution.reach import reach
-from sizeguard.attribution.result import CORE, LEVELS, SHARED
+from sizeguard.attribution.result import CORE, LEVELS, SHARED, Report
+from sizeguard.attribution.sources import analysis_of
 from sizeguard.build.driver import build
 from sizeguard.build.record import Build
 from sizeguard.build.toolchain import find_toolchain
@@ -29,6 +31,10 @@ from sizeguard.operator_library import read_operator_libraries
 from sizeguard.report.sizes import report_chunks
 
 BY = [("operator",), ("section",), ("symbol",), ("object",), ("kind", "section"), ("operator", "dtype", "kernel"), LEVELS]
+
+
+def report_of(path: Path, by: Sequence[str]) -> Report:
+    return group(analysis_of(path), by)
 
 
 def tool(*command: str) -> str:

@@ -56,24 +56,11 @@ int trace_model(const char* path, Trace& trace) {
   return failed;
 }
 
-/// A path as a YAML (and JSON) string.
-void write_quoted(std::FILE* file, const char* text) {
-  std::fputc('"', file);
-  for (; *text != 0; ++text) {
-    const auto byte = static_cast<unsigned char>(*text);
-    if (byte == '"' || byte == '\\') {
-      std::fprintf(file, "\\%c", byte);
-    } else if (byte < 0x20 || byte == 0x7F) {
-      std::fprintf(file, "\\x%02x", byte);
-    } else {
-      std::fputc(byte, file);
-    }
-  }
-  std::fputc('"', file);
-}
+/// Where a quoted path stands: by itself, or inside of a YAML string in single quotes, which doubles its own.
+enum class Within { nothing, single_quotes };
 
-/// A path as a JSON string inside of a YAML string in single quotes.
-void write_json(std::FILE* file, const char* text) {
+/// A path as a JSON string, which is YAML, too.
+void write_quoted(std::FILE* file, const char* text, Within within) {
   std::fputc('"', file);
   for (; *text != 0; ++text) {
     const auto byte = static_cast<unsigned char>(*text);
@@ -82,7 +69,7 @@ void write_json(std::FILE* file, const char* text) {
     } else if (byte < 0x20 || byte == 0x7F) {
       std::fprintf(file, "\\u%04x", byte);
     } else {
-      std::fputs(byte == '\'' ? "'" : "", file);
+      std::fputs(byte == '\'' && within == Within::single_quotes ? "'" : "", file);
       std::fputc(byte, file);
     }
   }
@@ -133,7 +120,7 @@ void write_records(std::FILE* file, const Trace& trace) {
     write_list(file, "custom_classes", used.classes, i);
     write_dtypes(file, used.kernel_dtypes, i);
     std::fputs("\"model\": ", file);
-    write_json(file, trace.models[i]);
+    write_quoted(file, trace.models[i], Within::single_quotes);
     std::fputs("}'\n", file);
   }
 }
@@ -142,7 +129,7 @@ void write_models(std::FILE* file, const char* indent, unsigned long long users,
   for (size_t i = 0; i < trace.model_count; ++i) {
     if ((users >> i & 1) == 0) continue;
     std::fprintf(file, "%s- ", indent);
-    write_quoted(file, trace.models[i]);
+    write_quoted(file, trace.models[i], Within::nothing);
     std::fputc('\n', file);
   }
 }

@@ -136,8 +136,3 @@ def bucket_vector(analysis: Analysis) -> Vector:
             if row.ram and levels == ("section",):
                 vector["ram", row.keys[0]] = row.ram
     return vector
-
-
-def same_buckets(a: Vector, b: Vector) -> bool:
-    """Whether two vectors agree in all but the size of the file, which symbol names and build ids change."""
-    return {key: value for key, value in a.items() if key != ("file",)} == {key: value for key, value in b.items() if key != ("file",)}

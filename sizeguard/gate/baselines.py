@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sizeguard.attribution.metrics import TOTALS
 from sizeguard.build.record import Build
 from sizeguard.build.toolchain import Toolchain
 from sizeguard.errors import InputError
 from sizeguard.files import write_if_changed
 from sizeguard.gate.measure import LEVELS, Measurement
-from sizeguard.gate.metric_names import SIZES
 from sizeguard.gate.result import Baseline
 from sizeguard.yaml_nodes import Node, Scalar, Table, parse_nodes
 
@@ -92,7 +92,7 @@ def baseline_text(baseline: Baseline) -> str:
         f"target: {baseline.target}",
         f"toolchain: {baseline.toolchain}",
         *([f"tools: {baseline.tools}"] if baseline.tools else []),
-        *(f"{size}: {baseline.size(size)}" for size in SIZES),
+        *(f"{size}: {baseline.size(size)}" for size in TOTALS),
     ]
     tables = {"operator": baseline.operators, **(baseline.tables or {})}
     for key, level in _TABLES.items():
@@ -119,7 +119,7 @@ def read_baseline(path: Path) -> Baseline:
 def parse_baseline(data: bytes, path: Path | str) -> Baseline:
     """The same of bytes that are at hand; path stands in error messages."""
     root = parse_nodes(data, path, "baseline")
-    known = (*_TEXTS, "tools", *SIZES, *_TABLES)
+    known = (*_TEXTS, "tools", *TOTALS, *_TABLES)
     fields = _pairs(path, root)
     for key in fields:
         if key not in known:
@@ -128,7 +128,7 @@ def parse_baseline(data: bytes, path: Path | str) -> Baseline:
         if key not in fields:
             raise InputError(f"{path}: not a baseline: it lacks {key}; write it again with sizeguard baseline update")
     tables = {level: _sizes(path, fields[key]) for key, level in _TABLES.items() if key in fields}
-    sizes = {size: _size(path, fields[size]) for size in SIZES if size in fields}
+    sizes = {size: _size(path, fields[size]) for size in TOTALS if size in fields}
     texts = {key: _text(path, fields[key]) for key in (*_TEXTS, "tools") if key in fields}
     operators = tables.pop("operator")
     return Baseline(

@@ -92,8 +92,3 @@ def _bytes(found: re.Match[str]) -> int | None:
     thousandths = (int(digits) * 1000 + int((found[2] or "").ljust(3, "0"))) * _UNITS[found[3]] if len(digits) < 16 else LARGEST * 2000
     whole, rest = divmod(thousandths, 1000)
     return whole if not rest and whole <= LARGEST else None
-
-
-def size_text(size: int) -> str:
-    """41,000 B"""
-    return f"{size:,} B"

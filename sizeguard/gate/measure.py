@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
-from sizeguard.attribution.metrics import Metric, metric_value
+from sizeguard.attribution.metrics import TOTALS, Metric, metric_value
 from sizeguard.build.sizes import Sizes
-from sizeguard.gate.metric_names import SIZES, split_metric
+from sizeguard.gate.metric_names import split_metric
 from sizeguard.gate.result import Baseline
 
 LEVELS = ("operator", "kernel", "dtype", "component", "section")
@@ -32,7 +32,7 @@ class Measurement:
     def value(self, metric: str) -> int | None:
         """None if this is a baseline that does not say, or an image whose operators cannot be told. What an image lacks has 0 bytes."""
         level, name = split_metric(metric)
-        if level in SIZES:
+        if level in TOTALS:
             return int(getattr(self.sizes, level))
         if level == "symbol":
             return self.symbols.get(name)

@@ -13,13 +13,11 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.attribution.dtypes import DTYPES
+from sizeguard.attribution.metrics import NAMED, TOTALS
 from sizeguard.attribution.preset import load_preset
 from sizeguard.attribution.result import CORE, OUTSIDE, SHARED
 from sizeguard.codegen.tags import scan_tags
 from sizeguard.operator_library import read_operator_libraries
-
-SIZES = ("load", "ram", "file", "page_slack")
-TABLES = ("component", "operator", "kernel", "dtype", "section", "symbol")
 
 
 def split_metric(path: str) -> tuple[str, str]:
@@ -31,7 +29,7 @@ def split_metric(path: str) -> tuple[str, str]:
 def is_family(path: str) -> bool:
     """Whether it means each thing of that name, and not one number."""
     level, name = split_metric(path)
-    return level != "symbol" and level not in SIZES and ("*" in name or "?" in name)
+    return level != "symbol" and level not in TOTALS and ("*" in name or "?" in name)
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -64,10 +62,10 @@ class MetricNames:
 
     def problem(self, path: str) -> str:
         """Empty if the path means something; else what is wrong with it, and what is nearest."""
-        if path in SIZES:
+        if path in TOTALS:
             return ""
         level, name = split_metric(path)
-        if level not in TABLES:
+        if level not in NAMED:
             return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
         if not name:
             return f"'{path}' names no {level}; write {level}/NAME, or {level}/* for each"
@@ -83,8 +81,8 @@ class MetricNames:
     def _nearest(self, path: str) -> str:
         level, name = split_metric(path)
         if not name:
-            return _closest(level, [*SIZES, *(f"{table}/…" for table in TABLES)])
-        table = level if level in TABLES else _closest(level, TABLES)
+            return _closest(level, [*TOTALS, *(f"{table}/…" for table in NAMED)])
+        table = level if level in NAMED else _closest(level, NAMED)
         return f"{table}/{name}" if table in ("section", "symbol") else f"{table}/{_closest(name, self.names(table))}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from sizeguard.errors import InputError
@@ -141,7 +141,3 @@ def parse_trailer(text: str, commit: str, config: Config, names: MetricNames) ->
             raise InputError(f"{place}: '{option}' is not understood; write it with sizeguard waive --trailer")
         fields[name] = value
     return make_waiver(fields, f"commit {commit[:10]}", place, config, names)
-
-
-def applicable(waivers: Sequence[Waiver], app: str, target: str) -> list[Waiver]:
-    return [waiver for waiver in waivers if waiver.app in ("", app) and waiver.target in ("", target)]

@@ -134,7 +134,7 @@ class Line:
     rule: str
 
 
-def limit_lines(app: AppResult, fold: bool = True) -> list[Line]:
+def limit_lines(app: AppResult) -> list[Line]:
     """What exceeds its limit first; of many that pass by one pattern the one with the least headroom, of many undecided the largest."""
     checks = sorted((check for check in app.checks if check.kind != ELIMINATION), key=lambda check: check.kind == CREEP)
     lines = [_line(check) for check in checks if check.verdict == FAIL]
@@ -144,7 +144,7 @@ def limit_lines(app: AppResult, fold: bool = True) -> list[Line]:
             if check.verdict == verdict:
                 groups.setdefault((check.pattern or check.metric, check.kind), []).append(check)
         for (pattern, _), group in groups.items():
-            lines += [_folded(pattern, group, verdict)] if fold and len(group) > FOLDED else map(_line, group)
+            lines += [_folded(pattern, group, verdict)] if len(group) > FOLDED else map(_line, group)
     return lines
 
 
