@@ -1,4 +1,4 @@
-"""Turns a function and its arguments into results on two threads. Numpy lets another thread run while it works on columns."""
+"""Turns functions into their results on two threads. Numpy lets another thread run while it works on columns."""
 
 from __future__ import annotations
 
@@ -43,3 +43,26 @@ def in_threads(function: Callable[[A], R], items: Iterable[A]) -> list[R]:
     if errors:
         raise errors[0]
     return [results[i] for i in range(len(results))]
+
+
+def beside(function: Callable[[], R]) -> Callable[[], R]:
+    """Starts the function on a thread of its own. What comes back waits for its result, or raises what it raised."""
+    results: list[R] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:  # to be raised where it belongs
+            errors.append(error)
+
+    other = threading.Thread(target=work, daemon=True)
+    other.start()
+
+    def result() -> R:
+        other.join()
+        if errors:
+            raise errors[0]
+        return results[0]
+
+    return result

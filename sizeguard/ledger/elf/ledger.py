@@ -10,10 +10,9 @@ import numpy as np
 
 from sizeguard.errors import InconclusiveError
 from sizeguard.formats.elf import SHT_NULL, Elf, release
-from sizeguard.formats.texts import Texts
 from sizeguard.ledger.elf.content import Evidence, content_pieces, input_ranges, part_ranges
 from sizeguard.ledger.elf.imports import add_slots, add_stubs
-from sizeguard.ledger.elf.names import Names, distinct_names
+from sizeguard.ledger.elf.names import Names, distinct_names, strings_of
 from sizeguard.ledger.elf.regions import (
     Extra,
     Segments,
@@ -22,15 +21,16 @@ from sizeguard.ledger.elf.regions import (
     memory_partition,
     memory_regions,
 )
-from sizeguard.ledger.elf.relocations import add_relocations, fixed_places, relocation_tables
+from sizeguard.ledger.elf.relocations import Table, fixed_places, relocation_pieces, relocation_tables
 from sizeguard.ledger.elf.rows import Book, Holders, Line, pieces_of
 from sizeguard.ledger.elf.sums import RowSums
-from sizeguard.ledger.elf.symbols import symbol_ranges
-from sizeguard.ledger.elf.tables import add_tables
-from sizeguard.ledger.elf.unwind import add_unwind
+from sizeguard.ledger.elf.symbols import defined_symbols, symbol_ranges
+from sizeguard.ledger.elf.tables import table_pieces
+from sizeguard.ledger.elf.unwind import Unwinding, read_unwinding, unwind_pieces
 from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
-from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Int32, Ledger, Owners
+from sizeguard.ledger.ledger import NONE, ImageInfo, Int32, Ledger, Owners
 from sizeguard.ledger.part import Part
+from sizeguard.parallel import beside
 
 if TYPE_CHECKING:
     from sizeguard.formats.linkmap.row import InputSection
@@ -56,10 +56,19 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     """
     names = _checked(image, names)
     inputs = sorted(inputs, key=lambda row: (row.output, row.address, row.size, row.file, row.name, row.is_merged))
-    known = distinct_names(image, names)
-    book = Book(Line.of(image))
-    part_texts, groups = _cut_content(image, names, known, book, inputs, parts)
-    _cut_tables(image, known, book)
+    line = Line.of(image)
+    strings = strings_of(image, names)
+    hashed = beside(lambda: distinct_names(strings))
+    # Meanwhile, of libtorch_cpu.so for 0.1 s, what can be read without names.
+    defined = defined_symbols(image, names, line)
+    unwinding = read_unwinding(image, line)
+    relocations = relocation_tables(image, line)
+    known = hashed()
+    book = Book(line)
+    input_table = input_ranges(image, line, inputs)
+    part_table, part_texts = part_ranges(image, line, inputs, parts)
+    symbols, groups = symbol_ranges(image, names, known, defined, input_table.start)
+    _cut(image, known, book, Evidence(symbols, input_table, part_table), unwinding, relocations)
     segments = Segments.of(image)
     extra = Extra(book.count)
     in_file = file_regions(image, segments, extra)
@@ -84,39 +93,31 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     )
 
 
-def _cut_content(
-    image: Elf, names: Elf, known: Names, book: Book, inputs: Sequence[InputSection], parts: Sequence[Part]
-) -> tuple[Texts, AliasGroups]:
-    """Code and data. Returns the owners of the parts and who shares bytes."""
+def _cut(image: Elf, known: Names, book: Book, evidence: Evidence, unwinding: Unwinding, relocations: list[Table]) -> None:
+    """All sections; what no analyzer knows is a piece. Where two analyzers do not need each other they work on two threads."""
     line = book.line
     kinds = np.array([KIND[kind_of(section)] for section in image.sections], np.int8)
-    content = [s.index for s in image.sections if s.is_allocated and kind_of(s) in CONTENT]
-    input_table = input_ranges(image, line, inputs)
-    part_table, part_texts = part_ranges(image, line, inputs, parts)
-    symbols, groups = symbol_ranges(image, names, known, line, input_table.start)
-    evidence = Evidence(symbols, input_table, part_table)
+    content = [s.index for s in image.sections if s.is_allocated and kind_of(s) in CONTENT and line.size[s.index] > 0]
     # Code apart: it has most rows, and none of them is cut.
-    for is_code in (True, False):
-        some = [index for index in content if image.sections[index].is_executable == is_code and line.size[index] > 0]
-        if some:
-            book.add(content_pieces(image, line, some, kinds, known.texts, evidence))
-    return part_texts, groups
-
-
-def _cut_tables(image: Elf, known: Names, book: Book) -> None:
-    """All other sections; what no analyzer knows is a piece."""
-    relocations = relocation_tables(image, book.line)
-    fixed = fixed_places(image, known, book.line, relocations)
+    code, data = ([i for i in content if image.sections[i].is_executable == is_code] for is_code in (True, False))
+    of_data = beside(lambda: content_pieces(image, line, data, kinds, known.texts, evidence))
+    of_code = content_pieces(image, line, code, kinds, known.texts, evidence)
+    fixed = fixed_places(image, known, line, relocations)
+    tables = list(table_pieces(image, known, line))
+    book.add(of_code)
+    book.add(of_data())
     add_slots(image, book, Holders.of(book, image), fixed)
     add_stubs(image, book, fixed)
     holders = Holders.of(book, image)
-    add_relocations(book, holders, relocations)
-    add_unwind(image, book, holders, fixed)
-    add_tables(image, known, book)
+    entries = beside(lambda: list(relocation_pieces(line, holders, relocations)))
+    records = list(unwind_pieces(image, line, unwinding, holders, fixed))
+    book.add_new(entries())
+    book.add_new(records)
+    book.add_new(tables)
     for section in image.sections:
         if section.index not in book.rows_of:
             analyzer = "section" if section.type != SHT_NULL else "unattributed"
-            book.add(pieces_of(section, book.line, KIND[kind_of(section)], ANALYZER[analyzer]))
+            book.add(pieces_of(section, line, KIND[kind_of(section)], ANALYZER[analyzer]))
 
 
 def _checked(image: Elf, names: Elf | None) -> Elf:

@@ -35,14 +35,26 @@ class Names:
         return self.of_strings(elf, table)[table.distinct_names[2]]
 
 
-def distinct_names(image: Elf, names: Elf) -> Names:
-    """Of all tables of both. Names are the same if their 64-bit hashes are: string tables may hold a text twice.
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """The symbol tables of an image, and of its twin with symbols, and their distinct strings, table by table."""
+
+    tables: list[tuple[Elf, SymbolTable]]
+    texts: Texts
+
+
+def strings_of(image: Elf, names: Elf) -> Strings:
+    files = [image] if names is image else [image, names]
+    tables = [(elf, table) for elf in files for table in (*elf.static_symbols, *elf.dynamic_symbols)]
+    return Strings(tables, _joined(tables))
+
+
+def distinct_names(known: Strings) -> Names:
+    """Names are the same if their 64-bit hashes are: string tables may hold a text twice.
 
     libtensorflow_cc.so.2 does 242,196 times.
     """
-    files = [image] if names is image else [image, names]
-    tables = [(elf, table) for elf in files for table in (*elf.static_symbols, *elf.dynamic_symbols)]
-    texts = _joined(tables)
+    tables, texts = known.tables, known.texts
     pieces = (Texts(texts.buffer, texts.start[i : i + _PIECE], texts.end[i : i + _PIECE]) for i in range(0, len(texts), _PIECE))
     hashes = np.concatenate([np.zeros(0, np.uint64), *in_threads(hash_texts, pieces)])
     filled = texts.end > texts.start

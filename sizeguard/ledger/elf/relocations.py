@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from sizeguard.formats.elf import RELOCATION_TYPES, Elf, Relocations, Section
 from sizeguard.formats.elf.symbols import packed_order
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.elf.names import Names
-from sizeguard.ledger.elf.rows import Book, Holders, Line, Pieces, cover
+from sizeguard.ledger.elf.rows import Holders, Line, Pieces, cover
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Int32
 
@@ -78,11 +79,9 @@ def fixed_places(image: Elf, known: Names, line: Line, tables: list[Table]) -> F
     return Fixed(address[order], np.concatenate(symbols)[order], np.concatenate(targets)[order])
 
 
-def add_relocations(book: Book, holders: Holders, tables: list[Table]) -> None:
+def relocation_pieces(line: Line, holders: Holders, tables: list[Table]) -> Iterator[Pieces]:
     """An entry belongs to what it relocates."""
-    for table in tables:
-        if table.section.index not in book.rows_of:
-            book.add(_entries(book.line, holders, table))
+    return (_entries(line, holders, table) for table in tables)
 
 
 def _entries(line: Line, holders: Holders, table: Table) -> Pieces:

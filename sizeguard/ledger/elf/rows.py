@@ -6,7 +6,7 @@ on a line, a place of its own for every byte whatever addresses and file offsets
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -103,6 +103,12 @@ class Book:
             self.parts[name].append(getattr(pieces, name))
         self.lengths.append(len(pieces))
         self.count += len(pieces)
+
+    def add_new(self, pieces: Iterable[Pieces]) -> None:
+        """Each of one section, unless that has been cut before: by an analyzer that comes first."""
+        for some in pieces:
+            if some.section not in self.rows_of:
+                self.add(some)
 
     def places(self) -> Places:
         """To be asked for when all sections are cut."""

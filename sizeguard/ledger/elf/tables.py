@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sizeguard.formats.elf import SHT_GNU_HASH, SHT_GNU_VERSYM, SHT_HASH, SHT_STRTAB, SHT_SYMTAB_SHNDX, Elf, Section, SymbolTable
 from sizeguard.formats.elf.symbols import packed_order
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.elf.names import Names
-from sizeguard.ledger.elf.rows import Book, Line, Pieces, cover
+from sizeguard.ledger.elf.rows import Line, Pieces, cover
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Int32
 
 
-def add_tables(image: Elf, known: Names, book: Book) -> None:
-    """All sections of these kinds whose sizes make sense; others are left to be one piece."""
+def table_pieces(image: Elf, known: Names, line: Line) -> Iterator[Pieces]:
+    """Of all sections of these kinds whose sizes make sense; others are left to be one piece."""
     tables = [*image.static_symbols, *image.dynamic_symbols]
     for table in tables:
         section = image.sections[table.section_index]
         if len(table):
-            book.add(_entries(section, book.line, table.entry_size, known.of(image, table), "symbol table"))
+            yield _entries(section, line, table.entry_size, known.of(image, table), "symbol table")
     for section in image.sections:
-        if section.index in book.rows_of or not section.file_size:
+        if not section.file_size:
             continue
         if section.type == SHT_STRTAB:
             users = [t for t in tables if image.sections[t.section_index].link == section.index]
             if users:
-                book.add(_strings(image, section, book.line, users, known))
+                yield _strings(image, section, line, users, known)
             continue
         users = [t for t in tables if t.section_index == section.link]
         if not users:
@@ -34,11 +36,11 @@ def add_tables(image: Elf, known: Names, book: Book) -> None:
         ids = known.of(image, users[0])
         width = {SHT_GNU_VERSYM: 2, SHT_SYMTAB_SHNDX: 4}.get(section.type, 0)
         if width and section.size == width * len(ids):
-            book.add(_entries(section, book.line, width, ids, "version table" if width == 2 else "symbol table"))
+            yield _entries(section, line, width, ids, "version table" if width == 2 else "symbol table")
         elif section.type in (SHT_HASH, SHT_GNU_HASH):
             chain = _chain(image, section, len(ids))
             if chain is not None:
-                book.add(_chained(section, book.line, *chain, ids))
+                yield _chained(section, line, *chain, ids)
 
 
 def _entries(section: Section, line: Line, width: int, ids: Int32, analyzer: str) -> Pieces:
