@@ -1,11 +1,11 @@
-"""Bytes that are named with a dtype leave when the dtype is deselected: two branches of the long check, tests/soak/dtype_truth.py."""
+"""Bytes that are named with a dtype leave when it is deselected, others stay: all dtypes and two branches of tests/soak/dtype_truth.py."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from dtype_rebuilds import Branch, Predictor, build_with, everything
+from dtype_rebuilds import Branch, Predictor, build_with, build_without_dtypes, code_of, everything
 
 from sizeguard.attribution.result import CORE, OUTSIDE, UNATTRIBUTED
 from sizeguard.attribution.sources import analysis_of
@@ -30,6 +30,15 @@ def test_all_code_of_kernels_has_a_dtype_or_is_neutral(full_build: Build) -> Non
     assert sums["unattributed"] <= 0.005 * analysis.image.load
     assert sums["named"] > 15_000
     assert sums["neutral"] > 15_000
+
+
+def test_without_dtypes_named_code_is_gone_and_neutral_code_stays(root: Path, toolchain: Toolchain, full_build: Build) -> None:
+    full = code_of(full_build)
+    left = code_of(build_without_dtypes(root, toolchain, "s", root / "build" / "tests" / "without-dtypes", everything(root)))
+    named = sum(full.named.values())
+    assert sum(left.named.values()) <= 0.01 * named
+    assert abs(full.total - left.total - named) <= 0.03 * full.kernels
+    assert abs(left.neutral - full.neutral) <= 0.03 * full.kernels
 
 
 @pytest.mark.parametrize("branch", [Branch("sigmoid", "Double"), Branch("avg_pool2d", "Double")], ids=lambda b: f"{b.tag}-{b.dtype}")
