@@ -321,9 +321,14 @@ class LedgerAnalysis:
         more = hash_texts(texts.take(np.arange(count, len(texts))))
         _, first, same = np.unique(more, return_index=True, return_inverse=True)
         ids[rows] = first[same][ids[rows] - count] + count
-        is_distinct = not np.isin(ledger.hashes, more).any()
-        hashes = np.concatenate([ledger.hashes, more]) if is_distinct else None
-        return Label(ids.astype(np.int32, copy=False), texts, hashes)
+        ids = ids.astype(np.int32, copy=False)
+        known = ledger.make_hash_order()
+        place = np.searchsorted(ledger.hashes, more[first], sorter=known)
+        if count and (ledger.hashes[known[np.minimum(place, count - 1)]] == more[first]).any():
+            return Label(ids, texts)
+        # Those that rows have: the first of equal ones.
+        order = np.insert(known, place, first + count)
+        return Label(ids, texts, np.concatenate([ledger.hashes, more]), order)
 
 
 def _operators_of_owners(ledger: Ledger, reached: Reached) -> Int:

@@ -18,12 +18,13 @@ LEVELS = ("operator", "kernel", "dtype", "component", "kind", "section", "segmen
 class Label:
     """The values of one level: row i has texts[ids[i]]. Symbols are as in the symbol table, mangled.
 
-    hashes: text_hash.hash_texts of the texts, given only if no two that rows have are equal.
+    hashes: text_hash.hash_texts of the texts, given only if no two that rows have are equal; order: in which those ascend.
     """
 
     ids: npt.NDArray[np.int32]
     texts: Texts
     hashes: npt.NDArray[np.uint64] | None = None
+    order: Int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def with_more(texts: Texts, more: list[str]) -> Texts:
         return Texts(np.concatenate([texts.buffer, extra.buffer]), np.concatenate([texts.start, start]), np.concatenate([texts.end, end]))
     tail = max(len(texts.buffer) - (1 << 20), 0)
     data = texts.buffer[tail:].tobytes()
-    found = [data.find(b"\0" + text.encode() + b"\0") for text in more]
+    found = [data.rfind(b"\0" + text.encode() + b"\0") for text in more]  # names of sections lie at the end
     start = np.array([at + 1 + tail if at >= 0 else 0 for at in found], np.int64)
     end = start + np.array([len(text.encode()) if at >= 0 else 0 for at, text in zip(found, more, strict=True)], np.int64)
     return Texts(texts.buffer, np.concatenate([texts.start, start]), np.concatenate([texts.end, end]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def cut(ledger: Ledger, cuts: list[tuple[int, int, int, str]], analyzer: int | N
     rows = len(ledger.owners)
     start, end, owner = (np.array([cut[k] for cut in cuts], np.int64) for k in range(3))
     new = np.arange(rows, rows + len(cuts))
-    columns = {field.name: np.concatenate([(column := getattr(ledger.owners, field.name)), column[owner]]) for field in fields(Owners)}
+    columns = {name: np.concatenate([(column := getattr(ledger.owners, name)), column[owner]]) for name in Owners.COLUMNS}
     if analyzer is not None:
         columns["analyzer"][rows:] = analyzer
     is_code = columns["kind"][rows:] == KIND["unattributed"]
@@ -103,7 +103,7 @@ def cut(ledger: Ledger, cuts: list[tuple[int, int, int, str]], analyzer: int | N
     back = (rank == 1) & np.isin(edges, ledger.file.start)
     owners[back] = ledger.file.owner[np.searchsorted(ledger.file.start, edges[back])]
     file = Partition(edges[keep], owners[keep], ledger.file.size)
-    return replace(ledger, owners=Owners(**columns), make_file=lambda: file, sums=ColumnSums(sums))
+    return replace(ledger, owners=Owners.of(columns), make_file=lambda: file, sums=ColumnSums(sums))
 
 
 def _function_sizes(image: Elf) -> dict[int, int]:

@@ -58,18 +58,9 @@ class OwnerTable:
     def owners(self, used: npt.NDArray[np.bool_]) -> Owners:
         """The rows that are used: what stronger claims cover has no bytes."""
         table = np.array(list(self._rows), np.int32).reshape(-1, 9)[used]
-        section, segment, kind, analyzer, confidence, symbol, group, input_, part = (column.copy() for column in table.T)
-        return Owners(
-            section,
-            segment,
-            kind.astype(np.int8),
-            analyzer.astype(np.int8),
-            confidence.astype(np.int8),
-            symbol,
-            group,
-            input_,
-            part,
-        )
+        small = ("kind", "analyzer", "confidence")
+        kinds = (np.int8 if name in small else np.int32 for name in Owners.COLUMNS)
+        return Owners.of({name: column.astype(kind) for name, column, kind in zip(Owners.COLUMNS, table.T, kinds, strict=True)})
 
     def groups(self) -> AliasGroups:
         lengths = [len(members) for members in self._groups]

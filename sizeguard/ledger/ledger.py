@@ -5,10 +5,10 @@ Half a million symbols make two million spans, so everything is a column: entry 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,6 @@ class ImageInfo:
     ram: int
 
 
-@dataclass(frozen=True, slots=True)
 class Owners:
     """Whom spans belong to. NONE where nothing is known.
 
@@ -58,20 +57,59 @@ class Owners:
     part:       of Ledger.parts: what says more than a symbol can: a registration entry
 
     Slots and stubs of imports have the import as their symbol.
+
+    A column is made when it is first asked for: of libtorch_cpu.so each takes 3 or 14 MB, and a report by symbol needs three.
     """
 
-    section: Int32
-    segment: Int32
-    kind: Int8
-    analyzer: Int8
-    confidence: Int8
-    symbol: Int32
-    group: Int32
-    input: Int32
-    part: Int32
+    COLUMNS = ("section", "segment", "kind", "analyzer", "confidence", "symbol", "group", "input", "part")
+
+    def __init__(self, count: int, make: Callable[[str], npt.NDArray[Any]]) -> None:
+        self._count = count
+        self._make = make
+
+    @staticmethod
+    def of(columns: Mapping[str, npt.NDArray[Any]]) -> Owners:
+        """Of columns that are there."""
+        return Owners(len(columns["section"]), columns.__getitem__)
 
     def __len__(self) -> int:
-        return len(self.section)
+        return self._count
+
+    @cached_property
+    def section(self) -> Int32:
+        return self._make("section")
+
+    @cached_property
+    def segment(self) -> Int32:
+        return self._make("segment")
+
+    @cached_property
+    def kind(self) -> Int8:
+        return self._make("kind")
+
+    @cached_property
+    def analyzer(self) -> Int8:
+        return self._make("analyzer")
+
+    @cached_property
+    def confidence(self) -> Int8:
+        return self._make("confidence")
+
+    @cached_property
+    def symbol(self) -> Int32:
+        return self._make("symbol")
+
+    @cached_property
+    def group(self) -> Int32:
+        return self._make("group")
+
+    @cached_property
+    def input(self) -> Int32:
+        return self._make("input")
+
+    @cached_property
+    def part(self) -> Int32:
+        return self._make("part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +136,9 @@ class MemoryPartition:
 class Ledger:
     """file covers [0, image.file); memory the loaded segments. owner in both: a row of owners.
 
-    symbols are distinct, and hashes are text_hash.hash_texts of them. make_file, make_memory: the partitions of three million spans take
-    as long as all sums; reports do not ask for them.
+    symbols are distinct, hashes are text_hash.hash_texts of them, make_hash_order says in which order those ascend.
+
+    make_file, make_memory: the partitions of three million spans take as long as all sums; reports do not ask for them.
     """
 
     image: ImageInfo
@@ -114,6 +153,7 @@ class Ledger:
     make_memory: Callable[[], MemoryPartition]
     sums: Sums
     hashes: npt.NDArray[np.uint64]
+    make_hash_order: Callable[[], Int]
 
     # Made anew each time: together they take 110 MB of libtorch_cpu.so, and fresh memory costs more time (30 ms a column) than they do.
 

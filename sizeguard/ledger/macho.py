@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from operator import attrgetter
 
@@ -13,7 +14,7 @@ from sizeguard.formats.linkmap.row import InputSection
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.image import MachO, Section, Segment
 from sizeguard.formats.macho.reader import FatFile
-from sizeguard.formats.text_hash import hash_texts
+from sizeguard.formats.text_hash import hash_order, hash_texts
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.claiming import ClaimList, OwnerTable
 from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
@@ -236,6 +237,7 @@ def _ledger(
     used = (count > 0) | (load > 0) | (ram > 0)
     new = np.cumsum(used) - 1
     symbols = table.symbol_texts()
+    hashes = hash_texts(symbols)
     owned = Partition(file.start, new[file.owner], file.size)
     mapped = MemoryPartition(memory.address, memory.size, new[memory.owner])
     return Ledger(
@@ -257,5 +259,6 @@ def _ledger(
                 "count": count[used],
             }
         ),
-        hashes=hash_texts(symbols),
+        hashes=hashes,
+        make_hash_order=cache(lambda: hash_order(hashes)),
     )

@@ -29,7 +29,7 @@ def add_slots(image: Elf, book: Book, holders: Holders, fixed: Fixed) -> None:
         symbol = np.where(pointed, held["symbol"], name).astype(np.int32)
         held["group"] = np.where(pointed, held["group"], NONE).astype(np.int32)
         held["symbol"] = symbol
-        held["part"] = np.full(len(symbol), NONE, np.int32)
+        held["part"] = NONE
         said = np.where(symbol >= 0, ANALYZER["import"], ANALYZER["section"]).astype(np.int8)
         book.add(Pieces(start, section.index, KIND[kind], said, **held))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sizeguard.errors import InconclusiveError
 from sizeguard.formats.elf import SHT_NULL, Elf, release
+from sizeguard.formats.text_hash import hash_order
 from sizeguard.ledger.elf.content import Evidence, content_pieces, input_ranges, part_ranges
 from sizeguard.ledger.elf.imports import add_slots, add_stubs
 from sizeguard.ledger.elf.names import Names, distinct_names, strings_of
@@ -64,6 +66,7 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
     unwinding = read_unwinding(image, line)
     relocations = relocation_tables(image, line)
     known = hashed()
+    order = beside(lambda: hash_order(known.hashes))
     book = Book(line)
     input_table = input_ranges(image, line, inputs)
     part_table, part_texts = part_ranges(image, line, inputs, parts)
@@ -90,6 +93,7 @@ def elf_ledger(image: Elf, names: Elf | None = None, inputs: Sequence[InputSecti
         make_memory=lambda: memory_partition(in_memory, image, places, file()),
         sums=RowSums(image, places, in_file, len(owners)),
         hashes=known.hashes,
+        make_hash_order=order,
     )
 
 
@@ -132,24 +136,23 @@ def _checked(image: Elf, names: Elf | None) -> Elf:
 def _owners(image: Elf, book: Book, segments: Segments, extra: Extra) -> tuple[Owners, tuple[str, ...]]:
     """The rows of sections, then the extra ones."""
     labels: dict[str, int] = {}
-    label_of = np.array([labels.setdefault(section.name, len(labels)) for section in image.sections], np.int32)
-    segment_of = segments.of_sections(image).astype(np.int32)
+    of_sections = {"section": np.array([labels.setdefault(section.name, len(labels)) for section in image.sections], np.int32)}
+    of_sections["segment"] = segments.of_sections(image).astype(np.int32)
     what = [_EXTRA[row] for row in extra.what]
-    label = np.array([labels.setdefault(name, len(labels)) for name, _, _ in what], np.int32)
-    kind = np.array([KIND[kind] for _, kind, _ in what], np.int8)
-    analyzer = np.array([ANALYZER[analyzer] for _, _, analyzer in what], np.int8)
     nobody = np.full(len(what), NONE, np.int32)
-    return Owners(
-        section=_by_section(book, label_of, label),
-        segment=_by_section(book, segment_of, np.array(extra.segment, np.int32)),
-        kind=book.column("kind", kind),
-        analyzer=book.column("analyzer", analyzer),
-        confidence=book.column("confidence", np.full(len(what), 100, np.int8)),
-        symbol=book.column("symbol", nobody),
-        group=book.column("group", nobody),
-        input=book.column("input", nobody),
-        part=book.column("part", nobody),
-    ), tuple(labels)
+    more: dict[str, npt.NDArray[Any]] = {
+        "section": np.array([labels.setdefault(name, len(labels)) for name, _, _ in what], np.int32),
+        "segment": np.array(extra.segment, np.int32),
+        "kind": np.array([KIND[kind] for _, kind, _ in what], np.int8),
+        "analyzer": np.array([ANALYZER[analyzer] for _, _, analyzer in what], np.int8),
+        "confidence": np.full(len(what), 100, np.int8),
+        **dict.fromkeys(("symbol", "group", "input", "part"), nobody),
+    }
+
+    def make(name: str) -> npt.NDArray[Any]:
+        return _by_section(book, of_sections[name], more[name]) if name in of_sections else book.column(name, more[name])
+
+    return Owners(book.count + len(what), make), tuple(labels)
 
 
 def _by_section(book: Book, of_section: Int32, more: Int32) -> Int32:

@@ -158,7 +158,7 @@ def memory_partition(regions: list[Region], image: Elf, places: Places, file: Pa
 def clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
     """The rows of a section that lie in the region, where and how long. base: where the section begins."""
     low, high = places.rows_of[region.section]
-    start = places.start[low:high] + (base - int(places.line.at[region.section]))
+    start = places.start[low:high] + np.int64(base - int(places.line.at[region.section]))
     end = start + places.sizes(region.section)
     i, j = int(np.searchsorted(end, region.start, side="right")), int(np.searchsorted(start, region.end))
     first = np.maximum(start[i:j], region.start)
