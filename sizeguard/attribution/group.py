@@ -13,13 +13,15 @@ from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.result import Report, Sums
 from sizeguard.errors import InputError
 from sizeguard.formats.text_hash import hash_order, hash_texts
-from sizeguard.formats.texts import Int
+from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.sums import sum_by as sum_by
 
 SORTS = ("load", "file", "ram", "count", "name")
 
 # Up to so many rows, rows of one size come in the order of their names; beyond, in an order that costs nothing to find.
 SORTED_BY_NAME = 50_000
+
+_PIECE = 1 << 16  # rows
 
 
 def check_levels(by: Sequence[str]) -> tuple[str, ...]:
@@ -75,10 +77,43 @@ def _by_one(analysis: Analysis, level: str, kept: Int | None) -> tuple[list[Labe
 
 
 def _by_several(analysis: Analysis, levels: Sequence[str], kept: Int | None) -> tuple[list[Label], list[Int]]:
-    labels = [distinct(analysis.label(level), kept) for level in levels]
-    row, first = pack([label.ids for label in labels])
+    labels = [analysis.label(level) for level in levels]
+    ids = [label.ids if kept is None else label.ids[kept] for label in labels]
+    numbers, texts = zip(*(_numbers(label, some) for label, some in zip(labels, ids, strict=True)), strict=True)
+    counts = [len(some) for some in texts]
+    combinations = math.prod(counts)
+    if combinations <= max(len(ids[0]), 1024):
+        # Few, as of operators and dtypes: sums of all of them, of which some occur.
+        combination, occurs = _combined(ids, numbers, counts)
+        found = np.flatnonzero(occurs)
+        columns = [column[found] for column in _sums_by(analysis, combination, combinations, kept)]
+        values = []
+        for count in reversed(counts):
+            found, value = np.divmod(found, count)
+            values.append(value.astype(np.int32))
+        return [Label(value, some) for value, some in zip(reversed(values), texts, strict=True)], columns
+    of_rows = [number[some] for number, some in zip(numbers, ids, strict=True)]
+    row, first = pack(of_rows)
     columns = _sums_by(analysis, row, len(first), kept)
-    return [Label(label.ids[first], label.texts) for label in labels], columns
+    return [Label(column[first], some) for column, some in zip(of_rows, texts, strict=True)], columns
+
+
+def _combined(
+    ids: Sequence[npt.NDArray[np.int32]], numbers: Sequence[npt.NDArray[np.int32]], counts: Sequence[int]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+    """One number for the values that a row has, and which numbers occur. In pieces that stay in the cache: of three million rows each
+    column more would take as long as all of it."""
+    combination = np.empty(len(ids[0]), np.int32)
+    occurs = np.zeros(math.prod(counts), np.bool_)
+    for low in range(0, len(combination), _PIECE):
+        some = slice(low, low + _PIECE)
+        number = numbers[0][ids[0][some]]
+        for column, value, count in zip(ids[1:], numbers[1:], counts[1:], strict=True):
+            number *= np.int32(count)
+            number += value[column[some]]
+        occurs[number] = True
+        combination[some] = number
+    return combination, occurs
 
 
 def _sums_by(analysis: Analysis, ids: Int | npt.NDArray[np.int32], count: int, kept: Int | None) -> list[Int]:
@@ -93,10 +128,16 @@ def distinct(label: Label, rows: Int | None = None) -> Label:
     An id of a symbol is an entry of a symbol table, and entries share names: 512,542 of libtorch_cpu.so have 465,766.
     """
     ids = label.ids if rows is None else label.ids[rows]
+    numbers, texts = _numbers(label, ids)
+    return Label(numbers[ids], texts)
+
+
+def _numbers(label: Label, ids: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Texts]:
+    """For each text of the label its number among the different ones that rows have, and those."""
     used, first = _by_hash(label, ids)
     of_id = np.zeros(len(label.texts), np.int32)
     of_id[used] = np.repeat(np.arange(len(first), dtype=np.int32), np.diff(first, append=len(used)))
-    return Label(of_id[ids], label.texts.take(used[first]))
+    return of_id, label.texts.take(used[first])
 
 
 def _by_hash(label: Label, ids: npt.NDArray[np.int32]) -> tuple[Int, Int]:
