@@ -17,7 +17,7 @@ from sizeguard.formats.texts import Int, Texts
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 
-CHUNK = 1 << 20  # bytes of names at a time: the columns of a chunk stay in the second-level cache
+CHUNK = 1 << 22  # bytes of names at a time: of smaller pieces two threads wait for each other, 0.46 s against 0.37
 FRONT = 8  # bytes of zeros before a chunk, so that the word before its first one can be read
 PAD = 72  # bytes of zeros behind a chunk, so that words at its end can be read
 _UNDERSCORE, _LOCAL = ord("_"), ord("L")
@@ -54,19 +54,21 @@ class Chunk:
         """
         text = self.text
         is_digit = (text - np.uint8(48)) < 10
-        is_letter = ((text | np.uint8(32)) - np.uint8(97)) < 26
-        is_letter |= text == _UNDERSCORE
-        found = np.flatnonzero(is_digit[:-1] & is_letter[1:])
-        numbers = np.flatnonzero(text[found + 1] == _UNDERSCORE)
-        before = found[numbers]
+        is_last = ((text[1:] | np.uint8(32)) - np.uint8(97)) < 26
+        is_last &= is_digit[:-1]
+        # Digits before an underscore: nearly all are S1_ or T0_, the others are looked at one by one.
+        is_open = text[1:] == _UNDERSCORE
+        is_open &= is_digit[:-1]
+        is_open[1:] &= (text[:-2] - np.uint8(ord("S"))) >= 2
+        last = np.flatnonzero(is_open)
+        before = last
         for _ in range(3):
             before = before - is_digit[before]
         word = self.words()[np.maximum(before - 3, 0)] & np.uint64(0xFFFFFFFF)
         first = text[before]
         is_number = (first == ord("S")) | (first == ord("T")) | (word == _LAMBDA)
-        is_identifier = np.ones(len(found), bool)
-        is_identifier[numbers] = ~is_number
-        return found[is_identifier]
+        is_last[last[~is_number]] = True
+        return np.flatnonzero(is_last)
 
 
 @dataclass(frozen=True, slots=True)
