@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sizeguard.attribution.labels import label_names
 from sizeguard.attribution.operator_names import OperatorNames
 from sizeguard.attribution.preset import FOLDER, load_preset, read_preset
-from sizeguard.attribution.scan import Dictionary, chunks, compact, distinct, fingerprints, following
+from sizeguard.attribution.scan import Dictionary, chunks, distinct, fingerprints, following, side_by_side
 from sizeguard.errors import InputError
 from sizeguard.formats.texts import Texts
 
@@ -142,7 +142,7 @@ identifier = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,120}", fullmatch=True)
 def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
     """Mangled paths, read from identifier to identifier, give the identifiers back."""
     names = Texts.of(["_ZN" + "".join(f"{len(word)}{word}" for word in path) + "Ev" for path in paths])
-    (chunk,) = chunks(compact(names))
+    (chunk,) = chunks(side_by_side(names))
     for i, path in enumerate(paths):
         at = int(chunk.start[i]) + 3
         for word in path:
@@ -155,7 +155,7 @@ def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
 def test_the_dictionary_finds_what_is_in_it(words: list[str], data: st.DataObject) -> None:
     known = data.draw(st.lists(st.sampled_from(words), min_size=1, unique=True))
     dictionary = Dictionary(known)
-    (chunk,) = chunks(compact(Texts.of([f"_ZN{len(word)}{word}Ev" for word in words])))
+    (chunk,) = chunks(side_by_side(Texts.of([f"_ZN{len(word)}{word}Ev" for word in words])))
     position, which = dictionary.find(chunk, chunk.identifiers())
     found = {(words[name], dictionary.identifiers[w]) for name, w in zip(chunk.name_at(position).tolist(), which.tolist(), strict=True)}
     assert {(word, word) for word in known} <= found
@@ -163,7 +163,7 @@ def test_the_dictionary_finds_what_is_in_it(words: list[str], data: st.DataObjec
 
 @given(st.lists(identifier, min_size=2, max_size=30, unique=True))
 def test_different_texts_have_different_fingerprints(words: list[str]) -> None:
-    (chunk,) = chunks(compact(Texts.of(words)))
+    (chunk,) = chunks(side_by_side(Texts.of(words)))
     assert len(set(fingerprints(chunk, chunk.start, chunk.end - chunk.start).tolist())) == len(words)
 
 

@@ -84,8 +84,6 @@ def _read(make: Callable[[], Analysis], levels: Sequence[str], filters: Sequence
     gc.collect()
     for values in side.values:
         release(values.texts.buffer)
-    if side.holdings is not None:
-        release(side.holdings.texts.buffer)
     return side
 
 

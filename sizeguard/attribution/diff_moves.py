@@ -12,9 +12,7 @@ from sizeguard.attribution.diff_causes import Cells
 from sizeguard.attribution.diff_side import Holdings, Side
 from sizeguard.attribution.group import compact, sum_by
 from sizeguard.attribution.hash_ranks import rank_hashes
-from sizeguard.attribution.symbol_keys import hash_keys
 from sizeguard.formats.text_hash import Hash
-from sizeguard.formats.texts import Texts
 
 Int32 = npt.NDArray[np.int32]
 
@@ -28,7 +26,7 @@ def moves(sides: Sequence[Side], at: Sequence[Int32], rows: int, aliases: AliasK
     nothing = np.zeros(0, np.int64)
     if not holdings or not rows:
         return Cells(nothing, nothing, nothing, nothing, 0)
-    hashes = [_key_hashes(held, aliases) for held in holdings]
+    hashes = [held.keys if aliases is None else aliases.apply(held.keys) for held in holdings]
     number, known = rank_hashes(np.concatenate(hashes))
     numbers = number[: len(hashes[0])], number[len(hashes[0]) :]
     columns = [_in_changed_rows(held, places, ids) for held, places, ids in zip(holdings, at, numbers, strict=True)]
@@ -52,22 +50,10 @@ def moves(sides: Sequence[Side], at: Sequence[Int32], rows: int, aliases: AliasK
 
 
 def _in_changed_rows(held: Holdings, places: Int32, numbers: Int32) -> tuple[npt.NDArray[np.integer], ...]:
-    """Symbol, row and bytes of what has a name. numbers: of the symbols, in both images."""
+    """Symbol, row and bytes. numbers: of the symbols, in both images."""
     row = places[held.group]
-    taken = np.flatnonzero((row >= 0) & _is_name(held.texts)[held.symbol])
+    taken = np.flatnonzero(row >= 0)
     return numbers[held.symbol[taken]], row[taken], held.size[taken]
-
-
-def _is_name(texts: Texts) -> npt.NDArray[np.bool_]:
-    """Which texts are names of symbols. Others are empty, or say in parentheses what bytes are: those do not move."""
-    filled = texts.end > texts.start
-    filled[filled] = texts.buffer[texts.start[filled]] != ord("(")
-    return filled
-
-
-def _key_hashes(held: Holdings, aliases: AliasKeys | None) -> Hash:
-    hashes = hash_keys(held.texts, held.hashes)
-    return aliases.apply(hashes) if aliases is not None else hashes
 
 
 def _signatures(symbol: npt.NDArray[np.integer], row: npt.NDArray[np.integer], symbols: int) -> Hash:

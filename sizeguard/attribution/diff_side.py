@@ -60,13 +60,12 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What each symbol has in each group, as columns; a pair may come twice. symbol: an index into texts, whose hashes may be known."""
+    """What each symbol has in each group, as columns; a pair may come twice. symbol: an index into keys, the hashes of symbols' keys."""
 
     symbol: Int32
     group: Int32
     size: npt.NDArray[np.unsignedinteger]
-    texts: Texts
-    hashes: Hash | None
+    keys: Hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,13 @@ def _in_use(label: Label, ids: Int | Int32) -> tuple[Int32, Texts, Hash | None]:
 
 
 def _holdings(symbols: Label, rows: Int, group: npt.NDArray[np.signedinteger], size: Int) -> Holdings:
+    """Of names of symbols. Others are empty, or say in parentheses what bytes are: those do not move."""
+    start, end = symbols.texts.start, symbols.texts.end
+    is_name = end > start
+    is_name[is_name] = symbols.texts.buffer[start[is_name]] != ord("(")
+    named = np.flatnonzero(is_name[symbols.ids[rows]])
+    rows, group, size = rows[named], group[named], size[named]
     number, texts, hashes = _in_use(symbols, symbols.ids[rows])
     # As narrow as they can be: they are kept while the other image is read, 6,573,426 of libtensorflow_cc.so.2.
     narrow = size.astype(np.min_scalar_type(int(size.max(initial=0))))
-    return Holdings(number, group.astype(np.int32, copy=False), narrow, texts, hashes)
+    return Holdings(number, group.astype(np.int32, copy=False), narrow, hash_keys(texts, hashes))

@@ -44,7 +44,7 @@ def label_names(names: Texts, preset: Preset) -> NameLabels:
     # A rule for one identifier knows more than those for members: Dist<float>::run_parallel_pdist is not Dist's first operator.
     is_identifier = np.array([bool(rule.identifier and not rule.within) for rule in preset.rules], bool)[scanned.rules.rule[own]]
     operator = _First(count)
-    operator.add(by_rule[0], by_rule[1] - np.where(is_identifier, len(scanned.texts.buffer), 0), rules.operator[own])
+    operator.add(by_rule[0], by_rule[1] - np.where(is_identifier, scanned.places, 0), rules.operator[own])
     operator.add(*place, members.operator)
     # The kernel is the member that names the operator; of a name without one, its first member.
     kernel = _First(count)
@@ -125,9 +125,9 @@ def _members(scanned: Scanned, preset: Preset, pool: Pool) -> _Outcomes:
     key = members.hash ^ (members.scope.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     by_scope = [_ScopeRules(preset, path) for path in scanned.scopes]
-    texts = np.ascontiguousarray(scanned.texts.buffer).data
-    places = zip(members.start[first].tolist(), members.length[first].tolist(), members.scope[first].tolist(), strict=True)
-    rows = np.array([_judge(bytes(texts[a : a + n]).decode("ascii"), by_scope[s], preset, pool) for a, n, s in places], np.int64)
+    texts = scanned.texts(members.start[first], members.length[first])
+    judged = zip(texts, members.scope[first].tolist(), strict=True)
+    rows = np.array([_judge(text.decode("ascii"), by_scope[scope], preset, pool) for text, scope in judged], np.int64)
     rows = rows.reshape(-1, 5)[inverse]
     operator, kernel, dtype, component = (rows[:, i].astype(np.int32) for i in range(4))
     return _Outcomes(operator, kernel, dtype, component, rows[:, 4])

@@ -104,16 +104,11 @@ def chunks(names: Texts) -> Iterator[Chunk]:
         i = j
 
 
-def compact(names: Texts) -> Texts:
-    """The same names, each with its own copy."""
-    length = names.end - names.start
-    end = np.cumsum(length + 1)
-    start = end - length - 1
-    # Position k of the copy comes from names.start[i] + (k - start[i]); the byte between two names is a zero.
-    where = np.repeat(names.start - start, length + 1) + np.arange(int(end[-1]) if len(end) else 0)
-    buffer = names.buffer[np.minimum(where, len(names.buffer) - 1)] if len(names.buffer) else np.zeros(len(where), np.uint8)
-    buffer[end - 1] = 0
-    return Texts(buffer, start, end - 1)
+def side_by_side(names: Texts) -> Texts:
+    """The same names, each with its own copy, a zero behind it."""
+    length = names.end - names.start + 1
+    end = np.cumsum(length)
+    return Texts(np.frombuffer(b"".join(raw + b"\0" for raw in names.all_raw()), np.uint8), end - length, end - 1)
 
 
 class Dictionary:
