@@ -1,14 +1,16 @@
-"""Turns inline frames into dtype branches inside of functions that serve all dtypes: run_case<ScalarType::Float> inlined into a switch."""
+"""Turns debug information into the dtype branches of code that serves all dtypes: run_case<ScalarType::Float> inlined into a switch, or a
+lambda without a name of its own that uses the type which its case declares."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sizeguard.attribution.dtypes import DTYPES
+from sizeguard.attribution.dtypes import CODES, DTYPES
 from sizeguard.attribution.labels import label_names
 from sizeguard.attribution.preset import Preset
 from sizeguard.formats.dwarf import inline_frames
@@ -27,16 +29,18 @@ class Branches:
 def inlined_branches(path: Path, debug: Path | None, preset: Preset, arch: str = "") -> Branches:
     """By the debug information of an image, its debug file or its dSYM. Only frames of the preset's case functions count: std::max<long>
     in a neutral function is no branch."""
-    frames = inline_frames(path, debug, arch)
+    frames = inline_frames(path, debug, arch, preset.case_types)
     dtypes = case_dtypes(frames.names, preset)
+    branches = _branch_dtypes(frames.branches)
     start: list[int] = []
     end: list[int] = []
     dtype: list[str] = []
     bounds = frames.first.tolist()
     frame = frames.frame.tolist()
     for row, (low, high) in enumerate(zip(frames.start.tolist(), frames.end.tolist(), strict=True)):
+        over = frame[bounds[row] : bounds[row + 1]]
         # The innermost case; the function itself, which is last, is named by its symbol.
-        found = next((dtypes[i] for i in frame[bounds[row] : bounds[row + 1] - 1] if dtypes[i]), "")
+        found = next((dtypes[i] for i in over[:-1] if dtypes[i]), "") or _joined([d for i in reversed(over) for d in branches[i]])
         if found and dtype and dtype[-1] == found and end[-1] == low:
             end[-1] = high
         elif found:
@@ -48,6 +52,8 @@ def inlined_branches(path: Path, debug: Path | None, preset: Preset, arch: str =
 
 def case_dtypes(names: Texts, preset: Preset) -> list[str]:
     """Of each name the dtype that a case has: by its mangled name, or as the source has it, which differs from compiler to compiler."""
+    if not preset.cases:
+        return [""] * len(names)
     label = label_names(names, preset).dtype
     words = [f"{len(word)}{word}".encode() for word in preset.cases]
     source = re.compile(rf"\b(?:{'|'.join(map(re.escape, preset.cases))})<(.*)", re.DOTALL)
@@ -69,3 +75,14 @@ def _dtype_of_source(arguments: str) -> str:
         return DTYPES[int(value[1])]
     name = re.match(r"[\w:]*ScalarType::(\w+)", arguments)
     return name[1] if name and name[1] in DTYPES else ""
+
+
+def _branch_dtypes(branches: Sequence[tuple[bytes, ...]]) -> list[list[str]]:
+    """Of each function the dtypes of the branches that it stands in: Float of ScalarTypeToCppType<(ScalarType)6>."""
+    found = {name: _dtype_of_source(name.partition(b"<")[2].decode("utf-8", "replace")) for of in branches for name in of}
+    return [[found[name] for name in of if found[name]] for of in branches]
+
+
+def _joined(dtypes: list[str]) -> str:
+    """One text for a branch in branches, the outermost first and the others in order, as names with several dtypes have them."""
+    return "+".join([dtypes[0], *sorted(set(dtypes) - {dtypes[0]}, key=CODES.__getitem__)]) if dtypes else ""

@@ -31,6 +31,7 @@ _KEYS = (
     "containers",
     "indexed",
     "cases",
+    "case_types",
     "libraries",
     "dtypes",
     "absent",
@@ -86,6 +87,7 @@ class Preset:
     containers:  templates whose arguments are no dtype: ArrayRef<long>
     indexed:     namespaces of templates over elements and an index type, Int or Long: Eigen's gemm_pack_rhs<float, long>
     cases:       functions that a dtype switch inlines, one for each branch, with the dtype among their template arguments
+    case_types:  templates that have the type of a switch's branch: a lambda that uses a local name for it, CTYPE, is the branch's
     libraries:   components whose names without a meaning lie between others of theirs
     dtypes:      class → dtype
     absent:      dtypes that such images have none of: uint32_t stands for four bytes of any dtype there
@@ -99,6 +101,7 @@ class Preset:
     containers: tuple[str, ...]
     indexed: tuple[str, ...]
     cases: tuple[str, ...]
+    case_types: tuple[str, ...]
     libraries: tuple[str, ...]
     dtypes: tuple[tuple[str, str], ...]
     absent: tuple[str, ...]
@@ -108,6 +111,11 @@ class Preset:
     def shared(self) -> frozenset[str]:
         """Members that are no operator's own."""
         return frozenset((*self.drivers, *self.helpers))
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether debug information may say which code is a branch's."""
+        return bool(self.cases or self.case_types)
 
     def before(self, other: Preset) -> Preset:
         """Both; where both say something, this one."""
@@ -120,6 +128,7 @@ class Preset:
             tuple(dict.fromkeys([*self.containers, *other.containers])),
             tuple(dict.fromkeys([*self.indexed, *other.indexed])),
             tuple(dict.fromkeys([*self.cases, *other.cases])),
+            tuple(dict.fromkeys([*self.case_types, *other.case_types])),
             tuple(dict.fromkeys([*self.libraries, *other.libraries])),
             tuple({**dict(other.dtypes), **dict(self.dtypes)}.items()),
             tuple(dict.fromkeys([*self.absent, *other.absent])),
@@ -165,6 +174,7 @@ def read_preset(path: File) -> Preset:
         tuple(_texts(path, keys.get("containers"))),
         tuple(_texts(path, keys.get("indexed"))),
         tuple(_texts(path, keys.get("cases"))),
+        tuple(_texts(path, keys.get("case_types"))),
         tuple(_texts(path, keys.get("libraries"))),
         tuple(_dtypes(path, keys.get("dtypes", Table(root.line)))),
         _absent(path, keys.get("absent")),

@@ -123,7 +123,7 @@ def _served(elf: Elf, ledger: Ledger) -> Served | None:
 def _branches(elf: Elf, image: Path, twin: Elf | None, names: Path | None, ledger: Ledger, choice: Choice) -> Branched | None:
     """Only where there is debug information, and a preset that knows what cases look like in it."""
     holder = twin if twin is not None else elf
-    if holder.section(".debug_info") is None or not choice.preset.cases:
+    if holder.section(".debug_info") is None or not choice.preset.has_cases:
         return None
     return _branched(elf, ledger, names or image, None, choice)
 
@@ -131,7 +131,7 @@ def _branches(elf: Elf, image: Path, twin: Elf | None, names: Path | None, ledge
 def _macho_branches(macho: MachO, names: Path | None, ledger: Ledger, choice: Choice, arch: str) -> Branched | None:
     from sizeguard.formats.macho.dsym import with_debug_information
 
-    if macho.is_object or not choice.preset.cases or with_debug_information(macho, names) is None:
+    if macho.is_object or not choice.preset.has_cases or with_debug_information(macho, names) is None:
         return None
     return _branched(macho, ledger, macho.path, names, choice, arch)
 

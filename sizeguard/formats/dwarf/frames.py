@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sizeguard.errors import InconclusiveError, InputError
 from sizeguard.formats import sniff
+from sizeguard.formats.dwarf.aliases import Branches, branch_aliases
 from sizeguard.formats.dwarf.code import Code, elf_code, macho_code
 from sizeguard.formats.dwarf.names import Names
 from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
@@ -34,6 +35,7 @@ class Frames:
     first:      int64; the frames of range i are frame[first[i]:first[i + 1]], the innermost first, the function itself last
     frame:      int32, index into names
     names:      mangled, as the linker knows them; of functions that it does not know, such as lambdas, as the source has them
+    branches:   of each name the branches of switches that the function stands in, if they were asked for; equal names may differ in them
     """
 
     start: Int
@@ -41,6 +43,7 @@ class Frames:
     first: Int
     frame: Int32
     names: Texts
+    branches: tuple[Branches, ...] = ()
 
     def __len__(self) -> int:
         return len(self.start)
@@ -58,20 +61,21 @@ class Frames:
         return tuple(self.names[int(name)] for name in self.frame[self.first[i] : self.first[i + 1]])
 
 
-def inline_frames(path: Path, debug: Path | None = None, arch: str = "") -> Frames:
+def inline_frames(path: Path, debug: Path | None = None, arch: str = "", templates: tuple[str, ...] = ()) -> Frames:
     """Of an image, or of its debug file or dSYM alone. `debug`: where its debug information is, if not in it or in a dSYM beside it.
 
+    templates: of classes that have the type of a switch's branch (dwarf.aliases); with them the branches of functions are found.
     Raises InputError for what is damaged, InconclusiveError if there is no debug information or if it is of another build.
     """
     if sniff.image_format(path) == sniff.MACHO:
         image = read_macho(path, arch)
         dsym = _dsym(image, debug)
-        return _frames(macho_code(image), dsym.path, macho_sections(dsym), dsym.order == ">")
+        return _frames(macho_code(image), dsym.path, macho_sections(dsym), dsym.order == ">", templates)
     elf = read_elf(path)
     if elf.is_relocatable:
         raise InputError(f"{path}: an object: its code has no addresses yet; give the linked image")
     holder = elf if debug is None else _same_build(elf, debug)
-    return _frames(elf_code(elf), holder.path, elf_sections(holder), holder.layout.order == ">")
+    return _frames(elf_code(elf), holder.path, elf_sections(holder), holder.layout.order == ">", templates)
 
 
 def _dsym(image: MachO, debug: Path | None) -> MachO:
@@ -89,7 +93,7 @@ def _same_build(elf: Elf, debug: Path) -> Elf:
     return other
 
 
-def _frames(code: Code, path: Path, sections: dict[str, bytes], is_big: bool) -> Frames:
+def _frames(code: Code, path: Path, sections: dict[str, bytes], is_big: bool, templates: tuple[str, ...]) -> Frames:
     try:
         info = Info(sections, "big" if is_big else "little")
         tree = read_tree(info, code.end_at)
@@ -98,7 +102,7 @@ def _frames(code: Code, path: Path, sections: dict[str, bytes], is_big: bool) ->
                 raise InconclusiveError(f"{path}: its debug information is in .dwo files; build without -gsplit-dwarf")
             raise InconclusiveError(f"{path}: no debug information of the code of {code.path}")
         start, end, node = _painted(tree)
-        return _named(code, info, tree, start, end, node)
+        return _named(code, info, tree, templates, start, end, node)
     except DwarfError as error:
         raise InputError(f"{path}: damaged debug information: {error}") from error
 
@@ -126,10 +130,11 @@ def _painted(tree: Tree) -> tuple[Int, Int, Int]:
     return edges[keep], edges[keep + 1], painted[keep]
 
 
-def _named(code: Code, info: Info, tree: Tree, start: Int, end: Int, node: Int) -> Frames:
+def _named(code: Code, info: Info, tree: Tree, templates: tuple[str, ...], start: Int, end: Int, node: Int) -> Frames:
     """The functions over each range, the outermost named as the symbol table does: DWARF has no name for a cold part."""
-    ids: dict[bytes, int] = {}
+    ids: dict[tuple[bytes, Branches], int] = {}
     names = Names(info)
+    found_branches = branch_aliases(info, names, templates) if templates else {}
     parent, entry = np.array(tree.parent, np.int64), np.array(tree.entry, np.int64)
     depth = np.array(tree.depth, np.int64)[node] + 1
     first = np.append(np.int64(0), np.cumsum(depth))
@@ -142,18 +147,29 @@ def _named(code: Code, info: Info, tree: Tree, start: Int, end: Int, node: Int) 
         rows, level = rows[depth[rows] > step + 1], level[depth[rows] > step + 1]
         level = parent[level]
     used, index = np.unique(nodes, return_inverse=True)
-    known = np.array([ids.setdefault(names.of(int(place)), len(ids)) for place in entry[used]], np.int32)
+    places = entry[used].tolist()
+    branches = [_branches(place, names, found_branches) for place in places]
+    known = np.array([ids.setdefault((names.of(place), of), len(ids)) for place, of in zip(places, branches, strict=True)], np.int32)
     frame = known[index]
     which = code.symbol_at(start)
     found = which >= 0
-    symbols, index = np.unique(which[found], return_inverse=True)
-    known = np.array([ids.setdefault(code.names.raw(int(i)), len(ids)) for i in symbols], np.int32)
+    numbers = {of: i for i, of in enumerate(dict.fromkeys([(), *branches]))}
+    listed = list(numbers)
+    outermost = np.array([numbers[of] for of in branches], np.int64)[index[first[1:][found] - 1]]
+    symbols, index = np.unique(which[found] * len(listed) + outermost, return_inverse=True)
+    pairs = [(code.names.raw(i // len(listed)), listed[i % len(listed)]) for i in symbols.tolist()]
+    known = np.array([ids.setdefault(pair, len(ids)) for pair in pairs], np.int32)
     if len(symbols):
         frame[first[1:][found] - 1] = known[index]
-    return _merged(start, end, first, frame, Texts.of(ids))
+    return _merged(start, end, first, frame, list(ids))
 
 
-def _merged(start: Int, end: Int, first: Int, frame: Int32, names: Texts) -> Frames:
+def _branches(place: int, names: Names, found: dict[int, Branches]) -> Branches:
+    """Of a function that is compiled or inlined there: known by its entry or by one that it stands for."""
+    return next((found[entry] for entry in names.entries(place) if entry in found), ()) if found else ()
+
+
+def _merged(start: Int, end: Int, first: Int, frame: Int32, names: list[tuple[bytes, Branches]]) -> Frames:
     """Join neighbours with equal frames."""
     depth = np.diff(first)
     alike = (start[1:] == end[:-1]) & (depth[1:] == depth[:-1])
@@ -167,4 +183,5 @@ def _merged(start: Int, end: Int, first: Int, frame: Int32, names: Texts) -> Fra
     depth = depth[begins]
     new_first = np.append(np.int64(0), np.cumsum(depth))
     step = np.arange(int(depth.sum())) - np.repeat(new_first[:-1], depth)
-    return Frames(start[begins], end[ends], new_first, frame[np.repeat(first[begins], depth) + step], names)
+    columns = start[begins], end[ends], new_first, frame[np.repeat(first[begins], depth) + step]
+    return Frames(*columns, Texts.of([name for name, _ in names]), tuple(branches for _, branches in names))

@@ -60,12 +60,25 @@ class Names:
             self.known[entry] = name
         return name
 
-    def _read(self, place: int) -> tuple[bytes, bytes, int | None]:
-        """The linkage name and the name that the entry itself has, and the entry that it refers to."""
+    def entries(self, place: int) -> list[int]:
+        """The entry, and those that it stands for."""
+        found: list[int] = []
+        here: int | None = place
+        while here is not None and len(found) < LONGEST:
+            found.append(here)
+            here = self._read(here)[2]
+        return found
+
+    def unit_of(self, place: int) -> Unit:
         which = bisect_right(self.starts, place) - 1
         unit = self.info.units[which] if which >= 0 else None
         if unit is None or not unit.entries <= place < unit.end:
             raise DwarfError(f"a reference to {place}, where no entry is")
+        return unit
+
+    def _read(self, place: int) -> tuple[bytes, bytes, int | None]:
+        """The linkage name and the name that the entry itself has, and the entry that it refers to."""
+        unit = self.unit_of(place)
         linkage = source = b""
         origin: int | None = None
         try:

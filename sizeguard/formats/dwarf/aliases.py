@@ -1,0 +1,271 @@
+"""Turns local names of types into the functions that stand in one branch of a switch: using CTYPE = ScalarTypeToCppType<…>::type.
+
+A branch has a name for its type that only the branch can see. So a lambda that uses the name, as the type of a variable, a parameter or
+what it captures, stands in that branch, and so does each function around it, up to the one that the name is declared in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from sizeguard.formats.dwarf.names import Names
+from sizeguard.formats.dwarf.units import (
+    DW_AT_DECLARATION,
+    DW_AT_TYPE,
+    DW_TAG_SUBPROGRAM,
+    DW_TAG_TYPEDEF,
+    ELSEWHERE,
+    UT_SPLIT,
+    UT_SPLIT_TYPE,
+    UT_TYPE,
+    Abbreviation,
+    DwarfError,
+    Info,
+    Unit,
+    leb,
+)
+from sizeguard.formats.dwarf.walk import DEEPEST, read_unit
+
+Key = int | bytes
+
+# The branches that a function stands in, the outermost first: ScalarTypeToCppType<(ScalarType)6>.
+Branches = tuple[bytes, ...]
+
+NONE = -1
+_STRUCTURES = frozenset({0x02, 0x13, 0x17})  # class, structure, union
+_USERS = frozenset({0x05, 0x0D, 0x34})  # parameter, member, variable
+LONGEST = 64  # const CTYPE *const *…
+LONGEST_NAME = 1 << 13  # of functions that are looked up by what their names begin with
+MOST = 16  # switches in each other
+
+_OTHER, _FUNCTION, _DECLARED, _STRUCTURE, _TYPEDEF, _USER = range(6)
+
+
+@dataclass(slots=True)
+class _Scopes:
+    """A unit's entries that matter. parent: function or class → the function around it; holder: typedef → the class around it.
+
+    local: typedefs in functions; uses: (function, type); functions: those that are defined, in order.
+    """
+
+    parent: dict[int, int] = field(default_factory=dict)
+    holder: dict[int, int] = field(default_factory=dict)
+    local: list[int] = field(default_factory=list)
+    uses: set[tuple[int, int]] = field(default_factory=set)
+    functions: list[int] = field(default_factory=list)
+
+
+def branch_aliases(info: Info, names: Names, templates: tuple[str, ...]) -> dict[int, Branches]:
+    """By the entries of functions. templates: of the classes that have a branch's type; a local name for one declares a branch."""
+    words = tuple(f"{word}<".encode() for word in templates)
+    found: dict[int, Branches] = {}
+    if not any(word in info.data or word in info.sections.get("str", b"") for word in words):
+        return found
+    types: dict[int, bytes] = {}
+    later: list[Unit] = []
+    for unit in info.units:
+        if unit.type in (UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
+            continue
+        scopes = _scopes(info, unit)
+        types.update({place: name for place, holder in scopes.holder.items() if (name := names.of(holder)).startswith(words)})
+        if any(not unit.start <= _type_of(info, names, place) < unit.end for place in scopes.local):
+            later.append(unit)  # optimized at link time: another unit has the class
+        elif scopes.local:
+            _Unit(info, unit, names, scopes, types).add_to(found)
+    for unit in later:
+        _Unit(info, unit, names, _scopes(info, unit), types).add_to(found)
+    return found
+
+
+def _kind(shape: Abbreviation) -> int:
+    if shape.tag == DW_TAG_SUBPROGRAM:
+        return _DECLARED if any(attribute == DW_AT_DECLARATION for attribute, _, _ in shape.attributes) else _FUNCTION
+    if shape.tag in _STRUCTURES:
+        return _STRUCTURE
+    return _TYPEDEF if shape.tag == DW_TAG_TYPEDEF else _USER if shape.tag in _USERS else _OTHER
+
+
+def _scopes(info: Info, unit: Unit) -> _Scopes:
+    try:
+        return _read_scopes(info, unit)
+    except (IndexError, KeyError) as error:
+        raise DwarfError(f"the unit at {unit.start} is cut") from error
+
+
+def _read_scopes(info: Info, unit: Unit) -> _Scopes:
+    data, end = info.data, unit.end
+    kinds = {code: _kind(shape) for code, shape in unit.abbreviations.items()}
+    scopes = _Scopes()
+    position = read_unit(info, unit)
+    function, structure, depth = NONE, NONE, 0
+    outer: list[tuple[int, int, int]] = []
+    while position < end:
+        place = position
+        code, position = leb(data, position)
+        if not code:
+            if not outer:
+                return scopes
+            function, structure, depth = outer.pop()
+            continue
+        shape, kind = unit.abbreviations[code], kinds[code]
+        if kind == _USER and function != NONE:
+            type_, position = _reference(info, unit, shape, position)
+            if type_ != NONE:
+                scopes.uses.add((function, type_))
+        else:
+            position = position + shape.size if shape.size >= 0 else info.skip(position, shape.steps, unit)
+        if kind == _TYPEDEF:
+            if structure != NONE:
+                scopes.holder[place] = structure
+            if function != NONE:
+                scopes.local.append(place)
+        elif kind == _FUNCTION:
+            scopes.parent[place] = function
+            scopes.functions.append(place)
+        if shape.has_children:
+            outer.append((function, structure, depth))
+            if len(outer) > 16 * DEEPEST or depth > DEEPEST:
+                raise DwarfError(f"entries in each other without end at {place}")
+            structure = place if kind == _STRUCTURE else NONE
+            if kind == _FUNCTION:
+                function, depth = place, depth + 1
+    return scopes
+
+
+def _reference(info: Info, unit: Unit, shape: Abbreviation, position: int) -> tuple[int, int]:
+    """The entry that is the type of another, NONE without one, and where that other ends."""
+    type_ = NONE
+    for attribute, form, constant in shape.attributes:
+        value, position = info.value(unit, form, constant, position)
+        if attribute == DW_AT_TYPE and form not in ELSEWHERE:
+            type_ = value
+    return type_, position
+
+
+def _type_of(info: Info, names: Names, place: int) -> int:
+    """The entry that is the type of the one there."""
+    unit = names.unit_of(place)
+    try:
+        code, position = leb(info.data, place)
+        return _reference(info, unit, unit.abbreviations[code], position)[0]
+    except (IndexError, KeyError) as error:
+        raise DwarfError(f"a reference to {place}, where no entry is") from error
+
+
+def _inner(name: bytes) -> bytes:
+    """What a name has in common with those of functions that are local to it: one more Z stands before it for each in the other."""
+    return name[1:].lstrip(b"Z")
+
+
+class _Unit:
+    """The branches of one unit. A function goes by its linkage name if it has one, else by its entry."""
+
+    def __init__(self, info: Info, unit: Unit, names: Names, scopes: _Scopes, types: dict[int, bytes]) -> None:
+        self.info, self.unit, self.names, self.scopes = info, unit, names, scopes
+        self.aliases = {place: types[type_] for place in scopes.local if (type_ := _type_of(info, names, place)) in types}
+        self.known: dict[int, int] = {}
+        self.keys = {place: self._key(place) for place in scopes.functions} if self.aliases else {}
+        self.local = {_inner(key): key for key in self.keys.values() if isinstance(key, bytes)}
+        self.paths: dict[bytes, list[bytes]] = {}
+        self.budget = 16 * (unit.end - unit.start) + (1 << 24)
+
+    def add_to(self, found: dict[int, Branches]) -> None:
+        if not self.aliases:
+            return
+        of_key = self._inside()
+        size = Counter(alias for aliases in of_key.values() for alias in aliases)
+        # What lies in a function of a branch is in the branch, too. Functions come behind those that they lie in.
+        of_place: dict[int, frozenset[int]] = {NONE: frozenset()}
+        listed: dict[frozenset[int], Branches] = {}
+        for place, key in self.keys.items():
+            more = {alias for other in (key, *self._around_name(key)) for alias in of_key.get(other, ())}
+            outer = of_place[self.scopes.parent[place]]
+            aliases = outer | more
+            of_place[place] = aliases = outer if len(aliases) == len(outer) or len(aliases) > MOST else aliases
+            if aliases:
+                if aliases not in listed:
+                    # Of a switch in another's branch, each branch has fewer functions than the one that it is in.
+                    ordered = sorted(aliases, key=lambda alias: (-size[alias], alias))
+                    listed[aliases] = tuple(self.aliases[alias] for alias in ordered)
+                found[place] = listed[aliases]
+
+    def _inside(self) -> dict[Key, set[int]]:
+        """Of functions the aliases whose branches they stand in, as far as their own uses and those of what lies in them say so.
+
+        Where an alias is declared cannot be seen: gcc puts it into the class of the first lambda that captures one, clang often into an
+        entry without a name. But around the lambdas of all branches is the switch, which has several aliases of one name. A function in
+        which all of that name are the same one is in its branch, if there is a switch around it.
+        """
+        users: set[tuple[Key, int]] = set()
+        within: dict[tuple[Key, bytes], set[int]] = {}
+        paths: dict[Key, list[Key]] = {}
+        for function, type_ in self.scopes.uses:
+            alias = self._alias_of(type_)
+            # Others than lambdas may have got the type from an argument.
+            if alias == NONE or not self._is_local(function):
+                continue
+            users.add((self.keys[function], alias))
+            name = self.names.of(alias)
+            path = self._around(function)
+            self._spend(64 * len(path))
+            for i, key in enumerate(path):
+                within.setdefault((key, name), set()).add(alias)
+                paths.setdefault(key, path[i:])
+        found: dict[Key, set[int]] = {}
+        for (key, name), aliases in within.items():
+            if len(aliases) == 1 and (any(len(within.get((outer, name), ())) > 1 for outer in paths[key]) or (key, min(aliases)) in users):
+                found.setdefault(key, set()).update(aliases)
+        return found
+
+    def _spend(self, count: int) -> None:
+        """Local functions are few, and few deep; a file in which they are not is made to exhaust us."""
+        self.budget -= count
+        if self.budget < 0:
+            raise DwarfError(f"functions in each other without end in the unit at {self.unit.start}")
+
+    def _key(self, place: int) -> Key:
+        name = self.names.of(place)
+        return name if name.startswith(b"_Z") and len(name) <= LONGEST_NAME else place
+
+    def _is_local(self, place: int) -> bool:
+        """Whether a function is local to another."""
+        key = self.keys[place]
+        return self.scopes.parent[place] != NONE or (isinstance(key, bytes) and key.startswith(b"_ZZ"))
+
+    def _around(self, place: int) -> list[Key]:
+        """The function itself and those that it is local to, the innermost first: gcc's entries lie in each other, of clang's functions
+        the names say so."""
+        found: list[Key] = []
+        while place != NONE:
+            found.append(self.keys[place])
+            place = self.scopes.parent[place]
+        return [*found, *reversed(self._around_name(found[0]))]
+
+    def _around_name(self, key: Key) -> list[bytes]:
+        """The functions that one is local to by its name: _ZZ4kernvENKUlvE_clEv is local to _Z4kernv."""
+        if not isinstance(key, bytes) or not key.startswith(b"_ZZ"):
+            return []
+        if key not in self.paths:
+            inner = _inner(key)
+            ends = [i for i, letter in enumerate(inner) if letter == ord("E")]
+            self._spend(sum(ends))
+            self.paths[key] = [self.local[inner[:end]] for end in ends if inner[:end] in self.local]
+        return self.paths[key]
+
+    def _alias_of(self, type_: int) -> int:
+        """The alias that a type is made of, NONE without one."""
+        passed: list[int] = []
+        alias = NONE
+        while type_ != NONE and len(passed) < LONGEST:
+            if type_ in self.known:
+                alias = self.known[type_]
+                break
+            passed.append(type_)
+            if type_ in self.aliases:
+                alias = type_
+                break
+            type_ = _type_of(self.info, self.names, type_)
+        for place in passed:
+            self.known[place] = alias
+        return alias
