@@ -54,13 +54,12 @@ class AliasKeys:
         result[some] = np.where(self.known[at] == wanted, self.key[at], wanted)
         return result
 
-    def rename(self, texts: list[bytes], hashes: Hash) -> None:
-        """Texts whose hashes are keys become the keys' texts."""
+    def numbers(self, hashes: Hash) -> Int:
+        """Of each hash of a key the number of the name that has it, -1 if none of these has."""
         at = np.minimum(np.searchsorted(self.known, hashes), len(self.known) - 1)
-        for i in np.flatnonzero(self.known[at] == hashes).tolist():
-            texts[i] = self._text(int(self.of_name[at[i]]))
+        return np.where(self.known[at] == hashes, self.of_name[at], -1)
 
-    def _text(self, name: int) -> bytes:
+    def text(self, name: int) -> bytes:
         for side in self.sides:
             if name < len(side.hashes):
                 return side.keys.raw(name)

@@ -27,6 +27,26 @@ class Label:
     order: Int | None = None
 
 
+class TextList(Protocol):
+    """Texts, or what makes one when it is asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> str: ...
+
+    def raw(self, index: int) -> bytes: ...
+
+
+class RowTexts(Protocol):
+    """What a report or a diff says of a level: row i has texts[ids[i]]."""
+
+    @property
+    def ids(self) -> npt.NDArray[np.int32]: ...
+
+    @property
+    def texts(self) -> TextList: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Aliases:
     """Names of the same bytes: aliases, and functions that the linker folded. A diff matches them before names.

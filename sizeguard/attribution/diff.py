@@ -14,20 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.alias_keys import AliasKeys, alias_keys
-from sizeguard.attribution.analysis import Analysis, Label
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.changed_texts import ChangedTexts
 from sizeguard.attribution.diff_causes import causes
 from sizeguard.attribution.diff_moves import moves
-from sizeguard.attribution.diff_result import METRICS, Diff
+from sizeguard.attribution.diff_result import METRICS, Diff, DiffLabel
 from sizeguard.attribution.diff_side import Side, Values, side_of
 from sizeguard.attribution.filters import Filter, parse_filters
 from sizeguard.attribution.group import SORTED_BY_NAME, check_levels, sum_by
 from sizeguard.attribution.hash_ranks import rank_hashes
 from sizeguard.attribution.result import Sums
-from sizeguard.attribution.symbol_keys import keys_of
 from sizeguard.errors import InputError
 from sizeguard.formats.mapped import release
 from sizeguard.formats.text_hash import Hash
-from sizeguard.formats.texts import Int, Texts
+from sizeguard.formats.texts import Int
 from sizeguard.ledger.ledger import Int32
 
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
@@ -67,7 +67,7 @@ def diff_of(
         new_image=sides[1].image,
         by=levels,
         metric=metric,
-        labels=tuple(Label(label.ids[order], label.texts) for label in labels),
+        labels=tuple(DiffLabel(label.ids[order], label.texts) for label in labels),
         old=before.size[order],
         new=after.size[order],
         old_count=before.instances[order],
@@ -103,31 +103,24 @@ def _joined(levels: Sequence[Hash]) -> Hash:
     return result
 
 
-def _label(both: Sequence[Values], at: Sequence[Int32], rows: int, aliases: AliasKeys | None) -> Label:
+def _label(both: Sequence[Values], at: Sequence[Int32], rows: int, aliases: AliasKeys | None) -> DiffLabel:
     """The values of the changed rows, each text once. at: of each side's groups the changed row that it is in, or -1."""
-    source = np.full((2, rows), -1, np.int64)
+    side, value = np.zeros(rows, np.int8), np.zeros(rows, np.int64)
     hashes = np.zeros(rows, np.uint64)
     for i, (values, row) in enumerate(zip(both, at, strict=True)):
         taken = np.flatnonzero(row >= 0)
-        source[i, row[taken]] = values.ids[taken]
+        side[row[taken]], value[row[taken]] = i, values.ids[taken]
         hashes[row[taken]] = values.of_groups()[taken]
     number, known = rank_hashes(hashes)
-    texts: list[bytes] = [b""] * len(known)
+    first = np.zeros(len(known), np.int64)
+    first[number] = np.arange(rows)
     is_symbol = both[0].level == "symbol"
-    for i, values in enumerate(both):
-        there = np.flatnonzero(source[i] >= 0)
-        of_text = np.full(len(known), -1, np.int64)
-        of_text[number[there]] = source[i, there]
-        taken = np.flatnonzero(of_text >= 0)
-        found = values.texts.take(of_text[taken])
-        for j, text in zip(taken.tolist(), keys_of(found) if is_symbol else found.all_raw(), strict=True):
-            texts[j] = text
-    if is_symbol and aliases is not None:
-        aliases.rename(texts, known)
-    return Label(number, Texts.of(texts))
+    alias = aliases.numbers(known) if is_symbol and aliases is not None else np.full(len(known), -1, np.int64)
+    texts = ChangedTexts(tuple(values.texts for values in both), side[first], value[first], is_symbol, aliases, alias)
+    return DiffLabel(number, texts)
 
 
-def _order(labels: Sequence[Label], size: Int) -> npt.NDArray[np.intp]:
+def _order(labels: Sequence[DiffLabel], size: Int) -> npt.NDArray[np.intp]:
     """The largest first, equal ones by name, or if there are many by the names' hashes: that is how ids are ordered."""
     if len(size) > SORTED_BY_NAME:
         return np.lexsort((*(label.ids.astype(np.int64) for label in labels), -size))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.attribution.analysis import Label
+from sizeguard.attribution.analysis import TextList
 from sizeguard.attribution.result import Sums
 from sizeguard.formats.texts import Int
 from sizeguard.ledger.ledger import ImageInfo
@@ -16,6 +16,14 @@ from sizeguard.ledger.ledger import ImageInfo
 CAUSES = ("grew", "shrank", "added", "removed", "more_instances", "fewer_instances", "moved", "padding")
 MIRRORED = (1, 0, 3, 2, 5, 4, 6, 7)
 METRICS = ("load", "file", "ram")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLabel:
+    """The values of a level: row i has texts[ids[i]]."""
+
+    ids: npt.NDArray[np.int32]
+    texts: TextList
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class Diff:
     new_image: ImageInfo
     by: tuple[str, ...]
     metric: str
-    labels: tuple[Label, ...]
+    labels: tuple[DiffLabel, ...]
     old: Int
     new: Int
     old_count: Int

@@ -48,12 +48,6 @@ class Keys:
     def raw(self, index: int) -> bytes:
         return self.odd[index] if index in self.odd else self.heads.raw(index)
 
-    def all_raw(self) -> list[bytes]:
-        keys = self.heads.all_raw()
-        for i, key in self.odd.items():
-            keys[i] = key
-        return keys
-
     def odd_texts(self) -> tuple[npt.NDArray[np.intp], Texts]:
         return np.fromiter(self.odd, np.intp, len(self.odd)), Texts.of(self.odd.values())
 
@@ -79,11 +73,6 @@ def hashes_of(found: Keys, texts: Texts, hashes: Hash | None = None) -> Hash:
     which, odd = found.odd_texts()
     result[which] = hash_texts(odd)
     return result
-
-
-def keys_of(texts: Texts) -> list[bytes]:
-    """The key of each name."""
-    return keys(texts).all_raw()
 
 
 def _heads(texts: Texts) -> tuple[Texts, npt.NDArray[np.intp]]:

@@ -19,7 +19,7 @@ from string import Template
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.attribution.analysis import Label
+from sizeguard.attribution.analysis import Label, RowTexts
 from sizeguard.attribution.diff_result import CAUSES, Diff
 from sizeguard.attribution.result import Report
 from sizeguard.formats.texts import Int, Texts
@@ -70,7 +70,7 @@ def diff_html(diff: Diff) -> Iterator[str]:
     yield from _page(title, columns, [*zip(diff.by, diff.labels, strict=True), ("cause", causes)], extra)
 
 
-def _page(title: str, columns: Sequence[_Column], levels: Sequence[tuple[str, Label]], extra: dict[str, object]) -> Iterator[str]:
+def _page(title: str, columns: Sequence[_Column], levels: Sequence[tuple[str, RowTexts]], extra: dict[str, object]) -> Iterator[str]:
     title = shown("title", title)
     script = "".join(f"{(_PAGE / name).read_text(encoding='utf-8')}\n" for name in _SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
@@ -91,7 +91,7 @@ def _page(title: str, columns: Sequence[_Column], levels: Sequence[tuple[str, La
     yield after
 
 
-def _data(title: str, columns: Sequence[_Column], levels: Sequence[tuple[str, Label]], extra: dict[str, object]) -> bytes:
+def _data(title: str, columns: Sequence[_Column], levels: Sequence[tuple[str, RowTexts]], extra: dict[str, object]) -> bytes:
     """What data.js reads: length of the header, header, columns as 64-bit floats (exact for whole numbers up to 2^53), levels."""
     named = [(level, *_shown(level, label)) for level, label in levels]
     order = _neighbours([ids for _, ids, _ in named], np.abs(columns[0].values))
@@ -114,7 +114,7 @@ def _length(texts: Sequence[str]) -> int:
     return sum(len(text.encode()) for text in texts) + max(len(texts) - 1, 0)
 
 
-def _shown(level: str, label: Label) -> tuple[npt.NDArray[np.int64], list[str]]:
+def _shown(level: str, label: RowTexts) -> tuple[npt.NDArray[np.int64], list[str]]:
     """The values as they are shown, in ascending order, each once, and the number of each row's."""
     used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
     found = [label.texts[i] for i in used.tolist()]

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 
-from sizeguard.attribution.analysis import Label
+from sizeguard.attribution.analysis import RowTexts
 from sizeguard.attribution.result import Report, Sums
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.report.markdown import code
@@ -81,7 +81,7 @@ def json_rows(head: dict[str, object], rows: Iterable[str]) -> Iterator[str]:
     yield "".join(piece) + "\n ]\n}\n"
 
 
-def json_texts(label: Label) -> Iterator[str]:
+def json_texts(label: RowTexts) -> Iterator[str]:
     """The quoted value of each row; of few values each is quoted once."""
     quote = json.encoder.encode_basestring_ascii
     texts, ids = label.texts, label.ids.tolist()
@@ -91,7 +91,7 @@ def json_texts(label: Label) -> Iterator[str]:
     return (quoted[i] for i in ids)
 
 
-def texts_of(label: Label) -> Iterator[str]:
+def texts_of(label: RowTexts) -> Iterator[str]:
     return (label.texts[i] for i in label.ids.tolist())
 
 
