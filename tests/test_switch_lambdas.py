@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from test_dwarf import abbreviation, hostile, unit_of
 
 from sizeguard.attribution.inlined import inlined_branches
 from sizeguard.attribution.preset import load_preset
@@ -182,3 +184,42 @@ def test_damaged_debug_information_is_refused_or_read(tmp_path: Path, compiler: 
             inlined_branches(damaged, None, preset)
         except SizeguardError as error:
             assert "\n" not in str(error)
+
+
+def test_information_that_is_made_to_exhaust_is_refused(tmp_path: Path) -> None:
+    """Small files in which all functions lie in each other, by their entries or by their names."""
+    image = compiled(tmp_path, "g++", "-Os")
+    start = next(s for s in read_elf(image).sections if s.name == ".text").address.to_bytes(8, "little")
+    text = "ScalarTypeToCppType<0>"
+    shapes = (
+        abbreviation(1, 0x11, children=True)
+        + abbreviation(2, 0x13, (3, 8), children=True)  # the class, by name
+        + abbreviation(3, 0x16, (3, 8))  # its member
+        + abbreviation(4, 0x2E, (0x11, 1), (0x12, 6), children=True)  # functions
+        + abbreviation(5, 0x16, (3, 8), (0x49, 0x13))  # aliases of a type
+        + abbreviation(6, 0x34, (0x49, 0x13))  # variables of a type
+        + abbreviation(7, 0x2E, (0x11, 1), (0x12, 6), (0x6E, 0x0E))  # functions with a name
+        + b"\0"
+    )
+    begin = b"\1" + b"\2" + text.encode() + b"\0" + b"\3type\0" + b"\0"
+    header = 11
+    member = header + 1 + 1 + len(text) + 1
+    function = b"\4" + start + b"\1\0\0\0"
+    alias = b"\5T\0" + member.to_bytes(4, "little")
+    variables, position = b"", header + len(begin) + len(function) * 400
+    aliases = alias * 20_000
+    for i in range(20_000):
+        variables += b"\6" + (position + i * len(alias)).to_bytes(4, "little")
+    deep = begin + function * 400 + aliases + variables + b"\0" * 401
+    named = b"".join(b"\7" + start + b"\1\0\0\0" + (i * 2).to_bytes(4, "little") for i in range(3_000))
+    place = header + len(begin) + len(function)
+    use = b"\6" + place.to_bytes(4, "little")
+    names = b"".join(b"Z" * (i % 2) + b"E" for i in range(4_000))
+    long = begin + function + alias + use + named + b"\0" * 2
+    for info, strings in ((deep, b"x\0"), (long, b"_ZZ" + names + b"\0")):
+        began = time.monotonic()
+        try:
+            inline_frames(hostile(tmp_path, image, unit_of(info), shapes, str=strings), templates=TEMPLATES)
+        except SizeguardError as error:
+            print(error)
+        assert time.monotonic() - began < 10

@@ -167,8 +167,9 @@ class _Unit:
         self.known: dict[int, int] = {}
         self.keys = {place: self._key(place) for place in scopes.functions} if self.aliases else {}
         self.local = {_inner(key): key for key in self.keys.values() if isinstance(key, bytes)}
+        self.lengths = {len(inner) for inner in self.local}
         self.paths: dict[bytes, list[bytes]] = {}
-        self.budget = 16 * (unit.end - unit.start) + (1 << 24)
+        self.budget = 64 * (unit.end - unit.start) + (1 << 24)
 
     def add_to(self, found: dict[int, Branches]) -> None:
         if not self.aliases:
@@ -248,7 +249,7 @@ class _Unit:
             return []
         if key not in self.paths:
             inner = _inner(key)
-            ends = [i for i, letter in enumerate(inner) if letter == ord("E")]
+            ends = [i for i, letter in enumerate(inner) if letter == ord("E") and i in self.lengths]
             self._spend(sum(ends))
             self.paths[key] = [self.local[inner[:end]] for end in ends if inner[:end] in self.local]
         return self.paths[key]
