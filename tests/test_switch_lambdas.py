@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from macho_samples import SOURCES
 from test_dwarf import abbreviation, hostile, unit_of
 
 from sizeguard.attribution.inlined import inlined_branches
@@ -163,6 +164,19 @@ def test_a_class_that_another_unit_has(tmp_path: Path) -> None:
     subprocess.run([*flags, "-fuse-ld=lld-19", "-shared", "first.o", "second.o", "-o", "both.so"], check=True, cwd=tmp_path)
     expected = branches_of(compiled(tmp_path, "clang++-19", "-Os"))
     assert branches_of(tmp_path / "both.so", b"6native") == branches_of(tmp_path / "both.so", b"5other") == expected
+
+
+def test_a_dsym_says_the_same(tmp_path: Path) -> None:
+    flags = ["-target", "arm64-apple-macos13", "-std=c++20", "-Os", "-g"]
+    target = ["-arch", "arm64", "-platform_version", "macos", "13.0", "13.0"]
+    image = tmp_path / "macho"
+    subprocess.run(["clang++-19", *flags, "-c", str(SOURCE), "-o", f"{image}.o"], check=True)
+    stubs = str(SOURCES / "libSystem.tbd")
+    subprocess.run(["ld64.lld-19", *target, f"{image}.o", stubs, "-undefined", "dynamic_lookup", "-o", str(image)], check=True)
+    subprocess.run(["dsymutil-19", str(image), "-o", f"{image}.dSYM"], check=True)
+    assert branches_of(image) == branches_of(compiled(tmp_path, "clang++-19", "-Os"))
+    dtypes = {(kernel_of(symbol), dtype) for symbol, _, dtype, _ in rows(image) if kernel_of(symbol)}
+    assert {(kernel, case) for kernel in ("cumsum_out", "fmod_out") for case in CASES} <= dtypes
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

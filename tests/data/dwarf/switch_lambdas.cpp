@@ -1,7 +1,13 @@
 // Kernels whose dtype branches are lambdas without a name of their own, as ExecuTorch's switches make them.
 
-#include <cstdint>
-#include <cstdlib>
+// No headers, so that it compiles for macOS, too.
+using int8_t = signed char;
+using uint8_t = unsigned char;
+using int16_t = short;
+using uint16_t = unsigned short;
+using int32_t = int;
+using int64_t = long;
+extern "C" [[noreturn]] void abort();
 
 // The codes have a hole, as ExecuTorch's: without one, gcc moves what all cases begin with in front of the switch.
 #define CASES(_)                                                                                        \
