@@ -231,11 +231,23 @@ def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
 def disjoint(start: Int, end: Int, weakness: Callable[[], Sequence[Int]]) -> tuple[Int, Int, Int]:
     """Cut ranges so that none overlap: starts, ends and which range each piece is of. Where several lie the least by weakness stays.
 
-    start must be sorted.
+    start must be sorted. Ranges that overlap nothing stay as they are: nearly all of an image's symbols.
     """
-    if len(start) < 2 or bool((np.maximum.accumulate(end)[:-1] <= start[1:]).all()):
+    reached = np.maximum.accumulate(end)[:-1] if len(end) else end
+    overlaps = np.flatnonzero(reached > start[1:])
+    if not len(overlaps):
         return start, end, np.arange(len(start))
-    order = np.lexsort((start, *reversed(weakness())))
+    is_apart = np.ones(len(start), np.bool_)
+    is_apart[overlaps] = is_apart[overlaps + 1] = False
+    alone, others = np.flatnonzero(is_apart), np.flatnonzero(~is_apart)
+    low, high, which = _cut(start[others], end[others], [column[others] for column in weakness()])
+    starts, ends = np.concatenate([start[alone], low]), np.concatenate([end[alone], high])
+    order = np.argsort(starts, kind="stable")
+    return starts[order], ends[order], np.concatenate([alone, others[which]])[order]
+
+
+def _cut(start: Int, end: Int, weakness: Sequence[Int]) -> tuple[Int, Int, Int]:
+    order = np.lexsort((start, *reversed(weakness)))
     edges = sorted_unique(np.concatenate([start, end]))
     low, high = np.searchsorted(edges, start[order]), np.searchsorted(edges, end[order])
     best = strongest(low, high, len(edges) - 1)
