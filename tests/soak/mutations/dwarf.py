@@ -6,9 +6,12 @@ from pathlib import Path
 
 from map_links import STUBS, run
 
+from sizeguard.attribution.inlined import inlined_branches
+from sizeguard.attribution.preset import load_preset
 from sizeguard.formats.dwarf import inline_frames
 
 SOURCE = Path(__file__).parents[2] / "data" / "dwarf" / "dtypes.cpp"
+SWITCHES = SOURCE.with_name("switch_lambdas.cpp")
 
 
 def _seeds(folder: Path) -> list[Path]:
@@ -24,4 +27,14 @@ def _seeds(folder: Path) -> list[Path]:
     return [folder / name for name in ("gcc", "clang", "compressed", "app.dwarf")]
 
 
-TARGETS = {"dwarf": (_seeds, inline_frames)}
+def _switches(folder: Path) -> list[Path]:
+    for compiler in ("g++", "clang++-19"):
+        run(compiler, "-std=c++20", "-g", "-Os", SWITCHES, "-o", compiler, cwd=folder)
+    return [folder / compiler for compiler in ("g++", "clang++-19")]
+
+
+def _branches(path: Path) -> object:
+    return inlined_branches(path, None, load_preset("executorch"))
+
+
+TARGETS = {"dwarf": (_seeds, inline_frames), "switches": (_switches, _branches)}
