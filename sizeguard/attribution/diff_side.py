@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from sizeguard.attribution.symbol_keys import hash_keys
 from sizeguard.formats.text_hash import Hash, hash_texts
 from sizeguard.formats.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo, Int32
+from sizeguard.parallel import beside
 
 # Kinds of pieces that one counts as instances; unwind tables, relocations and the like are tables about them.
 _INSTANCES = frozenset((b"code", b"rodata", b"data", b"zero", b"string", b"vtable", b"typeinfo", b"initializer"))
@@ -94,21 +95,23 @@ def side_of(analysis: Analysis, levels: Sequence[str], filters: Sequence[Filter]
         size = np.where(mask, size, 0)
         left_out = tuple(int(getattr(analysis, name)[~mask].sum()) for name in ("file", "load", "ram", "count"))
     labels = [analysis.label(level) for level in levels]
+    symbols = analysis.label("symbol")
+    keys = beside(lambda: hash_keys(symbols.texts, symbols.hashes))
     if tuple(levels) == ("symbol",):
         # By the ids as they are: nothing needs to be known of three million rows but their sums.
-        amounts = _amounts(analysis, size, labels[0].ids, len(labels[0].texts))
+        amounts = _amounts(analysis, size, symbols.ids, len(symbols.texts))
         used = np.flatnonzero(amounts.size)
         amounts = amounts.take(used)
-        values: tuple[Values, ...] = (_values("symbol", labels[0], used),)
+        values: tuple[Values, ...] = (_values("symbol", symbols, used, keys),)
         holdings = None
     else:
         # What has no bytes cannot differ: without the symbols of the file's own symbol table two thirds of the rows are left.
         rows = np.flatnonzero(size)
-        of_rows = [_values(level, label, label.ids[rows]) for level, label in zip(levels, labels, strict=True)]
+        of_rows = [_values(level, label, label.ids[rows], keys) for level, label in zip(levels, labels, strict=True)]
         group, first = _groups(of_rows)
         amounts = _amounts(analysis, size, group, len(first), rows)
         values = tuple(replace(values, ids=values.ids[first]) for values in of_rows)
-        holdings = _holdings(analysis.label("symbol"), rows, group, size[rows])
+        holdings = _holdings(symbols, symbols.ids[rows], group, size[rows], keys)
     return Side(analysis.image, amounts, values, holdings, alias_names(analysis.aliases()), left_out)
 
 
@@ -153,29 +156,31 @@ def _is_of(kinds: Label, names: frozenset[bytes]) -> Mask:
     return np.array([kinds.texts.raw(i) in names for i in range(len(kinds.texts))] or [False], np.bool_)
 
 
-def _values(level: str, label: Label, ids: Int | Int32) -> Values:
-    number, texts, hashes = _in_use(label, ids)
+def _values(level: str, label: Label, ids: Int | Int32, keys: Callable[[], Hash]) -> Values:
+    """keys: of all symbols the hashes of their keys."""
+    number, used = _in_use(label, ids)
+    texts = label.texts.take(used)
     if level == "symbol":
-        hashes = hash_keys(texts, hashes)
-    return Values(level, number, texts, hash_texts(texts) if hashes is None else hashes)
+        return Values(level, number, texts, keys()[used])
+    return Values(level, number, texts, hash_texts(texts) if label.hashes is None else label.hashes[used])
 
 
-def _in_use(label: Label, ids: Int | Int32) -> tuple[Int32, Texts, Hash | None]:
-    """The ids, numbered among those that occur; their texts and what is known of those texts' hashes."""
+def _in_use(label: Label, ids: Int | Int32) -> tuple[Int32, Int]:
+    """The ids, numbered among those that occur, and those."""
     occurs = np.zeros(len(label.texts), np.bool_)
     occurs[ids] = True
     number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    return number[ids], label.texts.take(np.flatnonzero(occurs)), label.hashes[occurs] if label.hashes is not None else None
+    return number[ids], np.flatnonzero(occurs)
 
 
-def _holdings(symbols: Label, rows: Int, group: npt.NDArray[np.signedinteger], size: Int) -> Holdings:
+def _holdings(symbols: Label, ids: Int32, group: npt.NDArray[np.signedinteger], size: Int, keys: Callable[[], Hash]) -> Holdings:
     """Of names of symbols. Others are empty, or say in parentheses what bytes are: those do not move."""
     start, end = symbols.texts.start, symbols.texts.end
     is_name = end > start
     is_name[is_name] = symbols.texts.buffer[start[is_name]] != ord("(")
-    named = np.flatnonzero(is_name[symbols.ids[rows]])
-    rows, group, size = rows[named], group[named], size[named]
-    number, texts, hashes = _in_use(symbols, symbols.ids[rows])
+    named = np.flatnonzero(is_name[ids])
+    number, used = _in_use(symbols, ids[named])
+    size = size[named]
     # As narrow as they can be: they are kept while the other image is read, 6,573,426 of libtensorflow_cc.so.2.
     narrow = size.astype(np.min_scalar_type(int(size.max(initial=0))))
-    return Holdings(number, group.astype(np.int32, copy=False), narrow, hash_keys(texts, hashes))
+    return Holdings(number, group[named].astype(np.int32, copy=False), narrow, keys()[used])
