@@ -180,6 +180,16 @@ def test_no_name_is_too_odd(names: list[bytes]) -> None:
         assert all(len(getattr(found, level).ids) == len(names) for level in LEVELS)
 
 
+@pytest.mark.parametrize("preset", ["sizeguard", "executorch", "aten"])
+def test_identifiers_of_other_alphabets(preset: str) -> None:
+    """gcc mangles them as they are; a damaged name has any bytes."""
+    spaces = {"sizeguard": b"2sg7kernels", "executorch": b"5torch8executor6native", "aten": b"2at6native"}
+    names = [b"_ZN" + spaces[preset] + member + b"IfEEvv" for member in ("größe".encode(), b"\x038\xc2\xff")]
+    names[0] = names[0].replace("größe".encode(), b"7" + "größe".encode())
+    found = label_names(Texts.of(names), load_preset(preset))
+    assert found.dtype.texts[found.dtype.ids[0]] == "Float"
+
+
 def test_demanglers_see_the_same_dtypes() -> None:
     """Template arguments as c++filt spells them, for judged names whose last template is a function of one or two types."""
     types = {"float": "Float", "double": "Double", "bool": "Bool", "c10::Half": "Half", "c10::BFloat16": "BFloat16"}

@@ -23,8 +23,7 @@ from sizeguard.formats.elf import read_elf
 SOURCE = Path(__file__).parent / "data" / "dwarf" / "switch_lambdas.cpp"
 CASES = ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "Bool")  # in the order of the switch
 INDICES = ("Int", "Long")
-KERNELS = ("cumsum_out", "fmod_out", "index_select_out")
-OPERATORS = {"cumsum_out": "aten::cumsum", "fmod_out": "aten::fmod", "index_select_out": "aten::index_select"}
+KERNELS = ("cumsum_", "fmod_", "index_select_", "pow_")
 TEMPLATES = ("ScalarTypeToCppType",)
 
 COMPILERS = pytest.mark.parametrize("compiler", ["g++", "clang++-19"], ids=["gcc", "clang"])
@@ -73,8 +72,10 @@ def test_each_case_has_the_dtype_of_its_place_in_the_switch(tmp_path: Path, comp
         kernel = kernel_of(symbol)
         if not kernel or not numbers or not symbol.startswith("_ZZ"):
             continue
-        assert operator == OPERATORS[kernel]
-        if kernel == "index_select_out":
+        if kernel == "pow_":
+            continue  # its cases only call functions, whose names have the dtype
+        assert operator == f"aten::{kernel[:-1]}"
+        if kernel == "index_select_":
             inner = (CASES[numbers[2]],) if len(numbers) == 3 else ()
             expected = (INDICES[numbers[0]], *(d for d in inner if d != INDICES[numbers[0]]))
         else:
@@ -82,16 +83,17 @@ def test_each_case_has_the_dtype_of_its_place_in_the_switch(tmp_path: Path, comp
         assert dtype == "+".join(expected), symbol
         seen.add((kernel, *expected))
     both = {(index, *([case] if case != index else [])) for index in INDICES for case in CASES}
-    assert {row[1:] for row in seen if row[0] == "index_select_out"} >= both
-    assert {row[1:] for row in seen if row[0] == "cumsum_out"} == {(case,) for case in CASES}
-    assert {row[1:] for row in seen if row[0] == "fmod_out"} == {(case,) for case in CASES}
+    assert {row[1:] for row in seen if row[0] == "index_select_"} >= both
+    assert {row[1:] for row in seen if row[0] == "cumsum_"} == {(case,) for case in CASES}
+    assert {row[1:] for row in seen if row[0] == "fmod_"} == {(case,) for case in CASES}
 
 
 @COMPILERS
 @OPTIMIZE
 def test_inlined_cases_leave_with_their_dtype(tmp_path: Path, compiler: str, optimize: str) -> None:
-    """A kernel's sum within 15 %; single ones within max(15 %, 48 B), 22 of 24: when index_select has one case left, gcc -O2 compiles its
-    function in another way. Without Bool the cases have no hole, and gcc makes a different switch."""
+    """A kernel's sum within 15 %, or 30 % where what a case does before it calls a function cannot be known. Single ones within max(15 %,
+    48 B), 30 of 32: when index_select has one case left, gcc -O2 compiles its function in another way. Without Bool the cases have no
+    hole, and gcc makes a different switch."""
     image = compiled(tmp_path, compiler, optimize)
     named: Counter[tuple[str, str]] = Counter()
     for symbol, _, dtype, load in rows(image):
@@ -108,10 +110,11 @@ def test_inlined_cases_leave_with_their_dtype(tmp_path: Path, compiler: str, opt
             totals[kernel][0] += predicted
             totals[kernel][1] += measured
     print(compiler, optimize, totals, good)
-    assert good >= 22
-    assert all(abs(predicted - measured) <= 0.15 * measured for predicted, measured in totals.values())
+    assert good >= 30
+    for kernel, (predicted, measured) in totals.items():
+        assert abs(predicted - measured) <= (0.30 if kernel == "pow_" else 0.15) * measured
     # What is left is the switch itself; relu has a type of the template, but no switch.
-    assert all(named[kernel, "neutral"] <= 0.15 * whole[kernel] for kernel in KERNELS)
+    assert all(named[kernel, "neutral"] <= 0.15 * whole[kernel] for kernel in KERNELS if kernel != "pow_")
     assert {dtype for symbol, _, dtype, _ in rows(image) if "relu_out" in symbol} == {"neutral"}
 
 
@@ -176,7 +179,7 @@ def test_a_dsym_says_the_same(tmp_path: Path) -> None:
     subprocess.run(["dsymutil-19", str(image), "-o", f"{image}.dSYM"], check=True)
     assert branches_of(image) == branches_of(compiled(tmp_path, "clang++-19", "-Os"))
     dtypes = {(kernel_of(symbol), dtype) for symbol, _, dtype, _ in rows(image) if kernel_of(symbol)}
-    assert {(kernel, case) for kernel in ("cumsum_out", "fmod_out") for case in CASES} <= dtypes
+    assert {(kernel, case) for kernel in ("cumsum_", "fmod_") for case in CASES} <= dtypes
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -1,5 +1,8 @@
-"""Turns debug information into the dtype branches of code that serves all dtypes: run_case<ScalarType::Float> inlined into a switch, or a
-lambda without a name of its own that uses the type which its case declares."""
+"""Turns debug information into the dtype branches inside of functions that serve all dtypes.
+
+Three things show a branch: run_case<ScalarType::Float> inlined into a switch; a lambda that uses the type which its case declares, in or
+out of the switch's function; an inlined instance of a kernel's own template.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,13 @@ from sizeguard.attribution.preset import Preset
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.texts import Int, Texts
 
+# As gcc and clang spell template arguments.
+_C_TYPES = {
+    **{"unsigned char": "Byte", "signed char": "Char", "short": "Short", "short int": "Short", "int": "Int", "long": "Long"},
+    **{"long int": "Long", "long long": "Long", "long long int": "Long", "float": "Float", "double": "Double", "bool": "Bool"},
+    **{"Half": "Half", "BFloat16": "BFloat16"},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Branches:
@@ -27,11 +37,12 @@ class Branches:
 
 
 def inlined_branches(path: Path, debug: Path | None, preset: Preset, arch: str = "") -> Branches:
-    """By the debug information of an image, its debug file or its dSYM. Only frames of the preset's case functions count: std::max<long>
-    in a neutral function is no branch."""
+    """By the debug information of an image, its debug file or its dSYM. Other frames do not count: std::max<long> in a neutral function is
+    no branch."""
     frames = inline_frames(path, debug, arch, preset.case_types)
     dtypes = case_dtypes(frames.names, preset)
     branches = _branch_dtypes(frames.branches)
+    instances = _instance_dtypes(frames.names, preset) if preset.case_types else [""] * len(frames.names)
     start: list[int] = []
     end: list[int] = []
     dtype: list[str] = []
@@ -41,6 +52,7 @@ def inlined_branches(path: Path, debug: Path | None, preset: Preset, arch: str =
         over = frame[bounds[row] : bounds[row + 1]]
         # The innermost case; the function itself, which is last, is named by its symbol.
         found = next((dtypes[i] for i in over[:-1] if dtypes[i]), "") or _joined([d for i in reversed(over) for d in branches[i]])
+        found = found or next((instances[i] for i in reversed(over[:-1]) if instances[i]), "")
         if found and dtype and dtype[-1] == found and end[-1] == low:
             end[-1] = high
         elif found:
@@ -81,6 +93,24 @@ def _branch_dtypes(branches: Sequence[tuple[bytes, ...]]) -> list[list[str]]:
     """Of each function the dtypes of the branches that it stands in: Float of ScalarTypeToCppType<(ScalarType)6>."""
     found = {name: _dtype_of_source(name.partition(b"<")[2].decode("utf-8", "replace")) for of in branches for name in of}
     return [[found[name] for name in of if found[name]] for of in branches]
+
+
+def _instance_dtypes(names: Texts, preset: Preset) -> list[str]:
+    """Of instances of kernels' own templates the dtype that they would have as functions: Float of cdist<float>.
+
+    A case that does nothing but call one never says its type's local name, and compilers leave the name out.
+    """
+    labels = label_names(names, preset)
+    found = []
+    for i in range(len(names)):
+        if names.raw(i).startswith(b"_Z"):
+            found.append(labels.dtype.texts[labels.dtype.ids[i]] if labels.kernel.ids[i] and labels.operator.ids[i] else "")
+        else:
+            # gcc has no other name for functions of a nameless namespace.
+            match = re.match(r"(\w+)<([^<>,]+)", names[i])
+            dtype = _C_TYPES.get(match[2].strip().rpartition("::")[2], "") if match else ""
+            found.append(dtype if match and preset.names.find(match[1]) and match[1] not in preset.shared else "")
+    return found
 
 
 def _joined(dtypes: list[str]) -> str:

@@ -127,7 +127,7 @@ def _members(scanned: Scanned, preset: Preset, pool: Pool) -> _Outcomes:
     by_scope = [_ScopeRules(preset, path) for path in scanned.scopes]
     texts = scanned.texts(members.start[first], members.length[first])
     judged = zip(texts, members.scope[first].tolist(), strict=True)
-    rows = np.array([_judge(text.decode("ascii"), by_scope[scope], preset, pool) for text, scope in judged], np.int64)
+    rows = np.array([_judge(text.decode("utf-8", "backslashreplace"), by_scope[scope], preset, pool) for text, scope in judged], np.int64)
     rows = rows.reshape(-1, 5)[inverse]
     operator, kernel, dtype, component = (rows[:, i].astype(np.int32) for i in range(4))
     return _Outcomes(operator, kernel, dtype, component, rows[:, 4])
