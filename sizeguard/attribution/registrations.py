@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.image import RELOCATION_TYPES, Section
@@ -17,6 +18,9 @@ from sizeguard.formats.elf.layout import signed
 from sizeguard.formats.texts import Int
 
 _NAME = re.compile(rb"[A-Za-z_]\w*::[A-Za-z_][\w.]*(?=[\0(])")
+
+_FIRST = np.array([chr(i).isalpha() or i == ord("_") for i in range(128)] + [False] * 128, np.bool_)
+_WORD = _FIRST | np.array([ord("0") <= i <= ord("9") for i in range(256)], np.bool_)
 
 LONGEST_ENTRY = 128  # bytes between the pointer to a name and the one to its function
 LONGEST_NAME = 200
@@ -43,7 +47,8 @@ def read_registrations(image: Elf) -> tuple[Registration, ...]:
     is_code = _inside(target, [s for s in image.sections if s.is_allocated and s.is_executable and s.load_size])
     strings = [s for s in image.sections if s.is_allocated and not s.is_executable and s.load_size]
     named = np.flatnonzero(_inside(target, strings))
-    names = {int(i): name for i in named if (name := _name(image, strings, int(target[i])))}
+    named = named[_may_be_names(image, strings, target[named])]
+    names = {i: name for i in named.tolist() if (name := _name(image, strings, int(target[i])))}
     code = np.flatnonzero(is_code)
     rows = np.array(sorted(names), np.int64)
     if not len(rows) or not len(code):
@@ -133,6 +138,27 @@ def _inside(address: Int, sections: list[Section]) -> np.ndarray[tuple[int], np.
     for section in sections:
         result |= (address >= _address(section)) & (address < _address(section) + section.load_size)
     return result
+
+
+def _may_be_names(image: Elf, sections: list[Section], address: Int) -> npt.NDArray[np.bool_]:
+    """Where a word and two colons stand. All pointers at once, a character at a time, of which few are left after three: one by one
+    the 147,927 of libtensorflow_cc.so.2 took 0.8 s."""
+    found = np.zeros(len(address), np.bool_)
+    live = np.flatnonzero(_inside(address, sections))
+    at = np.zeros(len(address), np.int64)
+    for section in sections:
+        here = live[(address[live] >= _address(section)) & (address[live] < _address(section) + section.load_size)]
+        at[here] = address[here] - _address(section) + section.offset
+    live = live[_FIRST[image.data[at[live]]]]
+    for k in range(1, LONGEST_NAME):
+        live = live[at[live] + k + 1 < len(image.data)]
+        if not len(live):
+            break
+        byte = image.data[at[live] + k]
+        colons = live[byte == ord(":")]
+        found[colons[image.data[at[colons] + k + 1] == ord(":")]] = True
+        live = live[_WORD[byte]]
+    return found
 
 
 def _name(image: Elf, sections: list[Section], address: int) -> str:
