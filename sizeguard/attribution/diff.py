@@ -79,11 +79,13 @@ def diff_of(
 
 
 def _read(make: Callable[[], Analysis], levels: Sequence[str], filters: Sequence[Filter], metric: str) -> Side:
-    side = side_of(make(), levels, filters, metric)
+    analysis = make()
+    side = side_of(analysis, levels, filters, metric)
+    buffer = analysis.label("symbol").texts.buffer
     # Half a gigabyte of libtorch_cpu.so would wait for the collector, and its pages stay in memory, while the other is read.
+    del analysis
     gc.collect()
-    for values in side.values:
-        release(values.texts.buffer)
+    release(buffer)
     return side
 
 
