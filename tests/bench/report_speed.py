@@ -1,6 +1,9 @@
 """Measures reports and diffs against `nm -S --size-sort -C`, paired in one run: wall time as a ratio, and peak memory.
 
-python tests/bench/report_speed.py libtorch_cpu.so libtensorflow_cc.so.2 --runs 7
+python tests/bench/report_speed.py libtorch_cpu.so libtensorflow_cc.so.2 --old before/libtorch_cpu.so --runs 7
+
+A diff is of the image with itself, and with an older build of it if one is given: of those most names are found again, and none lies
+where it did.
 """
 
 from __future__ import annotations
@@ -12,15 +15,17 @@ import statistics
 import subprocess
 import sys
 import time
+from itertools import zip_longest
 from pathlib import Path
 
-# Command, limit of the ratio to nm, limit of the peak in MiB: for libtorch_cpu.so.
-CASES: tuple[tuple[str, tuple[str, ...], float, int], ...] = (
-    ("report by symbol", ("report", "{}", "--by", "symbol", "-n", "50"), 0.45, 600),
-    ("report by operator,dtype", ("report", "{}", "--by", "operator,dtype", "-n", "50"), 1.0, 600),
-    ("diff by symbol", ("diff", "{}", "{}", "--by", "symbol"), 1.0, 800),
-    ("diff by operator,dtype", ("diff", "{}", "{}", "--by", "operator,dtype"), 1.7, 800),
+# Command, limit of the ratio to nm, limits of the peak in MiB: for libtorch_cpu.so, and for one twice as large.
+CASES: tuple[tuple[str, tuple[str, ...], float, tuple[int, int]], ...] = (
+    ("report by symbol", ("report", "{new}", "--by", "symbol", "-n", "50"), 0.45, (600, 1126)),
+    ("report by operator,dtype", ("report", "{new}", "--by", "operator,dtype", "-n", "50"), 1.0, (600, 1126)),
+    ("diff by symbol", ("diff", "{old}", "{new}", "--by", "symbol"), 1.0, (800, 1536)),
+    ("diff by operator,dtype", ("diff", "{old}", "{new}", "--by", "operator,dtype"), 1.7, (800, 1536)),
 )
+LARGE = 600 << 20  # bytes of an image from which the second limit of memory counts
 
 
 def measure(command: list[str]) -> tuple[float, int]:
@@ -35,32 +40,42 @@ def measure(command: list[str]) -> tuple[float, int]:
     return seconds, usage.ru_maxrss >> 10
 
 
+def compare(title: str, command: list[str], image: Path, runs: int, most: float, memory: int) -> bool:
+    """Prints what was measured. Whether the limits are kept."""
+    sizeguard = str(Path(sys.executable).parent / "sizeguard")
+    ratios, seconds, peaks = [], [], []
+    for _ in range(runs):
+        theirs, _ = measure(["nm", "-S", "--size-sort", "-C", str(image)])
+        ours, peak = measure([sizeguard, *command])
+        ratios.append(ours / theirs)
+        seconds.append(ours)
+        peaks.append(peak)
+    ratio = statistics.median(ratios)
+    spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
+    kept = ratio <= most and max(peaks) <= memory
+    verdict = f"limits {most} × nm, {memory} MiB{'' if kept else '  ✗'}"
+    print(f"  {title:<36} {statistics.median(seconds):6.2f} s  {ratio:5.2f} × nm ({spread})  {max(peaks):5} MiB   {verdict}", flush=True)
+    return kept
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("images", nargs="+", type=Path)
+    parser.add_argument("--old", nargs="+", type=Path, default=[], help="Older builds of the images, in their order.")
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--limit", action="store_true", help="Fail if a limit of libtorch_cpu.so is not kept.")
+    parser.add_argument("--limit", action="store_true", help="Fail if a limit is not kept.")
     given = parser.parse_args()
     # As pip installs it: where PYTHONDONTWRITEBYTECODE is set, compiling its modules would be measured, 0.1 s in each run.
     compileall.compile_dir(Path(__file__).parents[2] / "sizeguard", quiet=1)
-    sizeguard = str(Path(sys.executable).parent / "sizeguard")
     broken = False
-    for image in given.images:
+    for image, old in zip_longest(given.images, given.old):
         print(f"{image.name}: medians of {given.runs} pairs")
         for name, words, most, memory in CASES:
-            ratios, seconds, peaks = [], [], []
-            for _ in range(given.runs):
-                theirs, _ = measure(["nm", "-S", "--size-sort", "-C", str(image)])
-                ours, peak = measure([sizeguard, *(word.format(image) for word in words)])
-                ratios.append(ours / theirs)
-                seconds.append(ours)
-                peaks.append(peak)
-            ratio = statistics.median(ratios)
-            spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
-            kept = ratio <= most and max(peaks) <= memory
-            broken |= not kept
-            verdict = f"limits {most} × nm, {memory} MiB{'' if kept else '  ✗'}"
-            print(f"  {name:<26} {statistics.median(seconds):6.2f} s  {ratio:5.2f} × nm ({spread})  {max(peaks):5} MiB   {verdict}")
+            for before in (image, old) if words[0] == "diff" else (image,):
+                if before is not None:
+                    title = f"{name}, older build" if before is old else name
+                    command = [word.format(old=before, new=image) for word in words]
+                    broken |= not compare(title, command, image, given.runs, most, memory[image.stat().st_size >= LARGE])
     if broken and given.limit:
         raise SystemExit(1)
 
