@@ -6,12 +6,16 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_elf import Form, MadeSection, make_elf
 
-from sizeguard.attribution.registrations import read_registrations
+from sizeguard.attribution.registrations import may_be_names, read_registrations
 from sizeguard.attribution.sources import analysis_of
 from sizeguard.build.record import Build
-from sizeguard.formats.elf import read_elf
+from sizeguard.formats.elf import parse_elf, read_elf
 from sizeguard.operator_library import read_operator_libraries
 
 NAMES = [f"my::op{i}.out" for i in range(40)]
@@ -107,3 +111,21 @@ def test_an_image_without_tables_has_none(core_build: Build) -> None:
 
 def test_objects_are_not_read(full_build: Build) -> None:
     assert read_registrations(read_elf(next(path for path in full_build.objects if path.suffix == ".o"))) == ()
+
+
+TEXTS = st.lists(st.sampled_from([b"a", b"_9", b"::", b":", b"add", b"\0", b"(", b".out", b"\xff", b"x" * 90]), max_size=12).map(b"".join)
+
+
+@given(TEXTS, st.booleans())
+def test_places_of_names_by_column_are_those_one_by_one(content: bytes, at_end: bool) -> None:
+    sections = [MadeSection(".rodata", flags=2, address=0x1000, content=content)]
+    image = parse_elf(Path("made"), make_elf(Form(), sections, tail=b"" if at_end else b"::b\0"))
+    strings = [section for section in image.sections if section.name == ".rodata"]
+    address = np.arange(0x1000 - 2, 0x1000 + len(content) + 2)
+    found = may_be_names(image, strings, address)
+    for place, may in zip((address - 0x1000).tolist(), found.tolist(), strict=True):
+        text = content[place : place + 200] if 0 <= place < len(content) else b""
+        if re.match(rb"[A-Za-z_]\w*::[A-Za-z_][\w.]*(?=[\0(])", text):
+            assert may
+        if not re.match(rb"[A-Za-z_]", text):
+            assert not may

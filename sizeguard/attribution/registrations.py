@@ -47,7 +47,7 @@ def read_registrations(image: Elf) -> tuple[Registration, ...]:
     is_code = _inside(target, [s for s in image.sections if s.is_allocated and s.is_executable and s.load_size])
     strings = [s for s in image.sections if s.is_allocated and not s.is_executable and s.load_size]
     named = np.flatnonzero(_inside(target, strings))
-    named = named[_may_be_names(image, strings, target[named])]
+    named = named[may_be_names(image, strings, target[named])]
     names = {i: name for i in named.tolist() if (name := _name(image, strings, int(target[i])))}
     code = np.flatnonzero(is_code)
     rows = np.array(sorted(names), np.int64)
@@ -140,7 +140,7 @@ def _inside(address: Int, sections: list[Section]) -> np.ndarray[tuple[int], np.
     return result
 
 
-def _may_be_names(image: Elf, sections: list[Section], address: Int) -> npt.NDArray[np.bool_]:
+def may_be_names(image: Elf, sections: list[Section], address: Int) -> npt.NDArray[np.bool_]:
     """Where a word and two colons stand. All pointers at once, a character at a time, of which few are left after three: one by one
     the 147,927 of libtensorflow_cc.so.2 took 0.8 s."""
     found = np.zeros(len(address), np.bool_)
