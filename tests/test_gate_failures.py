@@ -18,6 +18,7 @@ from gate_history import ROOT, SIZEGUARD
 from sizeguard.gate.baselines import baseline_files, read_baseline
 from sizeguard.gate.config_reader import read_config
 from sizeguard.gate.metric_names import MetricNames
+from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, GateResult, Problem, SelectionFinding
 from sizeguard.gate.waivers import read_waivers
 
 
@@ -125,3 +126,14 @@ def test_killed_at_any_time_it_leaves_whole_files(tree: Path) -> None:
     # And whoever comes next is not kept waiting by the dead.
     assert ended(start(tree, *WAIVE))[0] == 0
     (tree / "baselines" / "waivers.yaml").unlink()
+
+
+@pytest.mark.parametrize(
+    ("codes", "failing", "code"),
+    [((), False, 0), ((2,), False, 2), ((2,), True, 1), ((3,), False, 3), ((2, 3), False, 2), ((2, 3, 4), True, 4), ((1, 2), False, 1)],
+)
+def test_a_failure_says_more_than_a_file_that_cannot_be_read(codes: tuple[int, ...], failing: bool, code: int) -> None:
+    problems = tuple(Problem("vision", "", "what", "do", number) for number in codes)
+    finding = SelectionFinding("vision", "lint", "x", FAIL if failing else PASS, "what", "do", "file")
+    verdict = FAIL if failing or set(codes) - {3} else INCONCLUSIVE if codes else PASS
+    assert GateResult(verdict, (), (finding,), problems=problems).exit_code == code

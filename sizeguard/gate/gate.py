@@ -106,8 +106,7 @@ def _whole(
 def _problem(pair: Pair, error: SizeguardError) -> Problem:
     again = f"sizeguard gate --app {pair.app.name} --target {pair.target.name}"
     # A file that is malformed fails the app that it is for; the others go on.
-    code = 1 if error.exit_code == 2 else error.exit_code
-    return Problem(pair.app.name, pair.target.name, str(error), f"put it right, then: {again}", code)
+    return Problem(pair.app.name, pair.target.name, str(error), f"put it right, then: {again}", error.exit_code)
 
 
 def _app_result(request: Request, base: Base | None, waivers: Sequence[Waiver], pair: Pair) -> tuple[AppResult, tuple[Check, ...]]:

@@ -277,7 +277,7 @@ class WaiverUse:
 class Problem:
     """What could not be done: a build that failed, evidence that is missing. It fails the gate closed.
 
-    app, target: empty if it concerns all. exit_code: 1, 3 or 4, as in sizeguard.errors.
+    app, target: empty if it concerns all. exit_code: 1 to 4, as in sizeguard.errors.
     """
 
     app: str
@@ -317,12 +317,20 @@ class GateResult:
 
     @property
     def exit_code(self) -> int:
-        """0 holds, 1 fails, 3 inconclusive, 4 a build failed: the worst thing that happened, never 0 unless all passed."""
+        """0 holds, 1 something fails, 2 what was given is malformed, 3 inconclusive, 4 a build failed. Never 0 unless all passed.
+
+        Of several the first of 4, 1, 2 and 3: of what could be judged a failure says more than a file that could not be read.
+        """
         codes = {problem.exit_code for problem in self.problems}
         if 4 in codes:
             return 4
-        if self.verdict == FAIL or codes - {3}:
+        verdicts = (
+            {app.verdict for app in self.apps} | {finding.verdict for finding in self.selection} | {use.verdict for use in self.waivers}
+        )
+        if 1 in codes or FAIL in verdicts:
             return 1
+        if 2 in codes or self.verdict == FAIL:
+            return 2 if 2 in codes else 1
         return 3 if self.verdict != PASS or codes else 0
 
 

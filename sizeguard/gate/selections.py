@@ -85,5 +85,4 @@ def _lint(root: Path, app: App, check: str, is_error: bool, message: str, line: 
 
 def _problem(app: App, error: SizeguardError) -> Problem:
     advice = f"put it right, then: sizeguard gate --app {app.name}"
-    # What is malformed was given, and fails; that the gate could not run at all is said by raising.
-    return Problem(app.name, "", str(error), advice, 1 if error.exit_code == 2 else error.exit_code)
+    return Problem(app.name, "", str(error), advice, error.exit_code)

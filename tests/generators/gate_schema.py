@@ -74,7 +74,7 @@ def schema() -> dict[str, Any]:
     lists = {"checks": "Check", "models": "ModelResult", "saved": "Saving"}
     whole["properties"] = {
         "schema_version": {"const": 1},
-        "exit_code": {"enum": [0, 1, 3, 4]},
+        "exit_code": {"enum": [0, 1, 2, 3, 4]},
         **whole["properties"],
         **{name: {"type": "array", "items": {"$ref": f"#/$defs/{kind}"}} for name, kind in lists.items()},
     }
