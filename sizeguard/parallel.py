@@ -34,12 +34,11 @@ def in_threads(function: Callable[[A], R], items: Iterable[A]) -> list[R]:
         except BaseException as error:  # to be raised where it belongs
             errors.append(error)
 
-    others = [threading.Thread(target=work, daemon=True) for _ in range(min(_THREADS, os.cpu_count() or 1) - 1)]
-    for other in others:
-        other.start()
+    others = [_started(work) for _ in range(min(_THREADS, os.cpu_count() or 1) - 1)]
     work()
     for other in others:
-        other.join()
+        if other is not None:
+            other.join()
     if errors:
         raise errors[0]
     return [results[i] for i in range(len(results))]
@@ -56,13 +55,25 @@ def beside(function: Callable[[], R]) -> Callable[[], R]:
         except BaseException as error:  # to be raised where it belongs
             errors.append(error)
 
-    other = threading.Thread(target=work, daemon=True)
-    other.start()
+    other = _started(work)
 
     def result() -> R:
-        other.join()
+        if other is not None:
+            other.join()
+        elif not results and not errors:
+            work()
         if errors:
             raise errors[0]
         return results[0]
 
     return result
+
+
+def _started(work: Callable[[], None]) -> threading.Thread | None:
+    """None where the system allows no more threads."""
+    thread = threading.Thread(target=work, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        return None
+    return thread
