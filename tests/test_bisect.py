@@ -120,7 +120,9 @@ def test_other_questions_reuse_what_was_measured(spike: tuple[SmallRepository, d
     assert whole["skipped_ranges"] == []
     assert whole["blind_spot"] == ""
     by_jobs = bisected(repository.path, names["good"], "main", "--ignore", "*.md", "--metric", "section/.rodata", "--jobs", "2")
-    assert by_jobs["builds"] == 0
+    assert (by_jobs["builds"], by_jobs["nearest"]) == (0, "")
+    misspelt = run(repository.path, "bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--metric", "section/.rodat")
+    assert "neither end has section/.rodat; nearest is section/.rodata" in misspelt.stdout
     small = bisected(repository.path, names["good"], "main", "--ignore", "*.md", "--threshold", "100", "--metric", "symbol/table")
     assert [each["delta"] for each in small["culprits"]] == [4000, -3992]
     assert small["smaller"] == {"threshold": 100, "count": 2, "delta": 0}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from sizeguard.attribution.analysis import Label
@@ -41,11 +39,6 @@ class Pool:
 
     def label(self, ids: Int32) -> Label:
         return Label(ids.astype(np.int32, copy=False), Texts.of(self.texts))
-
-
-def label_of(values: Iterable[str]) -> Label:
-    pool = Pool()
-    return pool.label(np.array([pool.number(value) for value in values], np.int32))
 
 
 def with_more(texts: Texts, more: list[str]) -> Texts:

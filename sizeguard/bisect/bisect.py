@@ -12,7 +12,7 @@ from sizeguard.attribution.commits import Measured, Place, measurement_key
 from sizeguard.attribution.diff import diff
 from sizeguard.attribution.diff_result import CAUSES
 from sizeguard.attribution.group import group
-from sizeguard.attribution.metrics import Metric, bucket_vector, metric_value
+from sizeguard.attribution.metrics import Metric, bucket_vector, known_metrics, metric_value, nearest_metric
 from sizeguard.bisect.history import Commit, History, branch_of, read_history, undone_pairs
 from sizeguard.bisect.measurers import Measurer
 from sizeguard.bisect.result import (
@@ -85,6 +85,7 @@ def bisect(place: Place, recipe: Recipe, question: Question, measurer: Measurer,
         threshold=question.threshold,
         exhaustive=question.exhaustive,
         narrow=question.narrow,
+        nearest="" if points[0].value or points[-1].value else run.nearest(),
     )
 
 
@@ -117,6 +118,7 @@ class _Run:
         self._outcomes: dict[str, Outcome] = {}
         self._measured: set[str] = set()
         self.builds = Builds(0, 0, 0)
+        self.known: set[str] = set()  # metrics of the images that have none of the one that is asked for
 
     def series(self, history: History) -> tuple[tuple[Point, ...], _Found]:
         """Measure as much of a line as is needed."""
@@ -140,6 +142,11 @@ class _Run:
         moved = tuple(step for step in search.steps() if search.differs(step))
         return _points(history, search, self._measured), _Found(search, moved)
 
+    def nearest(self) -> str:
+        """Empty if an image has the metric's name: what has it may still have no bytes."""
+        metric = self._question.metric
+        return "" if str(metric) in self.known else nearest_metric(metric, sorted(self.known))
+
     def _count(self, measured: Measured) -> None:
         builds = self.builds
         if measured.was_built:
@@ -150,7 +157,10 @@ class _Run:
     def _outcome(self, measured: Measured) -> Outcome:
         if measured.analysis is None:
             return Failed(measured.failure)
-        return Built(metric_value(measured.analysis, self._question.metric), buckets_hash(measured.analysis, self._question))
+        value = metric_value(measured.analysis, self._question.metric)
+        if not value and not self.known:
+            self.known.update(known_metrics(measured.analysis))
+        return Built(value, buckets_hash(measured.analysis, self._question))
 
     def culprits(self, history: History, found: _Found) -> tuple[tuple[Culprit, ...], Smaller]:
         """In order of time, with the running sum of all."""

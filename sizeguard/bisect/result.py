@@ -111,6 +111,7 @@ class BisectResult:
     equal_inputs: commits that were not built since their inputs equal those of one that was
     neutral:      commits that moved bytes between buckets, and the metric by nothing
     skipped:      where culprits that cancel each other to the byte, in every bucket, would not have been seen
+    nearest:      of a metric of a name that neither end has the one most like it that an end has; else empty
     """
 
     metric: Metric
@@ -127,6 +128,7 @@ class BisectResult:
     threshold: int = 0
     exhaustive: bool = False
     narrow: bool = False
+    nearest: str = ""
 
     @property
     def old(self) -> int:

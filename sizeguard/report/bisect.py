@@ -22,9 +22,7 @@ def bisect_chunks(result: BisectResult, format_: str, limit: int, style: Style |
     if format_ == "json":
         yield json.dumps(_json(result), indent=1) + "\n"
     elif format_ == "csv":
-        yield from csv_rows(
-            ["commit", "last", "author", "date", "subject", "delta", "total", "load", "ram", "file"], map(_csv, result.culprits)
-        )
+        yield from csv_rows(_CSV_HEAD, map(_csv, result.culprits))
     elif format_ == "html":
         from sizeguard.report.bisect_html import bisect_html
 
@@ -40,6 +38,7 @@ def _json(result: BisectResult) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
         "metric": str(result.metric),
+        "nearest": result.nearest,
         "built": result.what,
         "good": {"revision": result.good, "commit": first.commit.id, "value": result.old},
         "bad": {"revision": result.bad, "commit": last.commit.id, "value": result.new},
@@ -210,6 +209,8 @@ def _short(commit: Commit, width: int) -> str:
 
 def notes_of(result: BisectResult) -> Iterator[str]:
     """What else is to be known, and what to do."""
+    if result.nearest:
+        yield f"neither end has {printable(str(result.metric))}; nearest is {printable(result.nearest)}"
     if result.neutral:
         named = ", ".join(commit.id[:7] for commit in result.neutral[:3])
         more = f" and {len(result.neutral) - 3} more" if len(result.neutral) > 3 else ""
