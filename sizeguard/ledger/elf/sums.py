@@ -18,9 +18,9 @@ from sizeguard.ledger.sums import WHAT, sum_by
 _BIT = {"file": 1, "load": 2, "ram": 4}
 
 # A sum's low bits are bytes, its high ones spans.
-_SPAN_BITS = 40
+_SPAN_BITS = 36
 _SPAN = 1 << _SPAN_BITS
-_MOST_SPANS = 1 << 23
+_MOST_SPANS = 1 << (62 - _SPAN_BITS)
 _PIECE = 1 << 16
 
 
