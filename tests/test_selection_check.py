@@ -419,7 +419,7 @@ def test_what_cannot_be_read_is_a_problem_of_its_app(root: Path, full_build: Bui
     twice = dataclasses.replace(good, name="twice", models=(*good.models, tmp_path / good.models[0].parent.name / "model.pt2"))
     found, problems = check_selections(root, [bad, lost, broken, twice, good], [full_build], store, Tracer(root, store, no_tracing))
     assert {each.app for each in found} == {"vision"}
-    assert [(each.app, each.exit_code) for each in problems] == [("bad", 1), ("lost", 1), ("broken", 1), ("twice", 1)]
+    assert [(each.app, each.exit_code) for each in problems] == [("bad", 2), ("lost", 2), ("broken", 2), ("twice", 2)]
     assert all(each.advice and "\n" not in each.message for each in problems)
     assert "no such model" in problems[1].message
     assert "are both called mobilenet_v2; rename the folder of one" in problems[3].message
