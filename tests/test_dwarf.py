@@ -355,7 +355,7 @@ def test_information_that_is_made_to_exhaust_is_refused(folder: Path, image: Pat
         (unit_of(b"\1\5"), top + b"\0", {}, "is cut"),
     ]
     for info, abbreviations, sections, message in cases:
-        began = time.monotonic()
+        began = time.process_time()
         with pytest.raises(InputError, match=message):
             inline_frames(hostile(folder, image, info, abbreviations, **sections))
-        assert time.monotonic() - began < 10
+        assert time.process_time() - began < 10

@@ -234,9 +234,9 @@ def test_information_that_is_made_to_exhaust_is_refused(tmp_path: Path) -> None:
     names = b"".join(b"Z" * (i % 2) + b"E" for i in range(4_000))
     long = begin + function + alias + use + named + b"\0" * 2
     for info, strings in ((deep, b"x\0"), (long, b"_ZZ" + names + b"\0")):
-        began = time.monotonic()
+        began = time.process_time()
         try:
             inline_frames(hostile(tmp_path, image, unit_of(info), shapes, str=strings), templates=TEMPLATES)
         except SizeguardError as error:
             print(error)
-        assert time.monotonic() - began < 10
+        assert time.process_time() - began < 10
