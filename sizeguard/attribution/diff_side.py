@@ -108,7 +108,7 @@ def side_of(analysis: Analysis, levels: Sequence[str], filters: Sequence[Filter]
         # What has no bytes cannot differ: without the symbols of the file's own symbol table two thirds of the rows are left.
         rows = np.flatnonzero(size)
         of_rows = [_values(level, label, label.ids[rows], keys) for level, label in zip(levels, labels, strict=True)]
-        group, first = _groups(of_rows)
+        group, first = pack([each.ids for each in of_rows])
         amounts = _amounts(analysis, size, group, len(first), rows)
         values = tuple(replace(values, ids=values.ids[first]) for values in of_rows)
         holdings = _holdings(symbols, symbols.ids[rows], group, size[rows], keys)
@@ -130,26 +130,6 @@ def _amounts(analysis: Analysis, size: Int, group: npt.NDArray[np.signedinteger]
         padding = np.flatnonzero(is_padding[kind])
         np.add.at(found.padding, of[padding], held[padding])
     return found
-
-
-def _groups(values: Sequence[Values]) -> tuple[npt.NDArray[np.signedinteger], Int]:
-    """For each row its group, and for each group a row that is in it."""
-    groups = 1
-    for each in values:
-        groups *= len(each.texts)
-    if groups >= 1 << 24:
-        return pack([each.ids for each in values])
-    # Few combinations: a table of them in half of the memory.
-    packed = values[0].ids.copy()
-    for each in values[1:]:
-        packed *= np.int32(len(each.texts))
-        packed += each.ids
-    occurs = np.zeros(groups, np.bool_)
-    occurs[packed] = True
-    rank = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    last = np.zeros(groups, np.int64)
-    last[packed] = np.arange(len(packed))  # of equal places the last assignment stays
-    return rank[packed], last[occurs]
 
 
 def _is_of(kinds: Label, names: frozenset[bytes]) -> Mask:

@@ -122,14 +122,13 @@ def _sums_by(analysis: Analysis, ids: Int | npt.NDArray[np.int32], count: int, k
     return [sum_by(column[kept], ids, count) for column in _columns(analysis)]
 
 
-def distinct(label: Label, rows: Int | None = None) -> Label:
-    """The label of some rows (all for None), with one id for each text, in the order of the texts' hashes: one that they alone decide.
+def distinct(label: Label) -> Label:
+    """The label with one id for each text, in the order of the texts' hashes: one that they alone decide.
 
     An id of a symbol is an entry of a symbol table, and entries share names: 512,542 of libtorch_cpu.so have 465,766.
     """
-    ids = label.ids if rows is None else label.ids[rows]
-    numbers, texts = _numbers(label, ids)
-    return Label(numbers[ids], texts)
+    numbers, texts = _numbers(label, label.ids)
+    return Label(numbers[label.ids], texts)
 
 
 def _numbers(label: Label, ids: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Texts]:
