@@ -157,10 +157,10 @@ class LedgerAnalysis:
                 self._names = label_names(symbols, choice.preset)
         return self._names
 
-    def _of_symbol(self, label: Label) -> Int32:
-        """The label of each row's symbol; 0, which is the empty text, for rows without one."""
+    def _of_symbol(self, ids: Int32) -> Int32:
+        """The id of each row's symbol; 0, which is the empty text, for rows without one."""
         # One more behind all: what NONE, which is -1, finds.
-        found: Int32 = np.append(label.ids, np.int32(0))[self._symbol]
+        found: Int32 = np.append(ids, np.int32(0))[self._symbol]
         return found
 
     def _is(self, kinds: Sequence[str]) -> npt.NDArray[np.bool_]:
@@ -216,10 +216,9 @@ class LedgerAnalysis:
         # By symbol first: three million rows have half a million of them.
         of_code = _first(_first(named, others), np.full(len(named), pool.number(CORE), np.int32))
         of_tables = _first(named, np.full(len(named), pool.number(OUTSIDE), np.int32))
+        ids = self._of_symbol(of_code)
+        tables = np.flatnonzero(self._is(TABLES))
         # One more behind all: what NONE, which is -1, finds.
-        ids: Int32 = np.append(of_code, np.int32(0))[self._symbol]
-        is_table = self._is(TABLES)
-        tables = np.flatnonzero(is_table)
         ids[tables] = np.append(of_tables, np.int32(pool.number(OUTSIDE)))[self._symbol[tables]]
         if served is not None:
             registered = _at(np.array([pool.number(text) for text in served.operators] or [0], np.int32), self._of_served(served))
@@ -236,7 +235,7 @@ class LedgerAnalysis:
     def _registered_kernels(self, served: Served) -> dict[int, set[str]]:
         """Kernels by number, whose names stand in functions that are registered (box<&sg::kernels::add>), and for which operators."""
         number = self._of_served(served)
-        kernel = self._of_symbol(self._name_labels().kernel)
+        kernel = self._of_symbol(self._name_labels().kernel.ids)
         found: dict[int, set[str]] = {}
         for row in np.flatnonzero((number >= 0) & (kernel > 0)).tolist():
             found.setdefault(int(kernel[row]), set()).update(served.operators[number[row]].split(", "))
@@ -245,7 +244,7 @@ class LedgerAnalysis:
     def _kernel(self) -> Label:
         pool = Pool()
         names = self._name_labels()
-        ids = pool.add(names.kernel.texts, used=names.kernel.ids)[self._of_symbol(names.kernel)]
+        ids = pool.add(names.kernel.texts, used=names.kernel.ids)[self._of_symbol(names.kernel.ids)]
         reached = self._evidence.reached
         if reached is not None:
             operator = self.label("operator")
@@ -257,7 +256,7 @@ class LedgerAnalysis:
         """Code of operators without a dtype is neutral: it serves all of them."""
         pool = Pool()
         names = self._name_labels()
-        ids = self._of_symbol(Label(pool.add(names.dtype.texts, used=names.dtype.ids)[names.dtype.ids], names.dtype.texts))
+        ids = self._of_symbol(pool.add(names.dtype.texts, used=names.dtype.ids)[names.dtype.ids])
         branched = self._evidence.branched
         if branched is not None:
             of_branch = np.array([pool.number(text) for text in branched.dtypes] or [0], np.int32)
@@ -271,7 +270,7 @@ class LedgerAnalysis:
 
     def _component(self) -> Label:
         label = self._components()
-        return Label(self._of_symbol(label), label.texts)
+        return Label(self._of_symbol(label.ids), label.texts)
 
     def _components(self) -> Label:
         """Of each symbol."""

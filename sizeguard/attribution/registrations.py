@@ -46,8 +46,7 @@ def read_registrations(image: Elf) -> tuple[Registration, ...]:
     at, target = at[order], target[order]
     is_code = _inside(target, [s for s in image.sections if s.is_allocated and s.is_executable and s.load_size])
     strings = [s for s in image.sections if s.is_allocated and not s.is_executable and s.load_size]
-    named = np.flatnonzero(_inside(target, strings))
-    named = named[may_be_names(image, strings, target[named])]
+    named = np.flatnonzero(may_be_names(image, strings, target))
     names = {i: name for i in named.tolist() if (name := _name(image, strings, int(target[i])))}
     code = np.flatnonzero(is_code)
     rows = np.array(sorted(names), np.int64)
@@ -144,11 +143,11 @@ def may_be_names(image: Elf, sections: list[Section], address: Int) -> npt.NDArr
     """Where a word and two colons stand. All pointers at once, a character at a time, of which few are left after three: one by one
     the 147,927 of libtensorflow_cc.so.2 took 0.8 s."""
     found = np.zeros(len(address), np.bool_)
-    live = np.flatnonzero(_inside(address, sections))
-    at = np.zeros(len(address), np.int64)
+    at = np.full(len(address), -1, np.int64)
     for section in sections:
-        here = live[(address[live] >= _address(section)) & (address[live] < _address(section) + section.load_size)]
+        here = np.flatnonzero(_inside(address, [section]))
         at[here] = address[here] - _address(section) + section.offset
+    live = np.flatnonzero(at >= 0)
     live = live[_FIRST[image.data[at[live]]]]
     for k in range(1, LONGEST_NAME):
         live = live[at[live] + k + 1 < len(image.data)]

@@ -117,10 +117,10 @@ def defined_symbols(image: Elf, names: Elf, line: Line) -> Defined:
         parts.append((inside, offset, limit, table.size, strength.astype(np.int8), home))
     types = (np.bool_, np.int64, np.int64, np.int64, np.int8, np.int64)
     inside, place, room, size, strength, home = (_joined([part[i] for part in parts], kind) for i, kind in enumerate(types))
-    claims, labels = (
-        rows[packed_order(place[rows])] for rows in (np.flatnonzero(inside & (size > 0)), np.flatnonzero(inside & (size == 0)))
-    )
-    return Defined(place, room, size, strength, home, claims, labels)
+    rows = np.flatnonzero(inside)
+    rows = rows[packed_order(place[rows])]
+    is_claim = size[rows] > 0
+    return Defined(place, room, size, strength, home, rows[is_claim], rows[~is_claim])
 
 
 def _tables(names: Elf) -> tuple[SymbolTable, ...]:
