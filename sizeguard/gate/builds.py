@@ -48,19 +48,13 @@ def build_pairs(request: Request) -> tuple[list[Pair], list[Problem]]:
         except BuildError as error:
             # Without its tools, or without full, no app of the target can be judged.
             broken.add(target.name)
-            problems.append(_problem("", target, error))
+            problems.append(Problem.of(error, "", target.name))
             continue
         try:
             pairs.append(Pair(app, target, toolchain, fulls.get(target.name), build_app(request.root, app, target, toolchain)))
         except BuildError as error:
-            problems.append(_problem(app.name, target, error))
+            problems.append(Problem.of(error, app.name, target.name))
     return pairs, problems
-
-
-def _problem(app: str, target: Target, error: BuildError) -> Problem:
-    only = f" --app {app}" if app else ""
-    advice = f"put it right, then: sizeguard gate{only} --target {target.name}"
-    return Problem(app, target.name, str(error), advice, error.exit_code)
 
 
 def build_full(root: Path, target: Target, toolchain: Toolchain) -> Build:

@@ -71,7 +71,8 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
             results.append(result)
             reviewed += more_checks
         except SizeguardError as error:
-            problems.append(_problem(pair, error))
+            # A file that is malformed fails the app that it is for; the others go on.
+            problems.append(Problem.of(error, pair.app.name, pair.target.name))
     apps = tuple(dict.fromkeys(app for app, _ in request.pairs()))
     fulls = [pair.full for pair in pairs if pair.full is not None]
     selection, more = check_selections(request.root, apps, fulls, request.history.place.store)
@@ -101,12 +102,6 @@ def _whole(
     verdicts |= {INCONCLUSIVE if problem.exit_code == 3 else FAIL for problem in problems}
     head = request.history.head
     return GateResult(overall(verdicts), results, selection, uses, problems, base, head.id if head else "")
-
-
-def _problem(pair: Pair, error: SizeguardError) -> Problem:
-    again = f"sizeguard gate --app {pair.app.name} --target {pair.target.name}"
-    # A file that is malformed fails the app that it is for; the others go on.
-    return Problem(pair.app.name, pair.target.name, str(error), f"put it right, then: {again}", error.exit_code)
 
 
 def _app_result(request: Request, base: Base | None, waivers: Sequence[Waiver], pair: Pair) -> tuple[AppResult, tuple[Check, ...]]:

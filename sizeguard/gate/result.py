@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sizeguard.attribution.result import CORE, OUTSIDE, SHARED
 from sizeguard.build.sizes import Sizes
+from sizeguard.errors import SizeguardError
 from sizeguard.verify.result import Verification
 
 PASS, FAIL, INCONCLUSIVE, NOT_RUN = "pass", "fail", "inconclusive", "not_run"
@@ -286,6 +287,12 @@ class Problem:
     advice: str
     exit_code: int
 
+    @staticmethod
+    def of(error: SizeguardError, app: str, target: str) -> Problem:
+        """What was raised while something was done for an app, a target, or an app for a target."""
+        only = (f" --app {app}" if app else "") + (f" --target {target}" if target else "")
+        return Problem(app, target, str(error), f"put it right, then: sizeguard gate{only}", error.exit_code)
+
 
 @dataclass(frozen=True, slots=True)
 class Base:
@@ -322,16 +329,13 @@ class GateResult:
         Of several the first of 4, 1, 2 and 3: of what could be judged a failure says more than a file that could not be read.
         """
         codes = {problem.exit_code for problem in self.problems}
-        if 4 in codes:
-            return 4
-        verdicts = (
-            {app.verdict for app in self.apps} | {finding.verdict for finding in self.selection} | {use.verdict for use in self.waivers}
-        )
-        if 1 in codes or FAIL in verdicts:
-            return 1
-        if 2 in codes or self.verdict == FAIL:
-            return 2 if 2 in codes else 1
-        return 3 if self.verdict != PASS or codes else 0
+        verdicts = {app.verdict for app in self.apps} | {finding.verdict for finding in self.selection}
+        verdicts |= {use.verdict for use in self.waivers}
+        if FAIL in verdicts or (self.verdict == FAIL and codes <= {3}):
+            codes.add(1)
+        if self.verdict != PASS:
+            codes.add(3)
+        return next((code for code in (4, 1, 2, 3) if code in codes), 0)
 
 
 def overall(verdicts: set[str]) -> str:

@@ -41,7 +41,7 @@ def check_selections(
                 subject = read_subject(root, app, (read_model(root, model, store) for model in app.models), calls)
                 found += check_selection(subject, tracer, lint_findings(root, app, subject.file, store))
             except SizeguardError as error:
-                problems.append(_problem(app, error))
+                problems.append(Problem.of(error, app.name, ""))
             progress.step(i + 1, len(apps), app.name)
     return tuple(found), tuple(problems)
 
@@ -81,8 +81,3 @@ def _lint(root: Path, app: App, check: str, is_error: bool, message: str, line: 
     file = shown_path(root, app.selection)
     advice = f"sizeguard select lint {file}" if is_error else ""
     return SelectionFinding(app.name, LINT, check, FAIL if is_error else PASS, message, advice, f"{file}:{line}" if line else file)
-
-
-def _problem(app: App, error: SizeguardError) -> Problem:
-    advice = f"put it right, then: sizeguard gate --app {app.name}"
-    return Problem(app.name, "", str(error), advice, error.exit_code)
