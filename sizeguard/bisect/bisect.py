@@ -118,7 +118,7 @@ class _Run:
         self._outcomes: dict[str, Outcome] = {}
         self._measured: set[str] = set()
         self.builds = Builds(0, 0, 0)
-        self.known: set[str] = set()  # metrics of the images that have none of the one that is asked for
+        self.known: list[str] = []  # metrics of the images that have none of the one that is asked for
 
     def series(self, history: History) -> tuple[tuple[Point, ...], _Found]:
         """Measure as much of a line as is needed."""
@@ -145,7 +145,7 @@ class _Run:
     def nearest(self) -> str:
         """Empty if an image has the metric's name: what has it may still have no bytes."""
         metric = self._question.metric
-        return "" if str(metric) in self.known else nearest_metric(metric, sorted(self.known))
+        return "" if str(metric) in self.known else nearest_metric(metric, self.known)
 
     def _count(self, measured: Measured) -> None:
         builds = self.builds
@@ -159,7 +159,7 @@ class _Run:
             return Failed(measured.failure)
         value = metric_value(measured.analysis, self._question.metric)
         if not value and not self.known:
-            self.known.update(known_metrics(measured.analysis))
+            self.known = known_metrics(measured.analysis)
         return Built(value, buckets_hash(measured.analysis, self._question))
 
     def culprits(self, history: History, found: _Found) -> tuple[tuple[Culprit, ...], Smaller]:
