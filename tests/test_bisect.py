@@ -181,7 +181,8 @@ def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
         else:
             repository.commit("plateau", {"main.c": (repository.path / "main.c").read_text() + "/* . */\n"})
     log = tmp_path / "log"
-    command = f"git rev-parse HEAD >> {log}; sleep 0.1; cc -Os main.c -o app && strip app"
+    # As slow as that, or a quick machine is done before a fifth kill.
+    command = f"git rev-parse HEAD >> {log}; sleep 0.6; cc -Os main.c -o app && strip app"
     before = state_of_checkout(repository.path)
     arguments = ["bisect", first, "main", "--build-command", command, "--image", "app", "--format", "json"]
     store = repository.path / ".git" / "sizeguard" / "store" / "facts"
