@@ -1,3 +1,3 @@
-"""sizeguard: where every byte of an inference runtime went, and whether what was deselected is gone."""
+"""Account for every byte of an inference runtime, and prove that deselected code is gone."""
 
 __version__ = "0.1.0"

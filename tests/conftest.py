@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from macho_samples import MachoSamples, build_samples
-from operator_table import pytest_terminal_summary  # noqa: F401  (a hook: the table at the end of a run)
+from hypothesis import settings
 
-from sizeguard.build.driver import build
-from sizeguard.build.programs import program_of
-from sizeguard.build.record import Build
-from sizeguard.build.toolchain import Toolchain, find_toolchain
-from sizeguard.build.trace import trace_programs
-from sizeguard.build.variants import Variant, default_folder, make_variant
+pytest.register_assert_rewrite("tests.support")
+
+from sizeguard.builds.build_record import Build
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.programs import program_of
+from sizeguard.runtimes.sizeguard.building.tracing import trace_programs
+from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
+from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
+from tests.support.macho_samples import MachoSamples, build_samples
+from tests.support.operator_table import pytest_terminal_summary  # noqa: F401  (pytest finds the hook here)
+from tests.support.unit_guard import UnitGuard
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Guard unit tests, and let examples take as long as they do: machines are shared."""
+    config.pluginmanager.register(UnitGuard())
+    settings.register_profile("shared machine", deadline=None)
+    settings.load_profile("shared machine")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the modules and tests out of collections of garbage.
+
+    Reports and diffs collect when they have made their columns: 100 ms each with all that pytest
+    holds, 1 ms without.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="session")
+def native_tools() -> None:
+    """Compilers, linkers and emulators. A test is native if one of its fixtures asks for this."""
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +63,7 @@ def models_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
-def toolchain() -> Toolchain:
+def toolchain(native_tools: None) -> Toolchain:
     return find_toolchain("gcc", None)
 
 
@@ -56,24 +87,29 @@ def core_build(toolchain: Toolchain) -> Build:
 
 
 @pytest.fixture(scope="session")
-def clang_full() -> Build:
+def clang_full(native_tools: None) -> Build:
     return built(Variant("full"), find_toolchain("clang", None))
 
 
 @pytest.fixture(scope="session", params=["arm64-macos", "x86_64-macos"])
-def macos_full(request: pytest.FixtureRequest) -> Build:
+def macos_full(request: pytest.FixtureRequest, native_tools: None) -> Build:
     return built(Variant("full"), find_toolchain(None, None, request.param))
 
 
 @pytest.fixture(scope="session")
 def macos_vision(macos_full: Build) -> Build:
     selection = ROOT / "native" / "apps" / "vision" / "selected_operators.yaml"
-    return built(Variant("selective", "vision", selection), find_toolchain(None, None, macos_full.target))
+    return built(
+        Variant("selective", "vision", selection), find_toolchain(None, None, macos_full.target)
+    )
 
 
 @pytest.fixture(scope="session")
 def program(models_dir: Path) -> Callable[..., Path]:
-    """The program of a sample model with all its cases: program("mlp"), program("mlp", "model_core")."""
+    """The program of a sample model with all its cases.
+
+    program("mlp"), program("mlp", "model_core").
+    """
 
     def make(model: str, form: str = "model") -> Path:
         return program_of(models_dir / model / f"{form}.pt2", ROOT / "build" / "programs")
@@ -83,7 +119,7 @@ def program(models_dir: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def selection(program: Callable[..., Path], instrumented_build: Build) -> Callable[..., Path]:
-    """What a trace of a sample model selects."""
+    """The selection that a trace of a sample model gives."""
 
     def make(model: str, form: str = "model") -> Path:
         output = ROOT / "build" / "traces" / f"{model}_{form}.yaml"
@@ -95,17 +131,28 @@ def selection(program: Callable[..., Path], instrumented_build: Build) -> Callab
 
 @pytest.fixture(scope="session")
 def selective(selection: Callable[..., Path], toolchain: Toolchain) -> Callable[..., Build]:
-    """A build of what a sample model needs: selective("mlp"), selective("mlp", "model_core", dtypes=False)."""
+    """A build of what a sample model needs.
+
+    selective("mlp"), selective("mlp", "model_core", dtypes=False).
+    """
 
     def make(model: str, form: str = "model", *, dtypes: bool = True) -> Build:
         yaml = selection(model, form)
-        variant = make_variant(ROOT, "selective", f"{model}_{form}", yaml, dtypes=dtypes, optimize="s", sanitize="")
-        return build(ROOT, variant, toolchain, ROOT / "build" / "models" / f"{variant.app}{'' if dtypes else '-operators'}")
+        variant = checked_variant(
+            ROOT,
+            Variant("selective", f"{model}_{form}", yaml, dtypes=dtypes, optimize="s", sanitize=""),
+        )
+        return build(
+            ROOT,
+            variant,
+            toolchain,
+            ROOT / "build" / "models" / f"{variant.app}{'' if dtypes else '-operators'}",
+        )
 
     return make
 
 
 @pytest.fixture(scope="session")
-def macho(tmp_path_factory: pytest.TempPathFactory) -> MachoSamples:
+def macho(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> MachoSamples:
     """Mach-O files of all kinds."""
     return build_samples(tmp_path_factory.mktemp("macho"))

@@ -1,4 +1,7 @@
-"""Archives of GNU ar and llvm-ar, of GNU's and BSD's kind and thin, list and hold what those tools say."""
+"""Archives of GNU ar and llvm-ar list and hold what those tools say.
+
+GNU's and BSD's kinds, and thin ones.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
 from sizeguard.formats.archive import members, read_archive
 
-NAMES = ["a.o", "exactly_15_ch.o", "a name with blanks.o", "a_name_that_does_not_fit_into_sixteen_characters.cpp.o"]
+NAMES = [
+    "a.o",
+    "exactly_15_ch.o",
+    "a name with blanks.o",
+    "a_name_that_does_not_fit_into_sixteen_characters.cpp.o",
+]
 
 
 def tool(*command: str, cwd: Path) -> str:
@@ -19,7 +27,7 @@ def tool(*command: str, cwd: Path) -> str:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, native_tools: None) -> Path:
     """Objects with names of all lengths, an even and an odd size."""
     for i, name in enumerate(NAMES):
         source = tmp_path / "x.c"
@@ -46,12 +54,17 @@ def folder(tmp_path: Path) -> Path:
 def test_members_are_ars(folder: Path, command: list[str]) -> None:
     tool(*command, "lib.a", *NAMES, cwd=folder)
     read = list(read_archive(folder / "lib.a"))
-    assert [name for name, _ in read] == tool("llvm-ar-19", "t", "lib.a", cwd=folder).splitlines() == NAMES
+    assert (
+        [name for name, _ in read]
+        == tool("llvm-ar-19", "t", "lib.a", cwd=folder).splitlines()
+        == NAMES
+    )
     for name, data in read:
         whole = (folder / name).read_bytes()
         padding = len(data) - len(whole)
         assert data == whole + b"\n" * padding
-        assert padding == 0 or ("darwin" in command[1] and padding < 8)  # Darwin's members are padded to eight bytes
+        # Darwin's members are padded to eight bytes
+        assert padding == 0 or ("darwin" in command[1] and padding < 8)
 
 
 def test_members_of_one_name_are_kept_apart(folder: Path) -> None:
@@ -61,7 +74,9 @@ def test_members_of_one_name_are_kept_apart(folder: Path) -> None:
     found = members(folder / "lib.a")
     assert [member.name for member in found] == ["a.o", "a.o"]
     assert len({member.position for member in found}) == 2
-    assert [data for _, data in read_archive(folder / "lib.a")] == [(folder / name).read_bytes() for name in ("a.o", NAMES[1])]
+    assert [data for _, data in read_archive(folder / "lib.a")] == [
+        (folder / name).read_bytes() for name in ("a.o", NAMES[1])
+    ]
 
 
 def test_thin_archives_are_relative_and_may_nest(folder: Path) -> None:

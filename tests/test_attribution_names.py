@@ -1,4 +1,7 @@
-"""Operators, dtypes and components of names: labels judged by hand, the scanner against a reader of one name at a time."""
+"""Operators, dtypes and components of names.
+
+Labels judged by hand, the scanner against a reader of one name at a time.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,21 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.attribution.labels import label_names
-from sizeguard.attribution.operator_names import OperatorNames
-from sizeguard.attribution.preset import FOLDER, load_preset, read_preset
-from sizeguard.attribution.scan import Dictionary, chunks, distinct, fingerprints, following, side_by_side
-from sizeguard.errors import InputError
-from sizeguard.formats.texts import Texts
+from sizeguard import runtimes
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Texts
+from sizeguard.names.labels import label_names
+from sizeguard.names.operator_words import OperatorNames
+from sizeguard.names.rules_reader import read_preset
+from sizeguard.names.scan.identifiers import (
+    Dictionary,
+    chunks,
+    distinct,
+    fingerprints,
+    following,
+    side_by_side,
+)
+from sizeguard.runtimes.known import load_preset
 
 DATA = Path(__file__).parent / "data" / "attribution"
 LEVELS = ("operator", "kernel", "dtype", "component")
@@ -27,14 +39,20 @@ TYPES = {"float": "Float", "double": "Double"}
 def labels(names: list[str], preset: str) -> list[dict[str, str]]:
     found = label_names(Texts.of(names), load_preset(preset))
     columns = {level: getattr(found, level) for level in LEVELS}
-    return [{level: label.texts[label.ids[i]] for level, label in columns.items()} for i in range(len(names))]
+    return [
+        {level: label.texts[label.ids[i]] for level, label in columns.items()}
+        for i in range(len(names))
+    ]
 
 
 @pytest.mark.parametrize("file", sorted(DATA.glob("*.yaml")), ids=lambda file: file.stem)
 def test_at_least_95_of_100_labels_are_right(file: Path) -> None:
     judged = yaml.safe_load(file.read_text())
     assert len(judged) == 100
-    found = labels([row["name"] for row in judged], file.stem.rpartition("_")[0].replace("libtorch_cpu", "aten"))
+    found = labels(
+        [row["name"] for row in judged],
+        file.stem.rpartition("_")[0].replace("libtorch_cpu", "aten"),
+    )
     wrong = [
         (row["name"], answer)
         for row, answer in zip(judged, found, strict=True)
@@ -46,10 +64,30 @@ def test_at_least_95_of_100_labels_are_right(file: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "operator", "dtype", "component"),
     [
-        ("_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE", "aten::add", "", "ATen dispatch"),
-        ("_ZN2at4_ops11add__Tensor4callERNS_6TensorERKS2_RKN3c106ScalarE", "aten::add_", "", "ATen dispatch"),
-        ("_ZN2at6native12_GLOBAL__N_110add_kernelERNS_18TensorIteratorBaseERKN3c106ScalarE", "aten::add", "", "ATen kernels"),
-        ("_ZN2at6native7cpublas12_GLOBAL__N_110gemm_core_IsssEEvNS0_13TransposeTypeES4_lllT0_PKT_l", "aten::mm", "Short", "ATen kernels"),
+        (
+            "_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE",
+            "aten::add",
+            "",
+            "ATen dispatch",
+        ),
+        (
+            "_ZN2at4_ops11add__Tensor4callERNS_6TensorERKS2_RKN3c106ScalarE",
+            "aten::add_",
+            "",
+            "ATen dispatch",
+        ),
+        (
+            "_ZN2at6native12_GLOBAL__N_110add_kernelERNS_18TensorIteratorBaseERKN3c106ScalarE",
+            "aten::add",
+            "",
+            "ATen kernels",
+        ),
+        (
+            "_ZN2at6native7cpublas12_GLOBAL__N_110gemm_core_IsssEEvNS0_13TransposeTypeES4_lllT0_PKT_l",
+            "aten::mm",
+            "Short",
+            "ATen kernels",
+        ),
         ("_ZN4dnnl4impl3cpu3x643fooEv", "", "", "oneDNN"),
         ("_ZNSt6vectorIN4dnnl6memoryESaIS1_EE17_M_realloc_insertEv", "", "", "oneDNN"),
         ("mkl_blas_avx2_dgemm", "", "", "MKL"),
@@ -64,27 +102,79 @@ def test_at_least_95_of_100_labels_are_right(file: Path) -> None:
         # Sizes and indices are no dtype; neither is the I of an identifier.
         ("_ZN2at6native3catEN3c108ArrayRefIlEEl", "aten::cat", "", "ATen kernels"),
         ("_ZN2at6native7IsEmptyEv", "", "", "ATen kernels"),
-        # 9 and 12 are a lambda's number and a substitution's, not the lengths of identifiers that would hide the type behind them.
-        ("_ZN2at6native10cpu_kernelIZZNS0_10eq_kernelERNS_1TEENKUlvE_clEvENKUlvE9_clEvEUliE_EEvv", "", "Int", "ATen kernels"),
+        # 9 and 12 are a lambda's number and a substitution's, not the lengths of identifiers that
+        # would hide the type behind them.
+        (
+            "_ZN2at6native10cpu_kernelIZZNS0_10eq_kernelERNS_1TEENKUlvE_clEvENKUlvE9_clEvEUliE_EEvv",
+            "",
+            "Int",
+            "ATen kernels",
+        ),
         ("_ZN2at6native10add_kernelIN1aES12_NS_1bIfEEEEvv", "aten::add", "Float", "ATen kernels"),
         # An operator() whose arguments are bounds.
-        ("_ZZN2at6native10add_kernelEvENKUlT_T0_E_clIllEEDaS1_S2_", "aten::add", "", "ATen kernels"),
+        (
+            "_ZZN2at6native10add_kernelEvENKUlT_T0_E_clIllEEDaS1_S2_",
+            "aten::add",
+            "",
+            "ATen kernels",
+        ),
         # A substitution's arguments: optional<bool> here.
         ("_ZN2at6native3addESt8optionalINS_6LayoutEESA_IbE", "aten::add", "", "ATen kernels"),
         ("_ZN2at6native10gemm_core_IfEEvv", "aten::mm", "Float", "ATen kernels"),
-        ("_ZN2at6native10add_kernelIN3c107complexINS2_4HalfEEEEEvv", "aten::add", "ComplexHalf", "ATen kernels"),
-        ("_ZN2at6native10add_kernelIN3c107complexIfEENS2_4HalfEEEvv", "aten::add", "ComplexFloat+Half", "ATen kernels"),
+        (
+            "_ZN2at6native10add_kernelIN3c107complexINS2_4HalfEEEEEvv",
+            "aten::add",
+            "ComplexHalf",
+            "ATen kernels",
+        ),
+        (
+            "_ZN2at6native10add_kernelIN3c107complexIfEENS2_4HalfEEEvv",
+            "aten::add",
+            "ComplexFloat+Half",
+            "ATen kernels",
+        ),
         # Bounds of parallel_reduce before what it reduces.
-        ("_ZN2at6native10max_kernelIZNS0_3maxERNS_6TensorEEUlllfE_EEvv", "aten::max", "Float", "ATen kernels"),
-        # Registered for operators of other names; aten's overloads before quantized operators; two structured ones and a plain one.
+        (
+            "_ZN2at6native10max_kernelIZNS0_3maxERNS_6TensorEEUlllfE_EEvv",
+            "aten::max",
+            "Float",
+            "ATen kernels",
+        ),
+        # Registered for operators of other names; aten's overloads before quantized operators; two
+        # structured ones and a plain one.
         ("_ZN2at6native12ctc_loss_cpuERKNS_6TensorE", "aten::_ctc_loss", "", "ATen kernels"),
-        ("_ZN2at6native4DistIfE27run_backward_parallel_pdistEv", "aten::_pdist_backward", "Float", "ATen kernels"),
+        (
+            "_ZN2at6native4DistIfE27run_backward_parallel_pdistEv",
+            "aten::_pdist_backward",
+            "Float",
+            "ATen kernels",
+        ),
         ("_ZN2at4_ops7add_out4callERKNS_6TensorE", "aten::add", "", "ATen dispatch"),
         ("_ZN2at4_ops14conv2d_padding4callERKNS_6TensorE", "aten::conv2d", "", "ATen dispatch"),
-        ("_ZN2at12_GLOBAL__N_120wrapper_CPU__softmaxERKNS_6TensorE", "aten::_softmax", "", "ATen dispatch"),
-        ("_ZN2at12_GLOBAL__N_131wrapper_CPU_sort_out_values_stableERKNS_6TensorE", "aten::sort", "", "ATen dispatch"),
-        ("_ZN2at12_GLOBAL__N_118wrapper_CPU__stackERKNS_6TensorE", "aten::stack", "", "ATen dispatch"),
-        ("_ZN2at12_GLOBAL__N_119wrapper_CPU___stackERKNS_6TensorE", "aten::_stack", "", "ATen dispatch"),
+        (
+            "_ZN2at12_GLOBAL__N_120wrapper_CPU__softmaxERKNS_6TensorE",
+            "aten::_softmax",
+            "",
+            "ATen dispatch",
+        ),
+        (
+            "_ZN2at12_GLOBAL__N_131wrapper_CPU_sort_out_values_stableERKNS_6TensorE",
+            "aten::sort",
+            "",
+            "ATen dispatch",
+        ),
+        (
+            "_ZN2at12_GLOBAL__N_118wrapper_CPU__stackERKNS_6TensorE",
+            "aten::stack",
+            "",
+            "ATen dispatch",
+        ),
+        (
+            "_ZN2at12_GLOBAL__N_119wrapper_CPU___stackERKNS_6TensorE",
+            "aten::_stack",
+            "",
+            "ATen dispatch",
+        ),
         # Names that differ in the middle of their 81 characters.
         *(
             (
@@ -124,15 +214,25 @@ def test_dtypes_of_the_runtime(name: str, dtype: str) -> None:
 
 
 def test_labels_do_not_depend_on_neighbours() -> None:
-    """Names one by one, together, in another order, and as ends of other names (tail merging) have the same labels."""
-    judged = [row["name"] for file in sorted(DATA.glob("libtorch_cpu*.yaml")) for row in yaml.safe_load(file.read_text())][:120]
+    """Names alone, together, in another order, and as ends of other names (tail merging)."""
+    judged = [
+        row["name"]
+        for file in sorted(DATA.glob("libtorch_cpu*.yaml"))
+        for row in yaml.safe_load(file.read_text())
+    ][:120]
     together = labels(judged, "aten")
     assert labels(judged[::-1], "aten") == together[::-1]
     assert [labels([name], "aten")[0] for name in judged[:25]] == together[:25]
     inside = Texts.of([f"prefix{name}" for name in judged])
-    both = Texts(inside.buffer, np.concatenate([inside.start + 6, inside.start]), np.concatenate([inside.end, inside.end]))
+    both = Texts(
+        inside.buffer,
+        np.concatenate([inside.start + 6, inside.start]),
+        np.concatenate([inside.end, inside.end]),
+    )
     found = label_names(both, load_preset("aten"))
-    assert [found.operator.texts[i] for i in found.operator.ids[: len(judged)]] == [row["operator"] for row in together]
+    assert [found.operator.texts[i] for i in found.operator.ids[: len(judged)]] == [
+        row["operator"] for row in together
+    ]
 
 
 identifier = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,120}", fullmatch=True)
@@ -141,7 +241,9 @@ identifier = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,120}", fullmatch=True)
 @given(st.lists(st.lists(identifier, min_size=1, max_size=5), min_size=1, max_size=12))
 def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
     """Mangled paths, read from identifier to identifier, give the identifiers back."""
-    names = Texts.of(["_ZN" + "".join(f"{len(word)}{word}" for word in path) + "Ev" for path in paths])
+    names = Texts.of(
+        ["_ZN" + "".join(f"{len(word)}{word}" for word in path) + "Ev" for path in paths]
+    )
     (chunk,) = chunks(side_by_side(names))
     for i, path in enumerate(paths):
         at = int(chunk.start[i]) + 3
@@ -151,20 +253,30 @@ def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
             at = int(start[0] + length[0])
 
 
-@given(st.lists(identifier.filter(lambda word: 2 <= len(word) < 64), min_size=1, max_size=20, unique=True), st.data())
+@given(
+    st.lists(
+        identifier.filter(lambda word: 2 <= len(word) < 64), min_size=1, max_size=20, unique=True
+    ),
+    st.data(),
+)
 def test_the_dictionary_finds_what_is_in_it(words: list[str], data: st.DataObject) -> None:
     known = data.draw(st.lists(st.sampled_from(words), min_size=1, unique=True))
     dictionary = Dictionary(known)
     (chunk,) = chunks(side_by_side(Texts.of([f"_ZN{len(word)}{word}Ev" for word in words])))
     position, which = dictionary.find(chunk, chunk.identifiers())
-    found = {(words[name], dictionary.identifiers[w]) for name, w in zip(chunk.name_at(position).tolist(), which.tolist(), strict=True)}
+    found = {
+        (words[name], dictionary.identifiers[w])
+        for name, w in zip(chunk.name_at(position).tolist(), which.tolist(), strict=True)
+    }
     assert {(word, word) for word in known} <= found
 
 
 @given(st.lists(identifier, min_size=2, max_size=30, unique=True))
 def test_different_texts_have_different_fingerprints(words: list[str]) -> None:
     (chunk,) = chunks(side_by_side(Texts.of(words)))
-    assert len(set(fingerprints(chunk, chunk.start, chunk.end - chunk.start).tolist())) == len(words)
+    assert len(set(fingerprints(chunk, chunk.start, chunk.end - chunk.start).tolist())) == len(
+        words
+    )
 
 
 @given(st.lists(st.text("abc_Z0159", max_size=12), max_size=20))
@@ -183,37 +295,68 @@ def test_no_name_is_too_odd(names: list[bytes]) -> None:
 @pytest.mark.parametrize("preset", ["sizeguard", "executorch", "aten"])
 def test_identifiers_of_other_alphabets(preset: str) -> None:
     """gcc mangles them as they are; a damaged name has any bytes."""
-    spaces = {"sizeguard": b"2sg7kernels", "executorch": b"5torch8executor6native", "aten": b"2at6native"}
-    names = [b"_ZN" + spaces[preset] + member + b"IfEEvv" for member in ("größe".encode(), b"\x038\xc2\xff")]
+    spaces = {
+        "sizeguard": b"2sg7kernels",
+        "executorch": b"5torch8executor6native",
+        "aten": b"2at6native",
+    }
+    names = [
+        b"_ZN" + spaces[preset] + member + b"IfEEvv"
+        for member in ("größe".encode(), b"\x038\xc2\xff")
+    ]
     names[0] = names[0].replace("größe".encode(), b"7" + "größe".encode())
     found = label_names(Texts.of(names), load_preset(preset))
     assert found.dtype.texts[found.dtype.ids[0]] == "Float"
 
 
+@pytest.mark.native
 def test_demanglers_see_the_same_dtypes() -> None:
-    """Template arguments as c++filt spells them, for judged names whose last template is a function of one or two types."""
-    types = {"float": "Float", "double": "Double", "bool": "Bool", "c10::Half": "Half", "c10::BFloat16": "BFloat16"}
-    judged = [row["name"] for file in sorted(DATA.glob("libtorch_cpu*.yaml")) for row in yaml.safe_load(file.read_text())]
-    demangled = subprocess.run(["c++filt"], input="\n".join(judged), capture_output=True, text=True, check=True).stdout.splitlines()
+    """Template arguments as c++filt spells them.
+
+    Judged names whose last template is a function of one or two types.
+    """
+    types = {
+        "float": "Float",
+        "double": "Double",
+        "bool": "Bool",
+        "c10::Half": "Half",
+        "c10::BFloat16": "BFloat16",
+    }
+    judged = [
+        row["name"]
+        for file in sorted(DATA.glob("libtorch_cpu*.yaml"))
+        for row in yaml.safe_load(file.read_text())
+    ]
+    demangled = subprocess.run(
+        ["c++filt"], input="\n".join(judged), capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     checked = 0
     for name, text, answer in zip(judged, demangled, labels(judged, "aten"), strict=True):
         match = re.search(r"cpu_flash_attention(?:_backward)?<([\w: ]+), ([\w: ]+), ", text)
         if match:
-            assert name and answer["dtype"] == "+".join(dict.fromkeys(types[part] for part in match.groups()))
+            assert name and answer["dtype"] == "+".join(
+                dict.fromkeys(types[part] for part in match.groups())
+            )
             checked += 1
     assert checked >= 20
 
 
+@pytest.mark.native
 def test_index_types_of_eigen_are_no_dtypes() -> None:
-    """Each sixth name of Eigen in executorch 1.5.1's libexecutorch_kernels_optimized.so: the element types that c++filt spells.
+    """Each sixth name of Eigen in executorch 1.5.1's libexecutorch_kernels_optimized.so.
 
-    Beside a complex type, its real one is that of a norm or a factor, which only some lists name.
+    Dtypes are the element types that c++filt spells. Beside a complex type, its real one is that of
+    a norm or a factor, which only some lists name.
     """
     names = (DATA / "eigen_names.txt").read_text().splitlines()
-    demangled = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True).stdout.splitlines()
+    demangled = subprocess.run(
+        ["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     for text, answer in zip(demangled, labels(names, "executorch"), strict=True):
         found = set(filter(None, answer["dtype"].split("+")))
-        complexes = {f"Complex{name}" for word, name in TYPES.items() if f"std::complex<{word}>" in text}
+        complexes = {
+            f"Complex{name}" for word, name in TYPES.items() if f"std::complex<{word}>" in text
+        }
         plain = re.sub(r"std::complex<\w+>", "", text)
         reals = {name for word, name in TYPES.items() if re.search(rf"\b{word}\b", plain)}
         assert found == (complexes or reals) or (complexes and found == complexes | reals), text
@@ -223,17 +366,39 @@ def test_index_types_of_eigen_are_no_dtypes() -> None:
 
 
 def test_every_registered_function_is_its_operators() -> None:
-    """Each line of aten_kernels.txt, which torchgen's table made: the preset's answer for the function's name."""
-    lines = [line.split() for line in (FOLDER / "aten_kernels.txt").read_text().splitlines() if not line.startswith("#")]
+    """The preset's operator of each function in aten/kernels.txt is that of torchgen's table."""
+    lines = [
+        line.split()
+        for line in Path(runtimes.__file__)
+        .with_name("aten")
+        .joinpath("kernels.txt")
+        .read_text()
+        .splitlines()
+        if not line.startswith("#")
+    ]
     expected = {kernel: operator for operator, *kernels in lines for kernel in kernels}
     assert len(expected) > 500
-    scope = {kernel: "12_GLOBAL__N_1" if kernel.startswith("wrapper_") else "6native" for kernel in expected}
-    found = labels([f"_ZN2at{scope[kernel]}{len(kernel)}{kernel}ERKNS_6TensorE" for kernel in expected], "aten")
-    assert {kernel: row["operator"] for kernel, row in zip(expected, found, strict=True)} == expected
+    scope = {
+        kernel: "12_GLOBAL__N_1" if kernel.startswith("wrapper_") else "6native"
+        for kernel in expected
+    }
+    found = labels(
+        [f"_ZN2at{scope[kernel]}{len(kernel)}{kernel}ERKNS_6TensorE" for kernel in expected], "aten"
+    )
+    assert {
+        kernel: row["operator"] for kernel, row in zip(expected, found, strict=True)
+    } == expected
 
 
 NAMES = OperatorNames(
-    ["aten::add Tensor out", "aten::add_ Tensor", "aten::relu", "aten::_softmax", "quantized::add", "aten::max"],
+    [
+        "aten::add Tensor out",
+        "aten::add_ Tensor",
+        "aten::relu",
+        "aten::_softmax",
+        "quantized::add",
+        "aten::max",
+    ],
     ["structured"],
     ["kernel", "out"],
 )
@@ -264,17 +429,44 @@ def test_operators_of_identifiers(identifier: str, operator: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rules:\n  - {namespce: dnnl, component: x}", r"rules\.yaml:2: unknown field 'namespce'; nearest is 'namespace'"),
-        ("rules:\n  - {component: x}", r"rules\.yaml:2: a rule has one of within, namespace, prefix"),
-        ("rules:\n  - {namespace: a, prefix: b, component: x}", r"rules\.yaml:2: a rule has one of"),
+        (
+            "rules:\n  - {namespce: dnnl, component: x}",
+            r"rules\.yaml:2: unknown field 'namespce'; nearest is 'namespace'",
+        ),
+        (
+            "rules:\n  - {component: x}",
+            r"rules\.yaml:2: a rule has one of within, namespace, prefix",
+        ),
+        (
+            "rules:\n  - {namespace: a, prefix: b, component: x}",
+            r"rules\.yaml:2: a rule has one of",
+        ),
         ("rules:\n  - {namespace: a}", r"rules\.yaml:2: a rule says one of operator"),
-        ("rules:\n  - {namespace: 'a:b', component: x}", r"rules\.yaml:2: namespace is a namespace such as at::native, not 'a:b'"),
-        ("rules:\n  - {prefix: a, dtype: Flot}", r"rules\.yaml:2: unknown dtype 'Flot'; nearest is 'Float'"),
-        ("rules:\n  - {prefix: a, operator: '{operator}'}", r"rules\.yaml:2: \{operator\} is a member's; the rule needs within"),
-        ("rules:\n  - {within: a, operator: '{opertor}'}", r"rules\.yaml:2: unknown placeholder \{opertor\}"),
-        ("rules:\n  - {identifier: 'a*', operator: x}", r"rules\.yaml:2: an identifier without within is one word"),
+        (
+            "rules:\n  - {namespace: 'a:b', component: x}",
+            r"rules\.yaml:2: namespace is a namespace such as std::chrono, not 'a:b'",
+        ),
+        (
+            "rules:\n  - {prefix: a, dtype: Flot}",
+            r"rules\.yaml:2: unknown dtype 'Flot'; nearest is 'Float'",
+        ),
+        (
+            "rules:\n  - {prefix: a, operator: '{operator}'}",
+            r"rules\.yaml:2: \{operator\} is a member's; the rule needs within",
+        ),
+        (
+            "rules:\n  - {within: a, operator: '{opertor}'}",
+            r"rules\.yaml:2: unknown placeholder \{opertor\}",
+        ),
+        (
+            "rules:\n  - {identifier: 'a*', operator: x}",
+            r"rules\.yaml:2: an identifier without within is one word",
+        ),
         ("dtypes:\n  Half: half", r"rules\.yaml:2: unknown dtype 'half'; nearest is 'Half'"),
-        ("dtypes: {}\nabsent: [Long, Uint32]", r"rules\.yaml:2: unknown dtype 'Uint32'; nearest is 'UInt32'"),
+        (
+            "dtypes: {}\nabsent: [Long, Uint32]",
+            r"rules\.yaml:2: unknown dtype 'Uint32'; nearest is 'UInt32'",
+        ),
         ("absent: UInt32", r"rules\.yaml:1: expected a list of texts"),
         ("ruls: []", r"rules\.yaml:1: unknown key 'ruls'; nearest is 'rules'"),
         ("rules: {}", r"rules\.yaml:1: rules is a list"),
@@ -307,9 +499,21 @@ def test_user_rules_come_first(tmp_path: Path) -> None:
         "  - {prefix: hand_written_, kernel: assembly}\n"
     )
     preset = read_preset(path).before(load_preset("aten"))
-    names = ["_ZN4dnnl3fooEv", "_ZN2at6native10add_kernelEv", "_ZN2at6native10mul_kernelEv", "_ZN1a13special_thingEv", "hand_written_gemm"]
+    names = [
+        "_ZN4dnnl3fooEv",
+        "_ZN2at6native10add_kernelEv",
+        "_ZN2at6native10mul_kernelEv",
+        "_ZN1a13special_thingEv",
+        "hand_written_gemm",
+    ]
     found = label_names(Texts.of(names), preset)
     assert found.component.texts[found.component.ids[0]] == "mine"
-    assert [found.operator.texts[i] for i in found.operator.ids] == ["", "my::add", "aten::mul", "my::special", ""]
+    assert [found.operator.texts[i] for i in found.operator.ids] == [
+        "",
+        "my::add",
+        "aten::mul",
+        "my::special",
+        "",
+    ]
     assert [found.dtype.texts[i] for i in found.dtype.ids][3] == "Half"
     assert [found.kernel.texts[i] for i in found.kernel.ids][4] == "assembly"

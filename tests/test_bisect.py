@@ -1,4 +1,7 @@
-"""sizeguard bisect and bisect-step on real repositories of small programs: built, killed, resumed, with git bisect run, on Dask."""
+"""sizeguard bisect and bisect-step on real repositories of small programs.
+
+Built, killed, resumed, with git bisect run, on Dask.
+"""
 
 from __future__ import annotations
 
@@ -17,43 +20,59 @@ from typing import Any
 
 import jsonschema
 import pytest
-from small_history import SmallRepository, state_of_checkout
 
 import sizeguard
-from sizeguard.attribution.commits import Place
-from sizeguard.attribution.metrics import Metric
-from sizeguard.attribution.store import Store
-from sizeguard.bisect.bisect import Question, bisect
-from sizeguard.bisect.history import line_of, undone_pairs
-from sizeguard.bisect.measurers import LocalMeasurer
-from sizeguard.bisect.result import BisectResult
-from sizeguard.build.recipes import CommandRecipe
-from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.bisect.bisect_result import BisectResult
+from sizeguard.bisect.whole_range import Question, bisect
+from sizeguard.git.commits import line_of, undone_pairs
+from sizeguard.measurement.measured_commits import MeasurementPlace
+from sizeguard.measurement.measurers import LocalMeasurer
+from sizeguard.measurement.metric import Metric
+from sizeguard.projects.command import CommandRecipe
+from sizeguard.snapshots.store import Store
+from tests.support.small_history import SmallRepository, state_of_checkout
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
-SCHEMA = json.loads((Path(sizeguard.__file__).parent / "report" / "schemas" / "bisect.schema.json").read_text())
+SCHEMA = json.loads(
+    (Path(sizeguard.__file__).parent / "report" / "schemas" / "bisect.schema.json").read_text()
+)
 BUILD = ("--build-command", "cc -Os main.c -o app", "--image", "app")
 
 
-def run(folder: Path, *arguments: str, expect: int = 0, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *arguments: str, expect: int = 0, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [str(SIZEGUARD), *arguments], cwd=folder, capture_output=True, text=True, env={**os.environ, **(environment or {})}, check=False
+        [str(SIZEGUARD), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **(environment or {})},
+        check=False,
     )
-    assert done.returncode == expect, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == expect, (
+        f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    )
     assert "Traceback" not in done.stderr
     return done
 
 
 def bisected(folder: Path, good: str, bad: str, *arguments: str) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(run(folder, "bisect", good, bad, *BUILD, "--format", "json", *arguments).stdout)
+    result: dict[str, Any] = json.loads(
+        run(folder, "bisect", good, bad, *BUILD, "--format", "json", *arguments).stdout
+    )
     check(result)
     return result
 
 
 def check(result: dict[str, Any]) -> None:
-    """What holds of every result."""
+    """Check what holds of every result."""
     jsonschema.validate(result, SCHEMA)
-    assert sum(each["delta"] for each in result["culprits"]) + result["smaller"]["delta"] == result["delta"]
+    assert (
+        sum(each["delta"] for each in result["culprits"]) + result["smaller"]["delta"]
+        == result["delta"]
+    )
     assert result["delta"] == result["bad"]["value"] - result["good"]["value"]
     for culprit in result["culprits"]:
         assert sum(row["delta"] for row in culprit["rows"]) == culprit["delta"]
@@ -62,13 +81,20 @@ def check(result: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def spike(tmp_path_factory: pytest.TempPathFactory) -> tuple[SmallRepository, dict[str, str]]:
-    """Sixteen commits: four that move the size, one of which is undone, two that do not build, three of documents, plateaus."""
+def spike(
+    tmp_path_factory: pytest.TempPathFactory, native_tools: None
+) -> tuple[SmallRepository, dict[str, str]]:
+    """Sixteen commits: moves, an undone one, failed builds, documents, plateaus.
+
+    Four move the size, one of which is undone; two do not build; three are of documents.
+    """
     repository = SmallRepository(tmp_path_factory.mktemp("spike") / "r")
     names = {"good": repository.sized(40)}
 
     def plateau(name: str) -> None:
-        names[name] = repository.commit(name, {"main.c": (repository.path / "main.c").read_text() + f"/* {name} */\n"})
+        names[name] = repository.commit(
+            name, {"main.c": (repository.path / "main.c").read_text() + f"/* {name} */\n"}
+        )
 
     plateau("plateau 1")
     names["docs 1"] = repository.commit("docs 1", {"README.md": "1"})
@@ -90,23 +116,34 @@ def spike(tmp_path_factory: pytest.TempPathFactory) -> tuple[SmallRepository, di
     return repository, names
 
 
-def test_every_commit_that_moved_the_size_is_found(spike: tuple[SmallRepository, dict[str, str]]) -> None:
+def test_every_commit_that_moved_the_size_is_found(
+    spike: tuple[SmallRepository, dict[str, str]],
+) -> None:
     repository, names = spike
     (repository.path / "untracked").write_text("mine")
     before = state_of_checkout(repository.path)
-    result = bisected(repository.path, names["good"], "main", "--ignore", "*.md", "--metric", "symbol/table")
-    assert [(each.get("commit") or each["range"], each["delta"]) for each in result["culprits"]] == [
+    result = bisected(
+        repository.path, names["good"], "main", "--ignore", "*.md", "--metric", "symbol/table"
+    )
+    assert [
+        (each.get("commit") or each["range"], each["delta"]) for each in result["culprits"]
+    ] == [
         (names["grow"], 40),
         (names["spike"], 4000),
         ([names["broken 1"], names["broken 2"], names["undo"]], -3992),
         (names["shrink"], -40),
     ]
-    assert [each["commit"] for each in result["culprits"][2]["does_not_build"]] == [names["broken 1"], names["broken 2"]]
+    assert [each["commit"] for each in result["culprits"][2]["does_not_build"]] == [
+        names["broken 1"],
+        names["broken 2"],
+    ]
     assert all("undeclared" in each["message"] for each in result["culprits"][2]["does_not_build"])
     assert [row["symbol"] for each in result["culprits"] for row in each["rows"]] == ["table"] * 4
     assert result["equal_inputs"] == 3
     assert result["builds"] <= 4 * (4 + 2)
-    again = bisected(repository.path, names["good"], "main", "--ignore", "*.md", "--metric", "symbol/table")
+    again = bisected(
+        repository.path, names["good"], "main", "--ignore", "*.md", "--metric", "symbol/table"
+    )
     assert (again["builds"], again["failed_builds"]) == (0, 0)
     for key in ("culprits", "series", "delta", "skipped"):
         assert again[key] == result[key]
@@ -114,37 +151,113 @@ def test_every_commit_that_moved_the_size_is_found(spike: tuple[SmallRepository,
     assert repository.git("worktree", "list", "--porcelain").count("worktree ") == 1
 
 
-def test_other_questions_reuse_what_was_measured(spike: tuple[SmallRepository, dict[str, str]]) -> None:
+def test_other_questions_reuse_what_was_measured(
+    spike: tuple[SmallRepository, dict[str, str]],
+) -> None:
     repository, names = spike
     whole = bisected(repository.path, names["good"], "main", "--ignore", "*.md", "--exhaustive")
     assert whole["skipped_ranges"] == []
     assert whole["blind_spot"] == ""
-    by_jobs = bisected(repository.path, names["good"], "main", "--ignore", "*.md", "--metric", "section/.rodata", "--jobs", "2")
+    by_jobs = bisected(
+        repository.path,
+        names["good"],
+        "main",
+        "--ignore",
+        "*.md",
+        "--metric",
+        "section/.rodata",
+        "--jobs",
+        "2",
+    )
     assert (by_jobs["builds"], by_jobs["nearest"]) == (0, "")
-    misspelt = run(repository.path, "bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--metric", "section/.rodat")
+    misspelt = run(
+        repository.path,
+        "bisect",
+        names["good"],
+        "main",
+        *BUILD,
+        "--ignore",
+        "*.md",
+        "--metric",
+        "section/.rodat",
+    )
     assert "neither end has section/.rodat; nearest is section/.rodata" in misspelt.stdout
-    small = bisected(repository.path, names["good"], "main", "--ignore", "*.md", "--threshold", "100", "--metric", "symbol/table")
+    small = bisected(
+        repository.path,
+        names["good"],
+        "main",
+        "--ignore",
+        "*.md",
+        "--threshold",
+        "100",
+        "--metric",
+        "symbol/table",
+    )
     assert [each["delta"] for each in small["culprits"]] == [4000, -3992]
     assert small["smaller"] == {"threshold": 100, "count": 2, "delta": 0}
-    narrow = bisected(repository.path, names["good"], "main", "--ignore", "*.md", "--narrow", "--metric", "symbol/main")
+    narrow = bisected(
+        repository.path,
+        names["good"],
+        "main",
+        "--ignore",
+        "*.md",
+        "--narrow",
+        "--metric",
+        "symbol/main",
+    )
     assert narrow["culprits"] == []
     assert "the buckets of symbol/main are equal at both ends" in narrow["blind_spot"]
 
 
-def test_jobs_find_the_same_with_as_many_builds(spike: tuple[SmallRepository, dict[str, str]], tmp_path: Path) -> None:
+def test_jobs_find_the_same_with_as_many_builds(
+    spike: tuple[SmallRepository, dict[str, str]], tmp_path: Path
+) -> None:
     repository, names = spike
     results = []
     for jobs in ("1", "2"):
-        arguments = ["bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--format", "json", "--jobs", jobs, "--keep-worktrees"]
-        results.append(json.loads(run(repository.path, *arguments, environment={"SIZEGUARD_STORE": str(tmp_path / jobs)}).stdout))
+        arguments = [
+            "bisect",
+            names["good"],
+            "main",
+            *BUILD,
+            "--ignore",
+            "*.md",
+            "--format",
+            "json",
+            "--jobs",
+            jobs,
+            "--keep-worktrees",
+        ]
+        results.append(
+            json.loads(
+                run(
+                    repository.path,
+                    *arguments,
+                    environment={"SIZEGUARD_STORE": str(tmp_path / jobs)},
+                ).stdout
+            )
+        )
         check(results[-1])
     trees = repository.path / ".git" / "sizeguard" / "worktrees"
-    assert sorted(path.name for path in trees.glob("tree-*") if path.is_dir()) == ["tree-00", "tree-01"]
+    assert sorted(path.name for path in trees.glob("tree-*") if path.is_dir()) == [
+        "tree-00",
+        "tree-01",
+    ]
     for key in ("culprits", "series", "builds", "failed_builds"):
         assert results[0][key] == results[1][key]
     again = run(
         repository.path,
-        *("bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--format", "json", "--build-failed-again"),
+        *(
+            "bisect",
+            names["good"],
+            "main",
+            *BUILD,
+            "--ignore",
+            "*.md",
+            "--format",
+            "json",
+            "--build-failed-again",
+        ),
         environment={"SIZEGUARD_STORE": str(tmp_path / "1")},
     )
     assert json.loads(again.stdout)["builds"] == results[0]["failed_builds"]
@@ -154,23 +267,59 @@ def test_jobs_find_the_same_with_as_many_builds(spike: tuple[SmallRepository, di
 
 def test_what_a_person_sees(spike: tuple[SmallRepository, dict[str, str]]) -> None:
     repository, names = spike
-    done = run(repository.path, "bisect", names["good"][:10], "main", *BUILD, "--ignore", "*.md", "--metric", "symbol/table")
+    done = run(
+        repository.path,
+        "bisect",
+        names["good"][:10],
+        "main",
+        *BUILD,
+        "--ignore",
+        "*.md",
+        "--metric",
+        "symbol/table",
+    )
     lines = done.stdout.splitlines()
     assert lines[0].startswith("table grew 8 bytes in 16 commits: 4 changes did it")
     assert any(line.split()[:2] == ["+4,000", names["spike"][:7]] for line in lines)
     assert any("3 commits, 2 of them do not build (main.c:1:" in line for line in lines)
     assert any(f"= {names['good'][:10]} 40 → main 48" in line for line in lines)
     assert "for symbol/table" in done.stderr
-    csv = run(repository.path, "bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--metric", "symbol/table", "--format", "csv")
+    csv = run(
+        repository.path,
+        "bisect",
+        names["good"],
+        "main",
+        *BUILD,
+        "--ignore",
+        "*.md",
+        "--metric",
+        "symbol/table",
+        "--format",
+        "csv",
+    )
     assert len(csv.stdout.splitlines()) == 5
-    markdown = run(repository.path, "bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--format", "markdown").stdout
+    markdown = run(
+        repository.path,
+        "bisect",
+        names["good"],
+        "main",
+        *BUILD,
+        "--ignore",
+        "*.md",
+        "--format",
+        "markdown",
+    ).stdout
     assert f"`{names['spike'][:7]}`" in markdown
     for command in ("bisect", "bisect-step"):
         assert "Example" in run(repository.path, command, "--help").stdout
 
 
+@pytest.mark.native
 def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
-    """SIGKILL at 20 moments: what was measured is not built again, and the end is that of a run that nobody killed."""
+    """SIGKILL at 20 moments.
+
+    What was measured is not built again, and the end is that of a run that nobody killed.
+    """
     repository = SmallRepository(tmp_path / "r")
     size = 64
     first = repository.sized(size)
@@ -179,12 +328,24 @@ def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
         if step:
             repository.sized(size)
         else:
-            repository.commit("plateau", {"main.c": (repository.path / "main.c").read_text() + "/* . */\n"})
+            repository.commit(
+                "plateau", {"main.c": (repository.path / "main.c").read_text() + "/* . */\n"}
+            )
     log = tmp_path / "log"
     # As slow as that, or a quick machine is done before a fifth kill.
     command = f"git rev-parse HEAD >> {log}; sleep 0.6; cc -Os main.c -o app && strip app"
     before = state_of_checkout(repository.path)
-    arguments = ["bisect", first, "main", "--build-command", command, "--image", "app", "--format", "json"]
+    arguments = [
+        "bisect",
+        first,
+        "main",
+        "--build-command",
+        command,
+        "--image",
+        "app",
+        "--format",
+        "json",
+    ]
     store = repository.path / ".git" / "sizeguard" / "store" / "facts"
     moments = random.Random(6)
     killed = 0
@@ -193,7 +354,12 @@ def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
         begun = len(log.read_text().split()) if log.exists() else 0
         state = repository.path / ".git" / "sizeguard" / "bisect.json"
         resume = ["bisect", "--resume", "--format", "json"] if state.exists() else arguments
-        process = subprocess.Popen([str(SIZEGUARD), *resume], cwd=repository.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [str(SIZEGUARD), *resume],
+            cwd=repository.path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         # Most of the first second is start; spread over it and some builds.
         time.sleep(moments.uniform(0.2, 2.5))
         killed += process.poll() is None
@@ -209,11 +375,17 @@ def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
     assert not set(log.read_text().split()[begun:]) & known
     assert state_of_checkout(repository.path) == before
     assert killed >= 5
-    whole = json.loads(run(repository.path, *arguments, environment={"SIZEGUARD_STORE": str(tmp_path / "fresh")}).stdout)
+    whole = json.loads(
+        run(
+            repository.path, *arguments, environment={"SIZEGUARD_STORE": str(tmp_path / "fresh")}
+        ).stdout
+    )
     assert whole["builds"] <= len(set(log.read_text().split()))
     for key in ("culprits", "delta", "series", "skipped_ranges", "neutral"):
         assert last[key] == whole[key], key
-    assert not [path for path in (repository.path / ".git" / "sizeguard").rglob("tree-*") if path.is_dir()]
+    assert not [
+        path for path in (repository.path / ".git" / "sizeguard").rglob("tree-*") if path.is_dir()
+    ]
 
 
 def stored_commits(facts: Path) -> set[str]:
@@ -227,7 +399,18 @@ def test_an_interrupt_leaves_nothing_running(tmp_path: Path) -> None:
     mark = tmp_path / "begun"
     command = f"touch {mark}; sleep 1000"
     process = subprocess.Popen(
-        [str(SIZEGUARD), "bisect", first, "main", "--build-command", command, "--image", "app", "--jobs", "2"],
+        [
+            str(SIZEGUARD),
+            "bisect",
+            first,
+            "main",
+            "--build-command",
+            command,
+            "--image",
+            "app",
+            "--jobs",
+            "2",
+        ],
         cwd=repository.path,
         stderr=subprocess.PIPE,
         text=True,
@@ -248,21 +431,41 @@ def test_an_interrupt_leaves_nothing_running(tmp_path: Path) -> None:
             continue
 
 
-def test_git_bisect_run_finds_the_same_first_culprit(spike: tuple[SmallRepository, dict[str, str]], tmp_path: Path) -> None:
+def test_git_bisect_run_finds_the_same_first_culprit(
+    spike: tuple[SmallRepository, dict[str, str]], tmp_path: Path
+) -> None:
     repository, names = spike
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(repository.path), str(clone)], check=True)
     git = ["git", "-C", str(clone)]
-    subprocess.run([*git, "bisect", "start", names["plateau 5"], names["good"]], check=True, capture_output=True)
-    step = [str(SIZEGUARD), "bisect-step", "--metric", "symbol/table", "--than", names["good"], "--threshold", "30", *BUILD]
-    done = subprocess.run([*git, "bisect", "run", *step], capture_output=True, text=True, check=False)
+    subprocess.run(
+        [*git, "bisect", "start", names["plateau 5"], names["good"]],
+        check=True,
+        capture_output=True,
+    )
+    step = [
+        str(SIZEGUARD),
+        "bisect-step",
+        "--metric",
+        "symbol/table",
+        "--than",
+        names["good"],
+        "--threshold",
+        "30",
+        *BUILD,
+    ]
+    done = subprocess.run(
+        [*git, "bisect", "run", *step], capture_output=True, text=True, check=False
+    )
     assert f"{names['grow']} is the first bad commit" in done.stdout, done.stdout + done.stderr
     whole = bisected(clone, names["good"], names["plateau 5"], "--metric", "symbol/table")
     assert whole["culprits"][0]["commit"] == names["grow"]
 
 
 @pytest.fixture(scope="module")
-def steps(spike: tuple[SmallRepository, dict[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def steps(
+    spike: tuple[SmallRepository, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     clone = tmp_path_factory.mktemp("steps") / "clone"
     subprocess.run(["git", "clone", "-q", str(spike[0].path), str(clone)], check=True)
     return clone
@@ -273,12 +476,23 @@ def test_exit_codes_of_a_step(steps: Path, spike: tuple[SmallRepository, dict[st
     table = ("--metric", "symbol/table")
     run(steps, "bisect-step", "--limit", "48", *table, *BUILD, expect=0)
     run(steps, "bisect-step", "--limit", "47", *table, *BUILD, expect=1)
-    skip = run(steps, "bisect-step", "--limit", "47", *table, *BUILD, "--commit", names["broken 1"], expect=125)
+    skip = run(
+        steps,
+        "bisect-step",
+        "--limit",
+        "47",
+        *table,
+        *BUILD,
+        "--commit",
+        names["broken 1"],
+        expect=125,
+    )
     assert "does not build" in skip.stdout
     run(steps, "bisect-step", "--than", names["good"], *table, *BUILD, expect=1)
     run(steps, "bisect-step", "--than", names["good"], "--threshold", "8", *table, *BUILD, expect=0)
 
 
+@pytest.mark.native
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -292,7 +506,14 @@ def test_exit_codes_of_a_step(steps: Path, spike: tuple[SmallRepository, dict[st
         ("--limit", "1", *BUILD, "--metric", "lod"),
         ("--limit", "1", *BUILD, "--commit", "no-such"),
         ("--limit", "1", "--build-command", "kill -9 $$", "--image", "app"),
-        ("--limit", "1", "--build-command", "echo 'No space left on device'; exit 1", "--image", "app"),
+        (
+            "--limit",
+            "1",
+            "--build-command",
+            "echo 'No space left on device'; exit 1",
+            "--image",
+            "app",
+        ),
         ("--than", "HEAD~6", *BUILD),  # which does not build
     ],
 )
@@ -302,14 +523,36 @@ def test_what_is_no_verdict_is_128(steps: Path, arguments: tuple[str, ...]) -> N
 
 
 def test_a_failure_of_ours_is_128(steps: Path, tmp_path: Path) -> None:
-    """A traceback, a kill from outside, a folder that cannot be written, changed files: none of them blames the commit."""
-    (tmp_path / "sitecustomize.py").write_text("import sys\nif sys.flags.safe_path and '-c' in sys.orig_argv: raise SystemExit(1)\n")
-    broken = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    crash = subprocess.run([str(SIZEGUARD), "bisect-step", "--limit", "1", *BUILD], cwd=steps, capture_output=True, env=broken, check=False)
+    """A traceback, a kill from outside, a folder that cannot be written, changed files.
+
+    None of them blames the commit.
+    """
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nif sys.flags.safe_path and '-c' in sys.orig_argv: raise SystemExit(1)\n"
+    )
+    broken = {
+        **os.environ,
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+    }
+    crash = subprocess.run(
+        [str(SIZEGUARD), "bisect-step", "--limit", "1", *BUILD],
+        cwd=steps,
+        capture_output=True,
+        env=broken,
+        check=False,
+    )
     assert crash.returncode == 128, crash.stderr
     file = tmp_path / "file"
     file.touch()
-    run(steps, "bisect-step", "--limit", "1", *BUILD, expect=128, environment={"SIZEGUARD_STORE": str(file / "store")})
+    run(
+        steps,
+        "bisect-step",
+        "--limit",
+        "1",
+        *BUILD,
+        expect=128,
+        environment={"SIZEGUARD_STORE": str(file / "store")},
+    )
     (steps / "main.c").write_text((steps / "main.c").read_text() + "\n")
     done = run(steps, "bisect-step", "--limit", "1", *BUILD, expect=128)
     assert "differ from HEAD" in done.stderr
@@ -317,29 +560,60 @@ def test_a_failure_of_ours_is_128(steps: Path, tmp_path: Path) -> None:
     run(tmp_path, "bisect-step", "--limit", "1", *BUILD, expect=128)
 
 
+@pytest.mark.native
 def test_a_project_with_cmake(tmp_path: Path) -> None:
-    """A repository that has nothing of ours: C++, CMake, a library and a program, a sub-folder that one stands in."""
+    """A repository that has nothing of ours.
+
+    C++, CMake, a library and a program, a sub-folder that one stands in.
+    """
     repository = SmallRepository(tmp_path / "r")
     lists = (
-        "cmake_minimum_required(VERSION 3.22)\nproject(other LANGUAGES CXX)\nset(CMAKE_BUILD_TYPE MinSizeRel)\n"
-        "add_library(parts STATIC lib/parts.cpp)\nadd_executable(other main.cpp)\ntarget_link_libraries(other parts)\n"
+        "cmake_minimum_required(VERSION 3.22)\nproject(other LANGUAGES CXX)\nset(CMAKE_BUILD_TYPE"
+        " MinSizeRel)\nadd_library(parts STATIC lib/parts.cpp)\nadd_executable(other"
+        " main.cpp)\ntarget_link_libraries(other parts)\n"
     )
     parts = "#include <vector>\n#include <numeric>\n"
-    parts += "int total(const std::vector<int>& v) {{ return std::accumulate(v.begin(), v.end(), {}); }}\n"
-    table = "extern const unsigned char kTable[{0}] = {{1}};\nint entry(unsigned i) {{ return kTable[i % {0}]; }}\n"
+    parts += (
+        "int total(const std::vector<int>& v) {{ return std::accumulate(v.begin(), v.end(), {});"
+        " }}\n"
+    )
+    table = (
+        "extern const unsigned char kTable[{0}] = {{1}};\nint entry(unsigned i) {{ return kTable[i"
+        " % {0}]; }}\n"
+    )
     main = "#include <vector>\nint total(const std::vector<int>&);\nint entry(unsigned);\n"
     main += "int main(int n, char**) { return total(std::vector<int>(n, 2)) + entry(n); }\n"
     good = repository.commit(
-        "first", {"CMakeLists.txt": lists, "lib/parts.cpp": parts.format(0) + table.format(100), "main.cpp": main, "README.md": "x"}
+        "first",
+        {
+            "CMakeLists.txt": lists,
+            "lib/parts.cpp": parts.format(0) + table.format(100),
+            "main.cpp": main,
+            "README.md": "x",
+        },
     )
     for i in range(3):
         repository.commit("only words", {"README.md": str(i)})
-    grown = repository.commit("a bigger table", {"lib/parts.cpp": parts.format(0) + table.format(1100)})
+    grown = repository.commit(
+        "a bigger table", {"lib/parts.cpp": parts.format(0) + table.format(1100)}
+    )
     repository.commit("other start", {"lib/parts.cpp": parts.format(1) + table.format(1100)})
     command = "cmake -S . -B out -G Ninja && cmake --build out"
     done = run(
         repository.path / "lib",
-        *("bisect", good, "main", "--build-command", command, "--image", "out/other", "--format", "json", "--metric", "symbol/kTable"),
+        *(
+            "bisect",
+            good,
+            "main",
+            "--build-command",
+            command,
+            "--image",
+            "out/other",
+            "--format",
+            "json",
+            "--metric",
+            "symbol/kTable",
+        ),
         *("--inputs", "CMakeLists.txt", "--inputs", "lib", "--inputs", "main.cpp"),
     )
     result = json.loads(done.stdout)
@@ -349,13 +623,16 @@ def test_a_project_with_cmake(tmp_path: Path) -> None:
     assert not (repository.path / "out").exists()
 
 
-def in_process(repository: SmallRepository, folder: Path, good: str, bad: str, **more: Any) -> BisectResult:
-    place = Place(repository.path, folder / "trees", Store(folder / "store"))
+def in_process(
+    repository: SmallRepository, folder: Path, good: str, bad: str, **more: Any
+) -> BisectResult:
+    place = MeasurementPlace(repository.path, folder / "trees", Store(folder / "store"))
     question = Question((good, bad), (good, bad), Metric("symbol", "table"), **more)
     with LocalMeasurer(place, repository.recipe, 1) as measurer:
         return bisect(place, repository.recipe, question, measurer, lambda news: None)
 
 
+@pytest.mark.native
 def test_merges_are_one_commit_or_a_branch(tmp_path: Path) -> None:
     repository = SmallRepository(tmp_path / "r")
     good = repository.sized(40)
@@ -368,19 +645,29 @@ def test_merges_are_one_commit_or_a_branch(tmp_path: Path) -> None:
     merge = repository.git("rev-parse", "HEAD")
     after = repository.sized(108)
     plain = in_process(repository, tmp_path, good, after)
-    assert [(each.commits[0].id, each.delta) for each in plain.culprits] == [(merge, 60), (after, 8)]
+    assert [(each.commits[0].id, each.delta) for each in plain.culprits] == [
+        (merge, 60),
+        (after, 8),
+    ]
     assert plain.culprits[0].branch is None
     into = in_process(repository, tmp_path, good, after, into_merges=True)
     branch = into.culprits[0].branch
     assert branch is not None
-    assert [(each.commits[0].id, each.delta) for each in branch.culprits] == [(one, 100), (two, -40)]
+    assert [(each.commits[0].id, each.delta) for each in branch.culprits] == [
+        (one, 100),
+        (two, -40),
+    ]
     assert branch.merge_itself == 0
     with pytest.raises(InputError, match="no ancestor"):
         in_process(repository, tmp_path, after, good)
 
 
+@pytest.mark.native
 def test_a_revert_between_equal_ends_is_found(tmp_path: Path) -> None:
-    """Nothing differs between the ends. Git sees that a patch was undone, by its content or by the message, whatever lies between."""
+    """Nothing differs between the ends.
+
+    git sees that a patch was undone, by its content or by the message, whatever lies between.
+    """
     repository = SmallRepository(tmp_path / "r")
     good = repository.sized(40)
     for i in range(9):
@@ -394,16 +681,24 @@ def test_a_revert_between_equal_ends_is_found(tmp_path: Path) -> None:
     history = line_of(repository.path, good, bad)
     assert undone_pairs(repository.path, history) == [(10, 12)]
     result = in_process(repository, tmp_path, good, bad)
-    assert [(each.commits[0].id, each.delta) for each in result.culprits] == [(grown, 360), (back, -360)]
+    assert [(each.commits[0].id, each.delta) for each in result.culprits] == [
+        (grown, 360),
+        (back, -360),
+    ]
     assert result.delta == 0
     assert result.builds.done <= 2 * (4 + 2)
     assert result.blind_spot
 
 
-def test_an_end_that_does_not_build_is_an_error(spike: tuple[SmallRepository, dict[str, str]]) -> None:
+def test_an_end_that_does_not_build_is_an_error(
+    spike: tuple[SmallRepository, dict[str, str]],
+) -> None:
     repository, names = spike
     done = run(repository.path, "bisect", names["good"], names["broken 2"], *BUILD, expect=4)
-    told = f"error: {names['broken 2']} ({names['broken 2'][:12]}) does not build, and both ends must: main.c"
+    told = (
+        f"error: {names['broken 2']} ({names['broken 2'][:12]}) does not build, and both ends must:"
+        " main.c"
+    )
     assert done.stderr.splitlines()[-1].startswith(told)
     for arguments, code in (
         (("nothing", "main", *BUILD), 2),
@@ -435,13 +730,18 @@ class _Page(html.parser.HTMLParser):
 HOSTILE = "<script>alert(1)</script> | `x` [a](javascript:1) \x1b[31m ‮ ::error:: \"'"
 
 
+@pytest.mark.native
 def test_hostile_texts_come_out_inert(tmp_path: Path) -> None:
     repository = SmallRepository(tmp_path / "r")
     good = repository.sized(40)
     repository.git("config", "user.name", "x")
-    source = (repository.path / "main.c").read_text().replace("[40]", "[140]").replace("% 40", "% 140")
+    source = (
+        (repository.path / "main.c").read_text().replace("[40]", "[140]").replace("% 40", "% 140")
+    )
     repository.commit(HOSTILE, {"main.c": source})
-    repository.git("commit", "-q", "--amend", "--no-edit", "--author", "|`img src=x onerror=1` <b@example.org>")
+    repository.git(
+        "commit", "-q", "--amend", "--no-edit", "--author", "|`img src=x onerror=1` <b@example.org>"
+    )
     repository.git("tag", "a`b|c<d")
     for format_ in ("terminal", "markdown", "html", "csv", "json"):
         text = run(repository.path, "bisect", good, "a`b|c<d", *BUILD, "--format", format_).stdout
@@ -463,10 +763,24 @@ def test_hostile_texts_come_out_inert(tmp_path: Path) -> None:
             assert all(len(re.split(r"(?<!\\)\|", line)) == 8 for line in rows[:1])
 
 
-def test_the_plot_marks_culprits(spike: tuple[SmallRepository, dict[str, str]], tmp_path: Path) -> None:
+def test_the_plot_marks_culprits(
+    spike: tuple[SmallRepository, dict[str, str]], tmp_path: Path
+) -> None:
     repository, names = spike
     page = tmp_path / "plot.html"
-    run(repository.path, "bisect", names["good"], "main", *BUILD, "--ignore", "*.md", "--format", "html", "--output", str(page))
+    run(
+        repository.path,
+        "bisect",
+        names["good"],
+        "main",
+        *BUILD,
+        "--ignore",
+        "*.md",
+        "--format",
+        "html",
+        "--output",
+        str(page),
+    )
     text = page.read_text()
     assert text.count('class="mark ') == 4
     assert text.count('class="failed"') == 2
@@ -478,12 +792,19 @@ def test_the_plot_marks_culprits(spike: tuple[SmallRepository, dict[str, str]], 
 def scheduler() -> Iterator[str]:
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
         yield cluster.scheduler_address
 
 
-def test_builds_on_a_dask_cluster(spike: tuple[SmallRepository, dict[str, str]], scheduler: str, tmp_path: Path) -> None:
-    """The workers are processes of their own; what they measure is what this machine measures, and is kept here."""
+def test_builds_on_a_dask_cluster(
+    spike: tuple[SmallRepository, dict[str, str]], scheduler: str, tmp_path: Path
+) -> None:
+    """The workers are processes of their own.
+
+    What they measure is what this machine measures, and is kept here.
+    """
     repository, names = spike
     alone = bisected(repository.path, names["good"], "main", "--ignore", "*.md")
     clone = tmp_path / "clone"
@@ -493,18 +814,23 @@ def test_builds_on_a_dask_cluster(spike: tuple[SmallRepository, dict[str, str]],
     assert there["builds"] == alone["builds"] + alone["reused"]
     for key in ("delta", "neutral"):
         assert there[key] == alone[key]
-    assert [each["delta"] for each in there["culprits"]] == [each["delta"] for each in alone["culprits"]]
+    assert [each["delta"] for each in there["culprits"]] == [
+        each["delta"] for each in alone["culprits"]
+    ]
     again = bisected(clone, names["good"], "main", "--ignore", "*.md")
     assert again["builds"] == 0
     assert again["culprits"] == there["culprits"]
     assert state_of_checkout(clone) == before
 
 
-def test_a_worker_of_another_toolchain_is_refused(spike: tuple[SmallRepository, dict[str, str]], scheduler: str, tmp_path: Path) -> None:
-    from sizeguard.bisect.distributed import DaskMeasurer
+@pytest.mark.native
+def test_a_worker_of_another_toolchain_is_refused(
+    spike: tuple[SmallRepository, dict[str, str]], scheduler: str, tmp_path: Path
+) -> None:
+    from sizeguard.measurement.distributed import DaskMeasurer
 
     repository, names = spike
-    place = Place(repository.path, tmp_path / "trees", Store(tmp_path / "store"))
+    place = MeasurementPlace(repository.path, tmp_path / "trees", Store(tmp_path / "store"))
     measurer = DaskMeasurer(place, CommandRecipe("true", "app"), scheduler)
     with measurer, pytest.raises(InconclusiveError, match="another toolchain"):
         list(measurer.measure([(names["good"], "not the key")]))

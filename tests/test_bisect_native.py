@@ -1,4 +1,7 @@
-"""sizeguard bisect on a real history of the native runtime: each commit is built as `sizeguard build` builds it."""
+"""sizeguard bisect on a real history of the native runtime.
+
+Each commit is built as `sizeguard build` builds it.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from native_history import make_history
-from small_history import state_of_checkout
+import pytest
+
+from tests.support.native_history import make_history
+from tests.support.small_history import state_of_checkout
+
+pytestmark = pytest.mark.native
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 
 def bisected(folder: Path, *arguments: str) -> dict[str, Any]:
     done = subprocess.run(
-        [str(SIZEGUARD), "bisect", *arguments, "--format", "json"], cwd=folder, capture_output=True, text=True, check=False
+        [str(SIZEGUARD), "bisect", *arguments, "--format", "json"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     print(done.stderr)
@@ -37,17 +48,28 @@ def test_what_moved_an_app_is_found_with_operator_and_dtype(tmp_path: Path) -> N
         operator, dtype, sign = history.moves[names[culprit["commit"]]]
         assert culprit["delta"] * sign > 0, culprit
         # What it is all about stands first: the rows are ordered by size.
-        assert (culprit["rows"][0]["operator"], culprit["rows"][0]["dtype"]) == (operator, dtype), culprit["rows"][:3]
+        assert (culprit["rows"][0]["operator"], culprit["rows"][0]["dtype"]) == (
+            operator,
+            dtype,
+        ), culprit["rows"][:3]
         assert sum(row["delta"] for row in culprit["rows"]) == culprit["delta"]
         total += culprit["delta"]
     assert total == result["delta"] == result["bad"]["value"] - result["good"]["value"]
     moved = {names[each["commit"]]: each["delta"] for each in result["culprits"]}
     assert moved["bound relu"] == -moved["relu as it was"]
     assert result["equal_inputs"] == 3
-    tried = {names[point["commit"]] for point in result["series"] if point["how"] == "does not build"}
+    tried = {
+        names[point["commit"]] for point in result["series"] if point["how"] == "does not build"
+    }
     assert tried <= {"broken 1", "broken 2"}
-    print(f"{result['builds']} builds, {result['failed_builds']} of them failed, of {result['commits']} commits")
+    print(
+        f"{result['builds']} builds, {result['failed_builds']} of them failed, of"
+        f" {result['commits']} commits"
+    )
     by_operator = bisected(folder, *ends, "--metric", "operator/aten::relu")
     assert by_operator["builds"] == 0
-    assert [names[each["commit"]] for each in by_operator["culprits"]] == ["bound relu", "relu as it was"]
+    assert [names[each["commit"]] for each in by_operator["culprits"]] == [
+        "bound relu",
+        "relu as it was",
+    ]
     assert state_of_checkout(folder, ".sizeguard") == before

@@ -18,7 +18,13 @@ BUCKETS = 3
 
 @dataclass(frozen=True)
 class Series:
-    """sizes: of each bucket at each commit; keys: of its inputs; broken: commits that do not build; undone: as git would tell."""
+    """A history as the search sees it.
+
+    sizes:  of each bucket at each commit
+    keys:   of each commit's inputs
+    broken: commits that do not build
+    undone: pairs that git sees as a change and its revert
+    """
 
     sizes: tuple[tuple[int, ...], ...]
     keys: tuple[str, ...]
@@ -26,17 +32,25 @@ class Series:
     undone: tuple[tuple[int, int], ...]
 
     def outcome(self, commit: int) -> Outcome:
-        return Failed("no") if commit in self.broken else Built(sum(self.sizes[commit]), self.sizes[commit])
+        return (
+            Failed("no")
+            if commit in self.broken
+            else Built(sum(self.sizes[commit]), self.sizes[commit])
+        )
 
     def expected(self) -> list[tuple[int, int]]:
-        """Neighbours among the commits that build, and differ: what an exhaustive search would say."""
+        """Neighbours among the commits that build, and differ: an exhaustive search's answer."""
         built = [i for i in range(len(self.keys)) if i not in self.broken]
         return [(a, b) for a, b in itertools.pairwise(built) if self.sizes[a] != self.sizes[b]]
 
 
 @st.composite
-def histories(draw: st.DrawFn, *, reverts: bool = False, broken: bool = False, positive: bool = False) -> Series:
-    """Steps up and down in several buckets at few commits, plateaus of commits that only touch code, commits that only touch docs.
+def histories(
+    draw: st.DrawFn, *, reverts: bool = False, broken: bool = False, positive: bool = False
+) -> Series:
+    """Steps up and down in several buckets at few commits, plateaus, and documents.
+
+    Commits of a plateau only touch code, those of documents only documents.
 
     positive: no bucket ever returns to a size that it had, so that nothing can hide.
     """
@@ -58,14 +72,20 @@ def histories(draw: st.DrawFn, *, reverts: bool = False, broken: bool = False, p
         keys.append(keys[-1] if i in docs else str(i))
     if reverts and count >= 5:
         for _ in range(draw(st.integers(1, 2))):
-            # One commit grows a bucket and a later one takes exactly that back, whatever happens between.
+            # One commit grows a bucket and a later one takes exactly that back, whatever happens
+            # between.
             first = draw(st.integers(1, count - 1))
             last = draw(st.integers(first + 1, count))
             if {first, last} & (docs | places) or any({first, last} & set(pair) for pair in undone):
                 continue
             undone.append((first, last))
-            sizes = [(s[0] + (7 + 100_000_000 * len(undone) if first <= i < last else 0), *s[1:]) for i, s in enumerate(sizes)]
-            keys = [f"{key}r{len(undone)}" if first <= i < last else key for i, key in enumerate(keys)]
+            sizes = [
+                (s[0] + (7 + 100_000_000 * len(undone) if first <= i < last else 0), *s[1:])
+                for i, s in enumerate(sizes)
+            ]
+            keys = [
+                f"{key}r{len(undone)}" if first <= i < last else key for i, key in enumerate(keys)
+            ]
             keys = [f"{key}u{len(undone)}" if i >= last else key for i, key in enumerate(keys)]
     failing: set[int] = set()
     if broken:
@@ -93,18 +113,28 @@ def run(series: Series, *, exhaustive: bool = False) -> tuple[Search, list[int]]
 
 def found_in(done: Search) -> list[tuple[int, int]]:
     """Between which commits something moved: the last one of a state, the first one of the next."""
-    return [(done.states[step.start].last, done.states[step.end].first) for step in done.steps() if done.differs(step)]
+    return [
+        (done.states[step.start].last, done.states[step.end].first)
+        for step in done.steps()
+        if done.differs(step)
+    ]
 
 
 def as_states(pairs: list[tuple[int, int]], done: Search) -> list[tuple[int, int]]:
     return [
-        (next(s.last for s in done.states if s.first <= a <= s.last), next(s.first for s in done.states if s.first <= b <= s.last))
+        (
+            next(s.last for s in done.states if s.first <= a <= s.last),
+            next(s.first for s in done.states if s.first <= b <= s.last),
+        )
         for a, b in pairs
     ]
 
 
 def allowed(culprits: int, commits: int) -> int:
-    """k (log2 n + 2). Whole builds: one culprit among three commits takes two halvings and two ends, log2 3 rounded up."""
+    """Most builds that are allowed: k (log2 n + 2) for k culprits.
+
+    One culprit among three commits takes two halvings and two ends: log2 3 is rounded up.
+    """
     return max(culprits, 1) * (math.ceil(math.log2(max(commits, 1))) + 2)
 
 
@@ -121,7 +151,10 @@ def test_every_culprit_is_found_within_the_bound(series: Series) -> None:
 @settings(max_examples=300, deadline=None)
 @given(histories())
 def test_growth_behind_shrinkage_is_found_within_the_bound(series: Series) -> None:
-    """Steps of both signs, none of which cancels the others: each range that has one differs at its ends."""
+    """Steps of both signs, none of which cancels the others.
+
+    Each range that has one differs at its ends.
+    """
     done, asked = run(series)
     expected = as_states(series.expected(), done)
     assert found_in(done) == expected
@@ -177,7 +210,10 @@ def test_exhaustive_misses_nothing(series: Series) -> None:
 @settings(max_examples=150, deadline=None)
 @given(histories(reverts=True, broken=True), st.integers(0, 40))
 def test_a_run_that_stops_goes_on_with_what_it_knows(series: Series, stop: int) -> None:
-    """Killed after any number of builds: the second run ends as one that was not, and builds nothing again."""
+    """Killed after any number of builds.
+
+    The second run ends as one that was not, and builds nothing again.
+    """
     whole, asked = run(series)
     known = {series.keys[i]: series.outcome(i) for i in asked[:stop]}
     again: list[str] = []
@@ -221,7 +257,9 @@ def test_what_cancels_out_is_a_blind_spot_and_is_named() -> None:
     assert found_in(done) == []
     (step,) = done.steps()
     assert len(step.unknown) == 7
-    thorough = search([str(i) for i in range(9)], lambda i: Built(values[i], values[i]), exhaustive=True)
+    thorough = search(
+        [str(i) for i in range(9)], lambda i: Built(values[i], values[i]), exhaustive=True
+    )
     assert found_in(thorough) == [(1, 2), (3, 4)]
 
 

@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 import yaml
 
-from sizeguard.build.driver import build
-from sizeguard.build.record import Build, read_build
-from sizeguard.build.toolchain import Toolchain, find_toolchain, require
-from sizeguard.build.variants import Variant, default_folder, make_variant
-from sizeguard.codegen.tags import scan_tags
-from sizeguard.errors import BuildError, InputError
-from sizeguard.files import write_atomic
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.files import write_atomic
+from sizeguard.builds.build_record import Build, read_build
 from sizeguard.formats.elf import read_elf
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
+from sizeguard.runtimes.sizeguard.sources.tags import scan_tags
+from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
-from sizeguard.selection.yaml_reader import read_selection
-from sizeguard.selection.yaml_writer import format_selection
+from sizeguard.selection.write import format_selection
+from sizeguard.toolchains.toolchain import Toolchain, find_toolchain, require
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 COMPILED = re.compile(r"Building CXX object \S*?/(\w+)\.cpp\.o")
@@ -38,7 +38,17 @@ def compiled(folder: Path) -> set[str]:
 
 
 def configure(source: Path, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = ["cmake", "-S", str(source), "-B", str(folder), "-G", "Ninja", f"-DSIZEGUARD={SIZEGUARD}", *options]
+    command = [
+        "cmake",
+        "-S",
+        str(source),
+        "-B",
+        str(folder),
+        "-G",
+        "Ninja",
+        f"-DSIZEGUARD={SIZEGUARD}",
+        *options,
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -50,23 +60,42 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_build_json_has_the_published_keys(core_build: Build) -> None:
     content = json.loads((core_build.image.parent / "build.json").read_text())
-    keys = {"variant", "app", "target", "image", "shipped", "map", "objects", "gc_log", "fingerprint", "sizes"}
+    keys = {
+        "variant", "app", "target", "image", "shipped", "map", "objects", "gc_log", "fingerprint",
+        "sizes",
+    }  # fmt: skip
     assert keys <= set(content)
     assert set(content["sizes"]) == {"load", "ram", "file", "page_slack"}
     assert all(
-        Path(path).is_file() for path in [content["image"], content["shipped"], content["map"], content["gc_log"], *content["objects"]]
+        Path(path).is_file()
+        for path in [
+            content["image"],
+            content["shipped"],
+            content["map"],
+            content["gc_log"],
+            *content["objects"],
+        ]
     )
     assert "removing unused section" in core_build.gc_log.read_text()
     assert read_build(core_build.image.parent) == core_build
 
 
 def test_the_core_stays_small(core_build: Build) -> None:
-    """What DESIGN promises of a program that only loads: gcc, -Os, x86-64."""
+    """The promise for a program that only loads: gcc, -Os, x86-64."""
     assert core_build.sizes.load <= 22_000
-    assert next(section.size for section in read_elf(core_build.image).sections if section.name == ".bss") <= 256
+    assert (
+        next(
+            section.size
+            for section in read_elf(core_build.image).sections
+            if section.name == ".bss"
+        )
+        <= 256
+    )
 
 
-def test_nothing_changed_takes_no_time_and_compiles_nothing(root: Path, toolchain: Toolchain, full_build: Build) -> None:
+def test_nothing_changed_takes_no_time_and_compiles_nothing(
+    root: Path, toolchain: Toolchain, full_build: Build
+) -> None:
     record = full_build.image.parent / "build.json"
     before = record.stat().st_mtime_ns
     start = time.process_time()
@@ -78,14 +107,18 @@ def test_nothing_changed_takes_no_time_and_compiles_nothing(root: Path, toolchai
 
 
 @pytest.fixture(scope="module")
-def changing(root: Path, selection: Callable[..., Path], toolchain: Toolchain) -> Callable[[Selection], Build]:
+def changing(
+    root: Path, selection: Callable[..., Path], toolchain: Toolchain
+) -> Callable[[Selection], Build]:
     """Builds a selection in one folder; the first is what mlp needs."""
     folder = root / "build" / "tests" / "changing"
     file = folder.parent / "changing.yaml"
 
     def make(chosen: Selection) -> Build:
         write_atomic(file, format_selection(chosen))
-        variant = make_variant(root, "selective", "changing", file, dtypes=True, optimize="s", sanitize="")
+        variant = checked_variant(
+            root, Variant("selective", "changing", file, dtypes=True, optimize="s", sanitize="")
+        )
         return build(root, variant, toolchain, folder)
 
     make(read_selection(selection("mlp")).selection)
@@ -94,13 +127,21 @@ def changing(root: Path, selection: Callable[..., Path], toolchain: Toolchain) -
 
 @pytest.mark.parametrize(("tag", "dtype"), [("relu", "Double"), ("gemm", "Long"), ("copy", "Bool")])
 def test_a_changed_dtype_recompiles_the_files_that_hold_its_tag(
-    root: Path, changing: Callable[[Selection], Build], selection: Callable[..., Path], tag: str, dtype: str
+    root: Path,
+    changing: Callable[[Selection], Build],
+    selection: Callable[..., Path],
+    tag: str,
+    dtype: str,
 ) -> None:
     chosen = read_selection(selection("mlp")).selection
     folder = changing(chosen).image.parent
     more = {**chosen.kernel_metadata, tag: chosen.kernel_metadata.get(tag, frozenset()) ^ {dtype}}
     changing(replace(chosen, kernel_metadata=more, provenance={}))
-    sources = [path for name in ("runtime", "operators", "prepacked") for path in (root / "native" / name).rglob("*.cpp")]
+    sources = [
+        path
+        for name in ("runtime", "operators", "prepacked")
+        for path in (root / "native" / name).rglob("*.cpp")
+    ]
     holders = {path.stem for path in sources if f'"selected/{tag}.h"' in path.read_text()}
     assert {use.file.stem for use in scan_tags(sources)[tag]} <= holders
     assert compiled(folder) == holders
@@ -123,7 +164,10 @@ def test_a_changed_operator_recompiles_no_kernels(
     assert more.fingerprint != before.fingerprint
 
 
-def test_a_new_export_of_a_model_selects_again(root: Path, models_dir: Path, tmp_path: Path) -> None:
+@pytest.mark.native
+def test_a_new_export_of_a_model_selects_again(
+    root: Path, models_dir: Path, tmp_path: Path
+) -> None:
     model = tmp_path / "model.pt2"
     shutil.copy(models_dir / "mlp" / "model.pt2", model)
     folder = tmp_path / "build"
@@ -131,23 +175,46 @@ def test_a_new_export_of_a_model_selects_again(root: Path, models_dir: Path, tmp
     generate = ["ninja", "-C", str(folder), "operators_code"]
     subprocess.run(generate, check=True, capture_output=True)
     effective = folder / "operators" / "code" / "selected_operators.yaml"
-    assert set(yaml.safe_load(effective.read_text())["operators"]) == {"aten::linear", "aten::relu", "aten::softmax.int"}
-    assert "no work to do" in subprocess.run(generate, check=True, capture_output=True, text=True).stdout
+    assert set(yaml.safe_load(effective.read_text())["operators"]) == {
+        "aten::linear",
+        "aten::relu",
+        "aten::softmax.int",
+    }
+    assert (
+        "no work to do"
+        in subprocess.run(generate, check=True, capture_output=True, text=True).stdout
+    )
 
     shutil.copyfile(models_dir / "mlp" / "model_core.pt2", model)
     subprocess.run(generate, check=True, capture_output=True)
     assert "aten::addmm" in yaml.safe_load(effective.read_text())["operators"]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-DTRACING_BASE=ON"], r"does not know the option TRACING_BASE\. It knows .*TRACING_BASED"),
-        (["-DEXECUTORCH_DTYPE_SELECTIVE_BUILD=ON"], "does not know the option EXECUTORCH_DTYPE_SELECTIVE_BUILD"),
+        (
+            ["-DTRACING_BASE=ON"],
+            r"does not know the option TRACING_BASE\. It knows .*TRACING_BASED",
+        ),
+        (
+            ["-DEXECUTORCH_DTYPE_SELECTIVE_BUILD=ON"],
+            "does not know the option EXECUTORCH_DTYPE_SELECTIVE_BUILD",
+        ),
         (["-DDTYPE_SELECTIVE_BUILD=ON"], "DTYPE_SELECTIVE_BUILD has no effect without dtypes"),
-        (["-DDTYPE_SELECTIVE_BUILD=ON", "-DSELECT_OPS_LIST=aten::relu"], "DTYPE_SELECTIVE_BUILD has no effect without dtypes"),
-        (["-DSELECT_ALL_OPS=ON", "-DSELECT_OPS_LIST=aten::relu"], "SELECT_ALL_OPS and SELECT_OPS_LIST exclude each other"),
-        (["-DTRACING_BASED=ON", "-DSELECTED_OP_LIST=x.yaml"], "TRACING_BASED and SELECTED_OP_LIST exclude each other"),
+        (
+            ["-DDTYPE_SELECTIVE_BUILD=ON", "-DSELECT_OPS_LIST=aten::relu"],
+            "DTYPE_SELECTIVE_BUILD has no effect without dtypes",
+        ),
+        (
+            ["-DSELECT_ALL_OPS=ON", "-DSELECT_OPS_LIST=aten::relu"],
+            "SELECT_ALL_OPS and SELECT_OPS_LIST exclude each other",
+        ),
+        (
+            ["-DTRACING_BASED=ON", "-DSELECTED_OP_LIST=x.yaml"],
+            "TRACING_BASED and SELECTED_OP_LIST exclude each other",
+        ),
         (["-DSG_OPTIMIZE=fast"], "SG_OPTIMIZE is -Os or -O2, not fast"),
         (["-DSG_LINKER=ld"], "SG_LINKER is bfd, gold, lld or mold, not ld"),
         (["-DSG_LINK=dynamic"], "SG_LINK is executable, static, static-pie or shared, not dynamic"),
@@ -161,15 +228,20 @@ def test_a_new_export_of_a_model_selects_again(root: Path, models_dir: Path, tmp
         (["-DSELECTED_OP_LIST=/nowhere/x.yaml"], r"/nowhere/x\.yaml: cannot read"),
     ],
 )
-def test_options_without_effect_are_refused(root: Path, tmp_path: Path, options: list[str], message: str) -> None:
+def test_options_without_effect_are_refused(
+    root: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
     assert re.search(message, refused(configure(root / "native", tmp_path, *options)))
 
 
+@pytest.mark.native
 def test_dtype_selection_of_a_list_without_dtypes_is_refused(root: Path, tmp_path: Path) -> None:
     selected = tmp_path / "s.yaml"
     selected.write_text("operators:\n  aten::relu: {include_all_overloads: false}\n")
     options = [f"-DSELECTED_OP_LIST={selected}", "-DDTYPE_SELECTIVE_BUILD=ON"]
-    assert "says nothing of dtypes" in refused(configure(root / "native", tmp_path / "build", *options))
+    assert "says nothing of dtypes" in refused(
+        configure(root / "native", tmp_path / "build", *options)
+    )
 
 
 PROJECT = """\
@@ -181,75 +253,129 @@ add_subdirectory({native} sizeguard)
 """
 
 
+@pytest.mark.native
 @pytest.mark.parametrize(
     ("calls", "message"),
     [
-        ("gen_selected_ops(LIB_NAME a ROOT_OP aten::relu)", "gen_selected_ops: unknown arguments ROOT_OP"),
+        (
+            "gen_selected_ops(LIB_NAME a ROOT_OP aten::relu)",
+            "gen_selected_ops: unknown arguments ROOT_OP",
+        ),
         ("gen_selected_ops(ROOT_OPS aten::relu)", "gen_selected_ops: LIB_NAME is missing"),
         ("gen_selected_ops(LIB_NAME a)", r"gen_selected_ops\(a\): nothing is selected"),
-        ("gen_selected_ops(LIB_NAME a INCLUDE_ALL_OPS ON ROOT_OPS aten::relu)", "INCLUDE_ALL_OPS leaves nothing to select"),
-        ("gen_selected_ops(LIB_NAME a ROOT_OPS aten::relu DTYPE_SELECTIVE_BUILD ON)", "DTYPE_SELECTIVE_BUILD has no effect"),
-        ("generate_bindings_for_kernels(LIB_NAME a FUNCTIONS_YAML {yaml})", "call gen_selected_ops first"),
         (
-            "gen_selected_ops(LIB_NAME a ROOT_OPS aten::relu)\n"
-            "generate_bindings_for_kernels(LIB_NAME a FUNCTIONS_YAML {yaml} CUSTOM_OPS_YAML twice.yaml)",
+            "gen_selected_ops(LIB_NAME a INCLUDE_ALL_OPS ON ROOT_OPS aten::relu)",
+            "INCLUDE_ALL_OPS leaves nothing to select",
+        ),
+        (
+            "gen_selected_ops(LIB_NAME a ROOT_OPS aten::relu DTYPE_SELECTIVE_BUILD ON)",
+            "DTYPE_SELECTIVE_BUILD has no effect",
+        ),
+        (
+            "generate_bindings_for_kernels(LIB_NAME a FUNCTIONS_YAML {yaml})",
+            "call gen_selected_ops first",
+        ),
+        (
+            (
+                "gen_selected_ops(LIB_NAME a ROOT_OPS"
+                " aten::relu)\ngenerate_bindings_for_kernels(LIB_NAME a FUNCTIONS_YAML {yaml}"
+                " CUSTOM_OPS_YAML twice.yaml)"
+            ),
             r"twice\.yaml:1: .*aten::relu .*operators/operators\.yaml:\d+",
         ),
         (
-            "gen_selected_ops(LIB_NAME a ROOT_OPS aten::relu)\ngenerate_bindings_for_kernels(LIB_NAME a FUNCTIONS_YAML {yaml})\n"
-            "add_library(k STATIC k.cpp)\nset_target_properties(k PROPERTIES LINKER_LANGUAGE CXX)\n"
-            "gen_operators_lib(LIB_NAME a KERNEL_LIBS k DTYPE_SELECTIVE_BUILD ON)",
+            (
+                "gen_selected_ops(LIB_NAME a ROOT_OPS"
+                " aten::relu)\ngenerate_bindings_for_kernels(LIB_NAME a FUNCTIONS_YAML"
+                " {yaml})\nadd_library(k STATIC k.cpp)\nset_target_properties(k PROPERTIES"
+                " LINKER_LANGUAGE CXX)\ngen_operators_lib(LIB_NAME a KERNEL_LIBS k"
+                " DTYPE_SELECTIVE_BUILD ON)"
+            ),
             "DTYPE_SELECTIVE_BUILD has no effect on k",
         ),
     ],
 )
-def test_wrong_calls_of_the_cmake_functions_are_refused(root: Path, tmp_path: Path, calls: str, message: str) -> None:
+def test_wrong_calls_of_the_cmake_functions_are_refused(
+    root: Path, tmp_path: Path, calls: str, message: str
+) -> None:
     native = root / "native"
-    (tmp_path / "twice.yaml").write_text('- {func: "aten::relu(Tensor self) -> Tensor", kernel: my_relu, kind: core}\n')
+    (tmp_path / "twice.yaml").write_text(
+        '- {func: "aten::relu(Tensor self) -> Tensor", kernel: my_relu, kind: core}\n'
+    )
     (tmp_path / "k.cpp").write_text("")
     calls = calls.replace("{yaml}", str(native / "operators" / "operators.yaml"))
     (tmp_path / "CMakeLists.txt").write_text(PROJECT.format(native=native, calls=calls))
     assert re.search(message, refused(configure(tmp_path, tmp_path / "build")))
 
 
+@pytest.mark.native
 def test_the_example_registers_what_its_list_names(root: Path) -> None:
     folder = root / "build" / "tests" / "example"
-    done = configure(root / "native" / "examples" / "selective_build", folder, "-DSELECT_OPS_LIST=aten::relu,extra::twice,aten::add.Tensor")
+    done = configure(
+        root / "native" / "examples" / "selective_build",
+        folder,
+        "-DSELECT_OPS_LIST=aten::relu,extra::twice,aten::add.Tensor",
+    )
     assert done.returncode == 0, done.stderr
     subprocess.run(["ninja", "-C", str(folder)], check=True, capture_output=True)
-    listed = subprocess.run([folder / "example"], check=True, capture_output=True, text=True).stdout.split()
+    listed = subprocess.run(
+        [folder / "example"], check=True, capture_output=True, text=True
+    ).stdout.split()
     assert sorted(listed) == ["aten::add.Tensor", "aten::relu", "extra::twice"]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("own_kernels", [False, True], ids=["shared", "own"])
-def test_two_apps_in_one_tree_each_run_their_models(root: Path, program: Callable[..., Path], own_kernels: bool) -> None:
+def test_two_apps_in_one_tree_each_run_their_models(
+    root: Path, program: Callable[..., Path], own_kernels: bool
+) -> None:
     folder = root / "build" / "tests" / ("apps-own" if own_kernels else "apps-shared")
-    done = configure(root / "native" / "apps", folder, f"-DDTYPE_SELECTIVE_BUILD={'ON' if own_kernels else 'OFF'}")
+    done = configure(
+        root / "native" / "apps",
+        folder,
+        f"-DDTYPE_SELECTIVE_BUILD={'ON' if own_kernels else 'OFF'}",
+    )
     assert done.returncode == 0, done.stderr
     subprocess.run(["ninja", "-C", str(folder)], check=True, capture_output=True)
     models = {"vision": ("mobilenet_v2", "quant_cnn"), "language": ("encoder", "lstm_tagger")}
     for app, others in (("vision", "language"), ("language", "vision")):
         for model in models[app]:
-            ran = subprocess.run([folder / app, program(model)], capture_output=True, text=True, check=False)
+            ran = subprocess.run(
+                [folder / app, program(model)], capture_output=True, text=True, check=False
+            )
             assert (ran.returncode, ran.stderr) == (0, "")
             assert model in ran.stdout
-        foreign = subprocess.run([folder / app, program(models[others][0])], capture_output=True, text=True, check=False)
+        foreign = subprocess.run(
+            [folder / app, program(models[others][0])], capture_output=True, text=True, check=False
+        )
         assert foreign.returncode == 1
         assert foreign.stderr.startswith("error: ")
-    effective = {app: yaml.safe_load((folder / f"{app}_ops" / "code" / "selected_operators.yaml").read_text()) for app in models}
+    effective = {
+        app: yaml.safe_load(
+            (folder / f"{app}_ops" / "code" / "selected_operators.yaml").read_text()
+        )
+        for app in models
+    }
     same = effective["vision"]["kernel_metadata"] == effective["language"]["kernel_metadata"]
     assert same is not own_kernels  # shared kernels have the union of the apps' dtypes
 
 
-def test_two_folders_give_the_same_bytes(root: Path, selection: Callable[..., Path], toolchain: Toolchain, tmp_path: Path) -> None:
+def test_two_folders_give_the_same_bytes(
+    root: Path, selection: Callable[..., Path], toolchain: Toolchain, tmp_path: Path
+) -> None:
     chosen = selection("mlp").read_bytes()
     built = []
     for name in ("a", "a_folder_with_a_much_longer_name/and_one_more_below_it"):
         clone = tmp_path / name
         for part in ("native", "sizeguard"):
-            shutil.copytree(root / part, clone / part, ignore=shutil.ignore_patterns("__pycache__", "models"))
+            shutil.copytree(
+                root / part, clone / part, ignore=shutil.ignore_patterns("__pycache__", "models")
+            )
         (clone / "app.yaml").write_bytes(chosen)
-        variant = make_variant(clone, "selective", "app", clone / "app.yaml", dtypes=True, optimize="s", sanitize="")
+        variant = checked_variant(
+            clone,
+            Variant("selective", "app", clone / "app.yaml", dtypes=True, optimize="s", sanitize=""),
+        )
         built.append(build(clone, variant, toolchain, default_folder(clone, variant, toolchain)))
     assert built[0].image.read_bytes() == built[1].image.read_bytes()
     assert built[0].shipped.read_bytes() == built[1].shipped.read_bytes()
@@ -264,37 +390,67 @@ def test_two_folders_give_the_same_bytes(root: Path, selection: Callable[..., Pa
         ({"kind": "full", "app": "vision"}, "--app has no effect on the variant full"),
         ({"kind": "core", "dtypes": False}, "--no-dtypes has no effect on the variant core"),
         ({"kind": "selective"}, "selective needs --app NAME or --selection FILE"),
-        ({"kind": "selective", "app": "visio"}, "no app visio with a selection; there are language, vision"),
+        (
+            {"kind": "selective", "app": "visio"},
+            "no app visio with a selection; there are language, vision",
+        ),
         ({"kind": "selective", "selection": Path("no.yaml")}, r"no\.yaml: no such selection file"),
         ({"kind": "full", "optimize": "3"}, "unknown optimization -O3"),
     ],
 )
-def test_wrong_choices_of_a_variant_are_refused(root: Path, arguments: dict[str, Any], message: str) -> None:
-    choice = {"app": "", "selection": None, "dtypes": True, "optimize": "s", "sanitize": "", **arguments}
+def test_wrong_choices_of_a_variant_are_refused(
+    root: Path, arguments: dict[str, Any], message: str
+) -> None:
+    choice = {
+        "app": "",
+        "selection": None,
+        "dtypes": True,
+        "optimize": "s",
+        "sanitize": "",
+        **arguments,
+    }
     with pytest.raises(InputError, match=message):
-        make_variant(root, **choice)
+        checked_variant(root, Variant(**choice))
 
 
+@pytest.mark.native
 def test_folders_of_variants(root: Path) -> None:
     gcc, clang = find_toolchain("gcc", None), find_toolchain("clang", None)
     assert default_folder(root, Variant("full"), gcc) == root / "build" / "full"
     assert default_folder(root, Variant("selective", "vision"), gcc) == root / "build" / "vision"
-    assert default_folder(root, Variant("selective", "vision", dtypes=False), gcc) == root / "build" / "vision-operators"
+    assert (
+        default_folder(root, Variant("selective", "vision", dtypes=False), gcc)
+        == root / "build" / "vision-operators"
+    )
     target = clang.target
-    assert default_folder(root, Variant("core", optimize="2"), clang) == root / "build" / f"{target}-clang-lld-O2" / "core"
+    assert (
+        default_folder(root, Variant("core", optimize="2"), clang)
+        == root / "build" / f"{target}-clang-lld-O2" / "core"
+    )
 
 
-def test_missing_tools_are_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_tools_are_named_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="unknown compiler tcc; there are gcc, clang"):
         find_toolchain("tcc", None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BuildError, match="ninja, flatc not found; install with: apt-get install flatbuffers-compiler ninja-build"):
+    with pytest.raises(
+        BuildError,
+        match=(
+            "ninja, flatc not found; install with: apt-get install flatbuffers-compiler ninja-build"
+        ),
+    ):
         require("ninja", "flatc")
 
 
 def test_a_compilers_first_error_is_shown(root: Path, toolchain: Toolchain, tmp_path: Path) -> None:
     for part in ("native", "sizeguard"):
-        shutil.copytree(root / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__", "models"))
+        shutil.copytree(
+            root / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__", "models")
+        )
     (tmp_path / "native" / "runtime" / "tensor.cpp").write_text("int broken( {\n")
-    with pytest.raises(BuildError, match=r"building core failed: .*tensor\.cpp:1:\d+: error: .*; log: .*build\.log"):
+    with pytest.raises(
+        BuildError, match=r"building core failed: .*tensor\.cpp:1:\d+: error: .*; log: .*build\.log"
+    ):
         build(tmp_path, Variant("core"), toolchain, tmp_path / "build" / "core")

@@ -1,6 +1,9 @@
-"""The steps of the GitHub action, of the two workflows and of the GitLab template, run in bash in a folder of their own.
+"""Steps of the GitHub action, its workflows and the GitLab template, run in bash.
 
-The gate itself is replaced by its last part, the formats of a made-up result; GitHub's API by a server on this machine.
+Each runs in a folder of its own.
+
+The gate itself is replaced by its last part, the formats of a made-up result; GitHub's API by a
+server on this machine.
 """
 
 from __future__ import annotations
@@ -22,10 +25,10 @@ from typing import Any
 
 import pytest
 import yaml
-from gate_samples import SAMPLES, everything, failing
-from test_gate_hostile import HOSTILE, check_markdown, poisoned, small
 
-from sizeguard.report.gate import gate_text
+from sizeguard.report.gate.render import gate_text
+from tests.support.gate_samples import SAMPLES, everything, failing
+from tests.support.hostile_results import HOSTILE, check_markdown, poisoned, small
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = "77b01de5577b01de5577b01de5577b01de5577b0"
@@ -49,7 +52,10 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 
 @dataclass
 class Runner:
-    """Runs steps as the runner does: expressions in `env`, `with` and `if` only, a bash for each step, files for outputs and summary."""
+    """Run steps as the runner does.
+
+    Expressions in `env`, `with` and `if` only, a bash for each step, files for outputs and summary.
+    """
 
     folder: Path
     expressions: dict[str, str]
@@ -60,7 +66,11 @@ class Runner:
     def value(self, text: object) -> str:
         def known(found: re.Match[str]) -> str:
             # What a step did not say is empty.
-            return self.expressions.get(found[1], "") if found[1].startswith("steps.") else self.expressions[found[1]]
+            return (
+                self.expressions.get(found[1], "")
+                if found[1].startswith("steps.")
+                else self.expressions[found[1]]
+            )
 
         return re.sub(r"\$\{\{ (.+?) \}\}", known, str(text))
 
@@ -69,7 +79,8 @@ class Runner:
         for step in steps:
             condition = step.get("if", "")
             if (self.failed and "always()" not in condition) or (
-                "pull_request'" in condition and self.expressions["github.event_name"] != "pull_request"
+                "pull_request'" in condition
+                and self.expressions["github.event_name"] != "pull_request"
             ):
                 continue
             if step.get("uses") == "./":
@@ -94,7 +105,12 @@ class Runner:
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.folder / "work",
-            env={**env, **values, "GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md")},
+            env={
+                **env,
+                **values,
+                "GITHUB_OUTPUT": str(output),
+                "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
+            },
             capture_output=True,
             text=True,
             timeout=120,
@@ -108,11 +124,18 @@ class Runner:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A working copy with what the steps call; `sizeguard gate` shows the result in result.json and keeps its arguments."""
+    """A working copy with what the steps call.
+
+    `sizeguard gate` shows the result in result.json and keeps its arguments.
+    """
     work = tmp_path / "work"
     for name in ("action.yml", ".github", "ci"):
         source = ROOT / name
-        _ = shutil.copytree(source, work / name) if source.is_dir() else (work.mkdir(exist_ok=True), shutil.copy(source, work / name))
+        _ = (
+            shutil.copytree(source, work / name)
+            if source.is_dir()
+            else (work.mkdir(exist_ok=True), shutil.copy(source, work / name))
+        )
     (work / ".ci").mkdir()
     (work / ".venv" / "bin").mkdir(parents=True)
     gate = f"{sys.executable} -m sizeguard.cli.main gate --from-json result.json"
@@ -128,14 +151,27 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def environment(work: Path, **more: str) -> dict[str, str]:
-    plain = {"PATH": os.environ["PATH"], "HOME": str(work), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
-    return {**plain, "GITHUB_ACTION_PATH": str(work), "GITHUB_WORKSPACE": str(work), "GITHUB_ACTIONS": "true", "CI": "true", **more}
+    plain = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(work),
+        "PYTHONPATH": str(ROOT),
+        "LC_ALL": "C.UTF-8",
+    }
+    return {
+        **plain,
+        "GITHUB_ACTION_PATH": str(work),
+        "GITHUB_WORKSPACE": str(work),
+        "GITHUB_ACTIONS": "true",
+        "CI": "true",
+        **more,
+    }
 
 
 def measuring(work: Path, sample: str, **expressions: str) -> tuple[Runner, int]:
     (work / "result.json").write_text(gate_text(SAMPLES[sample](), "json"))
     values = {
-        "github.base_ref": "main", "github.event_name": "pull_request", "github.event.pull_request.number": "7", **expressions,
+        "github.base_ref": "main", "github.event_name": "pull_request",
+        "github.event.pull_request.number": "7", **expressions,
     }  # fmt: skip
     runner = Runner(work.parent, values)
     return runner, runner.run(steps_of("size.yml"), environment(work))
@@ -153,7 +189,9 @@ def uploaded(work: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (work / "sizeguard-results").iterdir()}
 
 
-@pytest.mark.parametrize(("sample", "code"), [("passing", 0), ("failing", 1), ("undecided", 3), ("everything", 4)])
+@pytest.mark.parametrize(
+    ("sample", "code"), [("passing", 0), ("failing", 1), ("undecided", 3), ("everything", 4)]
+)
 def test_the_measuring_workflow(checkout: Path, sample: str, code: int) -> None:
     runner, found = measuring(checkout, sample)
     assert found == code
@@ -172,26 +210,48 @@ def test_without_a_pull_request_there_is_no_number(checkout: Path) -> None:
     _, code = measuring(checkout, "passing", **{"github.event_name": "push", "github.base_ref": ""})
     assert code == 0
     assert "pull-request" not in uploaded(checkout)
-    assert not [line for line in (checkout / "arguments.txt").read_text().splitlines() if line.startswith("--base")]
+    assert not [
+        line
+        for line in (checkout / "arguments.txt").read_text().splitlines()
+        if line.startswith("--base")
+    ]
 
 
 @pytest.mark.parametrize(
-    "text", ["$(touch owned)", "`touch owned`", "x; touch owned", "x && touch owned", "* owned", "--format=json", "'\"$IFS"]
+    "text",
+    [
+        "$(touch owned)",
+        "`touch owned`",
+        "x; touch owned",
+        "x && touch owned",
+        "* owned",
+        "--format=json",
+        "'\"$IFS",
+    ],
 )
 def test_inputs_are_never_code(checkout: Path, text: str) -> None:
-    runner = Runner(checkout.parent, {"inputs.base": text, "inputs.apps": text, "inputs.targets": text, "inputs.results": "out"})
+    runner = Runner(
+        checkout.parent,
+        {"inputs.base": text, "inputs.apps": text, "inputs.targets": text, "inputs.results": "out"},
+    )
     (checkout / "result.json").write_text(gate_text(failing(), "json"))
     assert runner.run(ACTION["runs"]["steps"], environment(checkout)) == 1
     assert not list(checkout.rglob("owned"))
     arguments = (checkout / "arguments.txt").read_text().splitlines()
     assert f"--base={text}" in arguments
-    assert [a for a in arguments if a.startswith("--app=")] == [f"--app={word}" for word in text.split()]
+    assert [a for a in arguments if a.startswith("--app=")] == [
+        f"--app={word}" for word in text.split()
+    ]
 
 
 def test_workflows_have_no_more_rights_than_they_need() -> None:
     size, comment = workflow("size.yml"), workflow("size-comment.yml")
     assert size["permissions"] == {"contents": "read"}
-    assert comment["permissions"] == {"actions": "read", "contents": "read", "pull-requests": "write"}
+    assert comment["permissions"] == {
+        "actions": "read",
+        "contents": "read",
+        "pull-requests": "write",
+    }
     assert "pull_request_target" not in (ROOT / ".github/workflows/size.yml").read_text()
     # YAML 1.1 reads `on` as true.
     assert size[True].keys() == {"pull_request", "push"}
@@ -200,15 +260,20 @@ def test_workflows_have_no_more_rights_than_they_need() -> None:
         assert steps[0]["uses"].startswith("actions/checkout@")
         assert steps[0]["with"]["persist-credentials"] is False
     # The one with rights runs the default branch and nothing of the pull request's.
-    assert steps_of("size-comment.yml")[0]["with"]["ref"] == "${{ github.event.repository.default_branch }}"
-    assert not any("download-artifact" in step.get("uses", "") for step in steps_of("size-comment.yml"))
+    assert (
+        steps_of("size-comment.yml")[0]["with"]["ref"]
+        == "${{ github.event.repository.default_branch }}"
+    )
+    assert not any(
+        "download-artifact" in step.get("uses", "") for step in steps_of("size-comment.yml")
+    )
     for step in [*steps_of("size.yml"), *steps_of("size-comment.yml"), *ACTION["runs"]["steps"]]:
         assert "${{" not in step.get("run", "")
 
 
 @dataclass
 class Hub:
-    """What GitHub would answer, and what it was asked."""
+    """GitHub's answers, and the questions it was asked."""
 
     archive: bytes = b""
     size: int | None = None
@@ -221,7 +286,9 @@ class Hub:
     broken: str = ""
     address: str = ""
 
-    def answer(self, method: str, path: str, content: bytes, authorization: str | None) -> tuple[int, bytes, dict[str, str]]:
+    def answer(
+        self, method: str, path: str, content: bytes, authorization: str | None
+    ) -> tuple[int, bytes, dict[str, str]]:
         if path.startswith("/storage"):
             if authorization:
                 self.leaked.append(authorization)
@@ -237,15 +304,24 @@ class Hub:
         answers: dict[str, Any] = {
             "actions/runs/42/artifacts": {
                 "artifacts": [
-                    {"id": 5, "name": "sizeguard-results", "size_in_bytes": self.size if self.size is not None else len(self.archive)}
+                    {
+                        "id": 5,
+                        "name": "sizeguard-results",
+                        "size_in_bytes": self.size if self.size is not None else len(self.archive),
+                    }
                 ]
             },
-            "pulls/7": {"head": {"sha": self.head, "repo": {"full_name": self.repository}}, "state": self.state},
+            "pulls/7": {
+                "head": {"sha": self.head, "repo": {"full_name": self.repository}},
+                "state": self.state,
+            },
             "issues/7/comments": self.comments,
         }
         if route == "actions/artifacts/5/zip":
             return 302, b"", {"Location": f"{self.address}/storage/5.zip"}
-        return (200, json.dumps(answers[route]).encode(), {}) if route in answers else (404, b"{}", {})
+        return (
+            (200, json.dumps(answers[route]).encode(), {}) if route in answers else (404, b"{}", {})
+        )
 
 
 @pytest.fixture
@@ -255,7 +331,9 @@ def hub() -> Iterator[Hub]:
     class Handler(BaseHTTPRequestHandler):
         def reply(self) -> None:
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            code, data, headers = found.answer(self.command, self.path, content, self.headers.get("Authorization"))
+            code, data, headers = found.answer(
+                self.command, self.path, content, self.headers.get("Authorization")
+            )
             self.send_response(code)
             for name, value in {**headers, "Content-Length": str(len(data))}.items():
                 self.send_header(name, value)
@@ -278,15 +356,26 @@ def hub() -> Iterator[Hub]:
 
 def commenting(work: Path, hub: Hub) -> tuple[str, int]:
     values = {
-        "github.token": TOKEN, "github.event.workflow_run.id": "42", "github.event.workflow_run.head_sha": HEAD,
+        "github.token": TOKEN, "github.event.workflow_run.id": "42",
+        "github.event.workflow_run.head_sha": HEAD,
         "github.event.workflow_run.head_repository.full_name": FORK,
     }  # fmt: skip
     runner = Runner(work.parent, values)
-    before = sorted(path.relative_to(work) for path in work.rglob("*") if "__pycache__" not in path.parts)
-    api = {"GITHUB_API_URL": hub.address, "GITHUB_REPOSITORY": "org/runtime", "GITHUB_SERVER_URL": "https://github.example"}
+    before = sorted(
+        path.relative_to(work) for path in work.rglob("*") if "__pycache__" not in path.parts
+    )
+    api = {
+        "GITHUB_API_URL": hub.address,
+        "GITHUB_REPOSITORY": "org/runtime",
+        "GITHUB_SERVER_URL": "https://github.example",
+    }
     code = runner.run(steps_of("size-comment.yml"), environment(work, **api))
-    after = sorted(path.relative_to(work) for path in work.rglob("*") if "__pycache__" not in path.parts)
-    assert [path for path in after if path not in before] == [Path("setup.txt")] or Path("setup.txt") in before
+    after = sorted(
+        path.relative_to(work) for path in work.rglob("*") if "__pycache__" not in path.parts
+    )
+    assert [path for path in after if path not in before] == [Path("setup.txt")] or Path(
+        "setup.txt"
+    ) in before
     log = runner.log[-1]
     assert "Traceback" not in log
     assert TOKEN not in log
@@ -347,11 +436,25 @@ BAD: dict[str, Callable[[], bytes]] = {
     "result is a script": lambda: zipped({**good(), "gate.json": "$(touch owned)"}),
     "result is a list": lambda: zipped({**good(), "gate.json": "[]"}),
     "result is deep": lambda: zipped({**good(), "gate.json": "[" * 200_000}),
-    "result has other types": lambda: zipped({**good(), "gate.json": gate_text(failing(), "json").replace("41204", '"<img>"', 1)}),
+    "result has other types": lambda: zipped(
+        {**good(), "gate.json": gate_text(failing(), "json").replace("41204", '"<img>"', 1)}
+    ),
     "unknown pull request": lambda: zipped({**good(), "pull-request": "8\n"}),
     **{
-        f"number {text!r}": (lambda text=text: zipped({**good(), "pull-request": text}))
-        for text in ("7; touch owned", "../7", "7/../../x", "0", "-7", "7\n8\n", "7" * 30, "", "٧", "7\r\n::set-output name=x::y", "7 ")
+        f"number {text!r}": lambda text=text: zipped({**good(), "pull-request": text})
+        for text in (
+            "7; touch owned",
+            "../7",
+            "7/../../x",
+            "0",
+            "-7",
+            "7\n8\n",
+            "7" * 30,
+            "",
+            "٧",
+            "7\r\n::set-output name=x::y",
+            "7 ",
+        )
     },
 }
 
@@ -368,8 +471,12 @@ def test_a_hostile_artifact_is_refused(checkout: Path, hub: Hub, case: str) -> N
     assert not list(checkout.rglob("owned"))
 
 
-@pytest.mark.parametrize(("name", "value"), [("head", "0" * 40), ("repository", "mallory/runtime"), ("state", "closed")])
-def test_a_pull_request_that_the_run_is_not_of_gets_no_comment(checkout: Path, hub: Hub, name: str, value: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"), [("head", "0" * 40), ("repository", "mallory/runtime"), ("state", "closed")]
+)
+def test_a_pull_request_that_the_run_is_not_of_gets_no_comment(
+    checkout: Path, hub: Hub, name: str, value: str
+) -> None:
     """The artifact names a pull request; GitHub says at which commit of which repository it is."""
     hub.archive = zipped(good())
     setattr(hub, name, value)
@@ -392,22 +499,36 @@ def test_an_api_that_fails_fails_the_step(checkout: Path, hub: Hub, route: str) 
 
 
 @pytest.mark.parametrize("start", range(0, len(HOSTILE), 12))
-def test_hostile_texts_in_a_result_do_nothing_in_the_comment(checkout: Path, hub: Hub, start: int) -> None:
+def test_hostile_texts_in_a_result_do_nothing_in_the_comment(
+    checkout: Path, hub: Hub, start: int
+) -> None:
     pool = iter(HOSTILE[start : start + 12] * 1000)
-    hub.archive = zipped({**good(), "gate.json": gate_text(poisoned(small(), lambda: next(pool)), "json")})
+    hub.archive = zipped(
+        {**good(), "gate.json": gate_text(poisoned(small(), lambda: next(pool)), "json")}
+    )
     _, code = commenting(checkout, hub)
     assert code == 0
     body, _, foot = hub.written[0][2]["body"].rpartition("\n\n")
     check_markdown(body)
-    assert re.fullmatch(r"<sub>.*\[this run\]\(https://github\.example/org/runtime/actions/runs/42\).*</sub>", foot)
+    assert re.fullmatch(
+        r"<sub>.*\[this run\]\(https://github\.example/org/runtime/actions/runs/42\).*</sub>", foot
+    )
 
 
 def test_the_gitlab_template(checkout: Path) -> None:
     job = yaml.safe_load((checkout / "ci/gitlab/sizeguard.gitlab-ci.yml").read_text())["size-gate"]
     (checkout / "result.json").write_text(gate_text(everything(), "json"))
     script = [line for line in job["before_script"] if "apt-get" not in line] + job["script"]
-    env = environment(checkout, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main", CI_PROJECT_DIR=str(checkout))
-    done = subprocess.run(["bash", "-eo", "pipefail", "-c", "\n".join(script)], cwd=checkout, env=env, capture_output=True, text=True)
+    env = environment(
+        checkout, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main", CI_PROJECT_DIR=str(checkout)
+    )
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", "\n".join(script)],
+        cwd=checkout,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 4
     assert done.stdout.startswith("FAIL  4 of 6 builds")
     assert (checkout / job["artifacts"]["reports"]["junit"]).read_text().startswith("<?xml")
@@ -415,8 +536,12 @@ def test_the_gitlab_template(checkout: Path) -> None:
     assert "--base=origin/main" in (checkout / "arguments.txt").read_text()
 
 
+@pytest.mark.native
 def test_the_pre_commit_hook(tmp_path: Path) -> None:
-    """By pre-commit itself, on selections that change; only the installation is ours that is there already."""
+    """Run by pre-commit itself, on selections that change.
+
+    Only the installation is the one that is there already.
+    """
     manifest = ROOT / ".pre-commit-hooks.yaml"
     tool = [sys.executable, "-m", "pre_commit"]
     subprocess.run([*tool, "validate-manifest", str(manifest)], check=True, capture_output=True)

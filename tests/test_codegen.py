@@ -8,25 +8,37 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.codegen.generate import Inputs, generate, write_outputs
-from sizeguard.codegen.sources import Sources, check_has_dtypes, shared_selection, united_selection
-from sizeguard.codegen.tags import scan_tags
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.runtimes.model_files import read_operators
+from sizeguard.runtimes.sizeguard.codegen.generate import Inputs, generate, write_outputs
+from sizeguard.runtimes.sizeguard.sources.tags import scan_tags
+from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
-from sizeguard.selection.yaml_reader import read_selection
+from sizeguard.selection.united import (
+    SelectionSources,
+    check_has_dtypes,
+    shared_selection,
+    united_selection,
+)
 
 OPERATORS = """\
-- {func: "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", kernel: add, kind: core}
-- {func: "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", kernel: gt, wrap: other, kind: core}
+- {func: "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", \
+kernel: add, kind: core}
+- {func: "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", \
+kernel: gt, wrap: other, kind: core}
 - {func: "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", kernel: gt, kind: core}
-- {func: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", kernel: sum_all, kind: composite}
-- {func: "aten::sum.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", kernel: sum, kind: core}
+- {func: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", \
+kernel: sum_all, kind: composite}
+- {func: "aten::sum.dim(Tensor self, int[1]? dim, bool keepdim=False, *, \
+ScalarType? dtype=None) -> Tensor", kernel: sum, kind: core}
 - {func: "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", kernel: cat, kind: core}
-- {func: "aten::lstm(Tensor a, Tensor[] hx, float p) -> (Tensor, Tensor, Tensor)", kernel: lstm, kind: composite}
+- {func: "aten::lstm(Tensor a, Tensor[] hx, float p) -> (Tensor, Tensor, Tensor)", \
+kernel: lstm, kind: composite}
 - {func: "aten::sym_size.int(Tensor self, int dim) -> SymInt", kernel: sym_size, kind: primitive}
 - {func: "aten::check(Tensor self, str? text=None, bool[2] mask) -> ()", kernel: check, kind: core}
 - {func: "aten::len.t(t[] a) -> int", kernel: length, kind: primitive}
-- {func: "q::quantize(Tensor x, float scale, MemoryFormat? format=None) -> Tensor", kernel: quantize, kind: core, dispatch: QuantizedCPU}
+- {func: "q::quantize(Tensor x, float scale, MemoryFormat? format=None) -> Tensor", \
+kernel: quantize, kind: core, dispatch: QuantizedCPU}
 """
 
 KERNEL = """\
@@ -53,14 +65,31 @@ def library(tmp_path: Path) -> Path:
     return folder
 
 
-def inputs(library: Path, selection: Selection, *, all_dtypes: bool = False, keys: tuple[str, ...] = ("CPU", "QuantizedCPU")) -> Inputs:
-    return Inputs((library / "operators.yaml",), (library,), selection, "app.yaml", all_dtypes, keys, "portable")
+def inputs(
+    library: Path,
+    selection: Selection,
+    *,
+    all_dtypes: bool = False,
+    keys: tuple[str, ...] = ("CPU", "QuantizedCPU"),
+) -> Inputs:
+    return Inputs(
+        (library / "operators.yaml",),
+        (library,),
+        selection,
+        "app.yaml",
+        all_dtypes,
+        keys,
+        "portable",
+    )
 
 
 def keep(*names: str, **dtypes: str) -> Selection:
     """A selection of operators, and of dtypes by tag: keep("aten::cat", add="Float Int")."""
     entry = SelectedOperator(include_all_overloads=False)
-    return Selection(operators=dict.fromkeys(names, entry), kernel_metadata={tag: frozenset(text.split()) for tag, text in dtypes.items()})
+    return Selection(
+        operators=dict.fromkeys(names, entry),
+        kernel_metadata={tag: frozenset(text.split()) for tag, text in dtypes.items()},
+    )
 
 
 def test_tags_are_found_with_place_and_macro(library: Path) -> None:
@@ -71,7 +100,14 @@ def test_tags_are_found_with_place_and_macro(library: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("call", ["SG_SWITCH_ALL(dtype, tags[i], x);", "SG_SWITCH_ALL(dtype);", "SG_SWITCH_ALL(dtype, operators, x);"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "SG_SWITCH_ALL(dtype, tags[i], x);",
+        "SG_SWITCH_ALL(dtype);",
+        "SG_SWITCH_ALL(dtype, operators, x);",
+    ],
+)
 def test_a_switch_without_a_usable_tag_is_refused(library: Path, call: str) -> None:
     (library / "bad.cpp").write_text(f"\n{call}\n")
     with pytest.raises(InputError, match=r"bad\.cpp:2: "):
@@ -79,18 +115,31 @@ def test_a_switch_without_a_usable_tag_is_refused(library: Path, call: str) -> N
 
 
 def test_registration_holds_the_selected_operators_sorted(library: Path) -> None:
-    files = generate(inputs(library, keep("aten::gt.Scalar", "aten::add.Tensor", "aten::sym_size.int", "q::quantize")))
+    files = generate(
+        inputs(
+            library,
+            keep("aten::gt.Scalar", "aten::add.Tensor", "aten::sym_size.int", "q::quantize"),
+        )
+    )
     cpu = files["generated/RegisterCPU.cpp"]
     entries = [line.strip() for line in cpu.splitlines() if line.strip().startswith('{"')]
-    assert entries == ['{"aten::add.Tensor(tts)t", boxed<&kernels::add>},', '{"aten::gt.Scalar(tt)t", boxed<&kernels::gt>},']
+    assert entries == [
+        '{"aten::add.Tensor(tts)t", boxed<&kernels::add>},',
+        '{"aten::gt.Scalar(tt)t", boxed<&kernels::gt>},',
+    ]
     assert "Result<Tensor> gt(Context&, Tensor, Tensor);" in cpu
     assert 'SG_REGISTER_LIBRARY("portable", "CPU", kOperators);' in cpu
     assert "sym_size" not in cpu  # registered by hand
-    assert '{"q::quantize(tdi?)t", boxed<&kernels::quantize>}' in files["generated/RegisterQuantizedCPU.cpp"]
+    assert (
+        '{"q::quantize(tdi?)t", boxed<&kernels::quantize>}'
+        in files["generated/RegisterQuantizedCPU.cpp"]
+    )
 
 
 def test_signatures_and_prototypes_of_all_types(library: Path) -> None:
-    cpu = generate(inputs(library, Selection(include_all_operators=True)))["generated/RegisterCPU.cpp"]
+    cpu = generate(inputs(library, Selection(include_all_operators=True)))[
+        "generated/RegisterCPU.cpp"
+    ]
     for text in (
         "Result<Tensor> cat(Context&, TensorList, int64_t);",
         "Result<std::array<Tensor, 3>> lstm(Context&, Tensor, TensorList, double);",
@@ -119,11 +168,17 @@ def test_typed_calls_do_not_depend_on_the_selection(library: Path) -> None:
 def test_headers_of_a_selection(library: Path) -> None:
     selection = keep("aten::cat", "aten::sym_size.int", add="Int Float")
     files = generate(inputs(library, selection))
-    assert "DtypeSet add{DtypeSet::of({ScalarType::Int, ScalarType::Float})};" in files["selected/add.h"]
+    assert (
+        "DtypeSet add{DtypeSet::of({ScalarType::Int, ScalarType::Float})};"
+        in files["selected/add.h"]
+    )
     assert "DtypeSet sum{DtypeSet::none()};" in files["selected/sum.h"]
     assert 'operators[] = "aten::cat;aten::sym_size.int;"' in files["selected/operators.h"]
     assert "all_operators = false" in files["selected/operators.h"]
-    assert "DtypeSet sum{DtypeSet::all()};" in generate(inputs(library, selection, all_dtypes=True))["selected/sum.h"]
+    assert (
+        "DtypeSet sum{DtypeSet::all()};"
+        in generate(inputs(library, selection, all_dtypes=True))["selected/sum.h"]
+    )
     everything = generate(inputs(library, Selection(include_all_operators=True)))
     assert "DtypeSet add{DtypeSet::all()};" in everything["selected/add.h"]
     assert "all_features = true" in everything["selected/features.h"]
@@ -156,10 +211,23 @@ def test_dispatch_keys_limit_the_registrations(library: Path) -> None:
         generate(inputs(library, Selection(include_all_operators=True), keys=("GPU",)))
 
 
-def test_one_operator_in_two_libraries_is_refused_with_both_places(library: Path, tmp_path: Path) -> None:
+def test_one_operator_in_two_libraries_is_refused_with_both_places(
+    library: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other.yaml"
-    other.write_text('\n- {func: "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", kernel: my_cat, kind: core}\n')
-    both = Inputs((library / "operators.yaml", other), (), keep("aten::cat"), "app.yaml", False, ("CPU",), "portable")
+    other.write_text(
+        '\n- {func: "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", kernel: my_cat, kind:'
+        " core}\n"
+    )
+    both = Inputs(
+        (library / "operators.yaml", other),
+        (),
+        keep("aten::cat"),
+        "app.yaml",
+        False,
+        ("CPU",),
+        "portable",
+    )
     with pytest.raises(InputError, match=r"other\.yaml:2: .*aten::cat .*operators\.yaml:6"):
         generate(both)
 
@@ -191,12 +259,14 @@ def test_the_effective_selection_selects_the_same_again(library: Path, tmp_path:
     assert generate(inputs(library, read_selection(path).selection)) == files
 
 
-def sources(*selections: Path, names: tuple[str, ...] = (), everything: bool = False) -> Sources:
-    return Sources(selections, names, (), (), everything, False)
+def sources(
+    *selections: Path, names: tuple[str, ...] = (), everything: bool = False
+) -> SelectionSources:
+    return SelectionSources(selections, names, (), (), everything, False)
 
 
 def test_names_alone_keep_all_dtypes_classes_and_features() -> None:
-    selection, _ = united_selection(sources(names=("aten::cat",)))
+    selection, _ = united_selection(sources(names=("aten::cat",)), read_operators)
     assert selection.is_operator_selected("aten::cat")
     assert not selection.is_operator_selected("aten::cat.out")
     assert selection.include_all_non_op_selectives
@@ -204,9 +274,9 @@ def test_names_alone_keep_all_dtypes_classes_and_features() -> None:
 
 def test_everything_beside_a_selection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--all-operators leaves nothing to select"):
-        united_selection(sources(tmp_path / "a.yaml", everything=True))
+        united_selection(sources(tmp_path / "a.yaml", everything=True), read_operators)
     with pytest.raises(InputError, match="no selection"):
-        united_selection(sources())
+        united_selection(sources(), read_operators)
 
 
 def test_dtype_selection_without_dtypes_is_refused() -> None:
@@ -218,7 +288,10 @@ def test_dtype_selection_without_dtypes_is_refused() -> None:
 
 def test_apps_that_share_kernels_get_the_union_of_dtypes(tmp_path: Path) -> None:
     other = tmp_path / "other.yaml"
-    other.write_text("operators: {}\nkernel_metadata: {add: [Int], sum: [Float]}\nbuild_features: [verbose_errors]\n")
+    other.write_text(
+        "operators: {}\nkernel_metadata: {add: [Int], sum: [Float]}\nbuild_features:"
+        " [verbose_errors]\n"
+    )
     shared = shared_selection(keep("aten::cat", add="Float"), [other])
     assert shared.kernel_metadata == {"add": {"Float", "Int"}, "sum": {"Float"}}
     assert shared.build_features == {"verbose_errors"}
@@ -226,14 +299,31 @@ def test_apps_that_share_kernels_get_the_union_of_dtypes(tmp_path: Path) -> None
 
 
 def test_the_command_touches_its_stamp_and_imports_no_numpy(library: Path, tmp_path: Path) -> None:
-    script = "import sys; from sizeguard.cli.main import main\ntry: main()\nfinally: print('numpy' in sys.modules)"
-    arguments = ["codegen", "--operators-yaml", str(library / "operators.yaml"), "--kernel-sources", str(library), "--all-operators"]
+    script = (
+        "import sys; from sizeguard.cli.main import main\ntry: main()\nfinally: print('numpy' in"
+        " sys.modules)"
+    )
+    arguments = [
+        "codegen",
+        "--operators-yaml",
+        str(library / "operators.yaml"),
+        "--kernel-sources",
+        str(library),
+        "--all-operators",
+    ]
     where = ["--output-dir", str(tmp_path / "out"), "--stamp", str(tmp_path / "stamp")]
-    done = subprocess.run([sys.executable, "-c", script, *arguments, *where], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments, *where],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "False"
     assert (tmp_path / "stamp").is_file()
     listed = (tmp_path / "out" / "outputs.txt").read_text().split()
     written = sorted(
-        path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*") if path.name != "outputs.txt"
+        path.relative_to(tmp_path / "out").as_posix()
+        for path in (tmp_path / "out").rglob("*.*")
+        if path.name != "outputs.txt"
     )
     assert listed == written

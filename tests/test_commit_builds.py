@@ -1,4 +1,7 @@
-"""Commits to measurements: metrics of an analysis, the store, hashes of what a build reads, work trees, and builds in them."""
+"""Commits to measurements.
+
+Metrics of an analysis, the store, hashes of what a build reads, work trees, and builds in them.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_history import SmallRepository, state_of_checkout
 
-from sizeguard.attribution.commits import Place, measure_commit, measurement_key, try_commit
-from sizeguard.attribution.metrics import (
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.sizes import measure
+from sizeguard.git.trees import Scope, check_scope, tree_hash
+from sizeguard.git.worktrees import MARKER, remove_worktrees, worktree
+from sizeguard.measurement.measured_commits import (
+    MeasurementPlace,
+    measure_commit,
+    measurement_key,
+    try_commit,
+)
+from sizeguard.measurement.metric import (
     NAMED,
     PARTITIONS,
     TOTALS,
@@ -29,17 +41,16 @@ from sizeguard.attribution.metrics import (
     nearest_metric,
     parse_metric,
 )
-from sizeguard.attribution.sources import analysis_of
-from sizeguard.attribution.store import FOLDER_VARIABLE, Store, content_key, default_store
-from sizeguard.build.commit_inputs import Scope, check_scope, runtime_hash, tree_hash
-from sizeguard.build.recipes import CommandRecipe, DoesNotBuildError, Limits, _selection_in, check_command
-from sizeguard.build.sizes import measure
-from sizeguard.build.worktree import MARKER, remove_worktrees, worktree
-from sizeguard.errors import BuildError, InputError
+from sizeguard.projects.command import CommandRecipe, check_command
+from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
+from sizeguard.runtimes.sizeguard.building.native_recipe import _selection_in
+from sizeguard.snapshots.store import FOLDER_VARIABLE, Store, content_key, default_store
+from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
+from tests.support.small_history import SmallRepository, state_of_checkout
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def program(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Path:
     folder = tmp_path_factory.mktemp("program")
     source = folder / "a.cpp"
     source.write_text(
@@ -73,9 +84,16 @@ def test_overloads_are_suggested_and_never_guessed() -> None:
     known = ["operator/aten::add.Tensor", "operator/aten::addmm", "dtype/Float"]
     with pytest.raises(InputError, match=r"nearest is 'operator/aten::add.Tensor'"):
         parse_metric("opertor/aten::add.Tenso", "x", known)
-    assert nearest_metric(parse_metric("operator/aten::add.Tenso", "x"), known) == "operator/aten::add.Tensor"
+    assert (
+        nearest_metric(parse_metric("operator/aten::add.Tenso", "x"), known)
+        == "operator/aten::add.Tensor"
+    )
     assert nearest_metric(parse_metric("dtype/zzzzzz", "x"), known) == ""
-    assert [str(parse_metric(text, "x")) for text in ("ram", "symbol/*a/b*", "section/.text")] == ["ram", "symbol/*a/b*", "section/.text"]
+    assert [str(parse_metric(text, "x")) for text in ("ram", "symbol/*a/b*", "section/.text")] == [
+        "ram",
+        "symbol/*a/b*",
+        "section/.text",
+    ]
 
 
 @given(st.text(max_size=30))
@@ -92,17 +110,29 @@ def test_any_text_is_a_metric_or_one_line(text: str) -> None:
 def test_metrics_agree_with_size_and_nm(program: Path) -> None:
     analysis = analysis_of(program)
     sections = {}
-    for line in subprocess.run(["readelf", "-SW", str(program)], capture_output=True, text=True, check=True).stdout.splitlines():
+    for line in subprocess.run(
+        ["readelf", "-SW", str(program)], capture_output=True, text=True, check=True
+    ).stdout.splitlines():
         words = line.replace("[ ", "[").split()
         if len(words) > 7 and words[0].startswith("[") and words[1].startswith("."):
             sections[words[1]] = int(words[5], 16), words[7], words[2]
     sizes = measure(program)
-    assert [metric_value(analysis, Metric(name)) for name in TOTALS] == [sizes.load, sizes.ram, sizes.file, sizes.page_slack]
+    assert [metric_value(analysis, Metric(name)) for name in TOTALS] == [
+        sizes.load,
+        sizes.ram,
+        sizes.file,
+        sizes.page_slack,
+    ]
     for name, (size, flags, kind) in sections.items():
-        assert metric_value(analysis, Metric("section", name)) == (size if "A" in flags and kind != "NOBITS" else 0), name
+        assert metric_value(analysis, Metric("section", name)) == (
+            size if "A" in flags and kind != "NOBITS" else 0
+        ), name
     assert metric_value(analysis, Metric("section", ".nothing")) == 0
     symbols = [
-        line.split() for line in subprocess.run(["nm", "-S", str(program)], capture_output=True, text=True, check=True).stdout.splitlines()
+        line.split()
+        for line in subprocess.run(
+            ["nm", "-S", str(program)], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
     ]
     code = sum(int(words[1], 16) for words in symbols if len(words) == 4 and "twice" in words[3])
     by_name = metric_value(analysis, Metric("symbol", "*twice<*"))
@@ -114,7 +144,12 @@ def test_filters_of_a_metric_leave_its_rows(program: Path) -> None:
     from sizeguard.attribution.group import group
 
     analysis = analysis_of(program)
-    for metric in [*map(Metric, TOTALS), Metric("section", ".text"), Metric("symbol", "*twice<*"), Metric("component", "twice")]:
+    for metric in [
+        *map(Metric, TOTALS),
+        Metric("section", ".text"),
+        Metric("symbol", "*twice<*"),
+        Metric("component", "twice"),
+    ]:
         report = group(analysis, ("symbol",), metric.filters)
         assert int(getattr(report, metric.column).sum()) == metric_value(analysis, metric), metric
 
@@ -122,12 +157,24 @@ def test_filters_of_a_metric_leave_its_rows(program: Path) -> None:
 def test_buckets_of_each_partition_sum_to_the_load(program: Path) -> None:
     vector = bucket_vector(analysis_of(program))
     for levels in PARTITIONS:
-        assert sum(size for key, size in vector.items() if key[0] == levels[0] and len(key) == 2 * len(levels)) == vector["load",]
-    assert sum(size for key, size in vector.items() if key[0] == "ram" and len(key) == 2) == vector["ram",]
+        assert (
+            sum(
+                size
+                for key, size in vector.items()
+                if key[0] == levels[0] and len(key) == 2 * len(levels)
+            )
+            == vector["load",]
+        )
+    assert (
+        sum(size for key, size in vector.items() if key[0] == "ram" and len(key) == 2)
+        == vector["ram",]
+    )
     assert "section/.text" in known_metrics(analysis_of(program))
 
 
-def test_the_store_gives_back_what_was_put(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_store_gives_back_what_was_put(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "store")
     key = content_key({"tree": "1"})
     assert store.get(key) is None
@@ -152,9 +199,19 @@ def test_the_store_gives_back_what_was_put(tmp_path: Path, program: Path, monkey
 
 
 @pytest.mark.parametrize(
-    "damage", ["facts cut", "facts of another key", "facts no object", "snapshot cut", "snapshot gone", "snapshot changed"]
+    "damage",
+    [
+        "facts cut",
+        "facts of another key",
+        "facts no object",
+        "snapshot cut",
+        "snapshot gone",
+        "snapshot changed",
+    ],
 )
-def test_a_damaged_entry_is_a_miss_and_is_removed(tmp_path: Path, program: Path, damage: str) -> None:
+def test_a_damaged_entry_is_a_miss_and_is_removed(
+    tmp_path: Path, program: Path, damage: str
+) -> None:
     store = Store(tmp_path)
     key = content_key({"a": 1})
     analysis = analysis_of(program)
@@ -212,9 +269,13 @@ def test_hashes_of_commits_tell_what_a_build_reads(tmp_path: Path) -> None:
     everything = [tree_hash(root, each, Scope()) for each in (first, docs, code, back)]
     assert len(set(everything)) == 3
     assert everything[0] == everything[3]
-    inputs = [tree_hash(root, each, Scope(("src", "size.txt"))) for each in (first, docs, code, back)]
+    inputs = [
+        tree_hash(root, each, Scope(("src", "size.txt"))) for each in (first, docs, code, back)
+    ]
     assert inputs[0] == inputs[1] == inputs[3] != inputs[2]
-    ignoring = [tree_hash(root, each, Scope(ignore=("*.md",))) for each in (first, docs, code, back)]
+    ignoring = [
+        tree_hash(root, each, Scope(ignore=("*.md",))) for each in (first, docs, code, back)
+    ]
     assert ignoring[0] == ignoring[1] == ignoring[3] != ignoring[2]
     with pytest.raises(InputError, match="leave no file"):
         check_scope(root, first, Scope(("srcs",)))
@@ -226,16 +287,30 @@ def test_hashes_of_commits_tell_what_a_build_reads(tmp_path: Path) -> None:
 def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
     repository = SmallRepository(tmp_path / "r")
     selection = "native/apps/vision/selected_operators.yaml"
-    base = {"native/CMakeLists.txt": "x", "native/runtime/a.cpp": "a", selection: "operators: {}", "native/models/m/model.pt2": "m"}
+    base = {
+        "native/CMakeLists.txt": "x",
+        "native/runtime/a.cpp": "a",
+        selection: "operators: {}",
+        "native/models/m/model.pt2": "m",
+    }
     first = repository.commit("one", base)
 
     def changed(path: str) -> bool:
         commit = repository.commit(path, {path: "changed"})
-        answer = runtime_hash(repository.path, commit, selection) != runtime_hash(repository.path, first, selection)
+        answer = runtime_hash(repository.path, commit, selection) != runtime_hash(
+            repository.path, first, selection
+        )
         repository.git("reset", "-q", "--hard", first)
         return answer
 
-    reads = ("native/runtime/a.cpp", "native/runtime/new.h", "native/CMakeLists.txt", selection, "native/apps/app.cpp", "native/new/x.cpp")
+    reads = (
+        "native/runtime/a.cpp",
+        "native/runtime/new.h",
+        "native/CMakeLists.txt",
+        selection,
+        "native/apps/app.cpp",
+        "native/new/x.cpp",
+    )
     leaves = (
         "README.md",
         "native/README.md",
@@ -247,8 +322,12 @@ def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
     assert [path for path in leaves if changed(path)] == []
     elsewhere = repository.commit("elsewhere", {"selection.yaml": "a"})
     other = repository.commit("other", {"selection.yaml": "b"})
-    assert runtime_hash(repository.path, elsewhere, "selection.yaml") != runtime_hash(repository.path, other, "selection.yaml")
-    assert runtime_hash(repository.path, elsewhere, selection) == runtime_hash(repository.path, other, selection)
+    assert runtime_hash(repository.path, elsewhere, "selection.yaml") != runtime_hash(
+        repository.path, other, "selection.yaml"
+    )
+    assert runtime_hash(repository.path, elsewhere, selection) == runtime_hash(
+        repository.path, other, selection
+    )
     assert runtime_hash(repository.path, elsewhere, "") == runtime_hash(repository.path, other, "")
 
 
@@ -270,10 +349,11 @@ def test_the_selection_of_an_app_in_a_commit(text: str, path: str | None) -> Non
     assert _selection_in(text, "vision") == path
 
 
-def place_of(repository: SmallRepository, folder: Path) -> Place:
-    return Place(repository.path, folder / "trees", Store(folder / "store"))
+def place_of(repository: SmallRepository, folder: Path) -> MeasurementPlace:
+    return MeasurementPlace(repository.path, folder / "trees", Store(folder / "store"))
 
 
+@pytest.mark.native
 def test_a_commit_is_built_once_and_the_checkout_is_untouched(tmp_path: Path) -> None:
     repository = SmallRepository(tmp_path / "r")
     first, second = repository.sized(40), repository.sized(80)
@@ -287,7 +367,11 @@ def test_a_commit_is_built_once_and_the_checkout_is_untouched(tmp_path: Path) ->
     assert b.was_built
     assert a.analysis is not None
     assert b.analysis is not None
-    assert metric_value(b.analysis, Metric("symbol", "table")) - metric_value(a.analysis, Metric("symbol", "table")) == 40
+    assert (
+        metric_value(b.analysis, Metric("symbol", "table"))
+        - metric_value(a.analysis, Metric("symbol", "table"))
+        == 40
+    )
     assert not measure_commit(place, first, recipe).was_built
     with pytest.raises(DoesNotBuildError, match=r"main\.c:1:.*error"):
         measure_commit(place, broken, recipe)
@@ -298,21 +382,31 @@ def test_a_commit_is_built_once_and_the_checkout_is_untouched(tmp_path: Path) ->
     assert [path.name for path in place.worktrees.iterdir()] == ["tree-00.lock"]
 
 
+@pytest.mark.native
 def test_equal_inputs_at_two_paths_of_one_length_give_one_key(tmp_path: Path) -> None:
     repository = SmallRepository(tmp_path / "r")
     commit = repository.sized(40)
     keys = [
-        measurement_key(Place(repository.path, tmp_path / name, Store(tmp_path)), commit, repository.recipe) for name in ("ab", "cd", "abc")
+        measurement_key(
+            MeasurementPlace(repository.path, tmp_path / name, Store(tmp_path)),
+            commit,
+            repository.recipe,
+        )
+        for name in ("ab", "cd", "abc")
     ]
     assert keys[0] == keys[1] != keys[2]
 
 
+@pytest.mark.native
 def test_a_machine_that_fails_says_nothing_of_the_commit(tmp_path: Path) -> None:
     repository = SmallRepository(tmp_path / "r")
     commit = repository.sized(40)
     place = place_of(repository, tmp_path)
     for command, told in (
-        ("echo 'x.c: fatal error: error writing to x.o: No space left on device'; exit 1", "No space left on device"),
+        (
+            "echo 'x.c: fatal error: error writing to x.o: No space left on device'; exit 1",
+            "No space left on device",
+        ),
         ("kill -9 $$", "signal 9"),
         ("echo > app", "cannot be measured"),
     ):
@@ -320,7 +414,11 @@ def test_a_machine_that_fails_says_nothing_of_the_commit(tmp_path: Path) -> None
             measure_commit(place, commit, CommandRecipe(command, "app"))
         assert not isinstance(raised.value, DoesNotBuildError)
     with pytest.raises(BuildError, match="did not end within"):
-        measure_commit(Place(place.repository, place.worktrees, place.store, Limits(timeout=0.3)), commit, CommandRecipe("sleep 60", "app"))
+        measure_commit(
+            MeasurementPlace(place.repository, place.worktrees, place.store, Limits(timeout=0.3)),
+            commit,
+            CommandRecipe("sleep 60", "app"),
+        )
     with pytest.raises(DoesNotBuildError, match="made no app"):
         measure_commit(place, commit, CommandRecipe("true", "app"))
     assert len(list((place.store.folder / "facts").iterdir())) == 1
@@ -329,17 +427,29 @@ def test_a_machine_that_fails_says_nothing_of_the_commit(tmp_path: Path) -> None
             check_command("make", image)
 
 
+@pytest.mark.native
 def test_what_a_killed_run_started_is_ended_and_its_tree_made_anew(tmp_path: Path) -> None:
     repository = SmallRepository(tmp_path / "r")
     commit = repository.sized(40)
     place = place_of(repository, tmp_path)
     code = (
-        "import sys; from pathlib import Path; from sizeguard.attribution.commits import *; from sizeguard.attribution.store import Store;"
-        "from sizeguard.build.recipes import CommandRecipe; r, t, s, c = sys.argv[1:];"
-        "measure_commit(Place(Path(r), Path(t), Store(Path(s))), c, CommandRecipe("
-        "'touch half-written; (setsid sleep 1000 &) ; sleep 1000', 'app'))"
+        "import sys; from pathlib import Path; from sizeguard.measurement.measured_commits import"
+        " *;from sizeguard.projects.command import CommandRecipe; from sizeguard.snapshots.store"
+        " import Store;r, t, s, c = sys.argv[1:];measure_commit(MeasurementPlace(Path(r), Path(t),"
+        " Store(Path(s))), c, CommandRecipe('touch half-written; (setsid sleep 1000 &) ; sleep"
+        " 1000', 'app'))"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, str(repository.path), str(place.worktrees), str(place.store.folder), commit])
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            code,
+            str(repository.path),
+            str(place.worktrees),
+            str(place.store.folder),
+            commit,
+        ]
+    )
     tree = place.worktrees.resolve() / "tree-00"
     deadline = time.monotonic() + 60
     while not (tree / "half-written").exists() and time.monotonic() < deadline:
@@ -365,7 +475,10 @@ def test_what_a_killed_run_started_is_ended_and_its_tree_made_anew(tmp_path: Pat
 def test_two_users_have_two_work_trees(tmp_path: Path) -> None:
     repository = SmallRepository(tmp_path / "r")
     commit = repository.sized(40)
-    with worktree(repository.path, tmp_path / "trees") as one, worktree(repository.path, tmp_path / "trees") as two:
+    with (
+        worktree(repository.path, tmp_path / "trees") as one,
+        worktree(repository.path, tmp_path / "trees") as two,
+    ):
         assert (one.path.name, two.path.name) == ("tree-00", "tree-01")
         with one.check_out(commit) as a, two.check_out(commit) as b:
             assert (a / "main.c").read_bytes() == (b / "main.c").read_bytes()
@@ -392,5 +505,6 @@ def test_a_tree_that_somebody_damaged_is_repaired(tmp_path: Path) -> None:
             with tree.check_out(commit) as path:
                 assert sorted(each.name for each in path.iterdir()) == [".git", "main.c"]
                 assert hashlib.sha1(
-                    f"blob {(path / 'main.c').stat().st_size}\0".encode() + (path / "main.c").read_bytes()
+                    f"blob {(path / 'main.c').stat().st_size}\0".encode()
+                    + (path / "main.c").read_bytes()
                 ).hexdigest() in repository.git("ls-tree", commit)

@@ -1,4 +1,7 @@
-"""Builds for other machines and systems: aarch64 Linux, whose models run in an emulator, and macOS, linked here and not run."""
+"""Builds for other machines and systems.
+
+Aarch64 Linux, whose models run in an emulator, and macOS, linked here and not run.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +14,42 @@ from pathlib import Path
 
 import lief
 import pytest
-from image_laws import check_laws, check_report, check_runs, check_stripped_twin
 
-from sizeguard.build import toolchain as toolchain_module
-from sizeguard.build.driver import build
-from sizeguard.build.record import Build, read_build
-from sizeguard.build.targets import find_target, run_prefix
-from sizeguard.build.toolchain import find_toolchain
-from sizeguard.build.variants import Variant, check_combination, default_folder, make_variant
-from sizeguard.errors import BuildError, InputError
-from sizeguard.gate.baselines import baseline_path
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.build_record import Build, read_build
+from sizeguard.gate.policy.baselines import baseline_path
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import (
+    Variant,
+    check_combination,
+    checked_variant,
+    default_folder,
+)
+from sizeguard.toolchains import toolchain as toolchain_module
+from sizeguard.toolchains.targets import find_target, run_prefix
+from sizeguard.toolchains.toolchain import find_toolchain
+from tests.support.image_laws import check_laws, check_report, check_runs, check_stripped_twin
 
 MACOS = ("arm64-macos", "x86_64-macos")
 
 
-def built(root: Path, variant: Variant, target: str, compiler: str | None = None, linker: str | None = None) -> Build:
+def built(
+    root: Path,
+    variant: Variant,
+    target: str,
+    compiler: str | None = None,
+    linker: str | None = None,
+) -> Build:
     toolchain = find_toolchain(compiler, linker, target)
     return build(root, variant, toolchain, default_folder(root, variant, toolchain))
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_aarch64_runs_models(compiler: str, root: Path, models_dir: Path, program: Callable[..., Path], tmp_path: Path) -> None:
-    """Two models of different kinds: floats, and integers; and the shipped file gives what the image gives."""
+def test_aarch64_runs_models(
+    compiler: str, root: Path, models_dir: Path, program: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Two models, of floats and of integers; the shipped file gives what the image gives."""
     full = built(root, Variant("full"), "aarch64-linux", compiler)
     assert (full.target, full.toolchain.split("-")[0]) == ("aarch64-linux", compiler)
     for image in (full.image, full.shipped):
@@ -41,25 +58,45 @@ def test_aarch64_runs_models(compiler: str, root: Path, models_dir: Path, progra
     check_report(full)
     for model in ("mlp", "int_ops"):
         outputs = [
-            check_runs(image, full.target, program(model), models_dir / model, tmp_path / model / image.name)
+            check_runs(
+                image,
+                full.target,
+                program(model),
+                models_dir / model,
+                tmp_path / model / image.name,
+            )
             for image in (full.image, full.shipped)
         ]
-        assert [path.read_bytes() for path in outputs[0]] == [path.read_bytes() for path in outputs[1]]
+        assert [path.read_bytes() for path in outputs[0]] == [
+            path.read_bytes() for path in outputs[1]
+        ]
 
 
 def test_aarch64_gives_the_bits_of_x86(
     root: Path, models_dir: Path, full_build: Build, program: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Operators without transcendental functions give the same bits everywhere; libm's may differ in the last one."""
+    """Operators without transcendental functions give the same bits everywhere.
+
+    Libm's may differ in the last one.
+    """
     there = built(root, Variant("full"), "aarch64-linux", "gcc")
     for model in ("int_ops", "quant_cnn"):
         outputs = [
-            check_runs(what.image, what.target, program(model), models_dir / model, tmp_path / model / what.target)
+            check_runs(
+                what.image,
+                what.target,
+                program(model),
+                models_dir / model,
+                tmp_path / model / what.target,
+            )
             for what in (full_build, there)
         ]
-        assert [path.read_bytes() for path in outputs[0]] == [path.read_bytes() for path in outputs[1]]
+        assert [path.read_bytes() for path in outputs[0]] == [
+            path.read_bytes() for path in outputs[1]
+        ]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize(
     ("compiler", "linker", "link", "lto"),
     [
@@ -74,18 +111,27 @@ def test_aarch64_gives_the_bits_of_x86(
         ("clang", "gold", "static", ""),
     ],
 )
-def test_aarch64_in_other_ways(compiler: str, linker: str, link: str, lto: str, root: Path, program: Callable[..., Path]) -> None:
+def test_aarch64_in_other_ways(
+    compiler: str, linker: str, link: str, lto: str, root: Path, program: Callable[..., Path]
+) -> None:
     core = built(root, Variant("core", link=link, lto=lto), "aarch64-linux", compiler, linker)
     check_laws(core.image)
     check_laws(core.shipped)
     check_stripped_twin(core)
     check_report(core)
     if link != "shared":
-        command = [*(run_prefix(core.target) or []), core.shipped, "--program", program("mlp"), "--check"]
+        command = [
+            *(run_prefix(core.target) or []),
+            core.shipped,
+            "--program",
+            program("mlp"),
+            "--check",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.count(" is not in this build")) == (1, 3)
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("target", MACOS)
 def test_macos_executables(target: str, root: Path) -> None:
     full = built(root, Variant("full"), target)
@@ -97,27 +143,40 @@ def test_macos_executables(target: str, root: Path) -> None:
     check_report(full)
     binary = lief.MachO.parse(str(full.image)).at(0)
     assert binary.header.file_type == lief.MachO.Header.FILE_TYPE.EXECUTE
-    assert binary.header.cpu_type == {"arm64-macos": lief.MachO.Header.CPU_TYPE.ARM64}.get(target, lief.MachO.Header.CPU_TYPE.X86_64)
+    assert binary.header.cpu_type == {"arm64-macos": lief.MachO.Header.CPU_TYPE.ARM64}.get(
+        target, lief.MachO.Header.CPU_TYPE.X86_64
+    )
     assert [library.name for library in binary.libraries] == ["/usr/lib/libSystem.B.dylib"]
     sizes = re.findall(r"Section (\w+): (\d+)", output("llvm-size-19", "-m", full.shipped))
-    assert full.sizes.load == sum(int(size) for name, size in sizes if name not in ("__bss", "__common"))
+    assert full.sizes.load == sum(
+        int(size) for name, size in sizes if name not in ("__bss", "__common")
+    )
     assert full.gc_log.read_text().count("<<dead>>") > 50
     assert str(root) not in full.image.read_bytes().decode("latin-1")
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("target", MACOS)
 def test_macos_debug_information_is_of_the_image(target: str, root: Path) -> None:
     core = built(root, Variant("core"), target)
     assert core.debug is not None
     inside = core.debug / "Contents" / "Resources" / "DWARF" / core.image.name
-    uuids = {tuple(lief.MachO.parse(str(path)).at(0).uuid.uuid) for path in (core.image, core.shipped, inside)}
+    uuids = {
+        tuple(lief.MachO.parse(str(path)).at(0).uuid.uuid)
+        for path in (core.image, core.shipped, inside)
+    }
     assert len(uuids) == 1
-    address = next(line.split()[0] for line in output("llvm-nm-19", core.image).splitlines() if line.endswith(" _main"))
+    address = next(
+        line.split()[0]
+        for line in output("llvm-nm-19", core.image).splitlines()
+        if line.endswith(" _main")
+    )
     told = output("llvm-symbolizer-19", f"--obj={inside}", f"0x{address}")
     assert told.splitlines()[0] == "main"
     assert "native/apps/run_program.cpp" in told.splitlines()[1]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("target", MACOS)
 def test_macos_libraries(target: str, root: Path) -> None:
     core = built(root, Variant("core", link="shared"), target)
@@ -130,6 +189,7 @@ def test_macos_libraries(target: str, root: Path) -> None:
     assert [symbol.name for symbol in binary.exported_symbols] == ["_sizeguard_run"]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("target", MACOS)
 def test_macos_lto(target: str, root: Path) -> None:
     core = built(root, Variant("core", lto="full"), target)
@@ -140,19 +200,27 @@ def test_macos_lto(target: str, root: Path) -> None:
     assert core.debug is not None
 
 
+@pytest.mark.native
 def test_both_macos_machines_in_one_file(root: Path, tmp_path: Path) -> None:
     images = [built(root, Variant("core"), target).shipped for target in MACOS]
     fat = tmp_path / "fat"
     output("llvm-lipo-19", "-create", *images, "-output", fat)
     magic, count = struct.unpack(">II", fat.read_bytes()[:8])
     assert (magic, count) == (0xCAFEBABE, 2)
-    assert output("llvm-lipo-19", "-archs", fat).split() in (["arm64", "x86_64"], ["x86_64", "arm64"])
+    assert output("llvm-lipo-19", "-archs", fat).split() in (
+        ["arm64", "x86_64"],
+        ["x86_64", "arm64"],
+    )
 
 
+@pytest.mark.native
 @pytest.mark.parametrize(
-    ("target", "options"), [("arm64-macos", {}), ("aarch64-linux", {"lto": "full"}), ("x86_64-macos", {"lto": "full"})]
+    ("target", "options"),
+    [("arm64-macos", {}), ("aarch64-linux", {"lto": "full"}), ("x86_64-macos", {"lto": "full"})],
 )
-def test_two_folders_give_the_same_bytes(target: str, options: dict[str, str], root: Path, tmp_path: Path) -> None:
+def test_two_folders_give_the_same_bytes(
+    target: str, options: dict[str, str], root: Path, tmp_path: Path
+) -> None:
     toolchain = find_toolchain(None, None, target)
     both = [
         build(root, Variant("core", **options), toolchain, tmp_path / name)
@@ -163,14 +231,27 @@ def test_two_folders_give_the_same_bytes(target: str, options: dict[str, str], r
     assert str(tmp_path).encode() not in both[0].image.read_bytes()
 
 
+@pytest.mark.native
 @pytest.mark.parametrize(
     ("compiler", "linker", "target", "variant", "message"),
     [
-        (None, None, "riscv64-linux", {}, "unknown target riscv64-linux; there are x86_64-linux, aarch64-linux, arm64-macos"),
+        (
+            None,
+            None,
+            "riscv64-linux",
+            {},
+            "unknown target riscv64-linux; there are x86_64-linux, aarch64-linux, arm64-macos",
+        ),
         ("gcc", None, "arm64-macos", {}, "gcc does not build for arm64-macos; clang does"),
         (None, "mold", "arm64-macos", {}, "mold does not link for arm64-macos; lld does"),
         (None, None, "arm64-macos", {"link": "static"}, "arm64-macos has no static programs"),
-        (None, None, "arm64-macos", {"sanitize": "address"}, "sanitizers are for executables on Linux"),
+        (
+            None,
+            None,
+            "arm64-macos",
+            {"sanitize": "address"},
+            "sanitizers are for executables on Linux",
+        ),
         (None, None, "x86_64-macos", {"lto": "thin"}, "dsymutil cannot tell apart: --lto full"),
         ("gcc", "gold", None, {"link": "static-pie"}, "gold links no static-pie"),
         ("gcc", None, None, {"lto": "thin"}, "gcc has no thin LTO"),
@@ -180,7 +261,11 @@ def test_two_folders_give_the_same_bytes(target: str, options: dict[str, str], r
     ],
 )
 def test_what_cannot_be_built_is_refused(
-    compiler: str | None, linker: str | None, target: str | None, variant: dict[str, str], message: str
+    compiler: str | None,
+    linker: str | None,
+    target: str | None,
+    variant: dict[str, str],
+    message: str,
 ) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         check_combination(Variant("core", **variant), find_toolchain(compiler, linker, target))
@@ -195,16 +280,34 @@ def test_what_cannot_be_built_is_refused(
     ],
 )
 def test_wrong_kinds_are_refused(root: Path, options: dict[str, str], message: str) -> None:
-    choice = {"kind": "core", "app": "", "selection": None, "dtypes": True, "optimize": "s", "sanitize": "", **options}
+    choice = {
+        "kind": "core",
+        "app": "",
+        "selection": None,
+        "dtypes": True,
+        "optimize": "s",
+        "sanitize": "",
+        **options,
+    }
     with pytest.raises(InputError, match=message):
-        make_variant(root, **choice)
+        checked_variant(root, Variant(**choice))
 
 
+@pytest.mark.native
 def test_tools_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda tool: None)
-    with pytest.raises(BuildError, match=r"install with: apt-get install binutils-aarch64-linux-gnu g\+\+-aarch64-linux-gnu gcc-aarch64"):
+    with pytest.raises(
+        BuildError,
+        match=(
+            r"install with: apt-get install binutils-aarch64-linux-gnu g\+\+-aarch64-linux-gnu"
+            r" gcc-aarch64"
+        ),
+    ):
         find_toolchain("gcc", None, "aarch64-linux")
-    with pytest.raises(BuildError, match=r"dsymutil-19.* not found; install with: apt-get install clang-19 lld-19 llvm-19"):
+    with pytest.raises(
+        BuildError,
+        match=r"dsymutil-19.* not found; install with: apt-get install clang-19 lld-19 llvm-19",
+    ):
         find_toolchain(None, None, "x86_64-macos")
     monkeypatch.undo()
     monkeypatch.setattr(toolchain_module.importlib.util, "find_spec", lambda name: None)
@@ -212,6 +315,7 @@ def test_tools_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> No
         find_toolchain(None, None, "arm64-macos")
 
 
+@pytest.mark.native
 def test_folders_records_and_baselines_name_what_was_built(root: Path) -> None:
     toolchain = find_toolchain("clang", "lld", "aarch64-linux")
     variant = Variant("core", optimize="2", link="static", lto="full")
@@ -220,9 +324,14 @@ def test_folders_records_and_baselines_name_what_was_built(root: Path) -> None:
     core = build(root, variant, toolchain, folder)
     assert read_build(folder) == core
     assert (core.target, core.link, core.lto) == ("aarch64-linux", "static", "full")
-    assert baseline_path(root, core).name == "core.aarch64-linux.clang-19.1-lld-19.1-O2-static-lto.yaml"
+    assert (
+        baseline_path(root, core).name
+        == "core.aarch64-linux.clang-19.1-lld-19.1-O2-static-lto.yaml"
+    )
     assert find_target(None).is_native
 
 
 def output(*command: str | Path) -> str:
-    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [str(word) for word in command], check=True, capture_output=True, text=True
+    ).stdout

@@ -1,15 +1,26 @@
-"""Defects of the runtime that the verifier is not told of: those whose builds are quick. tests/soak/defects.py has all."""
+"""Defects of the runtime that the verifier is not told of: those whose builds are quick.
+
+tests/soak/defects.py has all.
+"""
 
 from pathlib import Path
 
 import pytest
-from defective_runtime import DEFECTS, Runtime
 
-QUICK = ("direct_call", "exported_symbol", "kernel_table", "unmatched_tag", "misspelled_option", "static_initializer")
+from tests.support.defective_runtime import DEFECTS, Runtime
+
+QUICK = (
+    "direct_call",
+    "exported_symbol",
+    "kernel_table",
+    "unmatched_tag",
+    "misspelled_option",
+    "static_initializer",
+)
 
 
 @pytest.fixture(scope="module")
-def runtime(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+def runtime(root: Path, tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Runtime:
     made = Runtime(root, tmp_path_factory.mktemp("defects"))
     assert made.outcome(None).findings == ()
     return made
@@ -26,4 +37,6 @@ def test_every_class_of_defect_has_a_patch() -> None:
     classes = {path.stem for path in DEFECTS.glob("*.patch")}
     assert len(classes) == 10
     further = [path.stem for path in (DEFECTS / "further").glob("*.patch")]
-    assert {name: sum(other.startswith(name) for other in further) for name in classes} == dict.fromkeys(classes, 3)
+    assert {
+        name: sum(other.startswith(name) for other in further) for name in classes
+    } == dict.fromkeys(classes, 3)

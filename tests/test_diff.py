@@ -1,4 +1,4 @@
-"""Diffs: empty for equals, mirrored the other way round, reconciled, and no rename or move shown as added and removed."""
+"""Diffs: empty for equals, mirrored, reconciled; no rename or move is added and removed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,36 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import MadeUp, Part, parts
 
-from sizeguard.attribution.alias_keys import connected
-from sizeguard.attribution.diff import diff
-from sizeguard.attribution.diff_result import CAUSES, MIRRORED, Diff
-from sizeguard.attribution.symbol_keys import hash_keys, key_of, keys
-from sizeguard.errors import InputError
-from sizeguard.formats.text_hash import hash_texts
-from sizeguard.formats.texts import Texts
-from sizeguard.report.diff import diff_chunks
+from sizeguard.base.errors import InputError
+from sizeguard.columns.text_hash import hash_texts
+from sizeguard.columns.texts import Texts
+from sizeguard.diff.alias_keys import connected
+from sizeguard.diff.compare import diff
+from sizeguard.diff.diff_result import CAUSES, MIRRORED, Diff
+from sizeguard.diff.stable_names import hash_keys, key_of, keys
+from sizeguard.report.diff.render import diff_chunks
+from tests.support.made_up import MadeUp, Part, parts
 
-LEVELS = st.lists(st.sampled_from(["operator", "kind", "symbol", "object", "dtype"]), min_size=1, max_size=3, unique=True)
+LEVELS = st.lists(
+    st.sampled_from(["operator", "kind", "symbol", "object", "dtype"]),
+    min_size=1,
+    max_size=3,
+    unique=True,
+)
 
 
 @st.composite
 def named(draw: st.DrawFn) -> list[Part]:
     """Parts of which some have several names."""
     made = draw(parts(12))
-    several = st.lists(st.sampled_from(["f", "g", "h", "f.cold", "i", "j"]), min_size=2, max_size=3, unique=True)
-    return [dataclasses.replace(part, names=draw(several)) if draw(st.booleans()) else part for part in made]
+    several = st.lists(
+        st.sampled_from(["f", "g", "h", "f.cold", "i", "j"]), min_size=2, max_size=3, unique=True
+    )
+    return [
+        dataclasses.replace(part, names=draw(several)) if draw(st.booleans()) else part
+        for part in made
+    ]
 
 
 def rows(found: Diff) -> dict[tuple[str, ...], tuple[int, int, str]]:
@@ -40,7 +50,9 @@ def rows(found: Diff) -> dict[tuple[str, ...], tuple[int, int, str]]:
     }  # fmt: skip
 
 
-def causes(old: list[Part], new: list[Part], *by: str) -> dict[tuple[str, ...], tuple[int, int, str]]:
+def causes(
+    old: list[Part], new: list[Part], *by: str
+) -> dict[tuple[str, ...], tuple[int, int, str]]:
     return rows(diff(MadeUp(old), MadeUp(new), by or ("symbol",)))
 
 
@@ -48,31 +60,61 @@ def code(symbol: str, load: int, **values: str) -> Part:
     return Part({"symbol": symbol, "kind": "code", **values}, load)
 
 
+@pytest.mark.native
 @given(named(), LEVELS, st.sampled_from(["load", "file", "ram"]))
 def test_the_null_diff_is_empty(made: list[Part], by: list[str], metric: str) -> None:
     assert len(diff(MadeUp(made), MadeUp(made[::-1], doubled=True), by, metric=metric)) == 0
 
 
+@pytest.mark.native
 @given(named(), named(), LEVELS, st.sampled_from(["load", "file", "ram"]))
-def test_a_diff_is_the_negation_of_its_mirror(old: list[Part], new: list[Part], by: list[str], metric: str) -> None:
-    there, back = (diff(MadeUp(a), MadeUp(b), by, metric=metric) for a, b in ((old, new), (new, old)))
-    mirrored = {keys: (b, a, CAUSES[MIRRORED[CAUSES.index(cause)]]) for keys, (a, b, cause) in rows(there).items()}
+def test_a_diff_is_the_negation_of_its_mirror(
+    old: list[Part], new: list[Part], by: list[str], metric: str
+) -> None:
+    there, back = (
+        diff(MadeUp(a), MadeUp(b), by, metric=metric) for a, b in ((old, new), (new, old))
+    )
+    mirrored = {
+        keys: (b, a, CAUSES[MIRRORED[CAUSES.index(cause)]])
+        for keys, (a, b, cause) in rows(there).items()
+    }
     assert mirrored == rows(back)
     assert len(mirrored) == len(there)
     assert (there.delta != 0).all()
     assert (np.diff(np.abs(there.delta)) <= 0).all()
 
 
-@given(named(), named(), LEVELS, st.sampled_from(["load", "file", "ram"]), st.sampled_from([(), ("kind=code",), ("symbol!=f",)]))
-def test_rows_sum_to_the_difference(old: list[Part], new: list[Part], by: list[str], metric: str, where: tuple[str, ...]) -> None:
+@pytest.mark.native
+@given(
+    named(),
+    named(),
+    LEVELS,
+    st.sampled_from(["load", "file", "ram"]),
+    st.sampled_from([(), ("kind=code",), ("symbol!=f",)]),
+)
+def test_rows_sum_to_the_difference(
+    old: list[Part], new: list[Part], by: list[str], metric: str, where: tuple[str, ...]
+) -> None:
     found = diff(MadeUp(old), MadeUp(new), by, where, metric)
     left_out = getattr(found.left_out, metric) if found.left_out else 0
     assert int(found.delta.sum()) + left_out == found.total(metric)
 
 
 def test_causes() -> None:
-    old = [code("same", 5), code("grows", 10), code("shrinks", 10), code("goes", 7), code("", 3, kind="padding")]
-    new = [code("same", 5), code("grows", 14), code("shrinks", 2), code("comes", 8), code("", 9, kind="padding")]
+    old = [
+        code("same", 5),
+        code("grows", 10),
+        code("shrinks", 10),
+        code("goes", 7),
+        code("", 3, kind="padding"),
+    ]
+    new = [
+        code("same", 5),
+        code("grows", 14),
+        code("shrinks", 2),
+        code("comes", 8),
+        code("", 9, kind="padding"),
+    ]
     assert causes(old, new) == {
         ("grows",): (10, 14, "grew"),
         ("shrinks",): (10, 2, "shrank"),
@@ -83,9 +125,16 @@ def test_causes() -> None:
 
 
 def test_more_instances_and_larger_ones_are_told_apart() -> None:
-    old = [code(f"f{i}", 10, operator="more") for i in range(3)] + [code(f"g{i}", 10, operator="larger") for i in range(3)]
-    new = [code(f"f{i}", 11, operator="more") for i in range(6)] + [code(f"g{i}", 30, operator="larger") for i in range(4)]
-    assert causes(old, new, "operator") == {("more",): (30, 66, "more_instances"), ("larger",): (30, 120, "grew")}
+    old = [code(f"f{i}", 10, operator="more") for i in range(3)] + [
+        code(f"g{i}", 10, operator="larger") for i in range(3)
+    ]
+    new = [code(f"f{i}", 11, operator="more") for i in range(6)] + [
+        code(f"g{i}", 30, operator="larger") for i in range(4)
+    ]
+    assert causes(old, new, "operator") == {
+        ("more",): (30, 66, "more_instances"),
+        ("larger",): (30, 120, "grew"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -103,7 +152,9 @@ def test_more_instances_and_larger_ones_are_told_apart() -> None:
 )
 def test_renamed_clones_are_the_same(before: str, after: str) -> None:
     assert causes([code(before, 5)], [code(after, 5)]) == {}
-    assert [cause for _, _, cause in causes([code(before, 5)], [code(after, 6)]).values()] == ["grew"]
+    assert [cause for _, _, cause in causes([code(before, 5)], [code(after, 6)]).values()] == [
+        "grew"
+    ]
 
 
 def test_other_names_are_not() -> None:
@@ -111,17 +162,35 @@ def test_other_names_are_not() -> None:
         assert key_of(name.encode()) == name.encode()
 
 
-SUFFIXES = ["", ".cold", ".isra.0", ".part.3", ".constprop.0", ".constprop.12", ".llvm.1234567890123", ".localalias", ".1", ".lto_priv.0"]
-HEADS = ["f", "", "_ZN2at6native3addEv", "x.y", "_ZN4core3fmt17h0123456789abcdefE", "_RNvCs1a2b_4core3fmt", "abcdefgh"]
+SUFFIXES = [
+    "", ".cold", ".isra.0", ".part.3", ".constprop.0", ".constprop.12", ".llvm.1234567890123",
+    ".localalias", ".1", ".lto_priv.0",
+]  # fmt: skip
+HEADS = [
+    "f",
+    "",
+    "_ZN2at6native3addEv",
+    "x.y",
+    "_ZN4core3fmt17h0123456789abcdefE",
+    "_RNvCs1a2b_4core3fmt",
+    "abcdefgh",
+]
 
 
-@given(st.lists(st.tuples(st.sampled_from(HEADS), st.lists(st.sampled_from(SUFFIXES), max_size=3)), max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(HEADS), st.lists(st.sampled_from(SUFFIXES), max_size=3)),
+        max_size=8,
+    )
+)
 def test_keys_by_column_are_those_one_by_one(names: list[tuple[str, list[str]]]) -> None:
     raw = [(head + "".join(suffixes)).encode() for head, suffixes in names]
     texts = Texts.of(raw)
     found = keys(texts)
     assert [found.raw(i) for i in range(len(found))] == [key_of(name) for name in raw]
-    assert hash_keys(texts).tolist() == hash_texts(Texts.of([key_of(name) for name in raw])).tolist()
+    assert (
+        hash_keys(texts).tolist() == hash_texts(Texts.of([key_of(name) for name in raw])).tolist()
+    )
 
 
 def test_a_folded_function_is_the_same_whichever_name_is_kept() -> None:
@@ -135,7 +204,10 @@ def test_a_folded_function_is_the_same_whichever_name_is_kept() -> None:
 def test_what_another_object_brings_has_moved() -> None:
     old = [code("f", 20, object="a.o"), code("g", 9, object="a.o")]
     new = [code("f", 22, object="b.o"), code("g", 9, object="a.o")]
-    assert causes(old, new, "object", "symbol") == {("a.o", "f"): (20, 0, "moved"), ("b.o", "f"): (0, 22, "moved")}
+    assert causes(old, new, "object", "symbol") == {
+        ("a.o", "f"): (20, 0, "moved"),
+        ("b.o", "f"): (0, 22, "moved"),
+    }
     assert causes(old, new, "object") == {("a.o",): (29, 9, "moved"), ("b.o",): (0, 22, "moved")}
     assert causes(old, new) == {("f",): (20, 22, "grew")}
 
@@ -166,26 +238,47 @@ def test_long_chains_of_aliases_take_few_rounds() -> None:
 
 
 def test_unknown_words_are_refused() -> None:
-    for by, metric, message in [(["opertor"], "load", "unknown level"), (["kind"], "vm", "unknown size vm")]:
+    for by, metric, message in [
+        (["opertor"], "load", "unknown level"),
+        (["kind"], "vm", "unknown size vm"),
+    ]:
         with pytest.raises(InputError, match=message):
             diff(MadeUp([]), MadeUp([]), by, metric=metric)
 
 
+@pytest.mark.native
 @given(parts(), parts(), LEVELS, st.integers(0, 3))
-def test_every_format_states_the_same_sum(old: list[Part], new: list[Part], by: list[str], limit: int) -> None:
+def test_every_format_states_the_same_sum(
+    old: list[Part], new: list[Part], by: list[str], limit: int
+) -> None:
     found = diff(MadeUp(old), MadeUp(new), by)
-    text = {format_: "".join(diff_chunks(found, format_, limit)) for format_ in ("json", "csv", "terminal", "markdown")}
+    text = {
+        format_: "".join(diff_chunks(found, format_, limit))
+        for format_ in ("json", "csv", "terminal", "markdown")
+    }
     content = json.loads(text["json"])
-    assert sum(row["delta"] for row in content["rows"]) == content["totals"]["load"] == found.total("load")
+    assert (
+        sum(row["delta"] for row in content["rows"])
+        == content["totals"]["load"]
+        == found.total("load")
+    )
     read = list(csv.reader(io.StringIO(text["csv"], newline="")))
-    assert [tuple(row) for row in read[1:]] == [tuple(str(value) for value in row.values()) for row in content["rows"]]
+    assert [tuple(row) for row in read[1:]] == [
+        tuple(str(value) for value in row.values()) for row in content["rows"]
+    ]
     if len(found):
         lines = text["terminal"].splitlines()
         last = next(i for i, line in enumerate(lines) if line.endswith("= sum of rows"))
         first = next(i for i, line in enumerate(lines) if "cause" in line) + 1
-        changes = [int(line.split()[0].replace(",", "")) for line in lines[first : last + 1] if line.split()[0][0] in "+-"]
+        changes = [
+            int(line.split()[0].replace(",", ""))
+            for line in lines[first : last + 1]
+            if line.split()[0][0] in "+-"
+        ]
         assert sum(changes[:-1]) == changes[-1] == found.total("load")
-        cells = [line.split("|")[1] for line in text["markdown"].splitlines() if line.startswith("| ")][1:]
+        cells = [
+            line.split("|")[1] for line in text["markdown"].splitlines() if line.startswith("| ")
+        ][1:]
         numbers = [int(cell.strip(" *").replace(",", "")) for cell in cells]
         assert sum(numbers[:-1]) == numbers[-1] == found.total("load")
     else:

@@ -1,4 +1,4 @@
-"""Diffs of real links: clones with other names, folded functions, and a COMDAT that another object brings in."""
+"""Diffs of real links: renamed clones, folded functions, a COMDAT from another object."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.attribution.diff import diff
-from sizeguard.attribution.diff_result import CAUSES, Diff
 from sizeguard.attribution.group import group
-from sizeguard.attribution.snapshot import Snapshot, snapshot_bytes
-from sizeguard.attribution.sources import analysis_of
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.diff.compare import diff
+from sizeguard.diff.diff_result import CAUSES, Diff
+from sizeguard.snapshots.snapshot import Snapshot, snapshot_bytes
+
+pytestmark = pytest.mark.native
 
 COMMON = """
 #include <cstdio>
 #include <cstdlib>
-template <typename T> __attribute__((noinline)) T twice(T value) { std::printf("%d\\n", int(value)); return value + value; }
+template <typename T> __attribute__((noinline)) T twice(T value) {
+  std::printf("%d\\n", int(value));
+  return value + value;
+}
 """
 # -O2 clones f for the constant, and splits off its cold part.
 CLONES = """
@@ -28,23 +33,41 @@ static __attribute__((noinline)) int f(int value, int way) {
 int main(int argc, char**) { return f(argc, 3) + f(argc * 2, 3); }
 """
 FOLDED = """
-__attribute__((noinline)) int first(int value) { std::printf("%d\\n", value); return value * 17 + 3; }
-__attribute__((noinline)) int second(int value) { std::printf("%d\\n", value); return value * 17 + 3; }
+__attribute__((noinline)) int first(int value) {
+  std::printf("%d\\n", value);
+  return value * 17 + 3;
+}
+__attribute__((noinline)) int second(int value) {
+  std::printf("%d\\n", value);
+  return value * 17 + 3;
+}
 int main(int argc, char**) { return first(argc) + second(argc); }
 """
 
 
 def run(*command: str | Path) -> str:
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=True
+    ).stdout
 
 
-def link(folder: Path, sources: dict[str, str], *flags: str, order: list[str] | None = None) -> Path:
+def link(
+    folder: Path, sources: dict[str, str], *flags: str, order: list[str] | None = None
+) -> Path:
     """An executable of the sources, with a map. flags: of the link."""
     folder.mkdir()
     for name, text in sources.items():
         (folder / f"{name}.cpp").write_text(COMMON + text)
-        run("g++", "-O2", "-ffunction-sections", "-c", folder / f"{name}.cpp", "-o", folder / f"{name}.o")
-    objects = [folder / f"{name}.o" for name in (order or sources)]
+        run(
+            "g++",
+            "-O2",
+            "-ffunction-sections",
+            "-c",
+            folder / f"{name}.cpp",
+            "-o",
+            folder / f"{name}.o",
+        )
+    objects = [folder / f"{name}.o" for name in order or sources]
     run("g++", *objects, "-o", folder / "app", f"-Wl,-Map={folder / 'app.map'}", *flags)
     return folder / "app"
 
@@ -77,13 +100,20 @@ def test_a_link_against_itself_and_its_snapshot(tmp_path: Path) -> None:
 
 
 def test_renamed_clones_do_not_come_and_go(tmp_path: Path) -> None:
-    """The same code, its clones' suffixes changed in the object: what another version of the compiler does."""
+    """The same code with other clone suffixes in its object, as another compiler writes them."""
     old = link(tmp_path / "old", {"main": CLONES})
-    clones = [name for name in symbols(tmp_path / "old" / "main.o") if "." in name and not name.startswith(".")]
+    clones = [
+        name
+        for name in symbols(tmp_path / "old" / "main.o")
+        if "." in name and not name.startswith(".")
+    ]
     assert clones
     new = tmp_path / "new"
     new.mkdir()
-    renames = [f"--redefine-sym={name}={name.replace('.0', '.7').replace('.constprop', '.isra')}" for name in clones]
+    renames = [
+        f"--redefine-sym={name}={name.replace('.0', '.7').replace('.constprop', '.isra')}"
+        for name in clones
+    ]
     run("objcopy", *renames, tmp_path / "old" / "main.o", new / "main.o")
     run("g++", new / "main.o", "-o", new / "app", f"-Wl,-Map={new / 'app.map'}")
     assert {name for name in symbols(new / "app") if ".isra.7" in name or ".cold" in name}
@@ -97,7 +127,11 @@ def test_folded_functions_do_not_come_and_go(tmp_path: Path, other: str) -> None
     lld = ("-fuse-ld=lld", "-B/usr/lib/llvm-19/bin")
     plain = link(tmp_path / "plain", {"main": FOLDED}, *lld)
     folded = link(tmp_path / "folded", {"main": FOLDED}, *lld, "-Wl,--icf=all")
-    places = {line.split()[-1]: line.split()[0] for line in run("nm", folded).splitlines() if len(line.split()) == 3}
+    places = {
+        line.split()[-1]: line.split()[0]
+        for line in run("nm", folded).splitlines()
+        if len(line.split()) == 3
+    }
     assert places["_Z5firsti"] == places["_Z6secondi"]
     old, new = (plain, folded) if other == "fold" else (folded, plain)
     found = of(new, "symbol", old=old)
@@ -109,16 +143,21 @@ def test_folded_functions_do_not_come_and_go(tmp_path: Path, other: str) -> None
 
 def test_a_comdat_that_another_object_brings_in_has_moved(tmp_path: Path) -> None:
     sources = {
-        "main": "int helper(int); int main(int argc, char**) { return helper(argc) + twice(argc); }",
+        "main": (
+            "int helper(int); int main(int argc, char**) { return helper(argc) + twice(argc); }"
+        ),
         "helper": "int helper(int value) { return twice(value) + 1; }",
     }
     old = link(tmp_path / "old", sources)
     new = link(tmp_path / "new", sources, order=["helper", "main"])
-    for path in (tmp_path / "old", tmp_path / "new"):  # objects are named alike, as a build's own folder does
+    # Objects are named alike, as a build's own folder does
+    for path in (tmp_path / "old", tmp_path / "new"):
         text = (path / "app.map").read_text().replace(str(path), "build")
         (path / "app.map").write_text(text)
     found = of(new, "object", "symbol", old=old)
-    by_symbol = {keys: cause for keys, cause in causes(found).items() if keys[1] == "_Z5twiceIiET_S0_"}
+    by_symbol = {
+        keys: cause for keys, cause in causes(found).items() if keys[1] == "_Z5twiceIiET_S0_"
+    }
     assert {keys[0].rpartition("/")[2] for keys in by_symbol} == {"main.o", "helper.o"}
     assert set(by_symbol.values()) == {"moved"}
     assert not any(keys[0] == "_Z5twiceIiET_S0_" for keys in causes(of(new, "symbol", old=old)))

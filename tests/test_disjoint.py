@@ -1,4 +1,7 @@
-"""Ranges cut so that none overlaps another: the weakest claim on each place stays, as painting place by place says."""
+"""Ranges cut so that none overlaps another.
+
+The weakest claim on each place stays, as painting place by place says.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.ledger.elf.rows import disjoint
+from sizeguard.ledger.elf.owner_table import disjoint
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20), st.integers(0, 3)), max_size=14)
 
@@ -20,7 +23,9 @@ def test_disjoint_ranges_are_those_that_painting_gives(ranges: list[tuple[int, i
     low, high, which = disjoint(start, end, lambda: (weakness,))
 
     assert (low < high).all() and (high[:-1] <= low[1:]).all()
-    cut = {place: int(row) for a, b, row in zip(low, high, which, strict=True) for place in range(a, b)}
+    cut = {
+        place: int(row) for a, b, row in zip(low, high, which, strict=True) for place in range(a, b)
+    }
     painted = {}
     for place in range(100):
         over = [i for i in range(len(ranges)) if start[i] <= place < end[i]]

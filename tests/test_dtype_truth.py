@@ -1,16 +1,26 @@
-"""Bytes that are named with a dtype leave when it is deselected, others stay: all dtypes and two branches of tests/soak/dtype_truth.py."""
+"""Bytes that are named with a dtype leave when it is deselected, others stay.
+
+All dtypes and two branches of tests/soak/dtype_truth.py.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from dtype_rebuilds import Branch, Predictor, build_with, build_without_dtypes, code_of, everything
 
-from sizeguard.attribution.result import CORE, OUTSIDE, UNATTRIBUTED
-from sizeguard.attribution.sources import analysis_of
-from sizeguard.build.record import Build
-from sizeguard.build.toolchain import Toolchain
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.attribution.size_report import CORE, OUTSIDE, UNATTRIBUTED
+from sizeguard.builds.build_record import Build
+from sizeguard.toolchains.toolchain import Toolchain
+from tests.support.dtype_rebuilds import (
+    Branch,
+    Predictor,
+    build_with,
+    build_without_dtypes,
+    code_of,
+    everything,
+)
 
 FIRST = Branch("logical_not", "Byte")
 
@@ -32,21 +42,36 @@ def test_all_code_of_kernels_has_a_dtype_or_is_neutral(full_build: Build) -> Non
     assert sums["neutral"] > 15_000
 
 
-def test_without_dtypes_named_code_is_gone_and_neutral_code_stays(root: Path, toolchain: Toolchain, full_build: Build) -> None:
+def test_without_dtypes_named_code_is_gone_and_neutral_code_stays(
+    root: Path, toolchain: Toolchain, full_build: Build
+) -> None:
     full = code_of(full_build)
-    left = code_of(build_without_dtypes(root, toolchain, "s", root / "build" / "tests" / "without-dtypes", everything(root)))
+    left = code_of(
+        build_without_dtypes(
+            root, toolchain, "s", root / "build" / "tests" / "without-dtypes", everything(root)
+        )
+    )
     named = sum(full.named.values())
     assert sum(left.named.values()) <= 0.01 * named
     assert abs(full.total - left.total - named) <= 0.03 * full.kernels
     assert abs(left.neutral - full.neutral) <= 0.03 * full.kernels
 
 
-@pytest.mark.parametrize("branch", [Branch("sigmoid", "Double"), Branch("avg_pool2d", "Double")], ids=lambda b: f"{b.tag}-{b.dtype}")
-def test_a_branch_that_goes_takes_its_bytes(root: Path, toolchain: Toolchain, branch: Branch) -> None:
+@pytest.mark.parametrize(
+    "branch",
+    [Branch("sigmoid", "Double"), Branch("avg_pool2d", "Double")],
+    ids=lambda b: f"{b.tag}-{b.dtype}",
+)
+def test_a_branch_that_goes_takes_its_bytes(
+    root: Path, toolchain: Toolchain, branch: Branch
+) -> None:
     folder = root / "build" / "tests" / "dtype-truth"
 
     def load(*gone: Branch) -> tuple[int, Build]:
-        rest = {tag: [dtype for dtype in dtypes if Branch(tag, dtype) not in gone] for tag, dtypes in everything(root).items()}
+        rest = {
+            tag: [dtype for dtype in dtypes if Branch(tag, dtype) not in gone]
+            for tag, dtypes in everything(root).items()
+        }
         built = build_with(root, toolchain, "s", folder, rest)
         return built.sizes.load, built
 

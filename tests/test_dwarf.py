@@ -1,4 +1,4 @@
-"""Inline frames are llvm-symbolizer's at random addresses, and functions are named as nm names them."""
+"""Inline frames are llvm-symbolizer's at random addresses; functions have nm's names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from map_links import STUBS, run
 
-from sizeguard.build.record import Build
-from sizeguard.errors import InconclusiveError, InputError, SizeguardError
-from sizeguard.formats.dwarf import Frames, inline_frames
+from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
+from sizeguard.builds.build_record import Build
+from sizeguard.formats.dwarf import InlineFrames, inline_frames
+from tests.support.made_dwarf import abbreviation, hostile, unit_of
+from tests.support.map_links import STUBS, run
+
+pytestmark = pytest.mark.native
 
 SOURCE = Path(__file__).parent / "data" / "dwarf" / "dtypes.cpp"
 FLAGS = ("-std=c++20", "-g", "-O2", "-ffunction-sections")
@@ -45,7 +48,7 @@ def code_of(image: Path) -> tuple[int, int]:
 
 
 def symbolized(file: Path, addresses: Sequence[int], *flags: str) -> list[list[tuple[str, str]]]:
-    """(function, place) of each frame over each address, the innermost first, by llvm-symbolizer."""
+    """(function, place) of each frame over each address by llvm-symbolizer, innermost first."""
     command = ["llvm-symbolizer-19", "--inlines", "--no-demangle", *flags, "-e", str(file)]
     text = "".join(f"{address:#x}\n" for address in addresses)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
@@ -62,8 +65,10 @@ def covering(image: Path) -> list[tuple[int, int, str]]:
     return found
 
 
-def disagreements(frames: Frames, image: Path, seed: int, count: int) -> list[tuple[int, list[str], tuple[str, ...]]]:
-    """Addresses with other inlined functions than llvm-symbolizer says, or another function than nm says."""
+def disagreements(
+    frames: InlineFrames, image: Path, seed: int, count: int
+) -> list[tuple[int, list[str], tuple[str, ...]]]:
+    """Addresses whose inlined functions are not llvm-symbolizer's, or whose function not nm's."""
     start, size = code_of(image)
     random_ = random.Random(seed)
     addresses = [random_.randrange(start, start + size) for _ in range(count)]
@@ -74,7 +79,8 @@ def disagreements(frames: Frames, image: Path, seed: int, count: int) -> list[tu
         theirs = [name for name, _ in found]
         if len(found) == 1 and found[0][1].startswith("??"):
             continue  # no debug information there: the symbol table alone
-        # Of functions at one address any name will do; gcc has one entry for a function and its cold part.
+        # Of functions at one address any name will do; gcc has one entry for a function and its
+        # cold part.
         names = {name for low, high, name in symbols if low <= address < high}
         if list(ours[:-1]) != theirs[:-1] or (names and ours[-1] not in names):
             wrong.append((address, theirs, ours))
@@ -104,20 +110,27 @@ def test_ranges_do_not_overlap_and_lie_in_code(full_build: Build) -> None:
     assert bool(np.all(frames.depth >= 1))
     assert bool(np.all((frames.frame >= 0) & (frames.frame < len(frames.names))))
     start, size = code_of(full_build.image)
-    covered = int(np.minimum(frames.end, start + size).sum() - np.maximum(frames.start, start).sum())
+    covered = int(
+        np.minimum(frames.end, start + size).sum() - np.maximum(frames.start, start).sum()
+    )
     assert covered > 0.97 * size
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
 def test_dtypes_are_in_the_frames(folder: Path, compiler: str) -> None:
     frames = inline_frames(make(folder, f"dtypes{compiler}", compiler))
-    low, high, _ = next(row for row in covering(folder / f"dtypes{compiler}") if row[2] == "_Z10square_outR6Tensor")
+    low, high, _ = next(
+        row for row in covering(folder / f"dtypes{compiler}") if row[2] == "_Z10square_outR6Tensor"
+    )
     inside = [i for i in range(len(frames)) if low <= frames.start[i] < high]
     text = {name for i in inside for name in frames.at(int(frames.start[i]))}
     for number, letter in ((0, "h"), (3, "i"), (6, "f"), (7, "d")):
         assert f"_Z6squareI{letter}EvPT_i" in text
         # gcc `run_case<(ScalarType)6, …`, clang `_Z8run_caseIL10ScalarType6EZ…`
-        assert any(re.search(rf"run_case.*ScalarType\)?{number}\b|run_case.*ScalarType{number}E", name) for name in text)
+        assert any(
+            re.search(rf"run_case.*ScalarType\)?{number}\b|run_case.*ScalarType{number}E", name)
+            for name in text
+        )
 
 
 def test_dead_functions_are_left_out(image: Path) -> None:
@@ -133,12 +146,22 @@ def test_a_dead_function_that_would_reach_into_the_code_hides_nothing(folder: Pa
     """Dead functions are at 0: a long one overlaps the real code, which begins at 0x1040."""
     body = "\n".join(f"  x = x * {i} + (x >> {i % 7});" for i in range(2000))
     (folder / "long.cpp").write_text(
-        "inline __attribute__((always_inline)) int inner(int x) { return x * 7 + 1; }\n"
-        f"__attribute__((noinline)) int dead(int x) {{ volatile int y = inner(x); x = y;\n{body}\n  return x; }}\n"
-        "__attribute__((noinline)) int live(int x) { volatile int y = inner(x); return y; }\n"
-        "int main(int c, char**) { return live(c); }\n"
+        "inline __attribute__((always_inline)) int inner(int x) { return x * 7 + 1;"
+        " }\n__attribute__((noinline)) int dead(int x) { volatile int y = inner(x); x ="
+        f" y;\n{body}\n  return x; }}\n__attribute__((noinline)) int live(int x) {{ volatile int y"
+        " = inner(x); return y; }\nint main(int c, char**) { return live(c); }\n"
     )
-    run("g++", "-g", "-O1", "-ffunction-sections", "-Wl,--gc-sections", "long.cpp", "-o", "long", cwd=folder)
+    run(
+        "g++",
+        "-g",
+        "-O1",
+        "-ffunction-sections",
+        "-Wl,--gc-sections",
+        "long.cpp",
+        "-o",
+        "long",
+        cwd=folder,
+    )
     frames = inline_frames(folder / "long")
     low = next(low for low, _, name in covering(folder / "long") if name == "_Z4livei")
     assert frames.at(low) == ("_Z5inneri", "_Z4livei")
@@ -159,8 +182,12 @@ int main(int count, char** arguments) {
   for (int i = 0; i < count; ++i) lists[arguments[i]].push_back(i);
   std::vector<std::string> names;
   for (const auto& [name, list] : lists) names.push_back(name + std::to_string(list.size()));
-  std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.size() < b.size() || b < a; });
-  std::function<int(int)> later = [&](int i) { return static_cast<int>(names.at(i).find("x")) + lists.begin()->second[i]; };
+  std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
+    return a.size() < b.size() || b < a;
+  });
+  std::function<int(int)> later = [&](int i) {
+    return static_cast<int>(names.at(i).find("x")) + lists.begin()->second[i];
+  };
   try {
     return later(count) + later(count + 1);
   } catch (const std::out_of_range& error) {
@@ -173,9 +200,19 @@ int main(int count, char** arguments) {
 
 @pytest.mark.parametrize("command", ["g++ -O2", "g++ -O2 -flto", "clang++-19 -O2"])
 def test_frames_of_exceptions_lambdas_and_cold_parts_are_llvms(folder: Path, command: str) -> None:
-    """Up to 20 functions in each other, ranges in several pieces, functions of classes that are local to functions."""
+    """Up to 20 nested functions, ranges in several pieces, and local classes' functions."""
     (folder / "standard.cpp").write_text(STANDARD_LIBRARY)
-    run(*command.split(), "-g", "-std=c++20", "-ffunction-sections", "-Wl,--gc-sections", "standard.cpp", "-o", "standard", cwd=folder)
+    run(
+        *command.split(),
+        "-g",
+        "-std=c++20",
+        "-ffunction-sections",
+        "-Wl,--gc-sections",
+        "standard.cpp",
+        "-o",
+        "standard",
+        cwd=folder,
+    )
     frames = inline_frames(folder / "standard")
     assert int(frames.depth.max()) > 8
     for seed in SEEDS:
@@ -195,7 +232,7 @@ def test_compressed_sections(folder: Path, image: Path, kind: str) -> None:
     same(inline_frames(folder / kind), inline_frames(image))
 
 
-def same(a: Frames, b: Frames) -> None:
+def same(a: InlineFrames, b: InlineFrames) -> None:
     assert a.start.tolist() == b.start.tolist()
     assert a.end.tolist() == b.end.tolist()
     assert [a.at(int(s)) for s in a.start] == [b.at(int(s)) for s in b.start]
@@ -208,12 +245,18 @@ def test_a_separate_debug_file(folder: Path, image: Path) -> None:
     whole = inline_frames(made)
     same(inline_frames(folder / "with-id.debug"), whole)
     parts = inline_frames(folder / "stripped", folder / "with-id.debug")
-    assert [parts.at(int(s))[:-1] for s in whole.start] == [whole.at(int(s))[:-1] for s in whole.start]
+    assert [parts.at(int(s))[:-1] for s in whole.start] == [
+        whole.at(int(s))[:-1] for s in whole.start
+    ]
     with pytest.raises(InconclusiveError, match=r"stripped: no debug information: build with -g"):
         inline_frames(folder / "stripped")
     other = make(folder, "other", "g++", "-Wl,--build-id=sha1", "-O1")
     with pytest.raises(
-        InconclusiveError, match=r"other: debug information of another build: it has [0-9a-f]{40}, .*stripped has [0-9a-f]{40}"
+        InconclusiveError,
+        match=(
+            r"other: debug information of another build: it has [0-9a-f]{40}, .*stripped has"
+            r" [0-9a-f]{40}"
+        ),
     ):
         inline_frames(folder / "stripped", other)
 
@@ -224,10 +267,31 @@ def test_frames_of_a_dsym_are_llvms(folder: Path, arch: str) -> None:
     place.mkdir()
     stubs = STUBS.replace("_puts,", "_puts, _abort, ___stack_chk_fail, ___stack_chk_guard,")
     (place / "libSystem.tbd").write_text(stubs)
-    run("clang++-19", "-target", f"{arch}-apple-macos13", *FLAGS, "-c", SOURCE, "-o", "x.o", cwd=place)
+    run(
+        "clang++-19",
+        "-target",
+        f"{arch}-apple-macos13",
+        *FLAGS,
+        "-c",
+        SOURCE,
+        "-o",
+        "x.o",
+        cwd=place,
+    )
     target = ["-arch", arch, "-platform_version", "macos", "15.0", "15.0"]
-    run("/usr/lib/llvm-19/bin/ld64.lld", *target, "x.o", "libSystem.tbd", "-dead_strip", "-o", "app", cwd=place)
-    with pytest.raises(InconclusiveError, match="no debug information: it is in the objects; make a dSYM"):
+    run(
+        "/usr/lib/llvm-19/bin/ld64.lld",
+        *target,
+        "x.o",
+        "libSystem.tbd",
+        "-dead_strip",
+        "-o",
+        "app",
+        cwd=place,
+    )
+    with pytest.raises(
+        InconclusiveError, match="no debug information: it is in the objects; make a dSYM"
+    ):
         inline_frames(place / "app")
     run("dsymutil-19", "app", "-o", "app.dSYM", cwd=place)
     inner = place / "app.dSYM" / "Contents" / "Resources" / "DWARF" / "app"
@@ -242,14 +306,19 @@ def test_frames_of_a_dsym_are_llvms(folder: Path, arch: str) -> None:
         for address, found in zip(addresses, symbolized(inner, addresses), strict=True):
             if found[0][1].startswith("??"):
                 continue
-            assert list(frames.at(address)) == [name.removeprefix("_") if name.startswith("__Z") else name for name, _ in found]
+            assert list(frames.at(address)) == [
+                name.removeprefix("_") if name.startswith("__Z") else name for name, _ in found
+            ]
             checked += 1
     assert checked > 400
 
 
 def test_what_has_no_debug_information_is_told(folder: Path, tmp_path: Path) -> None:
     run("g++", "-O2", SOURCE, "-o", tmp_path / "bare", cwd=tmp_path)
-    with pytest.raises(InconclusiveError, match=r"bare: no debug information: build with -g, or name the debug file"):
+    with pytest.raises(
+        InconclusiveError,
+        match=r"bare: no debug information: build with -g, or name the debug file",
+    ):
         inline_frames(tmp_path / "bare")
     run("g++", "-g", "-c", SOURCE, "-o", tmp_path / "x.o", cwd=tmp_path)
     with pytest.raises(InputError, match=r"x\.o: an object: its code has no addresses yet"):
@@ -282,14 +351,19 @@ def test_mutated_debug_information_is_read_or_refused(folder: Path, image: Path)
     original = image.read_bytes()
     places = [
         (int(offset, 16), int(size, 16))
-        for offset, size in re.findall(r"\] \.debug_\w+ +\S+ +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", run("readelf", "-SW", image, cwd=folder))
+        for offset, size in re.findall(
+            r"\] \.debug_\w+ +\S+ +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)",
+            run("readelf", "-SW", image, cwd=folder),
+        )
     ]
     random_ = random.Random(0)
     for _ in range(300):
         data = bytearray(original)
         for _ in range(random_.choice([1, 2, 4, 16])):
             offset, size = random_.choice(places)
-            data[offset + random_.randrange(size)] = random_.choice([0, 1, 127, 128, 255, random_.randrange(256)])
+            data[offset + random_.randrange(size)] = random_.choice(
+                [0, 1, 127, 128, 255, random_.randrange(256)]
+            )
         (folder / "mutated").write_bytes(data)
         try:
             frames = inline_frames(folder / "mutated")
@@ -299,38 +373,27 @@ def test_mutated_debug_information_is_read_or_refused(folder: Path, image: Path)
             assert bool(np.all(frames.end[:-1] <= frames.start[1:]))
 
 
-def unit_of(entries: bytes, offset: int = 0) -> bytes:
-    """A unit of DWARF 4."""
-    body = (4).to_bytes(2, "little") + offset.to_bytes(4, "little") + b"\x08" + entries
-    return len(body).to_bytes(4, "little") + body
-
-
-def abbreviation(code: int, tag: int, *attributes: tuple[int, int], children: bool = False) -> bytes:
-    return bytes((code, tag, children)) + b"".join(bytes(pair) for pair in attributes) + b"\0\0"
-
-
-def hostile(folder: Path, image: Path, info: bytes, abbreviations: bytes, **sections: bytes) -> Path:
-    """The image with other debug information."""
-    made = folder / "hostile"
-    command: list[str | Path] = ["objcopy", "--strip-debug"]
-    for name, content in {"info": info, "abbrev": abbreviations, **sections}.items():
-        (folder / f"{name}.bin").write_bytes(content)
-        command += ["--add-section", f".debug_{name}={folder / name}.bin"]
-    run(*command, image, made, cwd=folder)
-    return made
-
-
 def test_information_that_is_made_to_exhaust_is_refused(folder: Path, image: Path) -> None:
-    """Small files whose units, names or ranges all read the same bytes, and functions in each other without end."""
+    """Small files whose units, names or ranges overlap, and functions nested without end."""
     start = code_of(image)[0]
     low = start.to_bytes(8, "little")
     top = abbreviation(1, 0x11, children=True)
     shared = abbreviation(2, 0x34, (3, 8), (0x3A, 0x0B)) * 20_000 + b"\0"
     cases = [
-        (b"".join(unit_of(b"\1\0", offset) for offset in range(len(top), 9 * 15_000, 9)), top + shared, {}, "abbreviations that"),
+        (
+            b"".join(unit_of(b"\1\0", offset) for offset in range(len(top), 9 * 15_000, 9)),
+            top + shared,
+            {},
+            "abbreviations that",
+        ),
         (
             unit_of(
-                b"\1" + b"".join(b"\2" + (start + i).to_bytes(8, "little") + b"\1\0\0\0" + bytes((i, 0, 0, 0)) for i in range(200)) + b"\0"
+                b"\1"
+                + b"".join(
+                    b"\2" + (start + i).to_bytes(8, "little") + b"\1\0\0\0" + bytes((i, 0, 0, 0))
+                    for i in range(200)
+                )
+                + b"\0"
             ),
             top + abbreviation(2, 0x2E, (0x11, 1), (0x12, 6), (3, 0x0E)) + b"\0",
             {"str": b"x" * 1_000_000 + b"\0"},
@@ -343,7 +406,9 @@ def test_information_that_is_made_to_exhaust_is_refused(folder: Path, image: Pat
             "range lists without end",
         ),
         (
-            unit_of(b"\1\2" + low + b"\1\0\0\0" + (b"\3" + low + b"\1\0\0\0") * 20_000 + b"\0" * 20_002),
+            unit_of(
+                b"\1\2" + low + b"\1\0\0\0" + (b"\3" + low + b"\1\0\0\0") * 20_000 + b"\0" * 20_002
+            ),
             top
             + abbreviation(2, 0x2E, (0x11, 1), (0x12, 6), children=True)
             + abbreviation(3, 0x1D, (0x11, 1), (0x12, 6), children=True)
@@ -351,7 +416,12 @@ def test_information_that_is_made_to_exhaust_is_refused(folder: Path, image: Pat
             {},
             "functions in each other",
         ),
-        (unit_of(b"\1\2text"), top + abbreviation(2, 0x34, (3, 8)) + b"\0", {}, "a text without end"),
+        (
+            unit_of(b"\1\2text"),
+            top + abbreviation(2, 0x34, (3, 8)) + b"\0",
+            {},
+            "a text without end",
+        ),
         (unit_of(b"\1\5"), top + b"\0", {}, "is cut"),
     ]
     for info, abbreviations, sections, message in cases:

@@ -1,4 +1,7 @@
-"""The ELF reader and its ledger agree with readelf, nm, size and objdump on files of this machine and on a build of the runtime."""
+"""The ELF reader and ledger agree with readelf, nm, size and objdump.
+
+Files of this machine and a build of the runtime.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sizeguard.build.record import Build
-from sizeguard.errors import InconclusiveError
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.build_record import Build
 from sizeguard.formats.elf import RELOCATION_TYPES, Elf, parse_elf, read_elf
 from sizeguard.formats.elf.unwind import CIE, FDE, header_table, read_frames
 from sizeguard.ledger.elf import elf_ledger
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import Ledger
+from tests.support.binutils import (
+    check_section_sizes_against_size,
+    check_sections_against_readelf,
+    check_symbols_against_nm,
+    tool,
+)
 
-SYSTEM = ("/usr/bin/python3", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/lib/x86_64-linux-gnu/libc.so.6")
+pytestmark = pytest.mark.native
+
+SYSTEM = (
+    "/usr/bin/python3",
+    "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+    "/lib/x86_64-linux-gnu/libc.so.6",
+)
 FILES = (*SYSTEM, "image", "shipped", "object", "packed")
 
 PACKED = """
@@ -31,16 +46,18 @@ extern "C" const char* name(); const char* (*where)() = name;
 """
 
 
-def tool(*command: str | Path) -> str:
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
-
-
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library with Android's packed relocations and RELR."""
     folder = tmp_path_factory.mktemp("packed")
     (folder / "a.cpp").write_text(PACKED)
-    flags = ("-fuse-ld=lld-19", "-shared", "-fPIC", "-nostdlib", "-Wl,--pack-dyn-relocs=android+relr")
+    flags = (
+        "-fuse-ld=lld-19",
+        "-shared",
+        "-fPIC",
+        "-nostdlib",
+        "-Wl,--pack-dyn-relocs=android+relr",
+    )
     tool("clang++-19", "-O1", *flags, folder / "a.cpp", "-o", folder / "liba.so")
     return folder / "liba.so"
 
@@ -55,45 +72,15 @@ def path(request: pytest.FixtureRequest, full_build: Build, packed: Path) -> Pat
 
 
 def test_sections_are_those_of_readelf(path: Path) -> None:
-    theirs = []
-    for line in tool("readelf", "-SW", path).splitlines():
-        row = re.match(r"\s*\[\s*(\d+)\]\s(\S*)\s+([A-Z]\S*)\s+([0-9a-f]{16})\s([0-9a-f]+)\s([0-9a-f]+)\s", line)
-        if row and row[3] != "NULL":
-            theirs.append((int(row[1]), row[2], int(row[4], 16), int(row[5], 16), int(row[6], 16)))
-    ours = [(s.index, s.name, s.address, s.offset, s.size) for s in read_elf(path).sections[1:]]
-    assert len(theirs) > 4
-    assert ours == theirs
+    check_sections_against_readelf(path)
 
 
 def test_rows_of_sections_have_the_sizes_of_size(path: Path) -> None:
-    image = read_elf(path)
-    ledger = elf_ledger(image)
-    nobits = {section.name for section in image.sections if section.is_nobits}
-    listed: Counter[str] = Counter()
-    for line in tool("size", "-A", path).splitlines():
-        words = line.split()
-        if len(words) == 3 and words[1].isdigit() and words[0] not in nobits:
-            listed[words[0]] += int(words[1])
-    rows = np.bincount(ledger.owners.section, ledger.file_bytes, len(ledger.sections)).astype(int)
-    ours = dict(zip(ledger.sections, rows.tolist(), strict=True))
-    assert listed
-    assert {name: ours[name] for name in listed} == listed
+    check_section_sizes_against_size(path)
 
 
 def test_symbols_are_those_of_nm(path: Path) -> None:
-    image = read_elf(path)
-    option = [] if not image.is_stripped else ["-D"]
-    theirs = Counter()
-    for line in tool("nm", "-S", "--defined-only", *option, path).splitlines():
-        row = line.split()
-        if len(row) == 4:
-            theirs[row[3].split("@")[0], int(row[0], 16), int(row[1], 16)] += 1
-    tables = image.static_symbols or image.dynamic_symbols
-    ours = Counter()
-    for table in tables:
-        for i in np.flatnonzero((table.size > 0) & (table.section != 0)).tolist():
-            ours[table.names[i].split("@")[0], int(table.address[i]), int(table.size[i])] += 1
-    assert ours == theirs
+    check_symbols_against_nm(path)
 
 
 def test_relocations_are_those_of_readelf(path: Path) -> None:
@@ -103,7 +90,9 @@ def test_relocations_are_those_of_readelf(path: Path) -> None:
         row = re.match(r"([0-9a-f]{16})\s+([0-9a-f]{16})\s", line)
         if row:
             theirs[int(row[1], 16), int(row[2], 16) & 0xFFFFFFFF] += 1
-        packed_row = re.match(r"(?:[0-9a-f]+:\s+[0-9a-f]{16}|\s{18,})\s+([0-9a-f]{16})(?:\s|$)", line)
+        packed_row = re.match(
+            r"(?:[0-9a-f]+:\s+[0-9a-f]{16}|\s{18,})\s+([0-9a-f]{16})(?:\s|$)", line
+        )
         if packed_row:
             theirs[int(packed_row[1], 16), 8] += 1
     ours = Counter[tuple[int, int]]()
@@ -113,7 +102,9 @@ def test_relocations_are_those_of_readelf(path: Path) -> None:
             # RELR states no type: it is the machine's R_RELATIVE.
             types = table.type if section.name != ".relr.dyn" else np.full(len(table), 8)
             ours.update(zip(table.offset.tolist(), types.tolist(), strict=True))
-            assert (table.start >= section.offset).all() and (table.end <= section.offset + section.size).all()
+            assert (table.start >= section.offset).all() and (
+                table.end <= section.offset + section.size
+            ).all()
             assert (table.end >= table.start).all() and (table.start[1:] >= table.end[:-1]).all()
     assert ours == theirs
 
@@ -123,13 +114,19 @@ def frames_of(path: Path) -> list[tuple[str, int, int, int]]:
     found = []
     is_eh = False
     # It fails when the file of a .gnu_debuglink is not there.
-    dump = subprocess.run(["readelf", "--debug-dump=frames", path], capture_output=True, text=True, check=False).stdout
+    dump = subprocess.run(
+        ["readelf", "--debug-dump=frames", path], capture_output=True, text=True, check=False
+    ).stdout
     for line in dump.splitlines():
         if line.startswith("Contents of"):
             is_eh = ".eh_frame section" in line
-        row = re.match(r"([0-9a-f]{8}) ([0-9a-f]{16}) [0-9a-f]{8} (CIE|FDE)(?:.* pc=([0-9a-f]+)\.\.)?", line)
+        row = re.match(
+            r"([0-9a-f]{8}) ([0-9a-f]{16}) [0-9a-f]{8} (CIE|FDE)(?:.* pc=([0-9a-f]+)\.\.)?", line
+        )
         if row and is_eh:
-            found.append((row[3], int(row[1], 16), int(row[2], 16) + 4, int(row[4], 16) if row[4] else 0))
+            found.append(
+                (row[3], int(row[1], 16), int(row[2], 16) + 4, int(row[4], 16) if row[4] else 0)
+            )
     return found
 
 
@@ -147,7 +144,9 @@ def test_unwind_records_are_those_of_readelf(path: Path, with_table: bool) -> No
     columns = (frames.kind, frames.start, frames.size, frames.function)
     ours = [
         (names[kind], start, size, function if kind == FDE else 0)
-        for kind, start, size, function in zip(*(column.tolist() for column in columns), strict=True)
+        for kind, start, size, function in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
         if kind in names
     ]
     if image.is_relocatable:
@@ -177,7 +176,9 @@ def test_code_of_symbols_has_the_sizes_of_nm(path: Path) -> None:
         overlapping = ((starts < end) & (ends > start)).sum()
         if overlapping == 1 and names.count(name) == 1:
             expected[name] = end - start
-    rows = (ledger.owners.analyzer == ANALYZER["symbol table"]) & (ledger.owners.kind == KIND["code"])
+    rows = (ledger.owners.analyzer == ANALYZER["symbol table"]) & (
+        ledger.owners.kind == KIND["code"]
+    )
     sums = owner_bytes(ledger, rows)
     assert {name: sums[name] for name in expected} == expected
     assert expected or path.name in ("run_program.stripped",) or image.is_stripped
@@ -192,7 +193,11 @@ def spans(ledger: Ledger, image: Elf, section: str) -> list[tuple[int, int, str]
     rows = ledger.owners.section[ledger.file.owner] == index
     symbols = ledger.owners.symbol[ledger.file.owner[rows]]
     names = [ledger.symbols[i] if i >= 0 else "" for i in symbols.tolist()]
-    return list(zip((ledger.file.start[rows] - at.offset).tolist(), sizes[rows].tolist(), names, strict=True))
+    return list(
+        zip(
+            (ledger.file.start[rows] - at.offset).tolist(), sizes[rows].tolist(), names, strict=True
+        )
+    )
 
 
 def test_an_unwind_record_belongs_to_the_function_that_it_unwinds(full_build: Build) -> None:
@@ -231,7 +236,9 @@ def test_stubs_belong_to_the_import_that_objdump_names(file: str) -> None:
         assert {start: ours.get(start) for start in theirs} == theirs
 
 
-def test_the_same_build_with_symbols_names_a_stripped_image(full_build: Build, tmp_path: Path) -> None:
+def test_the_same_build_with_symbols_names_a_stripped_image(
+    full_build: Build, tmp_path: Path
+) -> None:
     whole, shipped = read_elf(full_build.image), read_elf(full_build.shipped)
     debug = tmp_path / "run_program.debug"
     tool("objcopy", "--only-keep-debug", full_build.image, debug)
@@ -263,18 +270,40 @@ def test_an_image_without_section_headers_has_its_segments(full_build: Build) ->
 
 
 def test_padding_is_of_three_kinds(full_build: Build) -> None:
-    """Page slack is what lies between segments, section gaps are zeros between sections, padding lies within one."""
+    """Page slack lies between segments, section gaps between sections, padding within one."""
     image = read_elf(full_build.shipped)
     ledger = elf_ledger(image, read_elf(full_build.image))
     sums = np.bincount(ledger.owners.kind, ledger.file_bytes, len(KIND)).astype(int)
     assert sums[KIND["page slack"]] == full_build.sizes.page_slack
     filled = sum(s.size for s in image.sections if s.file_size and s.type != 0)
     headers = sums[KIND["header"]]
-    assert filled + headers + sums[KIND["page slack"]] + sums[KIND["section gap"]] + sums[KIND["unattributed"]] == image.size
+    assert (
+        filled
+        + headers
+        + sums[KIND["page slack"]]
+        + sums[KIND["section gap"]]
+        + sums[KIND["unattributed"]]
+        == image.size
+    )
     padding = ledger.owners.kind == KIND["padding"]
     content = image.data
     for start, size, owner in zip(
-        ledger.file.start.tolist(), np.diff(ledger.file.start, append=ledger.file.size).tolist(), ledger.file.owner.tolist(), strict=True
+        ledger.file.start.tolist(),
+        np.diff(ledger.file.start, append=ledger.file.size).tolist(),
+        ledger.file.owner.tolist(),
+        strict=True,
     ):
         if padding[owner]:
-            assert set(content[start : start + size].tolist()) <= {0x00, 0x90, 0xCC, 0x66, 0x2E, 0x0F, 0x1F, 0x40, 0x44, 0x80, 0x84}
+            assert set(content[start : start + size].tolist()) <= {
+                0x00,
+                0x90,
+                0xCC,
+                0x66,
+                0x2E,
+                0x0F,
+                0x1F,
+                0x40,
+                0x44,
+                0x80,
+                0x84,
+            }

@@ -1,43 +1,46 @@
-"""The laws of an ELF ledger on generated images of every class and byte order, against oracles that look at each byte."""
+"""Laws of an ELF ledger on generated images, against oracles that look at each byte.
+
+Every class and byte order.
+"""
 
 from __future__ import annotations
 
 import random
 import struct
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_elf import ET_DYN, ET_EXEC, ET_REL, SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB, Form, MadeSection, MadeSegment, MadeSymbol, make_elf
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
 from sizeguard.formats.elf import Elf, parse_elf
-from sizeguard.formats.linkmap.row import InputSection
+from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.ledger.elf import elf_ledger
 from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import Ledger
-
-sys.path.append(str(Path(__file__).parent / "soak"))
-from mutate import mutated
-from mutations.elf import TARGETS
+from tests.soak.mutate import mutated
+from tests.soak.mutations.elf import TARGETS
+from tests.support.made_elf import (
+    ET_DYN,
+    ET_EXEC,
+    ET_REL,
+    SHT_NOBITS,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    Form,
+    MadeSection,
+    MadeSegment,
+    MadeSymbol,
+    make_elf,
+)
 
 FORMS = [Form(is_64, order) for is_64 in (False, True) for order in "<>"]
 NAMES = (
-    ".text",
-    ".text.f",
-    ".rodata",
-    ".data",
-    ".eh_frame",
-    ".eh_frame_hdr",
-    ".gcc_except_table",
-    ".got",
-    ".plt",
-    ".init_array",
-    ".comment",
-)
+    ".text", ".text.f", ".rodata", ".data", ".eh_frame", ".eh_frame_hdr", ".gcc_except_table",
+    ".got", ".plt", ".init_array", ".comment",
+)  # fmt: skip
 BASE = 0x1000
 
 
@@ -48,7 +51,9 @@ def images(draw: st.DrawFn) -> tuple[Form, bytes]:
     small = st.integers(0, 96)
     sections = []
     for name in draw(st.lists(st.sampled_from(NAMES), max_size=6)):
-        content = draw(st.binary(max_size=48) | st.just(b"hello\0you\0\0\0\0\0") | st.just(bytes(24)))
+        content = draw(
+            st.binary(max_size=48) | st.just(b"hello\0you\0\0\0\0\0") | st.just(bytes(24))
+        )
         nobits = draw(st.integers(0, 5)) == 0
         sections.append(
             MadeSection(
@@ -75,22 +80,50 @@ def images(draw: st.DrawFn) -> tuple[Form, bytes]:
     table, strings = form.symbols(draw(st.lists(symbol, max_size=12)))
     for kind, name in ((SHT_SYMTAB, ".symtab"), (11, ".dynsym")):
         if draw(st.booleans()):
-            sections.append(MadeSection(name, kind, 0 if kind == SHT_SYMTAB else 2, BASE + 500, table, link=len(sections) + 2))
+            sections.append(
+                MadeSection(
+                    name,
+                    kind,
+                    0 if kind == SHT_SYMTAB else 2,
+                    BASE + 500,
+                    table,
+                    link=len(sections) + 2,
+                )
+            )
             sections.append(MadeSection(".strtab", SHT_STRTAB, content=strings))
     relocation = st.tuples(
-        st.integers(0, 300).map(lambda at: BASE + at), st.integers(0, 14), st.integers(0, 8), st.integers(-100, BASE + 200)
+        st.integers(0, 300).map(lambda at: BASE + at),
+        st.integers(0, 14),
+        st.integers(0, 8),
+        st.integers(-100, BASE + 200),
     )
     for kind, addend in ((4, True), (9, False)):
         if draw(st.booleans()):
             rows = form.relocations(draw(st.lists(relocation, max_size=6)), addend=addend)
-            sections.append(MadeSection(".rela.dyn", kind, 2, BASE + 600, rows, link=count + 1, info=draw(st.integers(0, 5))))
+            sections.append(
+                MadeSection(
+                    ".rela.dyn",
+                    kind,
+                    2,
+                    BASE + 600,
+                    rows,
+                    link=count + 1,
+                    info=draw(st.integers(0, 5)),
+                )
+            )
     if draw(st.booleans()):
         content = draw(st.binary(max_size=40))
         kind = draw(st.sampled_from((5, 19, 0x60000002, 0x6FFFFFF6, 0x6FFFFFFF)))
-        sections.append(MadeSection(".table", kind, 2, BASE + 700, content, link=draw(st.integers(0, count + 2))))
+        sections.append(
+            MadeSection(
+                ".table", kind, 2, BASE + 700, content, link=draw(st.integers(0, count + 2))
+            )
+        )
     place = st.integers(0, 300)
     segment = st.builds(
-        lambda offset, address, size, more, flags: MadeSegment(offset, BASE + address, size, size + more, 1, flags),
+        lambda offset, address, size, more, flags: MadeSegment(
+            offset, BASE + address, size, size + more, 1, flags
+        ),
         place,
         place,
         st.integers(0, 120),
@@ -100,7 +133,9 @@ def images(draw: st.DrawFn) -> tuple[Form, bytes]:
     segments = draw(st.lists(segment, max_size=3))
     type_ = draw(st.sampled_from((ET_REL, ET_EXEC, ET_DYN)))
     machine = draw(st.sampled_from((62, 3, 183, 40, 21)))
-    data = make_elf(form, sections, segments, type_=type_, machine=machine, tail=draw(st.binary(max_size=8)))
+    data = make_elf(
+        form, sections, segments, type_=type_, machine=machine, tail=draw(st.binary(max_size=8))
+    )
     return form, data
 
 
@@ -114,6 +149,7 @@ def ledger_of(data: bytes) -> tuple[Elf, Ledger] | None:
         return None
 
 
+@pytest.mark.native
 @settings(max_examples=200, deadline=None)
 @given(images())
 def test_each_byte_belongs_to_one_row_and_sums_are_exact(made: tuple[Form, bytes]) -> None:
@@ -122,7 +158,11 @@ def test_each_byte_belongs_to_one_row_and_sums_are_exact(made: tuple[Form, bytes
         return
     image, ledger = read
     file = ledger.file
-    assert file.start[0] == 0 and (np.diff(file.start, append=file.size) > 0).all() and file.size == len(made[1])
+    assert (
+        file.start[0] == 0
+        and (np.diff(file.start, append=file.size) > 0).all()
+        and file.size == len(made[1])
+    )
     assert (file.owner >= 0).all() and (file.owner < len(ledger.owners)).all()
     assert ledger.file_bytes.sum() == image.size
     assert ledger.load.sum() == image.load == ledger.image.load
@@ -133,6 +173,7 @@ def test_each_byte_belongs_to_one_row_and_sums_are_exact(made: tuple[Form, bytes
     assert (ledger.count >= 1).all()
 
 
+@pytest.mark.native
 @settings(max_examples=150, deadline=None)
 @given(images())
 def test_each_byte_of_the_file_is_of_the_smallest_section_there(made: tuple[Form, bytes]) -> None:
@@ -143,16 +184,24 @@ def test_each_byte_of_the_file_is_of_the_smallest_section_there(made: tuple[Form
     row = np.repeat(ledger.file.owner, np.diff(ledger.file.start, append=ledger.file.size))
     for offset in range(image.size):
         name = ledger.sections[ledger.owners.section[row[offset]]]
-        if any(start <= offset < start + size for start, size in (image.header, image.program_headers, image.section_headers)):
+        if any(
+            start <= offset < start + size
+            for start, size in (image.header, image.program_headers, image.section_headers)
+        ):
             assert name == "(headers)"
             continue
-        here = [(s.size, s.index, s.name) for s in image.sections if s.offset <= offset < s.offset + s.file_size]
+        here = [
+            (s.size, s.index, s.name)
+            for s in image.sections
+            if s.offset <= offset < s.offset + s.file_size
+        ]
         if here:
             assert name == min(here)[2]
         else:
             assert name.startswith("(")
 
 
+@pytest.mark.native
 @settings(max_examples=150, deadline=None)
 @given(images())
 def test_the_memory_of_segments_is_covered_once(made: tuple[Form, bytes]) -> None:
@@ -160,7 +209,11 @@ def test_the_memory_of_segments_is_covered_once(made: tuple[Form, bytes]) -> Non
     if read is None:
         return
     image, ledger = read
-    loads = sorted((s.address, s.offset, s.file_size, s.memory_size) for s in image.segments if s.type == 1 and s.memory_size)
+    loads = sorted(
+        (s.address, s.offset, s.file_size, s.memory_size)
+        for s in image.segments
+        if s.type == 1 and s.memory_size
+    )
     expected: dict[int, int] = {}  # address → the offset in the file of what is there, -1 for none
     reached = -1
     for address, offset, size, memory in loads:
@@ -171,7 +224,9 @@ def test_the_memory_of_segments_is_covered_once(made: tuple[Form, bytes]) -> Non
     in_file = np.repeat(ledger.file.owner, np.diff(ledger.file.start, append=ledger.file.size))
     memory_ = ledger.memory
     given_: dict[int, int] = {}
-    for address, size, owner in zip(memory_.address.tolist(), memory_.size.tolist(), memory_.owner.tolist(), strict=True):
+    for address, size, owner in zip(
+        memory_.address.tolist(), memory_.size.tolist(), memory_.owner.tolist(), strict=True
+    ):
         for i in range(size):
             assert address + i not in given_
             given_[address + i] = owner
@@ -184,9 +239,16 @@ def test_the_memory_of_segments_is_covered_once(made: tuple[Form, bytes]) -> Non
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20), st.sampled_from("abcdef")), max_size=10), st.sampled_from(FORMS))
-def test_a_byte_of_code_is_of_the_smallest_symbol_there(rows: list[tuple[int, int, str]], form: Form) -> None:
-    """Of several of one size it is of one of them, or of all if they are aliases."""
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 60), st.integers(0, 20), st.sampled_from("abcdef")), max_size=10
+    ),
+    st.sampled_from(FORMS),
+)
+def test_a_byte_of_code_is_of_the_smallest_symbol_there(
+    rows: list[tuple[int, int, str]], form: Form
+) -> None:
+    """Among several of one size it is one of them, or all if they are aliases."""
     symbols = [MadeSymbol(name, BASE + at, size) for at, size, name in rows]
     table, strings = form.symbols(symbols)
     sections = [
@@ -208,7 +270,11 @@ def test_a_byte_of_code_is_of_the_smallest_symbol_there(rows: list[tuple[int, in
             continue
         best = [s for s in here if s.size == min(s.size for s in here)]
         assert names[symbol] in {s.name for s in best}
-        same = {s.name for s in symbols if s.size == best[0].size and any(s.address == b.address for b in best)}
+        same = {
+            s.name
+            for s in symbols
+            if s.size == best[0].size and any(s.address == b.address for b in best)
+        }
         if group >= 0:
             first, last = ledger.groups.first[group : group + 2]
             members = {names[i] for i in ledger.groups.member[first:last]}
@@ -220,9 +286,19 @@ def test_a_byte_of_code_is_of_the_smallest_symbol_there(rows: list[tuple[int, in
 def test_the_order_of_map_rows_and_symbols_does_not_matter(order: list[int]) -> None:
     symbols = [
         MadeSymbol(name, BASE + at, size)
-        for name, at, size in (("a", 0, 8), ("b", 0, 8), ("c", 4, 8), ("d", 20, 0), ("e", 30, 4), ("f", 30, 4))
+        for name, at, size in (
+            ("a", 0, 8),
+            ("b", 0, 8),
+            ("c", 4, 8),
+            ("d", 20, 0),
+            ("e", 30, 4),
+            ("f", 30, 4),
+        )
     ]
-    inputs = [InputSection(".text", f".text.{i}", f"{i % 3}.o", BASE + 9 * i, 11, i == 2) for i in range(6)]
+    inputs = [
+        InputSection(".text", f".text.{i}", f"{i % 3}.o", BASE + 9 * i, 11, i == 2)
+        for i in range(6)
+    ]
 
     def rows(order: list[int]) -> list[tuple[object, ...]]:
         table, strings = Form().symbols([symbols[i] for i in order])
@@ -231,30 +307,53 @@ def test_the_order_of_map_rows_and_symbols_does_not_matter(order: list[int]) -> 
             MadeSection(".symtab", SHT_SYMTAB, content=table, link=3),
             MadeSection(".strtab", SHT_STRTAB, content=strings),
         ]
-        ledger = elf_ledger(parse_elf(Path("made"), make_elf(Form(), sections)), None, [inputs[i] for i in order])
+        ledger = elf_ledger(
+            parse_elf(Path("made"), make_elf(Form(), sections)), None, [inputs[i] for i in order]
+        )
         found = []
         at = ledger.sections.index(".text")
-        for start, owner in zip(ledger.file.start.tolist(), ledger.file.owner.tolist(), strict=True):
+        for start, owner in zip(
+            ledger.file.start.tolist(), ledger.file.owner.tolist(), strict=True
+        ):
             if ledger.owners.section[owner] == at:
                 symbol, input_ = int(ledger.owners.symbol[owner]), int(ledger.owners.input[owner])
                 group = int(ledger.owners.group[owner])
-                members = ledger.groups.member[slice(*ledger.groups.first[group : group + 2])].tolist() if group >= 0 else []
+                members = (
+                    ledger.groups.member[slice(*ledger.groups.first[group : group + 2])].tolist()
+                    if group >= 0
+                    else []
+                )
                 name = ledger.symbols[symbol] if symbol >= 0 else ""
-                found.append((start, name, ledger.inputs[input_].name if input_ >= 0 else "", [ledger.symbols[i] for i in members]))
+                found.append(
+                    (
+                        start,
+                        name,
+                        ledger.inputs[input_].name if input_ >= 0 else "",
+                        [ledger.symbols[i] for i in members],
+                    )
+                )
         return found
 
     assert rows(order) == rows(list(range(6)))
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_more_sections_than_sixteen_bits_count(form: Form) -> None:
     """Their number stands in the first section header, symbols name them in .symtab_shndx."""
     many = 66_000
     symbols, strings = form.symbols([MadeSymbol("last", BASE + 4, 4, section=0xFFFF)])
-    sections = [MadeSection(f".text.{i % 7}", 1, 6, BASE, bytes(8) if i == many - 1 else b"") for i in range(many)]
+    sections = [
+        MadeSection(f".text.{i % 7}", 1, 6, BASE, bytes(8) if i == many - 1 else b"")
+        for i in range(many)
+    ]
     sections.append(MadeSection(".symtab", SHT_SYMTAB, content=symbols, link=many + 2))
     sections.append(MadeSection(".strtab", SHT_STRTAB, content=strings))
-    sections.append(MadeSection(".symtab_shndx", 18, content=struct.pack(form.order + "II", 0, many), link=many + 1))
+    sections.append(
+        MadeSection(
+            ".symtab_shndx", 18, content=struct.pack(form.order + "II", 0, many), link=many + 1
+        )
+    )
     data = make_elf(form, sections)
     image = parse_elf(Path("made"), data)
     assert len(image.sections) == len(sections) + 2
@@ -266,6 +365,7 @@ def test_more_sections_than_sixteen_bits_count(form: Form) -> None:
     assert ledger.file_bytes[rows].tolist() == [4]
 
 
+@pytest.mark.native
 def test_mutated_files_end_in_exact_sums_or_in_one_line(tmp_path: Path) -> None:
     """As tests/soak/mutate.py does, with fewer of them."""
     read = TARGETS["elf"]

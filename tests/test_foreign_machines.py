@@ -1,4 +1,7 @@
-"""ELF of other machines, widths and byte orders: the ledger is exact, and symbols are where other readers see them."""
+"""ELF of other machines, widths and byte orders.
+
+The ledger is exact, and symbols are where other readers see them.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from foreign_samples import BIG_ENDIAN, BITS_32, FORMS, MACHINES, build_foreign
-from image_laws import check_laws
 
 from sizeguard.formats.elf import read_elf
+from tests.support.foreign_samples import BIG_ENDIAN, BITS_32, FORMS, MACHINES, build_foreign
+from tests.support.image_laws import check_laws
+
+pytestmark = pytest.mark.native
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +35,19 @@ def test_the_ledger_is_exact(foreign: dict[tuple[str, str], Path], machine: str,
 @pytest.mark.parametrize("machine", MACHINES)
 def test_symbols_are_those_of_nm(foreign: dict[tuple[str, str], Path], machine: str) -> None:
     image = foreign[machine, "shared"]
-    listed = subprocess.run(["llvm-nm-19", "-S", "--defined-only", image], check=True, capture_output=True, text=True).stdout
-    expected = {(words[3], int(words[0], 16), int(words[1], 16)) for words in map(str.split, listed.splitlines()) if len(words) == 4}
-    odd = 1 if machine == "thumb" else 0  # in the lowest bit of a function's value: nm leaves it out
-    given = {(symbol.name, symbol.address & ~odd, symbol.size) for symbol in read_elf(image).symbols}
+    listed = subprocess.run(
+        ["llvm-nm-19", "-S", "--defined-only", image], check=True, capture_output=True, text=True
+    ).stdout
+    expected = {
+        (words[3], int(words[0], 16), int(words[1], 16))
+        for words in map(str.split, listed.splitlines())
+        if len(words) == 4
+    }
+    # In the lowest bit of a function's value: nm leaves it out
+    odd = 1 if machine == "thumb" else 0
+    given = {
+        (symbol.name, symbol.address & ~odd, symbol.size) for symbol in read_elf(image).symbols
+    }
     assert len(expected) > 8
     assert {row for row in expected if row[2]} <= given
 
@@ -41,5 +55,9 @@ def test_symbols_are_those_of_nm(foreign: dict[tuple[str, str], Path], machine: 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_stripping_keeps_what_is_loaded(foreign: dict[tuple[str, str], Path], machine: str) -> None:
     whole, stripped = read_elf(foreign[machine, "shared"]), read_elf(foreign[machine, "stripped"])
-    assert (whole.load, whole.ram, whole.build_id) == (stripped.load, stripped.ram, stripped.build_id)
+    assert (whole.load, whole.ram, whole.build_id) == (
+        stripped.load,
+        stripped.ram,
+        stripped.build_id,
+    )
     assert stripped.is_stripped

@@ -13,34 +13,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.attribution.sources import analysis_of
-from sizeguard.build.record import RECORD, Build
-from sizeguard.build.sizes import Sizes
-from sizeguard.build.targets import host_target
-from sizeguard.build.toolchain import Toolchain
-from sizeguard.errors import InputError
-from sizeguard.gate.baselines import (
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.base.errors import InputError
+from sizeguard.builds.build_record import RECORD, Build
+from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.gate_result import Check
+from sizeguard.gate.growth_causes import causes_between, growth_by_operator
+from sizeguard.gate.model_runs import compare_model
+from sizeguard.gate.policy.baselines import (
     baseline_of,
     baseline_path,
     baseline_text,
     locked_baselines,
+    measurement_of_baseline,
     other_toolchains,
     parse_baseline,
     read_baseline,
     write_baseline,
 )
-from sizeguard.gate.causes import Sources, causes_between, growth_by_operator
-from sizeguard.gate.checks import Reference, Subject, offers, size_checks
-from sizeguard.gate.config import Limit
-from sizeguard.gate.config_reader import read_config
-from sizeguard.gate.gate import run_gate
-from sizeguard.gate.limits import GrowthLimit, parse_creep, parse_limit, parse_size
-from sizeguard.gate.measure import Measurement, measurement_of, measurement_of_baseline
-from sizeguard.gate.models import compare_model
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
+from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
 from sizeguard.gate.request import Request
-from sizeguard.gate.result import Baseline, Check
+from sizeguard.gate.review_result import Baseline
+from sizeguard.gate.run import run_gate
 from sizeguard.gate.savings import savings
-from sizeguard.report.gate import gate_text
+from sizeguard.gate.source_lines import SourceLines
+from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.projects.reader import read_config
+from sizeguard.report.gate.render import gate_text
+from sizeguard.runtimes.sizeguard.native_models import NativeModels
+from sizeguard.toolchains.targets import host_target
+from sizeguard.toolchains.toolchain import Toolchain
+
+MODELS = NativeModels(None)
 
 
 def measured(built: Build, *patterns: str) -> Measurement:
@@ -49,17 +54,27 @@ def measured(built: Build, *patterns: str) -> Measurement:
 
 def test_a_measurement_is_what_the_build_is(core_build: Build) -> None:
     found = measured(core_build, "*", "sg::*")
-    assert [found.value(name) for name in ("load", "ram", "file", "page_slack")] == list(dataclasses.astuple(core_build.sizes))
+    assert [found.value(name) for name in ("load", "ram", "file", "page_slack")] == list(
+        dataclasses.astuple(core_build.sizes)
+    )
     for level in ("operator", "component"):
         assert 0 < sum(found.tables[level].values()) <= core_build.sizes.load
     assert sum(found.tables["operator"].values()) == core_build.sizes.load
-    assert found.value("section/.bss") == found.tables["section"][".bss"] > 0  # in memory alone, and counted
+    # In memory alone, and counted
+    assert found.value("section/.bss") == found.tables["section"][".bss"] > 0
     assert found.value("operator/aten::add.Tensor") == 0
-    assert 0 < (found.value("symbol/sg::*") or 0) < (found.value("symbol/*") or 0) <= core_build.sizes.load
+    assert (
+        0
+        < (found.value("symbol/sg::*") or 0)
+        < (found.value("symbol/*") or 0)
+        <= core_build.sizes.load
+    )
     assert found.value("symbol/other") is None  # not asked for
 
 
-def test_a_baseline_reads_as_it_was_written(tmp_path: Path, core_build: Build, toolchain: Toolchain) -> None:
+def test_a_baseline_reads_as_it_was_written(
+    tmp_path: Path, core_build: Build, toolchain: Toolchain
+) -> None:
     now = measured(core_build, "sg::*")
     baseline = baseline_of(core_build, toolchain, now)
     path = baseline_path(tmp_path, core_build)
@@ -72,7 +87,13 @@ def test_a_baseline_reads_as_it_was_written(tmp_path: Path, core_build: Build, t
     assert baseline.tools == f"gcc {toolchain.compiler_version}, bfd {toolchain.linker_version}"
 
 
-@given(st.dictionaries(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1), st.integers(0, 10**15), max_size=8))
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1),
+        st.integers(0, 10**15),
+        max_size=8,
+    )
+)
 def test_any_name_survives_in_a_baseline(sizes: Mapping[str, int]) -> None:
     baseline = Baseline("a", "t", "c", 1, 2, 3, sizes, 4, "gcc 1", {"dtype": sizes})
     text = baseline_text(baseline)
@@ -108,9 +129,15 @@ def hold_the_lock_and_add(root: Path, key: str) -> None:
             (root / "count").write_text(json.dumps({**old, key: old.get(key, 0) + 1}))
 
 
+@pytest.mark.native
 def test_two_writers_never_lose_an_update(tmp_path: Path) -> None:
     (tmp_path / "count").write_text("{}")
-    writers = [multiprocessing.get_context("spawn").Process(target=hold_the_lock_and_add, args=(tmp_path, key)) for key in "ab"]
+    writers = [
+        multiprocessing.get_context("spawn").Process(
+            target=hold_the_lock_and_add, args=(tmp_path, key)
+        )
+        for key in "ab"
+    ]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -119,50 +146,106 @@ def test_two_writers_never_lose_an_update(tmp_path: Path) -> None:
 
 
 def sizes_of(load: int, operators: Mapping[str, int] | None = None, ram: int = 0) -> Measurement:
-    return Measurement(Sizes(load, ram, load, 0), {"operator": dict(operators or {}), "dtype": {}}, {})
+    return Measurement(
+        Sizes(load, ram, load, 0), {"operator": dict(operators or {}), "dtype": {}}, {}
+    )
 
 
 def limit(metric: str, kind: str, text: str, app: str = "", target: str = "") -> Limit:
     if kind == "creep":
         allowance, since = parse_creep(text, "x")
     else:
-        allowance, since = (GrowthLimit(text, 0, parse_size(text, "x")) if kind == "absolute" else parse_limit(text, "x")), ""
+        allowance, since = (
+            (
+                GrowthLimit(text, 0, parse_size(text, "x"))
+                if kind == "absolute"
+                else parse_limit(text, "x")
+            ),
+            "",
+        )
     return Limit(metric, kind, allowance, since, app, target, "sizeguard.yaml:1:1")
 
 
-def checks_of(now: Measurement, base: Measurement | None, *limits: Limit, waived: int = 0, why: str = "none") -> tuple[Check, ...]:
-    reference = Reference("merge base 1234567", base, "" if base else why)
-    return size_checks(Subject("a", "t", now, lambda metric: waived), limits, reference, {"v1": reference})
+def checks_of(
+    now: Measurement, base: Measurement | None, *limits: Limit, waived: int = 0, why: str = "none"
+) -> tuple[Check, ...]:
+    reference = SizeReference("merge base 1234567", base, "" if base else why)
+    return size_checks(
+        CheckedApp("a", "t", now, lambda metric: waived), limits, reference, {"v1": reference}
+    )
 
 
 def test_growth_beyond_the_limit_fails_and_up_to_it_passes() -> None:
     found = {}
     for load in (10_000, 20_000, 20_512, 20_513):
-        (check,) = checks_of(sizes_of(load), sizes_of(20_000), limit("load", "growth", "max(1%, 512B)"))
+        (check,) = checks_of(
+            sizes_of(load), sizes_of(20_000), limit("load", "growth", "max(1%, 512B)")
+        )
         found[load] = (check.verdict, check.headroom, check.base)
-    expected = {10_000: ("pass", 10_512), 20_000: ("pass", 512), 20_512: ("pass", 0), 20_513: ("fail", -1)}
+    expected = {
+        10_000: ("pass", 10_512),
+        20_000: ("pass", 512),
+        20_512: ("pass", 0),
+        20_513: ("fail", -1),
+    }
     assert found == {load: (*values, 20_000) for load, values in expected.items()}
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**4), st.integers(0, 10**4))
-def test_a_check_passes_exactly_up_to_its_limit(base: int, actual: int, allowed: int, waived: int) -> None:
-    (check,) = checks_of(sizes_of(actual), sizes_of(base), limit("load", "growth", f"{allowed} B"), waived=waived)
-    assert (check.verdict == "pass") == (actual - base <= allowed + waived)
-    assert check.headroom == base + allowed + waived - actual
-    (check,) = checks_of(sizes_of(actual), None, limit("load", "absolute", f"{allowed} B"), waived=waived)
-    assert (check.verdict == "pass") == (actual <= allowed + waived)
+@pytest.mark.parametrize(
+    ("rule", "waived", "last_that_passes"),
+    [
+        ("0", 0, 20_000),
+        ("700 B", 0, 20_700),
+        ("700 B", 50, 20_750),
+        ("1%", 0, 20_200),
+        ("1%", 1, 20_201),
+        ("max(1%, 512B)", 0, 20_512),
+        ("max(10%, 512B)", 1000, 23_000),
+    ],
+)
+def test_growth_from_20_000_bytes(rule: str, waived: int, last_that_passes: int) -> None:
+    for beyond, verdict in ((-20_000, "pass"), (-1, "pass"), (0, "pass"), (1, "fail")):
+        now = sizes_of(last_that_passes + beyond)
+        (check,) = checks_of(now, sizes_of(20_000), limit("load", "growth", rule), waived=waived)
+        assert (check.verdict, check.headroom) == (verdict, -beyond)
+        assert (check.limit, check.base) == (last_that_passes, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("rule", "waived", "last_that_passes"),
+    [("0", 0, 0), ("0", 8, 8), ("41,000 B", 0, 41_000), ("40 KiB", 0, 40_960), ("9 B", 3, 12)],
+)
+def test_absolute_sizes(rule: str, waived: int, last_that_passes: int) -> None:
+    for beyond, verdict in ((0, "pass"), (1, "fail"), (70_000, "fail")):
+        now = sizes_of(last_that_passes + beyond)
+        (check,) = checks_of(now, None, limit("load", "absolute", rule), waived=waived)
+        assert (check.verdict, check.headroom) == (verdict, -beyond)
 
 
 def test_growth_hidden_by_shrinkage_elsewhere_fails_its_bucket() -> None:
-    then, now = sizes_of(1000, {"x::a": 500, "x::b": 500}), sizes_of(1000, {"x::a": 900, "x::b": 100})
-    checks = checks_of(now, then, limit("load", "growth", "0"), limit("operator/*", "growth", "64 B"))
+    then, now = (
+        sizes_of(1000, {"x::a": 500, "x::b": 500}),
+        sizes_of(1000, {"x::a": 900, "x::b": 100}),
+    )
+    checks = checks_of(
+        now, then, limit("load", "growth", "0"), limit("operator/*", "growth", "64 B")
+    )
     verdicts = {check.metric: (check.verdict, check.pattern) for check in checks}
-    assert verdicts == {"load": ("pass", "load"), "operator/x::a": ("fail", "operator/*"), "operator/x::b": ("pass", "operator/*")}
+    assert verdicts == {
+        "load": ("pass", "load"),
+        "operator/x::a": ("fail", "operator/*"),
+        "operator/x::b": ("pass", "operator/*"),
+    }
 
 
 def test_what_is_new_grows_from_nothing_and_a_pin_to_zero_holds() -> None:
     then, now = sizes_of(10, {"x::a": 10}), sizes_of(30, {"x::b": 30})
-    checks = checks_of(now, then, limit("operator/*", "growth", "max(10%, 8 B)"), limit("operator/x::a", "absolute", "0"))
+    checks = checks_of(
+        now,
+        then,
+        limit("operator/*", "growth", "max(10%, 8 B)"),
+        limit("operator/x::a", "absolute", "0"),
+    )
     assert {check.id: check.verdict for check in checks} == {
         "a/t/operator/x::a/growth": "pass",
         "a/t/operator/x::b/growth": "fail",
@@ -195,17 +278,31 @@ def test_without_a_base_growth_is_inconclusive_and_says_why_and_sizes_hold_still
     limits = (limit("load", "growth", "1%"), limit("load", "absolute", "9 B"))
     size, growth = checks_of(sizes_of(10), None, *limits, why="no baseline: do this")
     assert (size.verdict, size.limit) == ("fail", 9)
-    assert (growth.verdict, growth.limit, growth.advice) == ("inconclusive", None, "no baseline: do this")
+    assert (growth.verdict, growth.limit, growth.advice) == (
+        "inconclusive",
+        None,
+        "no baseline: do this",
+    )
     (check,) = checks_of(sizes_of(10), sizes_of(9), limit("section/.text", "growth", "1%"))
-    assert (check.verdict, check.advice) == ("inconclusive", "section/.text was not measured: the image for t does not tell it")
+    assert (check.verdict, check.advice) == (
+        "inconclusive",
+        "section/.text was not measured: the image for t does not tell it",
+    )
     # Images of macOS have names of kernels alone: that an operator is not among them says nothing.
-    (check,) = checks_of(sizes_of(10, {"kernel convolution": 9}), None, limit("operator/aten::convolution", "absolute", "0"))
+    (check,) = checks_of(
+        sizes_of(10, {"kernel convolution": 9}),
+        None,
+        limit("operator/aten::convolution", "absolute", "0"),
+    )
     assert check.verdict == "inconclusive"
 
 
 def test_large_shrinkage_is_offered_as_a_tighter_limit() -> None:
     limits = (limit("load", "absolute", "100,000 B"), limit("load", "growth", "1%"))
-    assert [(offer.metric, offer.text) for offer in offers(checks_of(sizes_of(50_000), sizes_of(60_000), *limits))] == [
+    assert [
+        (offer.metric, offer.text)
+        for offer in offers(checks_of(sizes_of(50_000), sizes_of(60_000), *limits))
+    ] == [
         ("load", "load: 50,688 B"),
         ("load", "sizeguard baseline update --app a --target t"),
     ]
@@ -213,27 +310,36 @@ def test_large_shrinkage_is_offered_as_a_tighter_limit() -> None:
     assert not offers(checks_of(sizes_of(500_000), sizes_of(60_000), *limits))
 
 
-def test_causes_sum_to_the_change_of_the_load(root: Path, full_build: Build, core_build: Build) -> None:
+def test_causes_sum_to_the_change_of_the_load(
+    root: Path, full_build: Build, core_build: Build
+) -> None:
     old, new = measured(core_build), measured(full_build)
     assert old.analysis
     assert new.analysis
     change = full_build.sizes.load - core_build.sizes.load
-    causes = causes_between(old.analysis, new.analysis, Sources(root))
+    causes = causes_between(old.analysis, new.analysis, SourceLines(root))
     assert sum(cause.delta for cause in causes) == change
     assert sum(row.new - row.old for row in growth_by_operator(old, new)) == change
-    assert [abs(cause.delta) for cause in causes[:-1]] == sorted((abs(cause.delta) for cause in causes[:-1]), reverse=True)
-    named = next(cause for cause in causes if cause.operator == "aten::convolution" and cause.symbol)
+    assert [abs(cause.delta) for cause in causes[:-1]] == sorted(
+        (abs(cause.delta) for cause in causes[:-1]), reverse=True
+    )
+    named = next(
+        cause for cause in causes if cause.operator == "aten::convolution" and cause.symbol
+    )
     assert named.place.startswith("native/operators/kernels/convolution.cpp")
-    back = causes_between(new.analysis, old.analysis, Sources(root))
+    back = causes_between(new.analysis, old.analysis, SourceLines(root))
     assert sum(cause.delta for cause in back) == -change
-    assert causes_between(old.analysis, old.analysis, Sources(root)) == ()
+    assert causes_between(old.analysis, old.analysis, SourceLines(root)) == ()
 
 
 def test_a_source_is_named_with_the_line_where_the_function_begins(root: Path) -> None:
-    place = Sources(root).place("libsg_kernels.a(convolution.cpp.o)", "_ZN2sg7kernels11convolutionERNS_7ContextENS_6TensorES3_")
+    place = SourceLines(root).place(
+        "libsg_kernels.a(convolution.cpp.o)",
+        "_ZN2sg7kernels11convolutionERNS_7ContextENS_6TensorES3_",
+    )
     file, _, line = place.partition(":")
     assert re.search(r"\bconvolution\(", (root / file).read_text().splitlines()[int(line) - 1])
-    assert Sources(root).place("libsg_kernels.a(nowhere.cpp.o)", "f") == ""
+    assert SourceLines(root).place("libsg_kernels.a(nowhere.cpp.o)", "f") == ""
 
 
 def test_savings_sum_to_the_difference_of_the_loads(full_build: Build, core_build: Build) -> None:
@@ -244,15 +350,18 @@ def test_savings_sum_to_the_difference_of_the_loads(full_build: Build, core_buil
     assert not any(row.selective for row in rows if row.is_operator)
 
 
-def test_a_model_that_lacks_operators_fails_and_names_them(program: Callable[..., Path], full_build: Build, core_build: Build) -> None:
-    result = compare_model(program("mlp"), "core", full_build, core_build)
+def test_a_model_that_lacks_operators_fails_and_names_them(
+    program: Callable[..., Path], full_build: Build, core_build: Build
+) -> None:
+    result = compare_model(MODELS, program("mlp"), "core", full_build, core_build)
     assert result.verdict == "fail"
     assert set(result.missing) == {"aten::linear", "aten::relu", "aten::softmax.int"}
-    same = compare_model(program("mlp"), "full", full_build, full_build)
+    same = compare_model(MODELS, program("mlp"), "full", full_build, full_build)
     assert (same.verdict, same.missing, same.message) == ("pass", (), "")
     assert same.cases > 0
 
 
+@pytest.mark.native
 def test_the_gate_holds_for_vision(root: Path) -> None:
     """The main job: full and selective builds, the real MobileNetV2 on both, the reviewed sizes."""
     result = run_gate(Request(root, read_config(root), ("vision",), (host_target(),)))

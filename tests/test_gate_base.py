@@ -1,32 +1,41 @@
-"""What growth is counted from: which commit, which of its files count, and what is said if there is none."""
+"""The base of growth: which commit, which of its files count, and messages if there is none."""
 
 from __future__ import annotations
 
 import json
-import subprocess
+import random
 from importlib import resources
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from sizeguard.errors import InconclusiveError, InputError
-from sizeguard.gate.baseline_log import baseline_log
-from sizeguard.gate.baselines import baseline_text
-from sizeguard.gate.history import History, is_generator, is_input
-from sizeguard.gate.result import Baseline
-from sizeguard.gate.update import all_baselines
-from sizeguard.report.baseline import baselines_text, log_text
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.gate.accept import all_baselines
+from sizeguard.gate.policy.baseline_log import baseline_log
+from sizeguard.gate.reference.history import History
+from sizeguard.report.baseline.render import baselines_text, log_text
+from sizeguard.runtimes.sizeguard.native_tree import is_generator, is_input
+from tests.support.drawn_history import NAMES, ancestors, draw_files, draw_history, run_git
 
 
 def schema(name: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads(resources.files("sizeguard.report").joinpath(f"schemas/{name}.schema.json").read_text())
+    found: dict[str, object] = json.loads(
+        resources.files("sizeguard.report").joinpath(f"schemas/{name}.schema.json").read_text()
+    )
     return found
 
 
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
-    return subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+BASELINE = """\
+app: vision
+target: t
+toolchain: c
+load: {load}
+ram: 1
+file: 2
+page_slack: 0
+operators: {{}}
+"""
 
 
 @pytest.fixture
@@ -34,15 +43,27 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A branch `work` of two commits that begins at the second of main's three."""
     for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
         monkeypatch.delenv(name, raising=False)
-    git(tmp_path, "init", "-q", "-b", "main")
-    for branch, message in (("main", "one"), ("main", "two"), ("work", "three"), ("work", "four"), ("main", "five")):
-        if git(tmp_path, "branch", "--show-current") != branch:
-            git(tmp_path, "checkout", "-q", *(["-b"] if branch == "work" and message == "three" else []), branch)
+    run_git(tmp_path, "init", "-q", "-b", "main")
+    for branch, message in (
+        ("main", "one"),
+        ("main", "two"),
+        ("work", "three"),
+        ("work", "four"),
+        ("main", "five"),
+    ):
+        if run_git(tmp_path, "branch", "--show-current") != branch:
+            run_git(
+                tmp_path,
+                "checkout",
+                "-q",
+                *(["-b"] if branch == "work" and message == "three" else []),
+                branch,
+            )
         (tmp_path / "native").mkdir(exist_ok=True)
         (tmp_path / "native" / "code.cpp").write_text(message)
-        git(tmp_path, "add", "-A")
-        git(tmp_path, "commit", "-q", "-m", message)
-    git(tmp_path, "checkout", "-q", "work")
+        run_git(tmp_path, "add", "-A")
+        run_git(tmp_path, "commit", "-q", "-m", message)
+    run_git(tmp_path, "checkout", "-q", "work")
     return tmp_path
 
 
@@ -50,33 +71,121 @@ def test_the_merge_base_with_the_usual_branch(repository: Path) -> None:
     history = History(repository)
     base = history.base("", "")
     assert base
-    assert (base.ref, base.subject, base.commit) == ("main", "two", git(repository, "rev-parse", "main~1"))
+    assert (base.ref, base.subject, base.commit) == (
+        "main",
+        "two",
+        run_git(repository, "rev-parse", "main~1"),
+    )
     assert history.head
     assert history.head.subject == "four"
     assert [commit.subject for commit in history.commits("main~1")] == ["three", "four"]
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_bases_of_drawn_histories(seed: int, tmp_path: Path) -> None:
+    """A common ancestor that no other common ancestor comes from; of several, git's choice."""
+    commits = draw_history(tmp_path, seed)
+    draw = random.Random(seed)
+    for _ in range(4):
+        head, other = draw.sample(range(len(commits)), 2)
+        run_git(tmp_path, "checkout", "-q", "-f", f"c{head}")
+        common = ancestors(commits, head) & ancestors(commits, other)
+        best = {
+            commits[each].id
+            for each in common
+            if not any(each in ancestors(commits, one) for one in common - {each})
+        }
+        if not best:
+            with pytest.raises(InconclusiveError, match="no commit in common"):
+                History(tmp_path).base(f"c{other}", "")
+            continue
+        base = History(tmp_path).base(f"c{other}", "")
+        assert base
+        assert base.commit in best
+        assert base.commit == run_git(tmp_path, "merge-base", f"c{head}", f"c{other}")
+        assert (base.ref, base.subject) == (
+            f"c{other}",
+            next(each.subject for each in commits if each.id == base.commit),
+        )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_main_line_of_drawn_histories(seed: int, tmp_path: Path) -> None:
+    """First parents of HEAD, the oldest first, down to what the other has."""
+    commits = draw_history(tmp_path, seed)
+    draw = random.Random(seed)
+    for _ in range(3):
+        head, since = draw.sample(range(len(commits)), 2)
+        run_git(tmp_path, "checkout", "-q", "-f", f"c{head}")
+        expected = []
+        at = head
+        while at not in ancestors(commits, since):
+            expected.insert(0, commits[at].id)
+            if not commits[at].parents:
+                break
+            at = commits[at].parents[0]
+        history = History(tmp_path)
+        assert [each.id for each in history.commits(f"c{since}")] == expected
+        assert history.head
+        assert history.head.id == commits[head].id
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_differs_from_a_drawn_commit(seed: int, tmp_path: Path) -> None:
+    commits = draw_history(tmp_path, seed, 6)
+    draw = random.Random(seed)
+    head, base = draw.sample(range(len(commits)), 2)
+    run_git(tmp_path, "checkout", "-q", "-f", f"c{head}")
+    here = draw_files(draw, commits[head].files)
+    for name in NAMES:
+        if name in here:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(here[name])
+        else:
+            (tmp_path / name).unlink(missing_ok=True)
+    if seed % 2:
+        run_git(tmp_path, "add", "-A")
+    then = commits[base].files
+    history = History(tmp_path)
+    assert history.changed(commits[base].id) == {
+        name for name in NAMES if then.get(name) != here.get(name)
+    }
+    for name in NAMES:
+        text = then[name].encode() if name in then else None
+        assert history.text_at(commits[base].id, name) == text
+
+
 def test_whoever_names_a_branch_is_heard(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     history = History(repository)
-    git(repository, "branch", "stable", "main~2")
-    git(repository, "update-ref", "refs/remotes/origin/topic", "work~1")
+    run_git(repository, "branch", "stable", "main~2")
+    run_git(repository, "update-ref", "refs/remotes/origin/topic", "work~1")
     assert (base := history.base("", "stable")) and base.subject == "one"
     monkeypatch.setenv("GITHUB_BASE_REF", "topic")
     assert (base := history.base("", "")) and (base.ref, base.subject) == ("origin/topic", "three")
-    assert (base := history.base("", "stable")) and base.subject == "one"  # sizeguard.yaml before the environment
-    assert (base := history.base("main", "stable")) and base.subject == "two"  # the command line before all
+    # sizeguard.yaml comes before the environment.
+    assert (base := history.base("", "stable")) and base.subject == "one"
+    # The command line comes before all.
+    assert (base := history.base("main", "stable")) and base.subject == "two"
 
 
-def test_a_branch_that_is_named_and_not_there_is_inconclusive(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_that_is_named_and_not_there_is_inconclusive(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     history = History(repository)
-    with pytest.raises(InconclusiveError, match="there is no origin/gone to count growth from; git fetch origin, or give another"):
+    with pytest.raises(
+        InconclusiveError,
+        match="there is no origin/gone to count growth from; git fetch origin, or give another",
+    ):
         history.base("origin/gone", "")
     monkeypatch.setenv("GITHUB_BASE_REF", "release")
     with pytest.raises(InconclusiveError, match="there is no origin/release"):
         history.base("", "")
-    git(repository, "checkout", "-q", "--orphan", "other")
-    git(repository, "commit", "-q", "-m", "alone")
-    with pytest.raises(InconclusiveError, match="no commit in common; the clone may be shallow: git fetch --unshallow"):
+    run_git(repository, "checkout", "-q", "--orphan", "other")
+    run_git(repository, "commit", "-q", "-m", "alone")
+    with pytest.raises(
+        InconclusiveError,
+        match="no commit in common; the clone may be shallow: git fetch --unshallow",
+    ):
         History(repository).base("main", "")
 
 
@@ -85,22 +194,25 @@ def test_without_git_or_a_usual_branch_there_is_none(tmp_path: Path, repository:
     assert History(outside).base("", "") is None  # no root of a repository
     with pytest.raises(InconclusiveError, match="not the root of a git repository"):
         History(outside).base("main", "")
-    git(repository, "branch", "-D", "main")
+    run_git(repository, "branch", "-D", "main")
     base = History(repository).base("", "")
     assert base
     assert (base.commit, base.text) == (
         "",
-        "none of origin/HEAD, origin/main, origin/master, main, master is there: growth is counted from the baselines",
+        (
+            "none of origin/HEAD, origin/main, origin/master, main, master is there: growth is"
+            " counted from the baselines"
+        ),
     )
 
 
 def test_what_differs_counts_whether_it_is_committed_or_not(repository: Path) -> None:
     history = History(repository)
-    base = git(repository, "rev-parse", "main~1")
+    base = run_git(repository, "rev-parse", "main~1")
     assert history.changed(base) == {"native/code.cpp"}
     (repository / "native" / "new.h").write_text("")
     (repository / "README.md").write_text("")
-    git(repository, "add", "README.md")
+    run_git(repository, "add", "README.md")
     (repository / "native" / "code.cpp").write_text("two")  # as it was
     assert history.changed(base) == {"native/new.h", "README.md"}
     assert history.text_at(base, "native/code.cpp") == b"two"
@@ -115,7 +227,10 @@ def test_what_goes_into_a_build() -> None:
         "native/cmake/x.cmake",
         "native/apps/app.cpp",
         selection,
-        "sizeguard/codegen/a.py",
+        "sizeguard/runtimes/sizeguard/codegen/headers.py",
+        "sizeguard/operators/schema.py",
+        "sizeguard/operators/library.py",
+        "sizeguard/base/yaml_nodes.py",
     ]
     assert all(is_input(path, selection) for path in counts)
     free = [
@@ -123,25 +238,48 @@ def test_what_goes_into_a_build() -> None:
         "native/README.md",
         "native/models/m/model.pt2",
         "native/apps/language/selected_operators.yaml",
-        "sizeguard/report/gate.py",
+        "sizeguard/report/gate/render.py",
+        "sizeguard/runtimes/sizeguard/codegen/not_imported.py",
     ]
     assert not any(is_input(path, selection) for path in free)
-    assert [is_generator(path) for path in ("sizeguard/selection/merge.py", "native/runtime/a.cpp")] == [True, False]
+    assert [
+        is_generator(path) for path in ("sizeguard/selection/union.py", "native/runtime/a.cpp")
+    ] == [True, False]
+
+
+MESSAGES = [
+    ("more\n\nSize-Waiver: load --bytes 3\n", ["load --bytes 3"]),
+    ("more\n\nSize-Waiver: ram\n  --bytes 4\nSigned-off-by: Ann\n", ["ram --bytes 4"]),
+    ("more\n\nSize-Waiver: a\nSize-Waiver: b\nsize-waiver: c\n", ["a", "b", "c"]),
+    ("more\n\nSize-Waiver: not the last paragraph\n\nThe end\n", []),
+    ("Size-Waiver: a subject\n", []),
+    ("more\n\nSize-Waiver:\n", []),
+    ("more\n\nSize-Waivers: load\nReviewed-by: Bob\n", []),
+    ("more\n", []),
+]
+
+
+@pytest.mark.parametrize(("message", "expected"), MESSAGES)
+def test_trailers_are_those_that_git_sees(
+    repository: Path, message: str, expected: list[str]
+) -> None:
+    listed = run_git(repository, "interpret-trailers", "--parse", stdin=message.encode())
+    pairs = [line.split(":", 1) for line in listed.splitlines()]
+    seen = [text.strip() for key, text in pairs if key.lower() == "size-waiver" and text.strip()]
+    assert seen == expected
+    run_git(repository, "commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message)
+    head = run_git(repository, "rev-parse", "HEAD")
+    assert list(History(repository).trailers("HEAD~1")) == [(head, text) for text in expected]
 
 
 def test_trailers_are_those_since_the_base(repository: Path) -> None:
-    git(
-        repository,
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "more\n\nSize-Waiver: load --bytes 3\nSize-Waiver: ram\n  --bytes 4\nSigned-off-by: Ann",
-    )
-    git(repository, "commit", "-q", "--allow-empty", "-m", "text\n\nSize-Waiver: in a sentence, not a trailer.\n\nThe end")
+    for message, _ in MESSAGES[:3]:
+        run_git(repository, "commit", "-q", "--allow-empty", "-m", message)
+    last, middle, first = run_git(repository, "log", "-3", "--format=%H").splitlines()
     history = History(repository)
-    head = git(repository, "rev-parse", "HEAD~1")
-    assert list(history.trailers("main~1")) == [(head, "load --bytes 3"), (head, "ram --bytes 4")]
+    assert list(history.trailers("main~1")) == [
+        (last, "a"), (last, "b"), (last, "c"), (middle, "ram --bytes 4"), (first, "load --bytes 3"),
+    ]  # fmt: skip
     assert list(history.trailers("HEAD")) == []
 
 
@@ -149,13 +287,13 @@ def test_the_log_of_baselines(repository: Path) -> None:
     path = repository / "baselines" / "vision.t.c.yaml"
     path.parent.mkdir()
     for message, load in (("first", 100), ("grows\x1b[31m", 160), ("shrinks", 130)):
-        path.write_text(baseline_text(Baseline("vision", "t", "c", load, 1, 2, {})))
-        git(repository, "add", "-A")
-        git(repository, "commit", "-q", "-m", message)
+        path.write_text(BASELINE.format(load=load))
+        run_git(repository, "add", "-A")
+        run_git(repository, "commit", "-q", "-m", message)
     path.write_text("damaged")
-    git(repository, "commit", "-q", "-a", "-m", "damages")
-    git(repository, "rm", "-q", path.as_posix())
-    git(repository, "commit", "-q", "-m", "removes")
+    run_git(repository, "commit", "-q", "-a", "-m", "damages")
+    run_git(repository, "rm", "-q", path.as_posix())
+    run_git(repository, "commit", "-q", "-m", "removes")
     entries = baseline_log(repository, [])
     assert [(entry.subject[:5], entry.load, entry.delta) for entry in entries] == [
         ("remov", None, None),
@@ -164,6 +302,8 @@ def test_the_log_of_baselines(repository: Path) -> None:
         ("grows", 160, 60),
         ("first", 100, None),
     ]
+    logged = run_git(repository, "log", "--abbrev=10", "--format=%h %an", "--", path.as_posix())
+    assert [f"{entry.commit} {entry.author}" for entry in entries] == logged.splitlines()
     text = log_text(entries, "terminal")
     assert text.startswith("baselines/vision.t.c.yaml\n")
     assert "\x1b" not in text

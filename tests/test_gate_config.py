@@ -1,9 +1,12 @@
-"""sizeguard.yaml: what it means, what is said of a wrong one, and that the published schema says the same."""
+"""sizeguard.yaml: its meaning, errors with their place, and the published schema."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from fractions import Fraction
 from pathlib import Path
 
 import jsonschema
@@ -12,14 +15,19 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.build.targets import host_target
-from sizeguard.errors import InputError
-from sizeguard.gate.config import App, Target
-from sizeguard.gate.config_reader import read_config
-from sizeguard.gate.limits import LARGEST, GrowthLimit, parse_creep, parse_limit, parse_size
-from sizeguard.gate.metric_names import MetricNames, matches
+from sizeguard.base.errors import InputError
+from sizeguard.gate.policy.limits import LARGEST, parse_creep, parse_limit, parse_size
+from sizeguard.gate.policy.read_limits import read_limits
+from sizeguard.measurement.metric_names import MetricNames, matches
+from sizeguard.projects.project import App, Target
+from sizeguard.projects.reader import read_config
+from sizeguard.toolchains.targets import host_target
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "sizeguard" / "report" / "schemas" / "config.schema.json").read_text())
+SCHEMA = json.loads(
+    (
+        Path(__file__).parents[1] / "sizeguard" / "report" / "schemas" / "config.schema.json"
+    ).read_text()
+)
 APPS = "apps:\n  a: {selection: s.yaml, models: [m.pt2]}\n"
 
 
@@ -45,7 +53,22 @@ def test_growth(text: str, base: int, allowed: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1", "-1%", "max(1%", "1KB", "max(1%; 2B)", "max(1%,)", "max()", "1%, 2B", "1,00 B", "0.3 B", "9999999 GiB", "1 %%", "max(1% 2B)"],
+    [
+        "",
+        "1",
+        "-1%",
+        "max(1%",
+        "1KB",
+        "max(1%; 2B)",
+        "max(1%,)",
+        "max()",
+        "1%, 2B",
+        "1,00 B",
+        "0.3 B",
+        "9999999 GiB",
+        "1 %%",
+        "max(1% 2B)",
+    ],
 )
 def test_what_is_no_limit_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"sizeguard\.yaml:3: .* is no limit"):
@@ -60,19 +83,55 @@ def test_any_text_is_a_limit_or_an_error(text: str) -> None:
         except InputError as error:
             assert str(error).startswith("x: ")
         else:
-            amount = found if isinstance(found, int) else found[0].bytes if isinstance(found, tuple) else found.bytes
+            amount = (
+                found
+                if isinstance(found, int)
+                else found[0].bytes
+                if isinstance(found, tuple)
+                else found.bytes
+            )
             assert 0 <= amount <= LARGEST
 
 
-@given(st.integers(0, 1 << 40), st.integers(0, 100_000), st.integers(0, 1 << 30))
-def test_a_limit_is_whole_and_grows_with_the_base(base: int, milli_percent: int, amount: int) -> None:
-    limit = GrowthLimit("", milli_percent, amount)
-    assert limit.allowed(base) == max(base * milli_percent // 100_000, amount)
-    assert limit.allowed(base) <= limit.allowed(base + 1)
+@pytest.mark.parametrize(
+    ("text", "base", "allowed"),
+    [
+        ("1%", 0, 0),
+        ("1%", 99, 0),
+        ("1%", 100, 1),
+        ("1%", 199, 1),
+        ("2.5%", 39, 0),
+        ("2.5%", 40, 1),
+        ("0.001%", 99_999, 0),
+        ("0.001%", 100_000, 1),
+        ("33.333%", 1_000_000, 333_330),
+        ("100%", 7, 7),
+        ("250%", 3, 7),
+        ("1%", 1_099_511_627_775, 10_995_116_277),
+    ],
+)
+def test_a_share_is_rounded_down_to_whole_bytes(text: str, base: int, allowed: int) -> None:
+    assert parse_limit(text, "x").allowed(base) == allowed
+
+
+@given(st.integers(0, 1 << 40), st.integers(0, 999), st.integers(0, 999), st.integers(0, 1 << 30))
+def test_a_limit_is_the_larger_of_a_share_and_of_bytes(
+    base: int, percent: int, thousandths: int, amount: int
+) -> None:
+    share = Fraction(f"{percent}.{thousandths:03}") / 100 * base
+    of_both = parse_limit(f"max({percent}.{thousandths:03}%, {amount} B)", "x").allowed(base)
+    assert of_both >= amount
+    assert of_both > share - 1
+    assert of_both == amount or of_both <= share
 
 
 def test_sizes_and_creep() -> None:
-    assert [parse_size(text, "x") for text in ("41,000 B", "40 KiB", "0", "7B")] == [41_000, 40_960, 0, 7]
+    assert [parse_size(text, "x") for text in ("41,000 B", "40 KiB", "0", "7B")] == [
+        41_000,
+        40_960,
+        0,
+        7,
+    ]
     limit, since = parse_creep("max(2%, 1 KiB) since v1.0", "x")
     assert (limit.allowed(1000), limit.allowed(100_000), since) == (1024, 2000, "v1.0")
     for text in ("2%", "2% since", "since v1", "2% since --all"):
@@ -117,13 +176,27 @@ apps:
     assert config.base == "origin/stable"
     assert config.targets == (
         Target("x86_64-linux", "x86_64-linux", place="sizeguard.yaml:4:3"),
-        Target("cross", "aarch64-linux", "gcc", "mold", "2", "static", "full", place="sizeguard.yaml:5:3"),
+        Target(
+            "cross",
+            "aarch64-linux",
+            "gcc",
+            "mold",
+            "2",
+            "static",
+            "full",
+            place="sizeguard.yaml:5:3",
+        ),
         Target("arm64-macos", "arm64-macos", run=False, place="sizeguard.yaml:6:3"),
     )
     every = ("x86_64-linux", "cross", "arm64-macos")
-    assert config.apps[0] == App("a", tmp_path / "a/s.yaml", (tmp_path / "m.pt2",), every, "sizeguard.yaml:16:5")
+    assert config.apps[0] == App(
+        "a", tmp_path / "a/s.yaml", (tmp_path / "m.pt2",), every, "sizeguard.yaml:16:5"
+    )
     assert config.apps[1].targets == ("cross", "x86_64-linux")
-    said = {(limit.metric, limit.kind, limit.app, limit.target, limit.allowance.text, limit.since) for limit in config.limits}
+    said = {
+        (limit.metric, limit.kind, limit.app, limit.target, limit.allowance.text, limit.since)
+        for limit in read_limits(config, MetricNames(root))
+    }
     assert said == {
         ("file", "absolute", "", "arm64-macos", "60 KiB", ""),
         ("load", "growth", "", "", "max(1%, 512B)", ""),
@@ -151,32 +224,79 @@ WRONG = [
     ("apps: {}", r"sizeguard\.yaml:1:7: names no apps", True),
     ("apps:\n  a: {models: [m.pt2]}", r"sizeguard\.yaml:2:6: app a needs selection", True),
     ("apps:\n  a: {selection: s, models: m}", r"sizeguard\.yaml:2:29: models is a list", True),
-    ("apps:\n  a: {selection: s, models: [m], targts: [x]}", r"2:34: unknown key 'targts'; nearest is 'targets'", True),
+    (
+        "apps:\n  a: {selection: s, models: [m], targts: [x]}",
+        r"2:34: unknown key 'targts'; nearest is 'targets'",
+        True,
+    ),
     ("apps:\n  full: {selection: s, models: [m]}", r"2:9: 'full' is no name of an app", True),
-    ("apps:\n  a: {selection: ../s, models: [m]}", r"2:18: '\.\./s' is no path inside of the source tree", False),
-    ("apps:\n  a: {selection: s, models: [m], targets: [nowhere]}", r"2:44: unknown 'nowhere'; nearest is", False),
-    (APPS + "growth: {opertor: 1%}", r"sizeguard\.yaml:3:10: unknown metric 'opertor'; nearest is 'operator/…'", True),
+    (
+        "apps:\n  a: {selection: ../s, models: [m]}",
+        r"2:18: '\.\./s' is no path inside of the source tree",
+        False,
+    ),
+    (
+        "apps:\n  a: {selection: s, models: [m], targets: [nowhere]}",
+        r"2:44: unknown 'nowhere'; nearest is",
+        False,
+    ),
+    (
+        APPS + "growth: {opertor: 1%}",
+        r"sizeguard\.yaml:3:10: unknown metric 'opertor'; nearest is 'operator/…'",
+        True,
+    ),
     (APPS + "growth: {load: many}", r"sizeguard\.yaml:3:16: 'many' is no limit", True),
     (APPS + "limits: {load: 1%}", r"3:16: '1%' is no size in whole bytes; write 41,000 B", True),
     (APPS + "limits: {load: [1]}", r"3:16: a limit is a size, or a table", True),
     (APPS + "limits: {load: {}}", r"3:16: a limit has max, growth or creep", True),
-    (APPS + "limits: {load: {creep: 1%}}", r"3:24: '1%' is no limit of creep; write max\(2%, 1 KiB\) since TAG", True),
+    (
+        APPS + "limits: {load: {creep: 1%}}",
+        r"3:24: '1%' is no limit of creep; write max\(2%, 1 KiB\) since TAG",
+        True,
+    ),
     (APPS + "limits: {load: {grwth: 1%}}", r"3:17: unknown key 'grwth'; nearest is 'growth'", True),
     (
         APPS + "limits:\n  opertor/aten::add: 0",
-        r"sizeguard\.yaml:4:3: unknown metric 'opertor/aten::add'; nearest is 'operator/aten::add\.Tensor'",
+        (
+            r"sizeguard\.yaml:4:3: unknown metric 'opertor/aten::add'; nearest is"
+            r" 'operator/aten::add\.Tensor'"
+        ),
         True,
     ),
-    (APPS + "limits:\n  operator/aten::ad.Tensor: 0", r"4:3: unknown metric '.*'; nearest is 'operator/aten::add\.Tensor'", False),
-    (APPS + "limits:\n  dtype/Flot: 0", r"4:3: unknown metric 'dtype/Flot'; nearest is 'dtype/Float'", False),
+    (
+        APPS + "limits:\n  operator/aten::ad.Tensor: 0",
+        r"4:3: unknown metric '.*'; nearest is 'operator/aten::add\.Tensor'",
+        False,
+    ),
+    (
+        APPS + "limits:\n  dtype/Flot: 0",
+        r"4:3: unknown metric 'dtype/Flot'; nearest is 'dtype/Float'",
+        False,
+    ),
     (APPS + "limits:\n  kernel/convolutio: 0", r"nearest is 'kernel/convolution'", False),
     (APPS + "limits:\n  component/kernel: 0", r"nearest is 'component/kernels'", False),
     (APPS + "limits:\n  operator/atn::*: 0", r"4:3: 'operator/atn::\*' matches no operator", False),
     (APPS + "limits:\n  operator/: 0", r"4:3: 'operator/' names no operator", True),
-    (APPS + "limits: {load: {growth: 1%}}\ngrowth: {load: 2%}", r"4:16: growth of load is limited at sizeguard\.yaml:3:25, too", False),
-    (APPS + "targets: {x86_64-lin: {}}", r"3:11: unknown target 'x86_64-lin'; nearest is 'x86_64-linux'", False),
-    (APPS + "targets: {x: {machine: arm64-mac}}", r"3:24: unknown target 'arm64-mac'; nearest is 'arm64-macos'", False),
-    (APPS + "targets: {x86_64-linux: {compiler: gc}}", r"3:36: unknown 'gc'; nearest is 'gcc'", True),
+    (
+        APPS + "limits: {load: {growth: 1%}}\ngrowth: {load: 2%}",
+        r"4:16: growth of load is limited at sizeguard\.yaml:3:25, too",
+        False,
+    ),
+    (
+        APPS + "targets: {x86_64-lin: {}}",
+        r"3:11: unknown target 'x86_64-lin'; nearest is 'x86_64-linux'",
+        False,
+    ),
+    (
+        APPS + "targets: {x: {machine: arm64-mac}}",
+        r"3:24: unknown target 'arm64-mac'; nearest is 'arm64-macos'",
+        False,
+    ),
+    (
+        APPS + "targets: {x86_64-linux: {compiler: gc}}",
+        r"3:36: unknown 'gc'; nearest is 'gcc'",
+        True,
+    ),
     (APPS + "targets: {x86_64-linux: {run: maybe}}", r"3:31: expected true or false", True),
     (APPS + "targets: {}", r"3:10: names no targets", True),
     ("apps: [", r"sizeguard\.yaml:2: not YAML", True),
@@ -186,9 +306,11 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message", "schema_sees_it"), WRONG)
-def test_a_wrong_configuration_is_named_with_its_place(tmp_path: Path, root: Path, text: str, message: str, schema_sees_it: bool) -> None:
+def test_a_wrong_configuration_is_named_with_its_place(
+    tmp_path: Path, root: Path, text: str, message: str, schema_sees_it: bool
+) -> None:
     with pytest.raises(InputError, match=message) as error:
-        read_config(written(tmp_path, root, text))
+        read_limits(read_config(written(tmp_path, root, text)), MetricNames(root))
     assert "\n" not in str(error.value)
     try:
         content = yaml.safe_load(text)
@@ -198,8 +320,39 @@ def test_a_wrong_configuration_is_named_with_its_place(tmp_path: Path, root: Pat
     assert valid != schema_sees_it
 
 
+@pytest.mark.parametrize("command", [["gate"], ["gate", "--again"], ["baseline", "update"]])
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ("limits: {lod: 1 KiB}", "3:10: unknown metric 'lod'; nearest is 'load'"),
+        ("growth: {load: many}", "3:16: 'many' is no limit"),
+        ("limits: {load: {creep: 1%}}", "3:24: '1%' is no limit of creep"),
+    ],
+)
+def test_a_wrong_limit_ends_a_command_before_anything_is_built(
+    tmp_path: Path,
+    root: Path,
+    command: list[str],
+    limits: str,
+    message: str,
+) -> None:
+    written(tmp_path, root, APPS + limits)
+    run = subprocess.run(
+        [sys.executable, "-m", "sizeguard", *command, "--runtime-source", str(root)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("error: ")
+    assert f"sizeguard.yaml:{message}" in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert not (tmp_path / "build").exists()
+
+
 def test_this_projects_configuration(root: Path) -> None:
     config = read_config(root)
+    assert read_limits(config, MetricNames(root))
     assert [app.name for app in config.apps] == ["vision", "language"]
     assert [(target.name, target.run) for target in config.targets] == [
         ("x86_64-linux", True),
@@ -228,8 +381,19 @@ def test_families_are_of_whole_names() -> None:
 
 def test_every_name_that_is_known_is_no_problem(root: Path) -> None:
     names = MetricNames(root)
-    paths = [f"{level}/{name}" for level in ("component", "operator", "kernel", "dtype") for name in names.names(level)]
+    paths = [
+        f"{level}/{name}"
+        for level in ("component", "operator", "kernel", "dtype")
+        for name in names.names(level)
+    ]
     assert len(paths) > 200
     assert not [path for path in paths if names.problem(path)]
-    assert not [path for path in ("load", "page_slack", "section/.text", "symbol/x*", "dtype/Float+Bool") if names.problem(path)]
-    assert all(re.search("nearest is|matches no|names no", names.problem(path)) for path in ("lod", "load/x", "operator/x", "kernel/zz*"))
+    assert not [
+        path
+        for path in ("load", "page_slack", "section/.text", "symbol/x*", "dtype/Float+Bool")
+        if names.problem(path)
+    ]
+    assert all(
+        re.search("nearest is|matches no|names no", names.problem(path))
+        for path in ("lod", "load/x", "operator/x", "kernel/zz*")
+    )

@@ -1,4 +1,7 @@
-"""The gate fails closed: killed, without room, without rights, it never says that all holds and never leaves half a file."""
+"""The gate fails closed.
+
+Killed, without room, without rights, it never says that all holds and never leaves half a file.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,20 @@ import time
 from pathlib import Path
 
 import pytest
-from gate_history import ROOT, SIZEGUARD
 
-from sizeguard.gate.baselines import baseline_files, read_baseline
-from sizeguard.gate.config_reader import read_config
-from sizeguard.gate.metric_names import MetricNames
-from sizeguard.gate.result import FAIL, INCONCLUSIVE, PASS, GateResult, Problem, SelectionFinding
-from sizeguard.gate.waivers import read_waivers
+from sizeguard.gate.gate_result import (
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    GateResult,
+    Problem,
+    SelectionFinding,
+)
+from sizeguard.gate.policy.baselines import baseline_files, read_baseline
+from sizeguard.gate.policy.waivers import read_waivers
+from sizeguard.measurement.metric_names import MetricNames
+from sizeguard.projects.reader import read_config
+from tests.support.gate_history import ROOT, SIZEGUARD
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +44,16 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Root without the right to pass by permissions.
-UNPRIVILEGED = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search")
+UNPRIVILEGED = (
+    "setpriv",
+    "--bounding-set=-dac_override,-dac_read_search",
+    "--inh-caps=-dac_override,-dac_read_search",
+)
 
 
-def start(tree: Path, *arguments: str, limit: int | None = None, before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+def start(
+    tree: Path, *arguments: str, limit: int | None = None, before: tuple[str, ...] = ()
+) -> subprocess.Popen[bytes]:
     """A command of the command line. limit: bytes that a file may have. before: what starts it."""
 
     def restrict() -> None:
@@ -67,7 +83,10 @@ def assert_all_files_are_whole(tree: Path) -> None:
     read_waivers(tree, read_config(tree), MetricNames(tree))
 
 
-WAIVE = ("waive", "load", "--app", "vision", "--bytes", "3", "--owner", "ann", "--reason", "why", "--expires", "2999-01-31")
+WAIVE = (
+    "waive", "load", "--app", "vision", "--bytes", "3", "--owner", "ann", "--reason", "why",
+    "--expires", "2999-01-31",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("limit", [0, 40])
@@ -85,7 +104,9 @@ def test_a_full_device_is_no_success(tree: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with Path("/dev/full").open("wb") as full:
         command = [*SIZEGUARD, "baseline", "show"]
-        done = subprocess.run(command, cwd=tree, stdout=full, stderr=subprocess.PIPE, check=False, env=environment)
+        done = subprocess.run(
+            command, cwd=tree, stdout=full, stderr=subprocess.PIPE, check=False, env=environment
+        )
     assert done.returncode == 4
     (line,) = done.stderr.decode().strip().splitlines()
     assert os.strerror(errno.ENOSPC) in line
@@ -106,23 +127,36 @@ def test_a_waiver_file_that_cannot_be_read_stops_the_gate(tree: Path) -> None:
     code, said = ended(start(tree, "gate"))
     path.unlink()
     assert code == 2
-    assert said == "error: baselines/waivers.yaml:1:3: a waiver is a table with metric, app, target, bytes, reason, owner, expires"
+    assert (
+        said
+        == "error: baselines/waivers.yaml:1:3: a waiver is a table with metric, app, target, bytes,"
+        " reason, owner, expires"
+    )
 
 
+def waivers_in(tree: Path) -> int:
+    return len(read_waivers(tree, read_config(tree), MetricNames(tree)))
+
+
+@pytest.mark.native
 def test_killed_at_any_time_it_leaves_whole_files(tree: Path) -> None:
+    """Kills from the start of the process to after its end: one that ended has written all."""
     dice = random.Random(5)
     start_time = time.monotonic()
     assert ended(start(tree, *WAIVE))[0] == 0
     whole = time.monotonic() - start_time
-    for _ in range(6):
+    codes = []
+    for delay in (0, *(dice.uniform(0.3, 1.2) * whole for _ in range(6))):
+        before = waivers_in(tree)
         process = start(tree, *WAIVE)
-        time.sleep(dice.uniform(0.3, 1.2) * whole)
-        killed = process.poll() is None
-        if killed:
-            os.killpg(process.pid, signal.SIGKILL)
-        code = ended(process)[0]
-        assert code == (-signal.SIGKILL if killed else 0)
+        time.sleep(delay)
+        # Nobody has waited for it: its number is still its own, even if it has ended.
+        os.killpg(process.pid, signal.SIGKILL)
+        codes.append(ended(process)[0])
+        assert codes[-1] in (-signal.SIGKILL, 0)
         assert_all_files_are_whole(tree)
+        assert waivers_in(tree) - before in ((1,) if codes[-1] == 0 else (0, 1))
+    assert -signal.SIGKILL in codes
     # And whoever comes next is not kept waiting by the dead.
     assert ended(start(tree, *WAIVE))[0] == 0
     (tree / "baselines" / "waivers.yaml").unlink()
@@ -130,10 +164,22 @@ def test_killed_at_any_time_it_leaves_whole_files(tree: Path) -> None:
 
 @pytest.mark.parametrize(
     ("codes", "failing", "code"),
-    [((), False, 0), ((2,), False, 2), ((2,), True, 1), ((3,), False, 3), ((2, 3), False, 2), ((2, 3, 4), True, 4), ((1, 2), False, 1)],
+    [
+        ((), False, 0),
+        ((2,), False, 2),
+        ((2,), True, 1),
+        ((3,), False, 3),
+        ((2, 3), False, 2),
+        ((2, 3, 4), True, 4),
+        ((1, 2), False, 1),
+    ],
 )
-def test_a_failure_says_more_than_a_file_that_cannot_be_read(codes: tuple[int, ...], failing: bool, code: int) -> None:
+def test_a_failure_says_more_than_a_file_that_cannot_be_read(
+    codes: tuple[int, ...], failing: bool, code: int
+) -> None:
     problems = tuple(Problem("vision", "", "what", "do", number) for number in codes)
-    finding = SelectionFinding("vision", "lint", "x", FAIL if failing else PASS, "what", "do", "file")
+    finding = SelectionFinding(
+        "vision", "lint", "x", FAIL if failing else PASS, "what", "do", "file"
+    )
     verdict = FAIL if failing or set(codes) - {3} else INCONCLUSIVE if codes else PASS
     assert GateResult(verdict, (), (finding,), problems=problems).exit_code == code

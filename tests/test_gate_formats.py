@@ -1,4 +1,7 @@
-"""The formats of a gate's result: golden files, public schemas, what is cut and what is said of it, and the way back from JSON."""
+"""The formats of a gate's result.
+
+Golden files, public schemas, what is cut and what is said of it, and the way back from JSON.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,50 @@ import cmarkgfm
 import jsonschema
 import pytest
 import xmlschema
-from gate_samples import SAMPLES, everything, failing, passing
-from generators.gate_schema import schema
 
-from sizeguard.errors import InputError
-from sizeguard.gate.result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, AppResult, Cause, Check, GateResult
-from sizeguard.plain_data import LONGEST
-from sizeguard.report.gate import FORMATS, gate_text, write_step_summary
-from sizeguard.report.gate_findings import findings
-from sizeguard.report.gate_json import result_of
-from sizeguard.report.style import Style
+from sizeguard.base.errors import InputError
+from sizeguard.base.plain_data import LONGEST
+from sizeguard.gate.gate_result import (
+    FAIL,
+    INCONCLUSIVE,
+    NOT_RUN,
+    PASS,
+    AppResult,
+    Cause,
+    Check,
+    GateResult,
+)
+from sizeguard.report.gate.gate_findings import findings
+from sizeguard.report.gate.gate_json import result_of
+from sizeguard.report.gate.render import gate_text, write_step_summary
+from sizeguard.report.result_formats import JUDGED_FORMATS
+from sizeguard.report.writers.style import Style
+from tests.generators.gate_schema import schema
+from tests.support.gate_samples import SAMPLES, everything, failing, passing
 
 DATA = Path(__file__).parent / "data"
-ENDINGS = {"terminal": "txt", "markdown": "md", "csv": "csv", "junit": "xml", "sarif": "sarif", "github": "github", "json": "json"}
+ENDINGS = {
+    "terminal": "txt",
+    "markdown": "md",
+    "csv": "csv",
+    "junit": "xml",
+    "sarif": "sarif",
+    "github": "github",
+    "json": "json",
+}
+
+# Findings of each sample by verdict, counted by hand: pass, fail, inconclusive, not run.
+COUNTS = {
+    "passing": (26, 0, 0, 0),
+    "failing": (6, 1, 0, 0),
+    "undecided": (4, 0, 1, 0),
+    "skipped": (26, 0, 0, 0),
+    "empty": (0, 1, 0, 0),
+    "everything": (16, 10, 3, 2),
+}
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", JUDGED_FORMATS)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_golden(sample: str, format_: str) -> None:
     """SIZEGUARD_GOLDEN=write makes the files anew: look at what changed before you commit it."""
@@ -53,18 +84,32 @@ def test_the_way_back_from_json(sample: str) -> None:
     result = SAMPLES[sample]()
     text = gate_text(result, "json")
     assert result_of(text.encode(), "x") == result
-    for format_ in FORMATS:
+    for format_ in JUDGED_FORMATS:
         assert gate_text(result_of(text.encode(), "x"), format_) == gate_text(result, format_)
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_json_keeps_to_its_schema_and_has_the_promised_keys(sample: str) -> None:
     content = json.loads(gate_text(SAMPLES[sample](), "json"))
-    published = json.loads(resources.files("sizeguard.report").joinpath("schemas/gate.schema.json").read_text())
-    assert published == schema(), "python tests/generators/gate_schema.py > sizeguard/report/schemas/gate.schema.json"
+    published = json.loads(
+        resources.files("sizeguard.report").joinpath("schemas/gate.schema.json").read_text()
+    )
+    assert published == schema(), (
+        "python -m tests.generators.gate_schema > sizeguard/report/schemas/gate.schema.json"
+    )
     jsonschema.Draft202012Validator(published).validate(content)
     for check in content["checks"]:
-        assert {"id", "app", "target", "metric", "limit", "actual", "headroom", "verdict", "advice"} <= check.keys()
+        assert {
+            "id",
+            "app",
+            "target",
+            "metric",
+            "limit",
+            "actual",
+            "headroom",
+            "verdict",
+            "advice",
+        } <= check.keys()
     for model in content["models"]:
         assert {"model", "app", "verdict", "missing"} <= model.keys()
 
@@ -73,13 +118,15 @@ def test_json_keeps_to_its_schema_and_has_the_promised_keys(sample: str) -> None
 def test_sarif_keeps_to_the_standard(sample: str) -> None:
     result = SAMPLES[sample]()
     content = json.loads(gate_text(result, "sarif"))
-    jsonschema.Draft4Validator(json.loads((DATA / "schemas" / "sarif-2.1.0.json").read_text())).validate(content)
+    jsonschema.Draft4Validator(
+        json.loads((DATA / "schemas" / "sarif-2.1.0.json").read_text())
+    ).validate(content)
     (run,) = content["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     for alert in run["results"]:
         assert rules[alert["ruleIndex"]] == alert["ruleId"]
-    wrong = [finding for finding in findings(result) if finding.verdict in (FAIL, INCONCLUSIVE)]
-    assert sum(alert["level"] != "note" for alert in run["results"]) == len(wrong)
+    _, failed, inconclusive, _ = COUNTS[sample]
+    assert sum(alert["level"] != "note" for alert in run["results"]) == failed + inconclusive
     prints = [alert["partialFingerprints"]["sizeguard/v1"] for alert in run["results"]]
     assert len(set(prints)) == len(prints)
 
@@ -90,7 +137,9 @@ def test_fingerprints_stay_while_numbers_change() -> None:
         return [alert["partialFingerprints"]["sizeguard/v1"] for alert in alerts]
 
     def larger(check: Check) -> Check:
-        return replace(check, actual=check.actual + 5000, headroom=(check.headroom or 0) - 5000, verdict=FAIL)
+        return replace(
+            check, actual=check.actual + 5000, headroom=(check.headroom or 0) - 5000, verdict=FAIL
+        )
 
     result = failing()
     app = result.apps[0]
@@ -105,19 +154,34 @@ def test_junit_keeps_to_the_schema_and_counts(sample: str) -> None:
     text = gate_text(result, "junit")
     xmlschema.XMLSchema(DATA / "schemas" / "junit-10.xsd").validate(text)
     root = ElementTree.fromstring(text)
-    verdicts = [finding.verdict for finding in findings(result)]
-    for tag, verdict in (("failure", FAIL), ("error", INCONCLUSIVE), ("skipped", NOT_RUN)):
-        assert len(root.findall(f".//{tag}")) == verdicts.count(verdict)
-    assert int(root.get("tests", "")) == len(root.findall(".//testcase")) == len(verdicts)
-    assert int(root.get("failures", "")) == verdicts.count(FAIL)
+    _, failed, inconclusive, not_run = COUNTS[sample]
+    for tag, count in (("failure", failed), ("error", inconclusive), ("skipped", not_run)):
+        assert len(root.findall(f".//{tag}")) == count
+    assert int(root.get("tests", "")) == len(root.findall(".//testcase")) == sum(COUNTS[sample])
+    assert int(root.get("failures", "")) == failed
 
 
-def test_csv_has_every_finding() -> None:
-    result = everything()
-    rows = list(csv.DictReader(io.StringIO(gate_text(result, "csv"))))
-    assert [row["verdict"] for row in rows] == [finding.verdict for finding in findings(result)]
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_csv_and_the_findings_have_every_verdict(sample: str) -> None:
+    result = SAMPLES[sample]()
+    rows = csv.DictReader(io.StringIO(gate_text(result, "csv")))
+    for verdicts in (
+        [row["verdict"] for row in rows],
+        [finding.verdict for finding in findings(result)],
+    ):
+        counted = tuple(map(verdicts.count, (PASS, FAIL, INCONCLUSIVE, NOT_RUN)))
+        assert counted == COUNTS[sample]
+
+
+def test_a_row_of_csv_has_the_numbers_of_its_check() -> None:
+    rows = list(csv.DictReader(io.StringIO(gate_text(everything(), "csv"))))
     load = next(row for row in rows if row["check"] == "load growth")
-    assert (load["actual"], load["limit"], load["headroom"], load["waived"]) == ("41204", "41000", "-204", "100")
+    assert (load["actual"], load["limit"], load["headroom"], load["waived"]) == (
+        "41204",
+        "41000",
+        "-204",
+        "100",
+    )
 
 
 def many(apps: int, targets: int, checks: int) -> GateResult:
@@ -128,19 +192,38 @@ def many(apps: int, targets: int, checks: int) -> GateResult:
     for a in range(apps):
         for t in range(targets):
             check = one.checks[0]
-            made = [replace(check, app=f"app{a}", target=f"t{t}", metric=f"operator/{long}_{i}", id=f"{a}/{t}/{i}") for i in range(checks)]
-            causes = tuple(Cause(f"{long}{i}", "Float", f"{long}::body_{i}<float>", 1, 900 - i) for i in range(50))
-            built.append(replace(one, app=f"app{a}", target=f"t{t}", checks=tuple(made), causes=causes))
+            made = [
+                replace(
+                    check,
+                    app=f"app{a}",
+                    target=f"t{t}",
+                    metric=f"operator/{long}_{i}",
+                    id=f"{a}/{t}/{i}",
+                )
+                for i in range(checks)
+            ]
+            causes = tuple(
+                Cause(f"{long}{i}", "Float", f"{long}::body_{i}<float>", 1, 900 - i)
+                for i in range(50)
+            )
+            built.append(
+                replace(one, app=f"app{a}", target=f"t{t}", checks=tuple(made), causes=causes)
+            )
     return GateResult(FAIL, tuple(built))
 
 
-@pytest.mark.parametrize(("apps", "targets", "checks"), [(2, 3, 1), (6, 4, 40), (40, 5, 10), (300, 3, 4), (2, 3, 4000)])
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("apps", "targets", "checks"), [(2, 3, 1), (6, 4, 40), (40, 5, 10), (300, 3, 4), (2, 3, 4000)]
+)
 def test_a_comment_fits_and_says_what_it_leaves_out(apps: int, targets: int, checks: int) -> None:
     result = many(apps, targets, checks)
     text = gate_text(result, "markdown")
     assert len(text.encode()) <= 65_536
     assert text.splitlines()[1].startswith("### ❌ Size gate: fail")
-    note = re.search(r"_([\d,]+) rows?, ([\d,]+) bytes left out: GitHub allows 65,536 a comment", text)
+    note = re.search(
+        r"_([\d,]+) rows?, ([\d,]+) bytes left out: GitHub allows 65,536 a comment", text
+    )
     assert bool(note) == (apps * targets * checks > 6)
     assert text.count("<details>") == text.count("</details>")
     assert text.count("```") % 2 == 0
@@ -150,7 +233,7 @@ def test_a_comment_fits_and_says_what_it_leaves_out(apps: int, targets: int, che
     if note:
         size = int(note[2].replace(",", ""))
         assert size > 0
-        from sizeguard.report.gate_markdown import markdown_text
+        from sizeguard.report.gate.gate_markdown import markdown_text
 
         whole = len(markdown_text(result, 1 << 30).encode())
         assert whole - size <= len(text.encode()) <= whole - size + 200
@@ -168,11 +251,21 @@ def test_github_shows_ten_of_a_level_and_says_how_many_more() -> None:
     assert len(errors) == 10
     assert f"{6 * 40 - 9} more like this" in errors[-1]
     assert max(map(len, lines)) < 20_000
-    placed = [line for line in gate_text(everything(), "github").splitlines() if "file=sizeguard.yaml" in line]
-    assert "::error file=sizeguard.yaml,title=vision x86_64-linux%3A load growth,line=5,col=9::" in placed[0]
+    placed = [
+        line
+        for line in gate_text(everything(), "github").splitlines()
+        if "file=sizeguard.yaml" in line
+    ]
+    assert (
+        "::error file=sizeguard.yaml,title=vision x86_64-linux%3A load growth,line=5,col=9::"
+        in placed[0]
+    )
 
 
-def test_the_step_summary_is_appended_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.native
+def test_the_step_summary_is_appended_and_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     summary = tmp_path / "summary.md"
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
@@ -191,7 +284,11 @@ def test_terminal_lines_keep_to_the_width(width: int) -> None:
     """But commands, which are there to be copied, and the tables of numbers."""
     for sample in (everything, failing, passing):
         text = gate_text(sample(), "terminal", Style(width=width))
-        long = [line for line in text.splitlines() if len(line) > max(width, 100) and "sizeguard " not in line]
+        long = [
+            line
+            for line in text.splitlines()
+            if len(line) > max(width, 100) and "sizeguard " not in line
+        ]
         assert not long
 
 
@@ -215,31 +312,39 @@ def test_numbers_are_aligned() -> None:
 def test_order_verdict_numbers_cause_what_to_do() -> None:
     for format_ in ("terminal", "markdown"):
         text = gate_text(failing(), format_).lower()
-        order = [text.index(part) for part in ("fail", "41,000", "what grew", "do one of", "sizeguard waive load")]
+        order = [
+            text.index(part)
+            for part in ("fail", "41,000", "what grew", "do one of", "sizeguard waive load")
+        ]
         assert order == sorted(order)
 
 
 def test_every_failure_is_in_every_format() -> None:
-    """What fails is named wherever it is looked for; GitHub's ten are full, so the tenth says so."""
+    """Each format names what fails; GitHub shows ten, so the tenth says that there is more."""
     result = everything()
     needles = {
-        "load": "204 more", "creep": "516", "model": "aten::hardtanh", "closure": "now calls", "build": "3 errors in convolution.cpp",
-        "waiver": "expired on 2026-01-31", "trace": "is older than the code",
+        "load": "204 more", "creep": "516", "model": "aten::hardtanh", "closure": "now calls",
+        "build": "3 errors in convolution.cpp", "waiver": "expired on 2026-01-31",
+        "trace": "is older than the code",
     }  # fmt: skip
-    for format_ in FORMATS:
+    for format_ in JUDGED_FORMATS:
         text = gate_text(result, format_).replace("**", "").replace("`", "")
-        missing = [name for name, needle in needles.items() if needle not in re.sub(r"\s+", " ", text) and format_ != "json"]
+        missing = [
+            name
+            for name, needle in needles.items()
+            if needle not in re.sub(r"\s+", " ", text) and format_ != "json"
+        ]
         assert not missing, format_
 
 
 def test_what_is_of_no_build_is_shown() -> None:
-    """A result whose only failure is of an app that was not built must say so, and a waiver alone, too."""
+    """A failure of an app that was not built is shown, and so is that of a waiver alone."""
     for sample, needle in (("empty", "names no app"),):
-        for format_ in FORMATS:
+        for format_ in JUDGED_FORMATS:
             assert needle in gate_text(SAMPLES[sample](), format_)
     whole = everything()
     only_waiver = GateResult(FAIL, passing().apps, waivers=whole.waivers[1:2])
-    for format_ in FORMATS:
+    for format_ in JUDGED_FORMATS:
         assert "expired" in gate_text(only_waiver, format_)
     assert gate_text(only_waiver, "terminal").startswith("FAIL  1 waiver invalid")
 
@@ -256,7 +361,9 @@ def test_the_markdown_is_githubs() -> None:
     """A renderer of GitHub's own makes tables, a code block and folded parts of it."""
     from cmarkgfm.cmark import Options
 
-    html = cmarkgfm.github_flavored_markdown_to_html(gate_text(everything(), "markdown"), Options.CMARK_OPT_UNSAFE)
+    html = cmarkgfm.github_flavored_markdown_to_html(
+        gate_text(everything(), "markdown"), Options.CMARK_OPT_UNSAFE
+    )
     assert html.count("<table>") == 10
     assert html.count("<details>") == 6
     assert '<pre lang="sh"><code>sizeguard why build/vision' in html
@@ -264,8 +371,9 @@ def test_the_markdown_is_githubs() -> None:
 
 
 BAD = [
-    b"", b"[]", b"nul", b"\xff", b"{", b"[" * 100_000, b'{"schema_version": 1}', b'{"schema_version": 2}', b'{"a": 1, "a": 2}',
-    b'{"a": NaN}', b'{"a": 1.5}', b'{"a": ' + b"9" * 5000 + b"}",
+    b"", b"[]", b"nul", b"\xff", b"{", b"[" * 100_000, b'{"schema_version": 1}',
+    b'{"schema_version": 2}', b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": 1.5}',
+    b'{"a": ' + b"9" * 5000 + b"}",
 ]  # fmt: skip
 
 
@@ -286,11 +394,13 @@ def changed(path: str, value: object) -> bytes:
 
 
 WRONG = [
-    ("verdict", "maybe"), ("apps", {}), ("apps.0", []), ("apps.0.app", "other"), ("apps.0.sizes.load", "1"), ("apps.0.sizes.load", 1 << 60),
-    ("apps.0.verdict", "</details>"), ("checks.0.metric", None), ("checks.0.actual", True), ("checks.0.headroom", 1.5),
-    ("checks.0.app", "none"), ("checks.0.verdict", "\x1b[31m"), ("checks.0.metric", "x" * (LONGEST + 1)), ("checks.0.id", "\ud800"),
-    ("models.0.missing", "aten::add"), ("models.0.cached", 1), ("base", []), ("waivers", [1]), ("apps.0.causes", [{}]),
-    ("apps.0.verification", {"subject": 1}),
+    ("verdict", "maybe"), ("apps", {}), ("apps.0", []), ("apps.0.app", "other"),
+    ("apps.0.sizes.load", "1"), ("apps.0.sizes.load", 1 << 60), ("apps.0.verdict", "</details>"),
+    ("checks.0.metric", None), ("checks.0.actual", True), ("checks.0.headroom", 1.5),
+    ("checks.0.app", "none"), ("checks.0.verdict", "\x1b[31m"),
+    ("checks.0.metric", "x" * (LONGEST + 1)), ("checks.0.id", "\ud800"),
+    ("models.0.missing", "aten::add"), ("models.0.cached", 1), ("base", []), ("waivers", [1]),
+    ("apps.0.causes", [{}]), ("apps.0.verification", {"subject": 1}),
 ]  # fmt: skip
 
 
@@ -303,9 +413,16 @@ def test_a_result_of_the_wrong_form_is_refused(path: str, value: object) -> None
     assert "\x1b" not in str(caught.value)
 
 
+@pytest.mark.native
 def test_too_much_is_refused() -> None:
     with pytest.raises(InputError, match="more than 200,000 values"):
-        result_of(changed("apps.0.causes", [json.loads(gate_text(failing(), "json"))["apps"][0]["causes"][0]] * 30_000), "x")
+        result_of(
+            changed(
+                "apps.0.causes",
+                [json.loads(gate_text(failing(), "json"))["apps"][0]["causes"][0]] * 30_000,
+            ),
+            "x",
+        )
     app = json.loads(gate_text(failing(), "json"))["apps"][0]
     with pytest.raises(InputError, match="more than 1,000 builds"):
         result_of(changed("apps", [{**app, "target": str(i)} for i in range(1001)]), "x")
@@ -318,6 +435,9 @@ def test_a_build_that_is_there_twice_is_refused() -> None:
 
 
 def test_types_in_use() -> None:
-    """AppResult of the samples are the gate's own type: a field that it gains must have a default or be in the samples."""
+    """The samples' AppResult is the gate's own type.
+
+    A field that it gains must have a default or be in the samples.
+    """
     assert all(isinstance(app, AppResult) for sample in SAMPLES.values() for app in sample().apps)
     assert {app.verdict for app in everything().apps} == {PASS, FAIL, INCONCLUSIVE}

@@ -1,4 +1,6 @@
-"""A history of a real repository: every commit is built, and the gate has to say the right thing of each.
+"""A history of a real repository.
+
+Every commit is built, and the gate has to say the right thing of each.
 
 The tests are one story, in order: main holds what passed so far.
 """
@@ -8,15 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from gate_history import CONVOLUTION, FOR_EACH_RUN, GATHER_RUN, Repository
+
+from tests.support.gate_history import CONVOLUTION, FOR_EACH_RUN, GATHER_RUN, Repository
+
+pytestmark = pytest.mark.native
 
 UNARY = "native/operators/kernels/unary.cpp"
-HARDTANH = (UNARY, "Result<Tensor> hardtanh(Context& context, Tensor self, Scalar min_val, Scalar max_val) {")
+HARDTANH = (
+    UNARY,
+    "Result<Tensor> hardtanh(Context& context, Tensor self, Scalar min_val, Scalar max_val) {",
+)
 RELU = (UNARY, "Result<Tensor> relu(Context& context, Tensor self) {")
 MATRIX = "native/operators/kernels/matrix.cpp"
-LINEAR = (MATRIX, "Result<Tensor> linear(Context& context, Tensor input, Tensor weight, Tensor bias) {")
-ADDMM = (MATRIX, "Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {")
-ADD = ("native/operators/kernels/binary.cpp", "Result<Tensor> add(Context& context, Tensor self, Tensor other, Scalar alpha) {")
+LINEAR = (
+    MATRIX,
+    "Result<Tensor> linear(Context& context, Tensor input, Tensor weight, Tensor bias) {",
+)
+ADDMM = (
+    MATRIX,
+    "Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Scalar beta,\n"
+    "                     Scalar alpha) {",
+)
+ADD = (
+    "native/operators/kernels/binary.cpp",
+    "Result<Tensor> add(Context& context, Tensor self, Tensor other, Scalar alpha) {",
+)
 CONTEXT = "native/runtime/context.cpp"
 
 
@@ -26,7 +44,10 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]
     found = Repository(tmp_path_factory.mktemp("history") / "repository")
     found.grow(HARDTANH, 800)  # to be shrunk later
     found.commit("A runtime")
-    for command in (["baseline", "update"], *(["select", "update", "--app", app] for app in ("vision", "language"))):
+    for command in (
+        ["baseline", "update"],
+        *(["select", "update", "--app", app] for app in ("vision", "language")),
+    ):
         done = found.run(*command)
         assert done.returncode == 0, done.stderr
     found.commit("Its sizes, and what its kernels call")
@@ -38,7 +59,9 @@ def test_what_was_reviewed_passes(repository: Repository) -> None:
     gated = repository.gate()
     assert (gated.code, gated.result["verdict"]) == (0, "pass"), gated.result
     checks = gated.checks("vision")
-    assert {checks[name]["base"] for name in ("load/growth", "load/creep-v1.0")} == {checks["load/growth"]["actual"]}
+    assert {checks[name]["base"] for name in ("load/growth", "load/creep-v1.0")} == {
+        checks["load/growth"]["actual"]
+    }
     assert {model["verdict"] for model in gated.result["models"]} <= {"not_run"}
     assert gated.app("vision")["base"] == "baseline"  # nothing lies between main and here
 
@@ -54,7 +77,10 @@ def test_a_pure_refactoring_passes(repository: Repository) -> None:
     assert gated.code == 0, gated.result
     for app in ("vision", "language"):
         check = gated.checks(app)["load/growth"]
-        assert (check["actual"], check["since"]) == (check["base"], f"merge base {repository.git('rev-parse', 'main')[:7]}")
+        assert (check["actual"], check["since"]) == (
+            check["base"],
+            f"merge base {repository.git('rev-parse', 'main')[:7]}",
+        )
     repository.merge()
 
 
@@ -91,9 +117,14 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     assert 1024 <= first["new"] - first["old"] < 1100
     assert first["place"].startswith(f"{CONVOLUTION}:")
     load = gated.checks("vision")["load/growth"]
-    assert sum(cause["new"] - cause["old"] for cause in app["causes"]) == load["actual"] - load["base"]
-    # The base was measured when it was gated. Who has no such store builds it, in a work tree, and finds the same.
-    elsewhere = repository.gate("--app", "vision", SIZEGUARD_STORE=str(repository.root.parent / "store"))
+    assert (
+        sum(cause["new"] - cause["old"] for cause in app["causes"]) == load["actual"] - load["base"]
+    )
+    # The base was measured when it was gated. Who has no such store builds it, in a work tree, and
+    # finds the same.
+    elsewhere = repository.gate(
+        "--app", "vision", SIZEGUARD_STORE=str(repository.root.parent / "store")
+    )
     assert elsewhere.checks("vision")["load/growth"]["base"] == load["base"]
     assert elsewhere.app("vision")["causes"] == app["causes"]
     commands = {command["label"]: command["text"] for command in app["commands"]}
@@ -104,8 +135,15 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     assert "aten::convolution" in done.stdout
     for check in gated.result["checks"]:
         if check["verdict"] == "fail":
-            words = ["--owner", "ann", "--reason", "tiles", "--expires", "2999-01-31", "--app", "vision"]
-            assert repository.run("waive", check["metric"], "--bytes", str(-check["headroom"]), *words).returncode == 0
+            words = [
+                "--owner", "ann", "--reason", "tiles", "--expires", "2999-01-31", "--app", "vision",
+            ]  # fmt: skip
+            assert (
+                repository.run(
+                    "waive", check["metric"], "--bytes", str(-check["headroom"]), *words
+                ).returncode
+                == 0
+            )
     waived = repository.gate()
     assert waived.code == 0, waived.result
     assert {use["state"] for use in waived.result["waivers"]} == {"used"}
@@ -137,8 +175,16 @@ def test_growth_that_shrinkage_hides_fails_its_bucket(repository: Repository) ->
 
 def test_a_table_of_zeros_fails_ram(repository: Repository) -> None:
     repository.branch("table")
-    repository.replace(CONTEXT, "namespace sg {\nnamespace {\n", "namespace sg {\nnamespace {\n\nchar table[48 << 10];\n")
-    repository.replace(CONTEXT, "Context::~Context() {\n", 'Context::~Context() {\n  asm volatile("" : : "r"(table) : "memory");\n')
+    repository.replace(
+        CONTEXT,
+        "namespace sg {\nnamespace {\n",
+        "namespace sg {\nnamespace {\n\nchar table[48 << 10];\n",
+    )
+    repository.replace(
+        CONTEXT,
+        "Context::~Context() {\n",
+        'Context::~Context() {\n  asm volatile("" : : "r"(table) : "memory");\n',
+    )
     repository.commit("Remember more")
     gated = repository.gate()
     assert gated.code == 1
@@ -148,7 +194,9 @@ def test_a_table_of_zeros_fails_ram(repository: Repository) -> None:
     repository.leave()
 
 
-def test_a_new_baseline_makes_growth_normal_and_a_page_more_of_the_file_is_no_growth(repository: Repository) -> None:
+def test_a_new_baseline_makes_growth_normal_and_a_page_more_of_the_file_is_no_growth(
+    repository: Repository,
+) -> None:
     room = repository.gate().app("vision")["sizes"]["page_slack"]
     repository.branch("filler")
     repository.grow(FOR_EACH_RUN, room - 60)
@@ -199,7 +247,9 @@ def test_six_changes_below_the_tolerance_creep(repository: Repository) -> None:
     repository.leave()
 
 
-def test_a_kernel_that_calls_another_operator_fails_the_selections_of_exactly_the_apps_that_have_it(repository: Repository) -> None:
+def test_a_kernel_that_calls_another_operator_fails_the_selections_of_exactly_the_apps_that_have_it(
+    repository: Repository,
+) -> None:
     repository.branch("call")
     repository.replace(*RELU, f"{RELU[1]}\n  SG_ASSIGN(self, ops::abs::call(context, self));")
     repository.commit("Only what is positive")
@@ -225,20 +275,31 @@ def test_another_toolchain_is_inconclusive(repository: Repository) -> None:
     advice = gated.checks("vision")["load/growth"]["advice"]
     assert "the baseline is of gcc 9." in advice
     assert "sizeguard baseline update --app vision --target x86_64-linux" in advice
-    repository.git("rm", "-q", *(path.as_posix() for path in (repository.root / "baselines").glob("vision*")))
+    repository.git(
+        "rm", "-q", *(path.as_posix() for path in (repository.root / "baselines").glob("vision*"))
+    )
     gated = repository.gate("--app", "vision")
     assert gated.code == 3
-    assert "there is no baseline baselines/vision" in gated.checks("vision")["load/growth"]["advice"]
+    assert (
+        "there is no baseline baselines/vision" in gated.checks("vision")["load/growth"]["advice"]
+    )
     repository.leave()
 
 
 def test_what_does_not_build_fails_with_its_error(repository: Repository) -> None:
     repository.branch("broken")
-    repository.replace(CONVOLUTION, "namespace sg::kernels {\n", "namespace sg::kernels {\nint f() { return missing; }\n")
+    repository.replace(
+        CONVOLUTION,
+        "namespace sg::kernels {\n",
+        "namespace sg::kernels {\nint f() { return missing; }\n",
+    )
     gated = repository.gate("--app", "vision")
     assert gated.code == 4
     problems = gated.result["problems"]
     assert {problem["app"] for problem in problems} == {"vision"}
     assert all("missing" in problem["message"] for problem in problems)
-    assert problems[0]["advice"] == "put it right, then: sizeguard gate --app vision --target x86_64-linux"
+    assert (
+        problems[0]["advice"]
+        == "put it right, then: sizeguard gate --app vision --target x86_64-linux"
+    )
     repository.leave()

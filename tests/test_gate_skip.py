@@ -1,4 +1,7 @@
-"""What passed is skipped only if nothing that its verdict depends on has changed; documents are not among that."""
+"""A gate that passed is skipped only if nothing that its verdict depends on has changed.
+
+Documents are not among that.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.attribution.store import Store
-from sizeguard.gate.config_reader import read_config
-from sizeguard.gate.gate import all_waivers
+from sizeguard.gate.cache.whole_run import earlier_result, earlier_run, inputs_key, keep_result
+from sizeguard.gate.gate_result import Base, GateResult
+from sizeguard.gate.policy.waivers import waivers_path
 from sizeguard.gate.request import Request
-from sizeguard.gate.result import Base, GateResult
-from sizeguard.gate.skip import earlier_result, earlier_run, inputs_key, keep_result
-from sizeguard.gate.waivers import waivers_path
+from sizeguard.gate.run import all_waivers
+from sizeguard.projects.reader import read_config
+from sizeguard.snapshots.store import Store
 
 POLICY = """
 apps:
@@ -30,8 +33,17 @@ TODAY = datetime.date(2026, 11, 21)
 
 
 def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
-    return subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+    identity = [
+        "-c",
+        "user.name=Ann",
+        "-c",
+        "user.email=ann@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ]
+    return subprocess.run(
+        ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +66,9 @@ def tree(original: Path, tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
-def key_of(tree: Path, today: datetime.date = TODAY, base: str = "", **more: tuple[str, ...]) -> str | None:
+def key_of(
+    tree: Path, today: datetime.date = TODAY, base: str = "", **more: tuple[str, ...]
+) -> str | None:
     request = Request(tree, read_config(tree), base=base, today=today, **more)
     found = request.history.base(base, "")
     return inputs_key(request, found, all_waivers(request, found))
@@ -84,11 +98,21 @@ CHANGES = {
     "baseline": appended("baselines/vision.x86_64-linux.gcc-12.2-bfd-2.40-Os.yaml"),
     "waiver": waive("2027-01-31"),
     "no baseline": lambda tree: next((tree / "baselines").glob("vision*")).unlink(),
-    "new source": lambda tree: (tree / "native" / "operators" / "kernels" / "new.cpp").write_text("") and None,
-    "renamed source": lambda tree: (tree / "native" / "runtime" / "context.cpp").rename(tree / "native" / "runtime" / "texts.cpp") and None,
+    "new source": (
+        lambda tree: (tree / "native" / "operators" / "kernels" / "new.cpp").write_text("") and None
+    ),
+    "renamed source": (
+        lambda tree: (
+            (tree / "native" / "runtime" / "context.cpp").rename(
+                tree / "native" / "runtime" / "texts.cpp"
+            )
+            and None
+        )
+    ),
 }
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_of_what_counts_is_another_key(tree: Path, what: str) -> None:
     before = key_of(tree)
@@ -98,7 +122,10 @@ def test_a_change_of_what_counts_is_another_key(tree: Path, what: str) -> None:
     assert key_of(tree) != before
 
 
-def test_variables_and_days_count_where_they_matter(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.native
+def test_variables_and_days_count_where_they_matter(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     later = datetime.date(2027, 2, 1)
     assert key_of(tree) == key_of(tree, later)
     waive("2027-01-31")(tree)
@@ -108,6 +135,7 @@ def test_variables_and_days_count_where_they_matter(tree: Path, monkeypatch: pyt
     assert key_of(tree) != before
 
 
+@pytest.mark.native
 def test_documents_and_their_commits_do_not_count(tree: Path) -> None:
     before = key_of(tree)
     (tree / "README.md").write_text("two")
@@ -120,7 +148,10 @@ def test_documents_and_their_commits_do_not_count(tree: Path) -> None:
     assert key_of(tree) == before  # the base has moved, and reads the same
 
 
-def test_a_branch_without_inputs_passes_as_its_base_did_and_one_with_inputs_does_not(tree: Path) -> None:
+@pytest.mark.native
+def test_a_branch_without_inputs_passes_as_its_base_did_and_one_with_inputs_does_not(
+    tree: Path,
+) -> None:
     store = Store(tree / "store")
 
     def earlier() -> GateResult | None:
@@ -149,6 +180,14 @@ def test_only_what_passed_is_kept_and_damage_is_no_result(tree: Path) -> None:
         keep_result(request, f"{verdict:0<64}", GateResult(verdict, ()))
         assert earlier_result(request, f"{verdict:0<64}", base) is None
     store = request.history.place.store
-    for i, value in enumerate((None, {}, {"verdict": "pass"}, {"verdict": "fail", "apps": []}, {"verdict": "pass", "apps": [{"app": 1}]})):
+    for i, value in enumerate(
+        (
+            None,
+            {},
+            {"verdict": "pass"},
+            {"verdict": "fail", "apps": []},
+            {"verdict": "pass", "apps": [{"app": 1}]},
+        )
+    ):
         store.put(f"{i:0>64}", {"gate": value})
         assert earlier_result(request, f"{i:0>64}", base) is None

@@ -1,4 +1,4 @@
-"""What each format looks like, to the letter, and that JSON keeps to its published schema."""
+"""Each format to the letter; JSON keeps to its published schema."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import Any
 
 import jsonschema
 import pytest
-from golden_sample import FOLDER, goldens
 
-from sizeguard.build.record import RECORD, Build
+from sizeguard.builds.build_record import RECORD, Build
+from tests.support.golden_sample import FOLDER, goldens
 
 GOLDENS = goldens()
 
 
 def schema(name: str) -> Any:
-    return json.loads(resources.files("sizeguard.report").joinpath(f"schemas/{name}.schema.json").read_text())
+    return json.loads(
+        resources.files("sizeguard.report").joinpath(f"schemas/{name}.schema.json").read_text()
+    )
 
 
 @pytest.mark.parametrize("name", GOLDENS)
 def test_outputs_are_the_reviewed_ones(name: str) -> None:
-    """Wanted changes: python tests/golden_sample.py, then review the diff."""
+    """Wanted changes: python -m tests.support.golden_sample, then review the diff."""
     assert GOLDENS[name] == (FOLDER / name).read_bytes().decode()
 
 

@@ -1,4 +1,4 @@
-"""Rows of a report: each byte once, equal texts one row, filters that leave nothing out of the sums."""
+"""Rows of a report: each byte once, equal texts one row, filters keep the sums."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import MadeUp, Part, parts, table
 
 from sizeguard.attribution.group import SORTS, group
-from sizeguard.attribution.result import Report
-from sizeguard.errors import InputError
-from sizeguard.formats.text_hash import hash_texts
-from sizeguard.formats.texts import Texts
-from sizeguard.report.sizes import report_chunks
-from sizeguard.report.style import Style
+from sizeguard.attribution.size_report import Report
+from sizeguard.base.errors import InputError
+from sizeguard.columns.text_hash import hash_texts
+from sizeguard.columns.texts import Texts
+from sizeguard.report.sizes.render import report_chunks
+from sizeguard.report.writers.style import Style
+from tests.support.made_up import MadeUp, Part, parts, table
 
-LEVELS = st.lists(st.sampled_from(["operator", "kind", "symbol", "object", "dtype"]), min_size=1, max_size=3, unique=True)
+LEVELS = st.lists(
+    st.sampled_from(["operator", "kind", "symbol", "object", "dtype"]),
+    min_size=1,
+    max_size=3,
+    unique=True,
+)
 
 
 def text_of(report: Report, format_: str, limit: int = 0, style: Style | None = None) -> str:
@@ -29,7 +34,9 @@ def text_of(report: Report, format_: str, limit: int = 0, style: Style | None = 
 
 
 @given(parts(), LEVELS, st.booleans(), st.sampled_from(SORTS))
-def test_rows_are_the_sums_of_their_parts(made: list[Part], by: list[str], doubled: bool, sort: str) -> None:
+def test_rows_are_the_sums_of_their_parts(
+    made: list[Part], by: list[str], doubled: bool, sort: str
+) -> None:
     analysis = MadeUp(made, doubled=doubled)
     report = group(analysis, by, sort=sort)
     rows = {row.keys: [row.file, row.load, row.ram, row.count] for row in report.rows}
@@ -38,8 +45,13 @@ def test_rows_are_the_sums_of_their_parts(made: list[Part], by: list[str], doubl
 
 
 @given(parts(), LEVELS, st.sampled_from(SORTS))
-def test_rows_do_not_depend_on_the_order_of_the_parts(made: list[Part], by: list[str], sort: str) -> None:
-    assert group(MadeUp(made), by, sort=sort).rows == group(MadeUp(made[::-1], doubled=True), by, sort=sort).rows
+def test_rows_do_not_depend_on_the_order_of_the_parts(
+    made: list[Part], by: list[str], sort: str
+) -> None:
+    assert (
+        group(MadeUp(made), by, sort=sort).rows
+        == group(MadeUp(made[::-1], doubled=True), by, sort=sort).rows
+    )
 
 
 @pytest.mark.parametrize("sort", ["load", "file", "ram", "count"])
@@ -49,7 +61,19 @@ def test_rows_are_sorted(sort: str, made: list[Part]) -> None:
     assert (np.diff(column) <= 0).all()
 
 
-@given(parts(), st.sampled_from(["operator=aten::", "symbol=/^[fg]$/", "kind!=code", "object=?.o", "symbol=*add*", "unattributed"]))
+@given(
+    parts(),
+    st.sampled_from(
+        [
+            "operator=aten::",
+            "symbol=/^[fg]$/",
+            "kind!=code",
+            "object=?.o",
+            "symbol=*add*",
+            "unattributed",
+        ]
+    ),
+)
 def test_what_a_filter_leaves_out_is_stated(made: list[Part], text: str) -> None:
     analysis = MadeUp(made)
     report = group(analysis, ["operator", "symbol"], [text])
@@ -65,7 +89,9 @@ def test_what_a_filter_leaves_out_is_stated(made: list[Part], text: str) -> None
     assert int(report.load.sum()) == sum(part.load for part in kept)
     assert report.left_out is not None
     for name in ("file", "load", "ram"):
-        assert int(getattr(report, name).sum()) + getattr(report.left_out, name) == getattr(report.image, name)
+        assert int(getattr(report, name).sum()) + getattr(report.left_out, name) == getattr(
+            report.image, name
+        )
 
 
 def test_a_symbol_is_filtered_as_it_is_shown() -> None:
@@ -79,7 +105,10 @@ def test_what_is_no_filter_is_refused(text: str) -> None:
         group(MadeUp([]), ["symbol"], [text])
 
 
-@pytest.mark.parametrize(("by", "message"), [([], "no level"), (["opertor"], "unknown level opertor"), (["kind", "kind"], "twice")])
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [([], "no level"), (["opertor"], "unknown level opertor"), (["kind", "kind"], "twice")],
+)
 def test_what_are_no_levels_is_refused(by: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         group(MadeUp([]), by)
@@ -96,7 +125,9 @@ def test_equal_texts_have_equal_hashes_and_others_others(texts: list[bytes], bef
 
 
 def test_hashes_of_near_texts_differ() -> None:
-    texts = [b"x" * i for i in range(300)] + [b"x" * i + b"y" + b"x" * (200 - i) for i in range(200)]
+    texts = [b"x" * i for i in range(300)] + [
+        b"x" * i + b"y" + b"x" * (200 - i) for i in range(200)
+    ]
     texts += [bytes([i, j]) for i in range(256) for j in range(256)]
     swapped = [bytes(a) + bytes(b) for a, b in [(range(8), range(8, 16)), (range(8, 16), range(8))]]
     assert len(set(hash_texts(Texts.of(texts + swapped)).tolist())) == len({*texts, *swapped})
@@ -108,7 +139,11 @@ def test_every_format_states_the_same_sum(made: list[Part], by: list[str], limit
     report = group(analysis, by)
     content = json.loads(text_of(report, "json"))
     rows = [tuple(str(row[key]) for key in row) for row in content["rows"]]
-    assert sum(row["load"] for row in content["rows"]) == content["totals"]["load"] == analysis.image.load
+    assert (
+        sum(row["load"] for row in content["rows"])
+        == content["totals"]["load"]
+        == analysis.image.load
+    )
     read = list(csv.reader(io.StringIO(text_of(report, "csv"), newline="")))
     assert read[0] == [*by, "file", "load", "ram", "count"]
     assert [tuple(row) for row in read[1:]] == rows
@@ -117,7 +152,11 @@ def test_every_format_states_the_same_sum(made: list[Part], by: list[str], limit
     outer = [line for line in lines[3:-1] if "%" in line]  # inner rows have no share
     assert sum(int(line.split()[0].replace(",", "")) for line in outer) == analysis.image.load
     assert max(map(len, lines)) <= 120
-    cells = [line.split("|") for line in text_of(report, "markdown", limit).splitlines() if line.startswith("| ") and "&emsp;" not in line]
+    cells = [
+        line.split("|")
+        for line in text_of(report, "markdown", limit).splitlines()
+        if line.startswith("| ") and "&emsp;" not in line
+    ]
     numbers = [int(row[1].strip(" *").replace(",", "")) for row in cells[1:]]
     assert sum(numbers[:-1]) == numbers[-1] == analysis.image.load
 
@@ -132,7 +171,10 @@ def test_names_cannot_steer_the_terminal_or_leave_a_table() -> None:
     rows = text_of(report, "markdown").splitlines()[4:]
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 6 for row in rows)
     assert json.loads(text_of(report, "json"))["rows"][0]["symbol"] == hostile
-    assert next(csv.reader(io.StringIO(text_of(report, "csv").partition("\r\n")[2], newline="")))[0] == hostile
+    assert (
+        next(csv.reader(io.StringIO(text_of(report, "csv").partition("\r\n")[2], newline="")))[0]
+        == hostile
+    )
 
 
 def test_ascii_and_colour() -> None:
@@ -141,4 +183,6 @@ def test_ascii_and_colour() -> None:
     assert text_of(report, "terminal", 1, Style(ascii=True)).isascii()
     assert "\x1b[" in text_of(report, "terminal", 1, Style(colour=True))
     plain = re.sub(r"\x1b\[\d*m", "", text_of(report, "terminal", 1, Style(colour=True)))
-    assert [line.rstrip() for line in plain.splitlines()] == text_of(report, "terminal", 1).splitlines()
+    assert [line.rstrip() for line in plain.splitlines()] == text_of(
+        report, "terminal", 1
+    ).splitlines()

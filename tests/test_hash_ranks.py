@@ -1,20 +1,29 @@
-"""Hashes by column: ranks and places as one by one; labels that are looked up are those of the rules."""
+"""Hashes by column: ranks and places as one by one.
+
+Labels that are looked up are those of the rules.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.attribution.choose import choose_preset
-from sizeguard.attribution.hash_ranks import find_hashes, rank_hashes
-from sizeguard.attribution.known_names import KnownNames
-from sizeguard.attribution.labels import NameLabels, label_names
-from sizeguard.formats.text_hash import hash_texts
-from sizeguard.formats.texts import Texts
+from sizeguard.attribution.known_labels import KnownNames
+from sizeguard.columns.ranks import find_hashes, rank_hashes
+from sizeguard.columns.text_hash import hash_texts
+from sizeguard.columns.texts import Texts
+from sizeguard.names.labels import NameLabels, label_names
+from sizeguard.runtimes.recognise import choose_preset
 
 # Hashes of which many begin alike, and many end alike.
-HASHES = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 40).map(lambda n: n << 58), st.integers(0, (1 << 64) - 1)), max_size=60)
+HASHES = st.lists(
+    st.one_of(
+        st.integers(0, 40), st.integers(0, 40).map(lambda n: n << 58), st.integers(0, (1 << 64) - 1)
+    ),
+    max_size=60,
+)
 NAMES = [
     "_ZN2at6native10add_kernelEv",
     "_ZN2at6native12_GLOBAL__N_110mul_kernelIfEEvv",
@@ -39,14 +48,25 @@ def test_places(known: list[int], wanted: list[int]) -> None:
 
 
 def labels_of(found: NameLabels, name: int) -> list[str]:
-    return [label.texts[int(label.ids[name])] for label in (found.operator, found.kernel, found.dtype, found.component)]
+    return [
+        label.texts[int(label.ids[name])]
+        for label in (found.operator, found.kernel, found.dtype, found.component)
+    ]
 
 
+@pytest.mark.native
 @given(st.lists(st.sampled_from(NAMES), unique=True), st.lists(st.sampled_from(NAMES), unique=True))
 def test_known_names_have_the_labels_of_the_rules(old: list[str], new: list[str]) -> None:
     known = KnownNames()
     for names in (old, new):
-        texts = Texts.of([text for name in names for text in (name, "\0")]).take(np.arange(0, 2 * len(names), 2))
+        texts = Texts.of([text for name in names for text in (name, "\0")]).take(
+            np.arange(0, 2 * len(names), 2)
+        )
         choice = choose_preset(texts, "aten", None)
-        found, plain = known.labels(texts, hash_texts(texts), choice), label_names(texts, choice.preset)
-        assert [labels_of(found, i) for i in range(len(names))] == [labels_of(plain, i) for i in range(len(names))]
+        found, plain = (
+            known.labels(texts, hash_texts(texts), choice),
+            label_names(texts, choice.preset),
+        )
+        assert [labels_of(found, i) for i in range(len(names))] == [
+            labels_of(plain, i) for i in range(len(names))
+        ]

@@ -1,4 +1,7 @@
-"""The HTML pages in headless Chromium: they open, zoom, search, go back, sum to the file, believe no name, and bear 500,000 rows."""
+"""The HTML pages in headless Chromium.
+
+They open, zoom, search, go back, sum to the file, believe no name, and bear 500,000 rows.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Browser
-from made_up import MadeUp, Part
 
-from sizeguard.attribution.analysis import Aliases, Analysis, Label
-from sizeguard.attribution.diff import diff
+from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.group import group
-from sizeguard.formats.texts import Int, Texts
+from sizeguard.columns.label import Label
+from sizeguard.columns.sums import WHAT, ColumnSums
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.diff.compare import diff
 from sizeguard.ledger.ledger import ImageInfo
-from sizeguard.ledger.sums import WHAT, ColumnSums
-from sizeguard.report.diff import diff_chunks
-from sizeguard.report.sizes import report_chunks
+from sizeguard.report.diff.render import diff_chunks
+from sizeguard.report.sizes.render import report_chunks
+from tests.support.browser import Browser
+from tests.support.made_up import MadeUp, Part
+
+pytestmark = pytest.mark.native
 
 HOSTILE = [
     "</script><script>document.body.dataset.owned = 1</script>",
@@ -38,8 +44,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def sample() -> MadeUp:
-    parts = [Part({"operator": "aten::add", "symbol": f"add_{i}"}, 100 + i, 110 + i, 1) for i in range(20)]
-    parts += [Part({"operator": "aten::mul", "symbol": f"mul_{i}"}, 50 + i, 60 + i) for i in range(10)]
+    parts = [
+        Part({"operator": "aten::add", "symbol": f"add_{i}"}, 100 + i, 110 + i, 1)
+        for i in range(20)
+    ]
+    parts += [
+        Part({"operator": "aten::mul", "symbol": f"mul_{i}"}, 50 + i, 60 + i) for i in range(10)
+    ]
     return MadeUp([*parts, Part({"operator": "(core)", "symbol": "main"}, 900, 950, 8)])
 
 
@@ -64,12 +75,18 @@ def test_open_zoom_back_search(browser: Browser, tmp_path: Path) -> None:
     path = page(tmp_path, analysis, "operator", "symbol")
     browser.open(path)
     image = analysis.image
-    assert text(browser, "totals") == f"load {image.load:,}   file {image.file:,}   ram {image.ram:,}   31 rows"
+    assert (
+        text(browser, "totals")
+        == f"load {image.load:,}   file {image.file:,}   ram {image.ram:,}   31 rows"
+    )
     assert browser.run("Number(document.body.dataset.sumfile)") == image.file
     assert table(browser) == 31
 
     # The largest operator is at the top left; its first 16 pixels are its name.
-    left, top = browser.run("(() => { const r = document.getElementById('map').getBoundingClientRect(); return [r.left, r.top]; })()")
+    left, top = browser.run(
+        "(() => { const r = document.getElementById('map').getBoundingClientRect(); return [r.left,"
+        " r.top]; })()"
+    )
     browser.click(left + 5, top + 5)
     assert text(browser, "path") == "all › aten::add"
     assert table(browser) == 20
@@ -106,7 +123,8 @@ def test_the_keyboard_alone_does(browser: Browser, tmp_path: Path) -> None:
     browser.press("ArrowDown")
     assert text(browser, "box") == "(core)  ›  main"
     headings = browser.run(
-        "[...document.querySelectorAll('#head [role=columnheader]')].map((c) => [c.textContent, c.getAttribute('aria-sort')])"
+        "[...document.querySelectorAll('#head [role=columnheader]')].map((c) => [c.textContent,"
+        " c.getAttribute('aria-sort')])"
     )
     assert headings[:2] == [["load", "descending"], ["file", "none"]]
     browser.run("document.querySelectorAll('#head button')[5].click()")
@@ -118,7 +136,10 @@ def test_other_bytes_can_be_looked_at(browser: Browser, tmp_path: Path) -> None:
     image = sample().image
     assert text(browser, "totals").startswith(f"load {image.load:,}   file {image.file:,}")
     assert text(browser, "totals").endswith("30 rows and what the filter left out")
-    browser.run("(() => { const s = document.getElementById('metric'); s.value = '1'; s.dispatchEvent(new Event('change')); })()")
+    browser.run(
+        "(() => { const s = document.getElementById('metric'); s.value = '1'; s.dispatchEvent(new"
+        " Event('change')); })()"
+    )
     browser.run("document.getElementById('search').focus()")
     browser.type("mul_0")
     browser.wait("document.body.dataset.searched === 'mul_0'")
@@ -127,18 +148,28 @@ def test_other_bytes_can_be_looked_at(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_schemes(browser: Browser, tmp_path: Path, scheme: str) -> None:
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+    )
     browser.open(page(tmp_path, sample(), "operator", "symbol"))
     back = browser.run("getComputedStyle(document.body).backgroundColor")
     assert back == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}[scheme]
-    light = browser.run("document.getElementById('map').getContext('2d').getImageData(10, 40, 1, 1).data[1] > 128")
+    light = browser.run(
+        "document.getElementById('map').getContext('2d').getImageData(10, 40, 1, 1).data[1] > 128"
+    )
     assert light == (scheme == "light")
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
 def test_names_are_never_markup(browser: Browser, tmp_path: Path) -> None:
-    names = [name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for name in HOSTILE]
-    analysis = MadeUp([Part({"symbol": name, "operator": name}, 10 + i, 10 + i) for i, name in enumerate(names)], title=HOSTILE[0])
+    names = [
+        name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        for name in HOSTILE
+    ]
+    analysis = MadeUp(
+        [Part({"symbol": name, "operator": name}, 10 + i, 10 + i) for i, name in enumerate(names)],
+        title=HOSTILE[0],
+    )
     path = page(tmp_path, analysis, "operator", "symbol")
     content = path.read_text(encoding="utf-8")
     assert content.count("</script>") == 2
@@ -147,7 +178,11 @@ def test_names_are_never_markup(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("document.body.dataset.owned") is None
     assert browser.run("document.images.length") == 0
     assert table(browser) == len(HOSTILE)
-    shown = set(browser.run("[...document.querySelectorAll('.row .cell:last-child')].map((c) => c.textContent)"))
+    shown = set(
+        browser.run(
+            "[...document.querySelectorAll('.row .cell:last-child')].map((c) => c.textContent)"
+        )
+    )
     assert HOSTILE[0] in shown
     assert "\\u202egnp.exe" in shown
     assert not any("\n" in name or "\x1b" in name or "\u202e" in name for name in shown)
@@ -157,12 +192,21 @@ def test_names_are_never_markup(browser: Browser, tmp_path: Path) -> None:
 
 def test_a_diff(browser: Browser, tmp_path: Path) -> None:
     old = sample()
-    new = MadeUp([Part({"operator": "aten::add", "symbol": f"add_{i}"}, 130 + i, 110 + i, 1) for i in range(20)])
+    new = MadeUp(
+        [
+            Part({"operator": "aten::add", "symbol": f"add_{i}"}, 130 + i, 110 + i, 1)
+            for i in range(20)
+        ]
+    )
     path = tmp_path / "diff.html"
-    path.write_text("".join(diff_chunks(diff(old, new, ["operator", "symbol"]), "html", 0)), encoding="utf-8")
+    path.write_text(
+        "".join(diff_chunks(diff(old, new, ["operator", "symbol"]), "html", 0)), encoding="utf-8"
+    )
     browser.open(path)
     assert browser.run("Number(document.body.dataset.sumchange)") == new.image.load - old.image.load
-    assert text(browser, "totals").startswith(f"change {new.image.load - old.image.load:,}   31 rows")
+    assert text(browser, "totals").startswith(
+        f"change {new.image.load - old.image.load:,}   31 rows"
+    )
     assert table(browser) == 31
     browser.run("document.getElementById('search').focus()")
     browser.type("removed")
@@ -183,14 +227,24 @@ class Half:
     def __init__(self, rows: int = 500_000) -> None:
         chance = np.random.default_rng(0)
         self.load = np.sort(chance.pareto(1.2, rows) * 60).astype(np.int64) + 1
-        self.file, self.ram, self.count = self.load + 24, np.zeros(rows, np.int64), np.ones(rows, np.int64)
+        self.file, self.ram, self.count = (
+            self.load + 24,
+            np.zeros(rows, np.int64),
+            np.ones(rows, np.int64),
+        )
         middle = "_4implINS_6vectorIfLm16EEENS_12default_tileELb1EEEvRKNS_6TensorES8_NS_5SliceE"
-        names = (f"_ZN2at6native{len(w)}{w}{middle}_{i}" for i, w in enumerate(f"kernel_number_{i * 7919 % rows}" for i in range(rows)))
+        names = (
+            f"_ZN2at6native{len(w)}{w}{middle}_{i}"
+            for i, w in enumerate(f"kernel_number_{i * 7919 % rows}" for i in range(rows))
+        )
         self.symbols = Label(np.arange(rows, dtype=np.int32), Texts.of(names))
         self.kinds = Label(
-            (np.arange(rows) % 7).astype(np.int32), Texts.of(["code", "rodata", "data", "unwind", "string", "vtable", "other"])
+            (np.arange(rows) % 7).astype(np.int32),
+            Texts.of(["code", "rodata", "data", "unwind", "string", "vtable", "other"]),
         )
-        self.image = ImageInfo("big", "big", "elf", "x86_64", "00", int(self.file.sum()), int(self.load.sum()), 0)
+        self.image = ImageInfo(
+            "big", "big", "elf", "x86_64", "00", int(self.file.sum()), int(self.load.sum()), 0
+        )
 
     def sums_by(self, ids: Int, count: int) -> tuple[Int, Int, Int, Int]:
         return ColumnSums({what: getattr(self, what) for what in WHAT}).by(ids, count)
@@ -202,8 +256,13 @@ class Half:
         return None
 
 
-def test_half_a_million_symbols(browser: Browser, tmp_path: Path, record_property: pytest.RecordProperty) -> None:
-    """Measured on two loaded cores: made in 3.1 s, 7 MB, opens in 0.7 s, searched in 0.1 s, goes into a box in 0.04 s."""
+def test_half_a_million_symbols(
+    browser: Browser, tmp_path: Path, record_property: pytest.RecordProperty
+) -> None:
+    """Measured on two loaded cores.
+
+    Made in 3.1 s, 7 MB, opens in 0.7 s, searched in 0.1 s, goes into a box in 0.04 s.
+    """
     analysis = Half()
     began = time.monotonic()
     path = page(tmp_path, analysis, "kind", "symbol")
@@ -224,12 +283,21 @@ def test_half_a_million_symbols(browser: Browser, tmp_path: Path, record_propert
         assert table(browser) == expected
     browser.run("document.getElementById('search').value = ''")
     began = time.monotonic()
-    left, top = browser.run("(() => { const r = document.getElementById('map').getBoundingClientRect(); return [r.left, r.top]; })()")
+    left, top = browser.run(
+        "(() => { const r = document.getElementById('map').getBoundingClientRect(); return [r.left,"
+        " r.top]; })()"
+    )
     browser.click(left + 5, top + 5)
     browser.wait("document.getElementById('path').textContent.includes('›')")
     zoomed = time.monotonic() - began
     browser.run("document.getElementById('rows').scrollTop = 1e6")
-    figures = {"mb": path.stat().st_size / 1e6, "made": made, "opened": opened, "searches_ms": searches, "zoomed": zoomed}
+    figures = {
+        "mb": path.stat().st_size / 1e6,
+        "made": made,
+        "opened": opened,
+        "searches_ms": searches,
+        "zoomed": zoomed,
+    }
     record_property("figures", str(figures))
     print(figures)
     assert path.stat().st_size < 40e6

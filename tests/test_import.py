@@ -1,4 +1,4 @@
-"""Importing: every sample model, every feature of torch.export that has a model of its own, and the command."""
+"""Importing: every sample model, every feature of torch.export, and the command."""
 
 from __future__ import annotations
 
@@ -8,21 +8,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from program_interpreter import run
 
-from sizeguard.cli.import_model import command
+from sizeguard.base.errors import InputError
+from sizeguard.cli.build.import_model import command
 from sizeguard.cli.main import main
-from sizeguard.errors import InputError
-from sizeguard.model_import.importer import Imported, default_library, import_model
-from sizeguard.model_import.op_info import read_operators
-from sizeguard.model_import.program import Dim, Kind, Tag
-from sizeguard.model_import.program_file import program_bytes, program_from_bytes, read_program, write_program
-from sizeguard.operator_library import Operator
+from sizeguard.operators.library import Operator
+from sizeguard.runtimes.model_files import read_operators
+from sizeguard.runtimes.sizeguard.importing.importer import Imported, default_library, import_model
+from sizeguard.runtimes.sizeguard.program.program import Dim, Kind, Tag
+from sizeguard.runtimes.sizeguard.program.program_file import (
+    program_bytes,
+    program_from_bytes,
+    read_program,
+    write_program,
+)
+from tests.support.program_interpreter import run
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = sorted((ROOT / "native" / "models").glob("*/*.pt2"))
 FEATURES = ROOT / "tests" / "data" / "exported_models"
-FEATURE_MODELS = [path for path in sorted(FEATURES.glob("*/*.pt2")) if path.parent.name not in ("unsupported", "complex_weight")]
+FEATURE_MODELS = [
+    path
+    for path in sorted(FEATURES.glob("*/*.pt2"))
+    if path.parent.name not in ("unsupported", "complex_weight")
+]
 LIBRARY = default_library()
 
 
@@ -30,7 +39,12 @@ def name_of(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
-def imported(path: Path, cases: list[list[Path]] | None = None, prepack: bool = False, library: dict[str, Operator] = LIBRARY) -> Imported:
+def imported(
+    path: Path,
+    cases: list[list[Path]] | None = None,
+    prepack: bool = False,
+    library: dict[str, Operator] = LIBRARY,
+) -> Imported:
     return import_model(path, library, path.stem, cases or [], prepack)
 
 
@@ -43,11 +57,17 @@ def cases_of(path: Path) -> list[list[Path]]:
 
 def expected_operators(path: Path) -> set[str]:
     """The operators that PyTorch names for a model, by the names that the runtime has for them."""
-    names = {"cond": "aten::Bool.Tensor", "<built-in function mul>": "aten::mul.int", "<built-in function getitem>": ""}
+    names = {
+        "cond": "aten::Bool.Tensor",
+        "<built-in function mul>": "aten::mul.int",
+        "<built-in function getitem>": "",
+    }
     found = set()
     for listed in json.loads((path.parent / "ops.json").read_text())[path.name]:
         namespace, _, rest = listed.partition(".")
-        found.add(names[listed] if listed in names else f"{namespace}::{rest.removesuffix('.default')}")
+        found.add(
+            names[listed] if listed in names else f"{namespace}::{rest.removesuffix('.default')}"
+        )
     return found - {""}
 
 
@@ -71,7 +91,8 @@ def test_reading_operators_agrees_with_importing(path: Path, tmp_path: Path) -> 
     write_program(program, tmp_path / "m.sgp")
     of_model, of_program = read_operators(path), read_operators(tmp_path / "m.sgp")
     assert set(of_model.operators) == set(of_program.operators) == set(program.operators)
-    # A program says less of its dtypes than a model does; what it leaves open is widened, never left out.
+    # A program says less of its dtypes than a model does; what it leaves open is widened, never
+    # left out.
     for operator, dtypes in of_model.operators.items():
         assert dtypes <= of_program.operators[operator], operator
 
@@ -88,11 +109,19 @@ def test_a_feature_computes_what_pytorch_computes(path: Path, prepack: bool) -> 
     program = imported(path, prepack=prepack).program
     for case, files in enumerate(cases_of(path)):
         arrays = [np.load(file) for file in files]
-        given = [array.copy() if item.tag == Tag.TENSOR else array.item() for array, item in zip(arrays, program.inputs, strict=True)]
+        given = [
+            array.copy() if item.tag == Tag.TENSOR else array.item()
+            for array, item in zip(arrays, program.inputs, strict=True)
+        ]
         results = run(program, given)
         for before, after in zip(arrays, given, strict=True):
-            np.testing.assert_array_equal(after, before, err_msg="the caller's array was written to")
-        expected = {int(file.stem.partition("expected")[2]): np.load(file) for file in path.parent.glob(f"case{case}_expected*.npy")}
+            np.testing.assert_array_equal(
+                after, before, err_msg="the caller's array was written to"
+            )
+        expected = {
+            int(file.stem.partition("expected")[2]): np.load(file)
+            for file in path.parent.glob(f"case{case}_expected*.npy")
+        }
         assert expected
         for i, array in expected.items():
             assert results[i].shape == array.shape
@@ -110,16 +139,31 @@ def test_weights_that_share_a_storage_still_do() -> None:
     program = imported(FEATURES / "shared_weights" / "model.pt2").program
     by_storage: dict[int, set[tuple[tuple[int, ...], ...]]] = {}
     for tensor in program.tensors:
-        by_storage.setdefault(tensor.storage, set()).add((tensor.sizes, tensor.strides, (tensor.offset,)))
-    assert {((4, 6), (6, 1), (0,)), ((6, 4), (1, 6), (0,)), ((2, 3), (6, 1), (8,))} in by_storage.values()
+        by_storage.setdefault(tensor.storage, set()).add(
+            (tensor.sizes, tensor.strides, (tensor.offset,))
+        )
+    assert {
+        ((4, 6), (6, 1), (0,)),
+        ((6, 4), (1, 6), (0,)),
+        ((2, 3), (6, 1), (8,)),
+    } in by_storage.values()
     assert all(len(storage) <= 24 * 4 for storage in program.storages)
 
 
 def test_what_a_model_writes_is_said() -> None:
-    for name, written in (("buffer_mutation", "count"), ("view_mutation", "state"), ("input_mutation", "x")):
+    for name, written in (
+        ("buffer_mutation", "count"),
+        ("view_mutation", "state"),
+        ("input_mutation", "x"),
+    ):
         path = FEATURES / name / "model.pt2"
         result = imported(path)
-        assert result.warnings == (f"{path}: the model writes to {written}; what it writes is not kept from one run to the next",)
+        assert result.warnings == (
+            (
+                f"{path}: the model writes to {written}; what it writes is not kept from one run to"
+                " the next"
+            ),
+        )
         assert "aten::clone" in result.program.operators
     assert imported(FEATURES / "no_grad" / "model.pt2").warnings == ()
 
@@ -128,7 +172,10 @@ def test_dynamic_sizes_have_bounds() -> None:
     program = imported(ROOT / "native" / "models" / "dynamic_batch" / "model.pt2").program
     assert program.inputs[0].dims == (Dim(2, 64), Dim(1, 1), Dim(3, 3), Dim(3, 3))
     program = imported(FEATURES / "symbolic_sizes" / "model.pt2").program
-    assert [item.dims for item in program.inputs] == [(Dim(4, 128), Dim(3, 3)), (Dim(2, 2), Dim(2, 9))]
+    assert [item.dims for item in program.inputs] == [
+        (Dim(4, 128), Dim(3, 3)),
+        (Dim(2, 2), Dim(2, 9)),
+    ]
     program = imported(FEATURES / "int_input" / "model.pt2").program
     assert [item.tag for item in program.inputs] == [Tag.TENSOR, Tag.INT]
 
@@ -136,7 +183,9 @@ def test_dynamic_sizes_have_bounds() -> None:
 @pytest.mark.parametrize("form", ["model", "model_core"])
 def test_prepacking_takes_linear_layers_with_constant_weights(form: str) -> None:
     program = imported(FEATURES / "linear_forms" / f"{form}.pt2", prepack=True).program
-    calls = [program.operators[step.target] for step in program.instructions if step.kind == Kind.CALL]
+    calls = [
+        program.operators[step.target] for step in program.instructions if step.kind == Kind.CALL
+    ]
     assert calls.count("prepacked::linear_clamp_run") == 3
     assert calls.count("aten::relu") == 1, "the relu of a result that something else uses too stays"
     assert "aten::hardtanh" not in calls
@@ -155,13 +204,17 @@ def test_prepacking_takes_linear_layers_with_constant_weights(form: str) -> None
 
 
 def test_prepacking_leaves_other_dtypes_alone() -> None:
-    program = imported(ROOT / "native" / "models" / "half_compute" / "model.pt2", prepack=True).program
+    program = imported(
+        ROOT / "native" / "models" / "half_compute" / "model.pt2", prepack=True
+    ).program
     assert "aten::linear" in program.operators
     assert "prepacked::linear_clamp_run" not in program.operators
 
 
 def test_classes_are_read_from_a_program(tmp_path: Path) -> None:
-    write_program(imported(FEATURES / "linear_forms" / "model.pt2", prepack=True).program, tmp_path / "m.sgp")
+    write_program(
+        imported(FEATURES / "linear_forms" / "model.pt2", prepack=True).program, tmp_path / "m.sgp"
+    )
     info = read_operators(tmp_path / "m.sgp")
     assert (info.model, info.classes) == ("m.sgp", frozenset(["LinearOpContext"]))
     assert info.operators["prepacked::linear_clamp_run"] == {"Float"}
@@ -171,8 +224,9 @@ def test_all_operators_that_the_runtime_lacks_are_listed() -> None:
     path = FEATURES / "unsupported" / "model.pt2"
     with pytest.raises(InputError) as caught:
         imported(path)
-    assert str(caught.value) == (
-        f"{path}: 2 operators are not in this runtime (supported: sizeguard select ops --list): "
+    assert (
+        str(caught.value)
+        == f"{path}: 2 operators are not in this runtime (supported: sizeguard select ops --list): "
         "aten::fft_rfft (node fft_rfft), aten::special_bessel_j0 (node special_bessel_j0)"
     )
     # Whoever asks for the operators of the model gets them all the same.
@@ -184,11 +238,18 @@ def test_one_operator_that_the_runtime_lacks() -> None:
     path = ROOT / "native" / "models" / "branchy" / "model.pt2"
     with pytest.raises(InputError) as caught:
         imported(path, library=library)
-    assert str(caught.value) == f"{path}: operator aten::erf is not in this runtime (supported: sizeguard select ops --list); node erf"
+    assert (
+        str(caught.value)
+        == f"{path}: operator aten::erf is not in this runtime (supported: sizeguard select ops"
+        " --list); node erf"
+    )
 
 
 def test_a_dtype_that_the_runtime_lacks() -> None:
-    with pytest.raises(InputError, match=r"model.pt2: tensor phase has dtype ComplexFloat; the runtime has Byte, Char, Short"):
+    with pytest.raises(
+        InputError,
+        match=r"model.pt2: tensor phase has dtype ComplexFloat; the runtime has Byte, Char, Short",
+    ):
         imported(FEATURES / "complex_weight" / "model.pt2")
 
 
@@ -197,9 +258,13 @@ def test_a_dtype_that_the_runtime_lacks() -> None:
 
 def test_the_command_writes_the_same_bytes_each_time(tmp_path: Path) -> None:
     path = ROOT / "native" / "models" / "branchy" / "model.pt2"
-    cases = [argument for files in cases_of(path) for argument in ("--case", ",".join(map(str, files)))]
+    cases = [
+        argument for files in cases_of(path) for argument in ("--case", ",".join(map(str, files)))
+    ]
     for folder in ("a", "b"):
-        result = CliRunner().invoke(command, [str(path), "-o", str(tmp_path / folder / "branchy.sgp"), *cases])
+        result = CliRunner().invoke(
+            command, [str(path), "-o", str(tmp_path / folder / "branchy.sgp"), *cases]
+        )
         assert (result.exit_code, result.output) == (0, "")
     written = (tmp_path / "a" / "branchy.sgp").read_bytes()
     assert written == (tmp_path / "b" / "branchy.sgp").read_bytes()
@@ -207,17 +272,32 @@ def test_the_command_writes_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert (program.name, len(program.cases)) == ("branchy", 2)
 
 
-def test_the_command_takes_other_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_takes_other_operators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     operators = tmp_path / "operators.yaml"
-    operators.write_text('- {func: "aten::relu(Tensor self) -> Tensor", kernel: relu, kind: core}\n')
+    operators.write_text(
+        '- {func: "aten::relu(Tensor self) -> Tensor", kernel: relu, kind: core}\n'
+    )
     path = ROOT / "native" / "models" / "mlp" / "model.pt2"
-    arguments = ["sizeguard", "import", str(path), "-o", str(tmp_path / "m.sgp"), "--operators-yaml", str(operators)]
+    arguments = [
+        "sizeguard",
+        "import",
+        str(path),
+        "-o",
+        str(tmp_path / "m.sgp"),
+        "--operators-yaml",
+        str(operators),
+    ]
     monkeypatch.setattr("sys.argv", arguments)
     with pytest.raises(SystemExit) as exit_:
         main()
     assert exit_.value.code == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"error: {path}: 2 operators are not in this runtime") and error.count("\n") == 1
+    assert (
+        error.startswith(f"error: {path}: 2 operators are not in this runtime")
+        and error.count("\n") == 1
+    )
     assert not (tmp_path / "m.sgp").exists()
     monkeypatch.setattr("sys.argv", [*arguments, "--prepack"])
     with pytest.raises(SystemExit):
@@ -239,9 +319,18 @@ def save(path: Path, array: np.ndarray) -> Path:
         ([], "case (empty): 0 arrays; the model has 1 inputs"),
         ([np.zeros((2, 1, 3, 3), np.float32)] * 2, "2 arrays; the model has 1 inputs"),
         ([np.zeros((2, 1, 3, 3), np.float64)], "input 0 of the model is Float, the array Double"),
-        ([np.zeros((2, 1, 3), np.float32)], "input 0 of the model has the shape [2..64, 1, 3, 3], the array [2, 1, 3]"),
-        ([np.zeros((65, 1, 3, 3), np.float32)], "input 0 of the model has the shape [2..64, 1, 3, 3], the array [65, 1, 3, 3]"),
-        ([np.zeros((1, 1, 3, 3), np.float32)], "input 0 of the model has the shape [2..64, 1, 3, 3], the array [1, 1, 3, 3]"),
+        (
+            [np.zeros((2, 1, 3), np.float32)],
+            "input 0 of the model has the shape [2..64, 1, 3, 3], the array [2, 1, 3]",
+        ),
+        (
+            [np.zeros((65, 1, 3, 3), np.float32)],
+            "input 0 of the model has the shape [2..64, 1, 3, 3], the array [65, 1, 3, 3]",
+        ),
+        (
+            [np.zeros((1, 1, 3, 3), np.float32)],
+            "input 0 of the model has the shape [2..64, 1, 3, 3], the array [1, 1, 3, 3]",
+        ),
         ([np.zeros((2, 1, 3, 3), ">f4")], "dtype '>f4' is not supported"),
         ([np.zeros((2, 1, 3, 3), np.complex64)], "dtype '<c8' is not supported"),
         ([np.array([None], dtype=object)], "dtype '|O' is not supported"),
@@ -257,10 +346,19 @@ def test_arrays_that_do_not_fit(tmp_path: Path, arrays: list[np.ndarray], messag
 
 def test_a_number_as_an_input(tmp_path: Path) -> None:
     x = save(tmp_path / "x.npy", np.ones(3, np.float32))
-    program = imported(FEATURES / "int_input" / "model.pt2", [[x, save(tmp_path / "n.npy", np.array(-5))]]).program
+    program = imported(
+        FEATURES / "int_input" / "model.pt2", [[x, save(tmp_path / "n.npy", np.array(-5))]]
+    ).program
     assert program.cases[0][1].tag == Tag.INT
     assert program.cases[0][1].integer == -5
     with pytest.raises(InputError, match=r"n.npy: input 1 of the model is Long, the array Float"):
-        imported(FEATURES / "int_input" / "model.pt2", [[x, save(tmp_path / "n.npy", np.array(5, np.float32))]])
-    with pytest.raises(InputError, match=r"n.npy: input 1 of the model has the shape \[\], the array \[1\]"):
-        imported(FEATURES / "int_input" / "model.pt2", [[x, save(tmp_path / "n.npy", np.array([5]))]])
+        imported(
+            FEATURES / "int_input" / "model.pt2",
+            [[x, save(tmp_path / "n.npy", np.array(5, np.float32))]],
+        )
+    with pytest.raises(
+        InputError, match=r"n.npy: input 1 of the model has the shape \[\], the array \[1\]"
+    ):
+        imported(
+            FEATURES / "int_input" / "model.pt2", [[x, save(tmp_path / "n.npy", np.array([5]))]]
+        )

@@ -1,4 +1,7 @@
-"""Imported models on the full runtime: every export feature and every sample model, plain and prepacked, gives what PyTorch gave."""
+"""Imported models on the full runtime.
+
+Every export feature and every sample model, plain and prepacked, gives what PyTorch gave.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vectors import run_program
 
-from sizeguard.build.record import Build
-from sizeguard.model_import.importer import default_library, import_model
-from sizeguard.model_import.program import Program
-from sizeguard.model_import.program_file import write_program
+from sizeguard.builds.build_record import Build
+from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
+from sizeguard.runtimes.sizeguard.program.program import Program
+from sizeguard.runtimes.sizeguard.program.program_file import write_program
+from tests.support.vectors import run_program
 
 ROOT = Path(__file__).parents[1]
-FEATURES = [path for path in sorted((ROOT / "tests" / "data" / "exported_models").glob("*/*.pt2")) if list(path.parent.glob("case0_*"))]
-WITH_LINEAR = [ROOT / "native" / "models" / name for name in ("mlp", "encoder", "lstm_tagger", "mobilenet_v2", "branchy")]
+FEATURES = [
+    path
+    for path in sorted((ROOT / "tests" / "data" / "exported_models").glob("*/*.pt2"))
+    if list(path.parent.glob("case0_*"))
+]
+WITH_LINEAR = [
+    ROOT / "native" / "models" / name
+    for name in ("mlp", "encoder", "lstm_tagger", "mobilenet_v2", "branchy")
+]
 PREPACKED = [folder / f"{form}.pt2" for folder in WITH_LINEAR for form in ("model", "model_core")]
 
 
@@ -30,7 +40,10 @@ def assert_runs(build: Build, path: Path, prepack: bool, folder: Path) -> Progra
         done = run_program(Path(build.shipped), folder / "m.sgp", output, "--case", str(case))
         assert (done.returncode, done.stderr) == (0, "")
         for file in path.parent.glob(f"case{case}_expected*.npy"):
-            expected, given = np.load(file), np.load(output / f"output{file.stem.partition('expected')[2]}.npy")
+            expected, given = (
+                np.load(file),
+                np.load(output / f"output{file.stem.partition('expected')[2]}.npy"),
+            )
             assert (given.dtype, given.shape) == (expected.dtype, expected.shape)
             np.testing.assert_allclose(given, expected, rtol=1.3e-6, atol=1e-5)
     return program

@@ -1,4 +1,7 @@
-"""Dtype branches inlined into one function, named by debug information: against rebuilds that leave a branch out."""
+"""Dtype branches inlined into one function, named by debug information.
+
+Against rebuilds that leave a branch out.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from macho_samples import SOURCES
 
-from sizeguard.attribution.sources import analysis_of
+from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.macho import read_macho
+from tests.support.macho_samples import SOURCES
 
-RULES = "cases: [run_case]\ndtypes: {Half: Half}\nrules:\n  - {prefix: none_of_these_, component: none}\n"
+pytestmark = pytest.mark.native
+
+RULES = (
+    "cases: [run_case]\ndtypes: {Half: Half}\nrules:\n  - {prefix: none_of_these_, component:"
+    " none}\n"
+)
 
 SOURCE = """
 namespace my {
@@ -37,7 +45,8 @@ using namespace my;
     for (long i = 1; i < n; ++i) b[i] = static_cast<T>(b[i] + b[i - 1] / static_cast<T>(scale + i));
   };
   switch (dtype) {
-    CASE(Byte, unsigned char) CASE(Char, signed char) CASE(Short, short) CASE(Int, int) CASE(Long, long)
+    CASE(Byte, unsigned char) CASE(Char, signed char) CASE(Short, short) \
+CASE(Int, int) CASE(Long, long)
     CASE(Float, float) CASE(Double, double)
     default: deselected();
   }
@@ -78,7 +87,15 @@ def linked_macho(folder: Path) -> Path:
     target = ["-arch", "arm64", "-platform_version", "macos", "13.0", "13.0"]
     for command in (
         ["clang++-19", *flags, "-c", str(folder / "kernel.cpp"), "-o", str(folder / "kernel.o")],
-        ["ld64.lld-19", *target, str(folder / "kernel.o"), str(SOURCES / "libSystem.tbd"), "-dead_strip", "-o", str(image)],
+        [
+            "ld64.lld-19",
+            *target,
+            str(folder / "kernel.o"),
+            str(SOURCES / "libSystem.tbd"),
+            "-dead_strip",
+            "-o",
+            str(image),
+        ],
         ["dsymutil-19", str(image), "-o", f"{image}.dSYM"],
     ):
         subprocess.run(command, check=True)
@@ -88,9 +105,13 @@ def linked_macho(folder: Path) -> Path:
 def symbolized(image: Path) -> dict[str, int]:
     """Bytes of each dtype: the innermost case over each byte of code, as llvm-symbolizer has it."""
     text = next(section for section in read_macho(image).sections if section.name == "__text")
-    addresses = "".join(f"{address:#x}\n" for address in range(text.address, text.address + text.size))
+    addresses = "".join(
+        f"{address:#x}\n" for address in range(text.address, text.address + text.size)
+    )
     command = ["llvm-symbolizer-19", "--inlines", "--no-demangle", "-e", str(image)]
-    listed = subprocess.run(command, input=addresses, check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        command, input=addresses, check=True, capture_output=True, text=True
+    ).stdout
     found = dict.fromkeys(DTYPES, 0)
     for block in listed.strip().split("\n\n"):
         case = re.search(r"8run_caseIL\w+?10ScalarTypeE(\d+)E", block)
@@ -100,14 +121,22 @@ def symbolized(image: Path) -> dict[str, int]:
 
 
 def text_size(image: Path) -> int:
-    return sum(symbol.size for symbol in read_elf(image).symbols if symbol.name.startswith("_Z6kernel"))
+    return sum(
+        symbol.size for symbol in read_elf(image).symbols if symbol.name.startswith("_Z6kernel")
+    )
 
 
 @pytest.mark.parametrize("compiler", [["g++"], ["clang++-19"]], ids=["gcc", "clang"])
 @pytest.mark.parametrize("optimize", ["-Os", "-O2"])
-def test_named_bytes_leave_with_the_branch(tmp_path: Path, compiler: list[str], optimize: str) -> None:
-    """Within 15 % in total; single ones within max(15 %, 24 B), for a branch that goes changes others, too: without Float gcc -O2 has
-    short jumps to the common end in six other branches, 24 bytes that are no part of Float's 128."""
+def test_named_bytes_leave_with_the_branch(
+    tmp_path: Path, compiler: list[str], optimize: str
+) -> None:
+    """Within 15 % in total.
+
+    Single ones within max(15 %, 24 B), for a branch that goes changes others, too: without Float
+    gcc -O2 has short jumps to the common end in six other branches, 24 bytes that are no part of
+    Float's 128.
+    """
     rules = tmp_path / "rules.yaml"
     rules.write_text(RULES)
     image = compiled(tmp_path, compiler, optimize, "")
@@ -115,20 +144,30 @@ def test_named_bytes_leave_with_the_branch(tmp_path: Path, compiler: list[str], 
     dtype, kind, symbol = (analysis.label(level) for level in ("dtype", "kind", "symbol"))
     named = dict.fromkeys(DTYPES, 0)
     for row, load in enumerate(analysis.load.tolist()):
-        if kind.texts[kind.ids[row]] == "code" and symbol.texts[symbol.ids[row]].startswith("_Z6kernel"):
+        if kind.texts[kind.ids[row]] == "code" and symbol.texts[symbol.ids[row]].startswith(
+            "_Z6kernel"
+        ):
             name = dtype.texts[dtype.ids[row]]
             if name in named:
                 named[name] += load
     said = analysis.label("analyzer")
-    by_frames = {dtype.texts[dtype.ids[row]] for row in range(len(analysis.load)) if said.texts[said.ids[row]] == "inline frames"}
+    by_frames = {
+        dtype.texts[dtype.ids[row]]
+        for row in range(len(analysis.load))
+        if said.texts[said.ids[row]] == "inline frames"
+    }
     assert by_frames == set(DTYPES)
     assert int(analysis.load.sum()) == read_elf(image).load
     assert int(analysis.file.sum()) == image.stat().st_size
     whole = text_size(image)
-    measured = {name: whole - text_size(compiled(tmp_path, compiler, optimize, name)) for name in DTYPES}
+    measured = {
+        name: whole - text_size(compiled(tmp_path, compiler, optimize, name)) for name in DTYPES
+    }
     print(compiler, optimize, named, measured)
     assert abs(sum(named.values()) - sum(measured.values())) <= 0.15 * sum(measured.values())
-    assert all(abs(named[name] - measured[name]) <= max(0.15 * measured[name], 24) for name in DTYPES)
+    assert all(
+        abs(named[name] - measured[name]) <= max(0.15 * measured[name], 24) for name in DTYPES
+    )
 
 
 def test_debug_information_that_is_elsewhere_leaves_the_report_as_it_is(tmp_path: Path) -> None:
@@ -143,7 +182,10 @@ def test_debug_information_that_is_elsewhere_leaves_the_report_as_it_is(tmp_path
 
 @pytest.mark.parametrize("names", ["", "image", "dSYM"])
 def test_branches_of_a_mach_o_image_are_in_its_dsym(tmp_path: Path, names: str) -> None:
-    """Beside the image, or named by the image before it was stripped; each branch has the bytes that llvm-symbolizer gives it."""
+    """Beside the image, or named by the image before it was stripped.
+
+    Each branch has the bytes that llvm-symbolizer gives it.
+    """
     rules = tmp_path / "rules.yaml"
     rules.write_text(RULES)
     image = linked_macho(tmp_path)

@@ -1,4 +1,7 @@
-"""What decides over sections beside references: options, scripts, archives, LTO; and inputs that cannot be used."""
+"""Inputs of a link that decide over sections: options, scripts, archives, LTO.
+
+And inputs that cannot be used.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,40 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from link_cases import FIXTURES, Linked, link, linker_flags, model
 
-from sizeguard.attribution.names import dtype_of
-from sizeguard.build.link_command import link_command
-from sizeguard.errors import InconclusiveError, InputError
-from sizeguard.linkgraph.coarse import coarse_objects
-from sizeguard.linkgraph.elf_graph import build_graph
-from sizeguard.linkgraph.inputs import Input, Linker, LinkInputs
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.linkgraph.chains import why
+from sizeguard.linkgraph.elf.elf_graph import build_graph
+from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs
+from sizeguard.linkgraph.inputs.loader import load
+from sizeguard.linkgraph.inputs.lto import without_lto
+from sizeguard.linkgraph.inputs.version_script import parse_version_script
 from sizeguard.linkgraph.live import live
-from sizeguard.linkgraph.lto import without_lto
-from sizeguard.linkgraph.resolve import load
-from sizeguard.linkgraph.sources import graph_of_objects, graph_of_path
+from sizeguard.linkgraph.merged_functions import coarse_objects
+from sizeguard.linkgraph.open_graph import graph_of_objects, graph_of_path
 from sizeguard.linkgraph.subjects import find_subject
-from sizeguard.linkgraph.version_script import parse_version_script
-from sizeguard.linkgraph.why import why
+from sizeguard.names.dtype_of import dtype_of
+from sizeguard.toolchains.link_record import link_command
+from tests.support.link_cases import FIXTURES, Linked, link, linker_flags, model
 
 LINKERS = ("bfd", "gold", "lld-22", "mold")
 
 
 def compiled(folder: Path, name: str, source: str, *flags: str) -> Path:
     path = folder / f"{name}.o"
-    command = ["g++", "-Os", "-ffunction-sections", "-fdata-sections", *flags, "-x", "c++", "-", "-c", "-o", str(path)]
+    command = [
+        "g++",
+        "-Os",
+        "-ffunction-sections",
+        "-fdata-sections",
+        *flags,
+        "-x",
+        "c++",
+        "-",
+        "-c",
+        "-o",
+        str(path),
+    ]
     subprocess.run(command, input=source, text=True, check=True)
     return path
 
@@ -39,11 +54,16 @@ def is_live(linked: Linked, symbol: str) -> bool:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Path:
+def library(tmp_path: Path, native_tools: None) -> Path:
     """An object with three functions, and a main."""
-    functions = "".join(f'extern "C" int {name}(int x) {{ return x + {i}; }}\n' for i, name in enumerate(("one", "two", "three")))
+    functions = "".join(
+        f'extern "C" int {name}(int x) {{ return x + {i}; }}\n'
+        for i, name in enumerate(("one", "two", "three"))
+    )
     compiled(tmp_path, "library", functions, "-fPIC")
-    compiled(tmp_path, "main", 'extern "C" int one(int); int main(int c, char**) { return one(c); }')
+    compiled(
+        tmp_path, "main", 'extern "C" int one(int); int main(int c, char**) { return one(c); }'
+    )
     return tmp_path
 
 
@@ -58,7 +78,9 @@ def library(tmp_path: Path) -> Path:
         (("-Wl,--dynamic-list=list",), {"one", "two"}),
     ],
 )
-def test_options_of_executables(library: Path, linker: str, flags: tuple[str, ...], expected: set[str]) -> None:
+def test_options_of_executables(
+    library: Path, linker: str, flags: tuple[str, ...], expected: set[str]
+) -> None:
     (library / "list").write_text("{ two; };\n")
     driver = ["g++", "main.o", "library.o", "-o", "out", *linker_flags(linker), *flags]
     linked = link(driver, library, library / "out")
@@ -78,7 +100,15 @@ def test_options_of_executables(library: Path, linker: str, flags: tuple[str, ..
 )
 def test_version_scripts(library: Path, linker: str, script: str, expected: set[str]) -> None:
     (library / "script").write_text(script)
-    driver = ["g++", "-shared", "library.o", "-o", "out", *linker_flags(linker), "-Wl,--version-script=script"]
+    driver = [
+        "g++",
+        "-shared",
+        "library.o",
+        "-o",
+        "out",
+        *linker_flags(linker),
+        "-Wl,--version-script=script",
+    ]
     linked = link(driver, library, library / "out")
     assert isinstance(linked, Linked), linked
     assert linked.differences == ({}, {})
@@ -87,7 +117,12 @@ def test_version_scripts(library: Path, linker: str, script: str, expected: set[
 
 def test_version_script_patterns() -> None:
     visible = parse_version_script("V { global: a*; exact; local: ab*; *; };", "script")
-    assert [visible.is_hidden(name) for name in ("abc", "ax", "exact", "other")] == [False, False, False, True]
+    assert [visible.is_hidden(name) for name in ("abc", "ax", "exact", "other")] == [
+        False,
+        False,
+        False,
+        True,
+    ]
     with pytest.raises(InconclusiveError, match=r'extern "C\+\+"'):
         parse_version_script('V { global: extern "C++" { f*; }; };', "script")
 
@@ -98,13 +133,24 @@ def test_archives(library: Path, linker: str) -> None:
     compiled(library, "a", 'extern "C" int b(int); extern "C" int a(int x) { return b(x); }')
     compiled(library, "b", 'extern "C" int c(int); extern "C" int b(int x) { return c(x); }')
     (library / "other").mkdir()
-    compiled(library / "other", "a", 'extern "C" int c(int x) { return x; } extern "C" int unused(int x) { return x; }')
+    compiled(
+        library / "other",
+        "a",
+        'extern "C" int c(int x) { return x; } extern "C" int unused(int x) { return x; }',
+    )
     compiled(library, "start", 'extern "C" int a(int); int main(int n, char**) { return a(n); }')
     subprocess.run(["ar", "qc", "first.a", "a.o", "other/a.o"], cwd=library, check=True)
     subprocess.run(["ar", "rc", "second.a", "b.o", "library.o"], cwd=library, check=True)
     grouped = ["-Wl,--start-group", "first.a", "second.a", "-Wl,--end-group"]
-    for archives in (grouped, ["first.a", "-Wl,--whole-archive", "second.a", "-Wl,--no-whole-archive", "first.a"]):
-        linked = link(["g++", "start.o", *archives, "-o", "out", *linker_flags(linker)], library, library / "out")
+    for archives in (
+        grouped,
+        ["first.a", "-Wl,--whole-archive", "second.a", "-Wl,--no-whole-archive", "first.a"],
+    ):
+        linked = link(
+            ["g++", "start.o", *archives, "-o", "out", *linker_flags(linker)],
+            library,
+            library / "out",
+        )
         assert isinstance(linked, Linked), linked
         assert linked.differences == ({}, {})
         assert is_live(linked, "c")
@@ -115,16 +161,28 @@ def test_archives(library: Path, linker: str) -> None:
 
 
 def test_objects_without_function_sections_are_named(library: Path) -> None:
-    compiled(library, "coarse", "int f(int x) { return x; } int g(int x) { return f(x) + 1; }", "-fno-function-sections")
+    compiled(
+        library,
+        "coarse",
+        "int f(int x) { return x; } int g(int x) { return f(x) + 1; }",
+        "-fno-function-sections",
+    )
     linked = link(["g++", "main.o", "library.o", "coarse.o", "-o", "out"], library, library / "out")
     assert isinstance(linked, Linked)
     assert [Path(label).name for label in coarse_objects(linked.graph)] == ["coarse.o"]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
 def test_lto_needs_what_the_linker_kept(tmp_path: Path, compiler: str) -> None:
     source = FIXTURES / "05_address_table" / "main.cpp"
-    flags = ["-O2", "-std=c++20", "-ffunction-sections", "-flto", *(["-fuse-ld=lld"] if "clang" in compiler else [])]
+    flags = [
+        "-O2",
+        "-std=c++20",
+        "-ffunction-sections",
+        "-flto",
+        *(["-fuse-ld=lld"] if "clang" in compiler else []),
+    ]
     subprocess.run([compiler, *flags, "-c", str(source), "-o", "main.o"], cwd=tmp_path, check=True)
     driver = [compiler, *flags, "main.o", "-o", "out", "-Wl,--gc-sections"]
     keep = ["-Wl,--save-temps"] if "clang" in compiler else ["-save-temps"]
@@ -139,9 +197,9 @@ def test_lto_needs_what_the_linker_kept(tmp_path: Path, compiler: str) -> None:
 
 
 def load_inputs(command: object) -> LinkInputs:
-    from sizeguard.build.link_command import LinkCommand
-    from sizeguard.linkgraph.command import parse_command
-    from sizeguard.linkgraph.record import linker_named
+    from sizeguard.linkgraph.inputs.command_line import parse_command
+    from sizeguard.linkgraph.inputs.recorded_link import linker_named
+    from sizeguard.toolchains.link_record import LinkCommand
 
     assert isinstance(command, LinkCommand)
     return parse_command(command.arguments, command.folder, linker_named(command.linker, "test"))
@@ -181,9 +239,17 @@ def test_unusable_inputs_are_one_line(library: Path, tmp_path: Path) -> None:
         graph_of_path(image)
 
 
-@given(st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, 255)), min_size=1, max_size=12), st.integers(0, 1 << 30))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damaged_objects_are_refused_or_read(tmp_path: Path, changes: list[tuple[int, int]], cut: int) -> None:
+@pytest.mark.native
+@given(
+    st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, 255)), min_size=1, max_size=12),
+    st.integers(0, 1 << 30),
+)
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_damaged_objects_are_refused_or_read(
+    tmp_path: Path, changes: list[tuple[int, int]], cut: int
+) -> None:
     """Whatever stands in an object: a graph, or one error of ours."""
     pristine = tmp_path / "pristine.o"
     if not pristine.exists():
@@ -197,7 +263,7 @@ def test_damaged_objects_are_refused_or_read(tmp_path: Path, changes: list[tuple
     damaged = tmp_path / "damaged.o"
     damaged.write_bytes(content)
     for family in ("bfd", "lld"):
-        inputs = LinkInputs((Input(damaged, "object"),), "executable", Linker(family, ()))
+        inputs = LinkInputs((LinkInput(damaged, "object"),), "executable", Linker(family, ()))
         try:
             graph = build_graph(inputs)
         except (InputError, InconclusiveError) as error:
@@ -207,7 +273,9 @@ def test_damaged_objects_are_refused_or_read(tmp_path: Path, changes: list[tuple
 
 
 def test_loading_twice_is_the_same(library: Path) -> None:
-    command = link_command(["g++", "main.o", "library.o", "-o", "out", "-Wl,--gc-sections"], library)
+    command = link_command(
+        ["g++", "main.o", "library.o", "-o", "out", "-Wl,--gc-sections"], library
+    )
     first, second = (load(load_inputs(command)) for _ in range(2))
     assert [found.label for found in first.objects] == [found.label for found in second.objects]
     assert first.numbers == second.numbers

@@ -1,4 +1,7 @@
-"""Logs of removed and folded sections: each linker's says the same of the same program, once its habits are known."""
+"""Logs of removed and folded sections.
+
+Each linker's says the same of the same program, once its habits are known.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,21 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from map_links import FOLDER, LINKERS, link, make_objects
 
-from sizeguard.errors import InputError
-from sizeguard.formats.gclog import GcLog, Removed, parse_gc_log, read_gc_log
-from sizeguard.formats.icflog import Folded, parse_icf_log, read_icf_log
+from sizeguard.base.errors import InputError
+from sizeguard.formats.gc_log import GcLog, RemovedSection, parse_gc_log, read_gc_log
+from sizeguard.formats.icf_log import Folded, parse_icf_log, read_icf_log
 from sizeguard.formats.linkmap import read_link_map
+from tests.support.map_links import FOLDER, LINKERS, link, make_objects
 
 DATA = Path(__file__).parent / "data" / "linkmaps"
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[GcLog, tuple[Folded, ...], Path]]:
+def logs(
+    tmp_path_factory: pytest.TempPathFactory,
+    native_tools: None,
+) -> dict[str, tuple[GcLog, tuple[Folded, ...], Path]]:
     folder = tmp_path_factory.mktemp("logs")
     objects = make_objects(folder)
     found = {}
@@ -32,8 +38,17 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[GcLog, tup
 def sized(folder: Path) -> set[tuple[str, str]]:
     """(section, file) of the program's sections with a size, by readelf."""
     found = set()
-    for name, shown in (("main.o", "main.o"), ("shapes.o", "libshapes.a(shapes.o)"), ("twins.o", "libshapes.a(twins.o)")):
-        text = subprocess.run(["readelf", "-SW", str(folder / FOLDER / name)], capture_output=True, text=True, check=True).stdout
+    for name, shown in (
+        ("main.o", "main.o"),
+        ("shapes.o", "libshapes.a(shapes.o)"),
+        ("twins.o", "libshapes.a(twins.o)"),
+    ):
+        text = subprocess.run(
+            ["readelf", "-SW", str(folder / FOLDER / name)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for line in text.splitlines():
             row = line.partition("]")[2].split()
             if len(row) > 4 and row[0].startswith(".") and int(row[4], 16):
@@ -46,7 +61,9 @@ def ours(log: GcLog) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("linker", LINKERS)
-def test_every_linker_removes_the_dead_functions(logs: dict[str, tuple[GcLog, tuple[Folded, ...], Path]], linker: str) -> None:
+def test_every_linker_removes_the_dead_functions(
+    logs: dict[str, tuple[GcLog, tuple[Folded, ...], Path]], linker: str
+) -> None:
     log, _, map_ = logs[linker]
     assert log.style == {"bfd": "bfd", "gold": "gold"}.get(linker, "lld")
     dead = {
@@ -60,8 +77,10 @@ def test_every_linker_removes_the_dead_functions(logs: dict[str, tuple[GcLog, tu
     assert not placed & lost
 
 
-def test_linkers_agree_on_what_has_a_size(logs: dict[str, tuple[GcLog, tuple[Folded, ...], Path]]) -> None:
-    """Less the losers of COMDAT groups, which only GNU ld lists, and what folding made unreachable."""
+def test_linkers_agree_on_what_has_a_size(
+    logs: dict[str, tuple[GcLog, tuple[Folded, ...], Path]],
+) -> None:
+    """Without COMDAT losers, which only GNU ld lists, and what folding made unreachable."""
     sizes = sized(logs["bfd"][2].parent)
     sets = {linker: ours(log) & sizes for linker, (log, _, _) in logs.items()}
     comdat = {(row.section, row.file) for row in logs["bfd"][0].removed if row.signature}
@@ -74,7 +93,9 @@ def test_linkers_agree_on_what_has_a_size(logs: dict[str, tuple[GcLog, tuple[Fol
     assert len(expected) >= 4
 
 
-def test_folds_are_those_of_the_map(logs: dict[str, tuple[GcLog, tuple[Folded, ...], Path]]) -> None:
+def test_folds_are_those_of_the_map(
+    logs: dict[str, tuple[GcLog, tuple[Folded, ...], Path]],
+) -> None:
     assert logs["bfd"][1] == ()
     pairs = {}
     for linker in LINKERS[1:]:
@@ -86,7 +107,9 @@ def test_folds_are_those_of_the_map(logs: dict[str, tuple[GcLog, tuple[Folded, .
             assert (fold.section, fold.file) not in placed
             if linker.startswith("lld"):  # a folded function's name stands under the kept section
                 row = next(i for i, row in enumerate(map_.placed) if row.name == fold.kept_section)
-                assert fold.section.removeprefix(".text.") in {symbol.name for symbol in map_.symbols if symbol.input == row}
+                assert fold.section.removeprefix(".text.") in {
+                    symbol.name for symbol in map_.symbols if symbol.input == row
+                }
         pairs[linker] = {frozenset({fold.section, fold.kept_section}) for fold in folds}
         twins = {".text._ZN6shapes10first_twinEi", ".text._ZN6shapes11second_twinEi"}
         assert twins in pairs[linker]
@@ -100,9 +123,15 @@ def test_folds_are_those_of_the_map(logs: dict[str, tuple[GcLog, tuple[Folded, .
 def test_recorded_logs(linker: str, rows: int, folds: int) -> None:
     path = DATA / f"{linker}.log"
     text = path.read_text()
-    assert len(read_gc_log(path).removed) == text.count("removing unused section") - text.count("'.group'") == rows
+    assert (
+        len(read_gc_log(path).removed)
+        == text.count("removing unused section") - text.count("'.group'")
+        == rows
+    )
     assert len(read_icf_log(path)) == folds
-    system = {row.file for row in read_gc_log(path).removed if "crti" in row.file or "Scrt1" in row.file}
+    system = {
+        row.file for row in read_gc_log(path).removed if "crti" in row.file or "Scrt1" in row.file
+    }
     assert all(file.startswith("/usr/lib/x86_64-linux-gnu/") for file in system)
 
 
@@ -113,11 +142,21 @@ def test_forms() -> None:
         "/usr/bin/ld: removing unused section '.text.f[f]' in file 'a b/l.a(m.o)'",
         "/usr/bin/ld: removing unused section '.group' in file 'm.o'",
     ]
-    assert parse_gc_log(path, "\n".join(lines)) == GcLog("bfd", (Removed(".text.f", "a b/l.a(m.o)", "f"),))
-    assert parse_gc_log(path, "ld.lld: removing unused section a:(b).o:(.text.f)\n").removed == (Removed(".text.f", "a:(b).o"),)
+    assert parse_gc_log(path, "\n".join(lines)) == GcLog(
+        "bfd", (RemovedSection(".text.f", "a b/l.a(m.o)", "f"),)
+    )
+    assert parse_gc_log(path, "ld.lld: removing unused section a:(b).o:(.text.f)\n").removed == (
+        RemovedSection(".text.f", "a:(b).o"),
+    )
     assert parse_gc_log(path, "") == GcLog("", ())
-    folds = "selected section a.o:(.text.f)\n  removing identical section b.o:(.text.g)\n  removing identical section c.o:(.text.h)\n"
-    assert parse_icf_log(path, folds) == (Folded(".text.g", "b.o", ".text.f", "a.o"), Folded(".text.h", "c.o", ".text.f", "a.o"))
+    folds = (
+        "selected section a.o:(.text.f)\n  removing identical section b.o:(.text.g)\n  removing"
+        " identical section c.o:(.text.h)\n"
+    )
+    assert parse_icf_log(path, folds) == (
+        Folded(".text.g", "b.o", ".text.f", "a.o"),
+        Folded(".text.h", "c.o", ".text.f", "a.o"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +174,11 @@ def test_a_cut_removal_is_refused(line: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["ICF folding section 'a' in file 'b' into 'c", "selected section a.o", "  removing identical section b.o:(.text.g)"],
+    [
+        "ICF folding section 'a' in file 'b' into 'c",
+        "selected section a.o",
+        "  removing identical section b.o:(.text.g)",
+    ],
 )
 def test_a_cut_fold_is_refused(line: str) -> None:
     with pytest.raises(InputError, match=r"^x\.log:2: a damaged linker log"):

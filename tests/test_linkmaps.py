@@ -1,4 +1,7 @@
-"""Maps of seven linkers say what readelf and nm say of the images that they describe; damaged ones end in one line."""
+"""Maps of seven linkers say what readelf and nm say of the images that they describe.
+
+Damaged ones end in one line.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from map_links import APPLE_LINKERS, FOLDER, LINKERS, Link, link, link_apple, make_objects, run
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
 from sizeguard.formats.linkmap import read_link_map, read_map
-from sizeguard.formats.linkmap.ranges import function_of
-from sizeguard.formats.linkmap.row import LinkMap, object_name
+from sizeguard.formats.linkmap.link_map import LinkMap, object_name
+from sizeguard.formats.linkmap.symbol_ranges import function_of
+from tests.support.map_links import (
+    APPLE_LINKERS,
+    FOLDER,
+    LINKERS,
+    Link,
+    link,
+    link_apple,
+    make_objects,
+    run,
+)
 
 DATA = Path(__file__).parent / "data" / "linkmaps"
 MAPS = sorted(DATA.glob("*.map"))
@@ -22,7 +34,7 @@ Links = Callable[[str], Link]
 
 
 @pytest.fixture(scope="module")
-def links(tmp_path_factory: pytest.TempPathFactory) -> Links:
+def links(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Links:
     """The program, linked by the linker that is named; each once."""
     folder = tmp_path_factory.mktemp("links")
     objects: list[Path] = []
@@ -41,9 +53,20 @@ def links(tmp_path_factory: pytest.TempPathFactory) -> Links:
 def listing(map_: LinkMap) -> str:
     """All of a map in one line a row, for the golden files."""
     rows = [f"linker {map_.linker}"]
-    rows += [f"output {o.address:#x} {o.size} {o.name} {'loaded' if o.is_loaded else 'unloaded'}" for o in map_.outputs]
-    rows += [f"placed {r.address:#x} {r.size} {r.output} {r.name} {'merged' if r.is_merged else 'own'} {r.file}" for r in map_.placed]
-    rows += [f"symbol {s.address:#x} {s.size} {s.name} in {map_.placed[s.input].name if s.input >= 0 else '-'}" for s in map_.symbols]
+    rows += [
+        f"output {o.address:#x} {o.size} {o.name} {'loaded' if o.is_loaded else 'unloaded'}"
+        for o in map_.outputs
+    ]
+    rows += [
+        f"placed {r.address:#x} {r.size} {r.output} {r.name} {'merged' if r.is_merged else 'own'}"
+        f" {r.file}"
+        for r in map_.placed
+    ]
+    rows += [
+        f"symbol {s.address:#x} {s.size} {s.name} in"
+        f" {map_.placed[s.input].name if s.input >= 0 else '-'}"
+        for s in map_.symbols
+    ]
     rows += [f"discarded {d.size} {d.name} {d.file}" for d in map_.discarded]
     rows += [f"fill {f.address:#x} {f.size} {f.output}" for f in map_.fills]
     return "\n".join(row.rstrip() for row in rows) + "\n"
@@ -51,7 +74,9 @@ def listing(map_: LinkMap) -> str:
 
 def sections(image: Path) -> dict[str, tuple[int, int, str]]:
     """Address, size and flags of each section, by readelf."""
-    text = subprocess.run(["readelf", "-SW", str(image)], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ["readelf", "-SW", str(image)], capture_output=True, text=True, check=True
+    ).stdout
     pattern = r"\[ *\d+\] (\S+) +\S+ +([0-9a-f]{16}) [0-9a-f]+ ([0-9a-f]+) [0-9a-f]+ +([A-Z]*) +\d"
     return {m[1]: (int(m[2], 16), int(m[3], 16), m[4]) for m in re.finditer(pattern, text)}
 
@@ -77,7 +102,11 @@ def test_output_sections_are_readelfs(links: Links, linker: str) -> None:
     assert map_.linker == linker.partition("-")[0]
     theirs = sections(made.image)
     ours = {output.name: output for output in map_.outputs if output.size and output.is_loaded}
-    loaded = {name: (address, size) for name, (address, size, flags) in theirs.items() if "A" in flags and size}
+    loaded = {
+        name: (address, size)
+        for name, (address, size, flags) in theirs.items()
+        if "A" in flags and size
+    }
     assert {name: (ours[name].address, ours[name].size) for name in loaded} == loaded
     assert set(ours) == set(loaded)
 
@@ -96,8 +125,15 @@ def test_rows_and_padding_sum_to_each_section_of_code(links: Links, linker: str)
 def test_padding_is_what_gnu_ld_lists(links: Links) -> None:
     made = links("bfd")
     text = made.map.read_text().partition("\n.text ")[2].partition("\n.fini")[0]
-    listed = [(int(m[1], 16), int(m[2], 16)) for m in re.finditer(r"\*fill\* +0x([0-9a-f]+) +0x([0-9a-f]+)", text)]
-    assert listed == [(fill.address, fill.size) for fill in read_link_map(made.map).fills if fill.output == ".text"]
+    listed = [
+        (int(m[1], 16), int(m[2], 16))
+        for m in re.finditer(r"\*fill\* +0x([0-9a-f]+) +0x([0-9a-f]+)", text)
+    ]
+    assert listed == [
+        (fill.address, fill.size)
+        for fill in read_link_map(made.map).fills
+        if fill.output == ".text"
+    ]
     assert len(listed) > 5
 
 
@@ -148,14 +184,19 @@ def test_names_with_spaces(links: Links, linker: str) -> None:
     objects = [Path(FOLDER) / "main.o", Path(FOLDER) / "libshapes.a"]
     plain = link(made.map.parent, linker, objects, "-Wl,--demangle", name=f"demangled-{linker}")
     map_ = read_link_map(plain.map)
-    row = next(symbol for symbol in map_.symbols if symbol.name == "shapes::Square::area(double) const")
+    row = next(
+        symbol for symbol in map_.symbols if symbol.name == "shapes::Square::area(double) const"
+    )
     assert map_.placed[row.input].name == ".text._ZNK6shapes6Square4areaEd"
     assert map_.placed == read_map(made.map)
 
 
 @pytest.mark.parametrize("linker", ["bfd", "gold", "mold", "lld-19"])
 def test_objects_of_a_link_time_optimizer(links: Links, tmp_path: Path, linker: str) -> None:
-    """gcc's temporary names are made stable; clang's ThinLTO objects get the name of their member back."""
+    """gcc's temporary names are made stable.
+
+    Clang's ThinLTO objects get the name of their member back.
+    """
     if linker == "lld-19":
         objects = make_objects(tmp_path, "-flto=thin", compiler="clang++-19")
         made = link(tmp_path, linker, objects, "-flto=thin", compiler="clang++-19")
@@ -169,7 +210,10 @@ def test_objects_of_a_link_time_optimizer(links: Links, tmp_path: Path, linker: 
     assert theirs <= expected
     assert "main.o" in theirs or theirs == expected
     rows = sum(row.size for row in map_.placed if row.output == ".text")
-    assert rows + sum(fill.size for fill in map_.fills if fill.output == ".text") == sections(made.image)[".text"][1]
+    assert (
+        rows + sum(fill.size for fill in map_.fills if fill.output == ".text")
+        == sections(made.image)[".text"][1]
+    )
 
 
 def test_temporary_names_are_told_from_real_ones() -> None:
@@ -180,21 +224,29 @@ def test_temporary_names_are_told_from_real_ones() -> None:
         assert object_name(kept) == kept
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("arch", ["arm64", "x86_64"])
 @pytest.mark.parametrize("version", APPLE_LINKERS)
 def test_maps_of_ld64(tmp_path: Path, version: str, arch: str) -> None:
-    """Sections as llvm-objdump lists them, symbols as llvm-nm does, and the sizes that lld 14 does not write are those of lld 22."""
+    """Sections are llvm-objdump's, symbols llvm-nm's; lld 22 has the sizes that lld 14 lacks."""
     made = link_apple(tmp_path, version, arch)
     map_ = read_link_map(made.map)
     headers = run("llvm-objdump-19", "--section-headers", made.image, cwd=tmp_path)
-    theirs = {m[1]: (int(m[3], 16), int(m[2], 16)) for m in re.finditer(r"^ +\d+ (\S+) +([0-9a-f]+) ([0-9a-f]+)", headers, re.MULTILINE)}
-    assert {output.name.partition(",")[2]: (output.address, output.size) for output in map_.outputs} == theirs
+    theirs = {
+        m[1]: (int(m[3], 16), int(m[2], 16))
+        for m in re.finditer(r"^ +\d+ (\S+) +([0-9a-f]+) ([0-9a-f]+)", headers, re.MULTILINE)
+    }
+    assert {
+        output.name.partition(",")[2]: (output.address, output.size) for output in map_.outputs
+    } == theirs
     text = "__TEXT,__text"
     rows = {row.name: row for row in map_.placed if row.output == text}
     fill = sum(fill.size for fill in map_.fills if fill.output == text)
     assert sum(row.size for row in rows.values()) + fill == theirs["__text"][1]
     assert rows["_main"].file == f"main-{arch}.o"
-    member = f"shapes-{arch}.o" if version in ("14", "16") else f"libshapes-{arch}.a(shapes-{arch}.o)"
+    member = (
+        f"shapes-{arch}.o" if version in ("14", "16") else f"libshapes-{arch}.a(shapes-{arch}.o)"
+    )
     assert rows["__ZNK6shapes6Circle4areaEd"].file == member
     known = symbols_of_macho(made.image)
     for symbol in map_.symbols:
@@ -202,14 +254,17 @@ def test_maps_of_ld64(tmp_path: Path, version: str, arch: str) -> None:
             assert symbol.address in known[symbol.name]
     newest = read_link_map(link_apple(tmp_path, "22", arch).map)
     sizes = {row.name: row.size for row in newest.placed if row.output == text}
-    # Without sizes the padding between functions counts to the one before it; x86-64 aligns to 16 bytes.
+    # Without sizes the padding between functions counts to the one before it; x86-64 aligns to 16
+    # bytes.
     slack = 15 if version in ("14", "16") and arch == "x86_64" else 0
     assert set(sizes) == set(rows)
     assert all(sizes[name] <= rows[name].size <= sizes[name] + slack for name in sizes)
     dead = {row.name: row.size for row in map_.discarded}
     if arch == "arm64":
         assert dead["__Z12dead_in_maini"] == (
-            0 if version in ("14", "16") else {row.name: row.size for row in newest.discarded}["__Z12dead_in_maini"]
+            0
+            if version in ("14", "16")
+            else {row.name: row.size for row in newest.discarded}["__Z12dead_in_maini"]
         )
 
 
@@ -243,7 +298,10 @@ def test_functions_out_of_section_names(section: str, name: str) -> None:
 
 
 def test_rows_of_a_hand_written_gnu_map(tmp_path: Path) -> None:
-    """What the small program has not: data of the script, common symbols, a load address, blanks in a section's name, mapping symbols."""
+    """A map with rows that the small program does not have.
+
+    Data of the script, common symbols, a load address, blanks in a section's name, mapping symbols.
+    """
     path = tmp_path / "x.map"
     path.write_text(
         "\nLinker script and memory map\n\n"
@@ -264,7 +322,9 @@ def test_rows_of_a_hand_written_gnu_map(tmp_path: Path) -> None:
         ("LONG", "", 0x20000008, 4),
         ("COMMON", "c.o", 0x20000010, 8),
     ]
-    assert [(symbol.name, symbol.input) for symbol in map_.symbols] == [("table of things(int (*)(char) const)", 0)]
+    assert [(symbol.name, symbol.input) for symbol in map_.symbols] == [
+        ("table of things(int (*)(char) const)", 0)
+    ]
     assert [(fill.address, fill.size) for fill in map_.fills] == [(0x2000000C, 4)]
 
 
@@ -281,7 +341,10 @@ def test_rows_of_a_hand_written_lld_map(tmp_path: Path) -> None:
         "    100c     100c        0     1         _etext = .\n"
     )
     map_ = read_link_map(path)
-    assert [(row.name, row.file, row.size) for row in map_.placed] == [(".text.f", "a:(b).o", 8), ("LONG ( 0x1 )", "", 4)]
+    assert [(row.name, row.file, row.size) for row in map_.placed] == [
+        (".text.f", "a:(b).o", 8),
+        ("LONG ( 0x1 )", "", 4),
+    ]
     assert [(symbol.name, symbol.size) for symbol in map_.symbols] == [("f(int, char)", 8)]
     assert [(fill.address, fill.size) for fill in map_.fills] == [(0x100C, 4)]
 
@@ -295,7 +358,9 @@ def test_a_cut_map_is_refused_with_its_line(path: Path, tmp_path: Path) -> None:
         while text[end - 1] == "\n":
             end -= 1
         cut.write_text(text[:end])
-        with pytest.raises(InputError, match=r"cut\.map:\d+: a damaged linker map: the file is cut here") as error:
+        with pytest.raises(
+            InputError, match=r"cut\.map:\d+: a damaged linker map: the file is cut here"
+        ) as error:
             read_link_map(cut)
         assert "\n" not in str(error.value)
 
@@ -305,7 +370,10 @@ def test_a_damaged_row_is_refused_with_its_line(stem: str, tmp_path: Path) -> No
     lines = (DATA / f"{stem}.map").read_text().split("\n")
     place = max(i for i, line in enumerate(lines) if "_ZN6shapes10first_twinEi" in line)
     path = tmp_path / "bad.map"
-    for bad in ("                0x12 0xzz what is this", "                0x" + "f" * 16 + "                high"):
+    for bad in (
+        "                0x12 0xzz what is this",
+        "                0x" + "f" * 16 + "                high",
+    ):
         path.write_text("\n".join([*lines[:place], bad, *lines[place + 1 :]]))
         with pytest.raises(InputError, match=rf"bad\.map:{place + 1}: a damaged linker map: "):
             read_link_map(path)
@@ -315,7 +383,10 @@ def test_a_gnu_map_without_its_end_is_refused(tmp_path: Path) -> None:
     text = (DATA / "bfd.map").read_text()
     path = tmp_path / "cut.map"
     path.write_text(text[: text.index("\n.init_array")] + "\n")
-    with pytest.raises(InputError, match=r"cut\.map:\d+: a damaged linker map: the file ends before the line OUTPUT"):
+    with pytest.raises(
+        InputError,
+        match=r"cut\.map:\d+: a damaged linker map: the file ends before the line OUTPUT",
+    ):
         read_link_map(path)
 
 
@@ -329,6 +400,6 @@ def test_what_is_no_map_is_refused(tmp_path: Path) -> None:
         read_link_map(tmp_path / "missing")
 
 
-if __name__ == "__main__":  # python tests/test_linkmaps.py writes the golden files anew
+if __name__ == "__main__":  # python -m tests.test_linkmaps writes the golden files anew
     for known in MAPS:
         known.with_suffix(".rows").write_text(listing(read_link_map(known)))

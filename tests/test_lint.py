@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.selection.finding import Finding, Level
-from sizeguard.selection.lint import has_errors, lint
-from sizeguard.selection.yaml_reader import SelectionFile, read_selection
+from sizeguard.selection.finding import Level, LintFinding
+from sizeguard.selection.lint_rules import has_errors, lint
+from sizeguard.selection.read import SelectionFile, read_selection
 
 OPERATORS = ("aten::add.Tensor", "aten::add.Scalar", "aten::relu", "prim::RaiseException")
 
@@ -20,7 +20,10 @@ class Use:
     line: int
 
 
-SWITCHES = {"add": [Use(Path("a.cpp"), 1), Use(Path("a.cpp"), 9)], "copy": [Use(Path("a.cpp"), 5), Use(Path("b.cpp"), 7)]}
+SWITCHES = {
+    "add": [Use(Path("a.cpp"), 1), Use(Path("a.cpp"), 9)],
+    "copy": [Use(Path("a.cpp"), 5), Use(Path("b.cpp"), 7)],
+}
 PLAIN = "is_root_operator: true, is_used_for_training: false, include_all_overloads: false"
 
 
@@ -41,38 +44,78 @@ def findings(tmp_path: Path, *texts: str) -> list[tuple[str, int, str, str]]:
 
 
 def test_a_good_file_has_no_findings(tmp_path: Path) -> None:
-    text = f"operators:\n  aten::add.Tensor: {{{PLAIN}}}\n  aten::relu: {{{PLAIN}}}\nkernel_metadata:\n  add: [Float, BFloat16]\n"
+    text = (
+        f"operators:\n  aten::add.Tensor: {{{PLAIN}}}\n  aten::relu:"
+        f" {{{PLAIN}}}\nkernel_metadata:\n  add: [Float, BFloat16]\n"
+    )
     assert findings(tmp_path, text) == []
 
 
 def test_a_family_of_known_overloads_is_known(tmp_path: Path) -> None:
-    text = "operators:\n  aten::add: {is_root_operator: true, is_used_for_training: false, include_all_overloads: true}\n"
+    text = (
+        "operators:\n  aten::add: {is_root_operator: true, is_used_for_training: false,"
+        " include_all_overloads: true}\n"
+    )
     assert findings(tmp_path, text) == []
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"operators:\n  aten::relu: {{{PLAIN}}}\n  aten::sub: {{{PLAIN}}}\n", (3, "error", "unknown-operator")),
-        # Without its overloads the family is an operator of that very name, which the runtime does not have.
+        (
+            f"operators:\n  aten::relu: {{{PLAIN}}}\n  aten::sub: {{{PLAIN}}}\n",
+            (3, "error", "unknown-operator"),
+        ),
+        # Without its overloads the family is an operator of that very name, which the runtime does
+        # not have.
         (f"operators:\n  aten::add: {{{PLAIN}}}\n", (2, "error", "unknown-operator")),
         (f"operators:\n  relu: {{{PLAIN}}}\n", (2, "error", "no-namespace")),
-        ("operators:\n\n  aten::relu:\n    is_root_operator: true\n", (3, "warning", "inclusive-default")),
         (
-            "operators:\n  aten::add.Tensor: {is_root_operator: true, is_used_for_training: true, include_all_overloads: true}\n",
+            "operators:\n\n  aten::relu:\n    is_root_operator: true\n",
+            (3, "warning", "inclusive-default"),
+        ),
+        (
+            (
+                "operators:\n  aten::add.Tensor: {is_root_operator: true, is_used_for_training:"
+                " true, include_all_overloads: true}\n"
+            ),
             (2, "warning", "inert-overloads"),
         ),
-        (f"operators:\n  aten::relu: {{{PLAIN}}}\n  aten::relu: {{{PLAIN}}}\n", (3, "error", "given-twice")),
-        (f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: {{\n add: [Float],\n ad: [Float]}}\n", (5, "error", "unknown-tag")),
-        (f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: {{add: [float]}}\n", (3, "error", "unknown-dtype")),
-        (f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: {{copy: [Float]}}\n", (3, "warning", "shared-tag")),
-        (f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: []\n", (3, "warning", "kernel-metadata-list")),
         (
-            f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: {{add: [Float]}}\ninclude_all_non_op_selectives: true\n",
+            f"operators:\n  aten::relu: {{{PLAIN}}}\n  aten::relu: {{{PLAIN}}}\n",
+            (3, "error", "given-twice"),
+        ),
+        (
+            (
+                f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: {{\n add: [Float],\n ad:"
+                " [Float]}\n"
+            ),
+            (5, "error", "unknown-tag"),
+        ),
+        (
+            f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: {{add: [float]}}\n",
+            (3, "error", "unknown-dtype"),
+        ),
+        (
+            f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: {{copy: [Float]}}\n",
+            (3, "warning", "shared-tag"),
+        ),
+        (
+            f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: []\n",
+            (3, "warning", "kernel-metadata-list"),
+        ),
+        (
+            (
+                f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata: {{add:"
+                " [Float]}\ninclude_all_non_op_selectives: true\n"
+            ),
             (4, "warning", "dtype-selection-off"),
         ),
         (
-            f"operators:\n  aten::add.out: {{{PLAIN}}}\n  aten::sub.out: {{{PLAIN}}}\net_kernel_metadata: {{aten::add.out: [v1/6;0]}}\n",
+            (
+                f"operators:\n  aten::add.out: {{{PLAIN}}}\n  aten::sub.out:"
+                f" {{{PLAIN}}}\net_kernel_metadata: {{aten::add.out: [v1/6;0]}}\n"
+            ),
             (3, "warning", "no-kernel-key"),
         ),
     ],
@@ -82,7 +125,9 @@ def test_a_finding_has_its_line(text: str, expected: tuple[int, str, str], tmp_p
 
 
 def test_nothing_selected_is_an_error_of_the_merge_alone(tmp_path: Path) -> None:
-    assert [found[2:] for found in findings(tmp_path, "operators: {}\n", "{}\n")] == [("error", "empty")]
+    assert [found[2:] for found in findings(tmp_path, "operators: {}\n", "{}\n")] == [
+        ("error", "empty")
+    ]
     assert findings(tmp_path, "operators: {}\n", f"operators: {{aten::relu: {{{PLAIN}}}}}\n") == []
     assert findings(tmp_path, "include_all_operators: true\n") == []
     assert [found[3] for found in findings(tmp_path)] == ["empty"]
@@ -98,8 +143,9 @@ def test_one_model_that_switches_dtype_selection_off_for_all(tmp_path: Path) -> 
 
 def test_the_model_is_named_that_switched_dtype_selection_off(tmp_path: Path) -> None:
     text = (
-        f"operators: {{aten::relu: {{{PLAIN}}}}}\nkernel_metadata: {{add: [Float]}}\ninclude_all_non_op_selectives: true\n"
-        'debug_info: [\'{"include_all_non_op_selectives": true, "model": "kws.pt2"}\','
+        f"operators: {{aten::relu: {{{PLAIN}}}}}\nkernel_metadata: {{add:"
+        " [Float]}\ninclude_all_non_op_selectives: true\ndebug_info:"
+        ' [\'{"include_all_non_op_selectives": true, "model": "kws.pt2"}\','
         ' \'{"kernel_metadata": {"add": ["Float"]}, "model": "vad.sgp"}\']\n'
     )
     (finding,) = lint(files(tmp_path, text), OPERATORS, SWITCHES)
@@ -108,7 +154,10 @@ def test_the_model_is_named_that_switched_dtype_selection_off(tmp_path: Path) ->
 
 
 def test_near_names_are_offered(tmp_path: Path) -> None:
-    text = f"operators:\n  aten::ad.Tensor: {{{PLAIN}}}\n  aten::add: {{{PLAIN}}}\nkernel_metadata: {{ad: [Flaot]}}\n"
+    text = (
+        f"operators:\n  aten::ad.Tensor: {{{PLAIN}}}\n  aten::add: {{{PLAIN}}}\nkernel_metadata:"
+        " {ad: [Flaot]}\n"
+    )
     messages = [finding.message for finding in lint(files(tmp_path, text), OPERATORS, SWITCHES)]
     assert messages == [
         "unknown operator aten::ad.Tensor; nearest: aten::add.Tensor, aten::add.Scalar",
@@ -119,9 +168,9 @@ def test_near_names_are_offered(tmp_path: Path) -> None:
 
 
 def test_warnings_count_when_strict() -> None:
-    warning = Finding("a", 1, Level.WARNING, "shared-tag", "m")
+    warning = LintFinding("a", 1, Level.WARNING, "shared-tag", "m")
     assert not has_errors([warning], strict=False)
     assert has_errors([warning], strict=True)
-    assert has_errors([Finding("a", 1, Level.ERROR, "empty", "m")], strict=False)
+    assert has_errors([LintFinding("a", 1, Level.ERROR, "empty", "m")], strict=False)
     assert not has_errors([], strict=True)
     assert str(warning) == "a:1: warning: m [shared-tag]"

@@ -1,6 +1,9 @@
-"""The live set against every linker's own log: all pairs of fixture, compiler, level, linker and mode.
+"""The live set against every linker's own log.
 
-The full product is tests/soak/live_set.py. Neither the map nor the log is there when the model is made.
+All pairs of fixture, compiler, level, linker and mode.
+
+The full product is tests/soak/live_set.py. Neither the map nor the log is there when the model is
+made.
 """
 
 from __future__ import annotations
@@ -9,9 +12,18 @@ import itertools
 from pathlib import Path
 
 import pytest
-from link_cases import COMPILERS, LEVELS, LINKERS, MODES, NAMES, Case, Linked, link_case
 
 from sizeguard.linkgraph.live import live
+from tests.support.link_cases import (
+    COMPILERS,
+    LEVELS,
+    LINKERS,
+    MODES,
+    NAMES,
+    Case,
+    Linked,
+    link_case,
+)
 
 
 def covering_set() -> list[Case]:
@@ -25,11 +37,14 @@ def covering_set() -> list[Case]:
 
 def test_the_set_covers_all_pairs() -> None:
     factors = (NAMES, tuple(COMPILERS), LEVELS, LINKERS, tuple(MODES))
-    rows = [(case.fixture, case.compiler, case.level, case.linker, case.mode) for case in covering_set()]
+    rows = [
+        (case.fixture, case.compiler, case.level, case.linker, case.mode) for case in covering_set()
+    ]
     for a, b in itertools.combinations(range(5), 2):
         assert {(row[a], row[b]) for row in rows} == set(itertools.product(factors[a], factors[b]))
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("linker", LINKERS)
 def test_live_set_equals_the_log(linker: str, tmp_path: Path) -> None:
     refused = []
@@ -45,12 +60,18 @@ def test_live_set_equals_the_log(linker: str, tmp_path: Path) -> None:
     assert refused in ([], ["08_start_stop"] if linker.startswith("lld") else [])
 
 
+@pytest.mark.native
 def test_without_gc_sections_all_stays(tmp_path: Path) -> None:
-    linked = link_case(Case("00_unreferenced", "gcc", "s", "bfd", "executable"), tmp_path, ("-Wl,--no-gc-sections",))
+    linked = link_case(
+        Case("00_unreferenced", "gcc", "s", "bfd", "executable"),
+        tmp_path,
+        ("-Wl,--no-gc-sections",),
+    )
     assert isinstance(linked, Linked)
     assert live(linked.graph)[linked.graph.nodes.is_alloc].all()
 
 
+@pytest.mark.native
 def test_a_missing_edge_would_be_seen(tmp_path: Path) -> None:
     """The comparison itself: a model without its roots differs from the log."""
     linked = link_case(Case("01_static_initializer", "gcc", "s", "bfd", "executable"), tmp_path)

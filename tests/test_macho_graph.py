@@ -7,16 +7,18 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-import ld64_chains
 import pytest
 
-from sizeguard.attribution.names import dtype_of
-from sizeguard.formats.demangle import demangle
+from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live
-from sizeguard.linkgraph.macho_graph import build_macho_graph
+from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
 from sizeguard.linkgraph.subjects import find_subject
-from sizeguard.linkgraph.why import why
+from sizeguard.names.demangle import demangle
+from sizeguard.names.dtype_of import dtype_of
+from tests.support import ld64_chains
+
+pytestmark = pytest.mark.native
 
 MAIN = """
 extern "C" int puts(const char*);
@@ -46,24 +48,67 @@ double unused_constant(double x) { return x * 3.25; }
 
 
 @pytest.fixture(scope="module", params=["x86_64", "arm64"])
-def objects(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def objects(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp(request.param)
-    for name, text in (("main", MAIN), ("member", MEMBER), ("never", 'extern "C" int never(int x) { return x; }')):
-        command = ["clang++-19", f"--target={request.param}-apple-macos13", "-Os", "-fno-exceptions", "-fno-rtti", "-x", "c++", "-", "-c"]
+    for name, text in (
+        ("main", MAIN),
+        ("member", MEMBER),
+        ("never", 'extern "C" int never(int x) { return x; }'),
+    ):
+        command = [
+            "clang++-19",
+            f"--target={request.param}-apple-macos13",
+            "-Os",
+            "-fno-exceptions",
+            "-fno-rtti",
+            "-x",
+            "c++",
+            "-",
+            "-c",
+        ]
         subprocess.run([*command, "-o", f"{name}.o"], cwd=folder, input=text, text=True, check=True)
-    subprocess.run(["llvm-ar-19", "--format=darwin", "rcs", "lib.a", "never.o", "member.o"], cwd=folder, check=True)
+    subprocess.run(
+        ["llvm-ar-19", "--format=darwin", "rcs", "lib.a", "never.o", "member.o"],
+        cwd=folder,
+        check=True,
+    )
     return request.param, folder
 
 
 def linked(objects: tuple[str, Path], *flags: str) -> Counter[tuple[str, str]]:
-    """What the linker lists as dead: file and symbol or text. Aliases that the assembler makes (ltmp0) are no names."""
+    """Dead files and symbols or texts as the linker lists them.
+
+    Aliases that the assembler makes (ltmp0) are no names.
+    """
     arch, folder = objects
-    command = ["ld64.lld-19", "-arch", arch, "-platform_version", "macos", "13.0", "13.0", "-dead_strip", "-undefined", "dynamic_lookup"]
-    subprocess.run([*command, *flags, "-map", "map", "main.o", "lib.a", "-o", "out"], cwd=folder, check=True, capture_output=True)
+    command = [
+        "ld64.lld-19",
+        "-arch",
+        arch,
+        "-platform_version",
+        "macos",
+        "13.0",
+        "13.0",
+        "-dead_strip",
+        "-undefined",
+        "dynamic_lookup",
+    ]
+    subprocess.run(
+        [*command, *flags, "-map", "map", "main.o", "lib.a", "-o", "out"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
     text = (folder / "map").read_text()
     files = dict(re.findall(r"^\[ *(\d+)\] (.*)$", text[: text.index("# Sections")], re.M))
     dead = re.findall(r"^<<dead>>\t0x[0-9A-Fa-f]+\t\[ *(\d+)\] (.*)$", text, re.M)
-    return Counter((Path(files[number]).name, name) for number, name in dead if not name.startswith(("ltmp", "literal string")))
+    return Counter(
+        (Path(files[number]).name, name)
+        for number, name in dead
+        if not name.startswith(("ltmp", "literal string"))
+    )
 
 
 def removed(graph: SectionGraph) -> Counter[tuple[str, str]]:
@@ -88,7 +133,11 @@ def test_why(objects: tuple[str, Path]) -> None:
     graph = build_macho_graph([objects[1] / "main.o", objects[1] / "lib.a"], library=False)
     result = why(graph, find_subject(graph, "__ZL7table_ai", dtype_of))
     assert result.live
-    assert [step.symbol for step in result.chains[0].steps] == ["_main", "__ZL5table", "__ZL7table_ai"]
+    assert [step.symbol for step in result.chains[0].steps] == [
+        "_main",
+        "__ZL5table",
+        "__ZL7table_ai",
+    ]
     assert not why(graph, find_subject(graph, "__Z4deadi", dtype_of)).live
     retained = why(graph, find_subject(graph, "__Z8retainedi", dtype_of))
     assert retained.chains[0].root_kind == "retain attribute"
@@ -98,11 +147,31 @@ def test_why_agrees_with_the_linkers_chains(objects: tuple[str, Path]) -> None:
     arch, folder = objects
     graph = build_macho_graph([folder / "main.o", folder / "lib.a"], library=False)
     names = ld64_chains.live_functions(graph)
-    command = ["ld64.lld-19", "-arch", arch, "-platform_version", "macos", "13.0", "13.0", "-dead_strip", "-undefined", "dynamic_lookup"]
-    command += [*ld64_chains.options([*names, "__Z4deadi"]), "-demangle", "main.o", "lib.a", "-o", "out"]
+    command = [
+        "ld64.lld-19",
+        "-arch",
+        arch,
+        "-platform_version",
+        "macos",
+        "13.0",
+        "13.0",
+        "-dead_strip",
+        "-undefined",
+        "dynamic_lookup",
+    ]
+    command += [
+        *ld64_chains.options([*names, "__Z4deadi"]),
+        "-demangle",
+        "main.o",
+        "lib.a",
+        "-o",
+        "out",
+    ]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     chains = ld64_chains.chains_of(done.stdout)
-    assert {chain.links[0][0] for chain in chains} == {demangle(name).removeprefix("_") for name in names}
+    assert {chain.links[0][0] for chain in chains} == {
+        demangle(name).removeprefix("_") for name in names
+    }
     assert len(names) > 8
     assert ld64_chains.disagreements(graph, chains) == []
     # The comparison itself: another graph does not agree.

@@ -1,18 +1,24 @@
-"""Fix-ups, exports, function starts, slots and unwind tables of Mach-O images are those that LLVM's tools print."""
+"""Fix-ups, exports, function starts, slots and unwind tables are those of LLVM's tools."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from macho_samples import LINKED, OBJECTS, MachoSamples, tool
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
 from sizeguard.formats.macho import MachO, Section, read_macho
 from sizeguard.formats.macho.fixups import fixups
-from sizeguard.formats.macho.linkedit import EXPORT_REEXPORT, data_in_code, exports, function_starts, slots
+from sizeguard.formats.macho.linkedit import (
+    EXPORT_REEXPORT,
+    data_in_code,
+    exports,
+    function_starts,
+    slots,
+)
 from sizeguard.formats.macho.uleb import read_ulebs
 from sizeguard.formats.macho.unwind import compact_unwind, eh_frame, unwind_info
+from tests.support.macho_samples import LINKED, OBJECTS, MachoSamples, tool
 
 CHAINED = [name for name in LINKED if "opcodes" not in name and "arm64_32" not in name]
 OPCODES = [name for name in LINKED if name not in CHAINED]
@@ -22,7 +28,10 @@ def rows_of(image: MachO) -> list[tuple[int, str, int]]:
     """Address, import or nothing, target or addend."""
     found = fixups(image)
     rows = zip(found.address.tolist(), found.symbol.tolist(), found.target.tolist(), strict=True)
-    return [(address, found.imports[symbol] if symbol >= 0 else "", target) for address, symbol, target in rows]
+    return [
+        (address, found.imports[symbol] if symbol >= 0 else "", target)
+        for address, symbol, target in rows
+    ]
 
 
 @pytest.mark.parametrize("name", CHAINED)
@@ -43,12 +52,17 @@ def test_rebases_and_binds_are_those_of_llvm_objdump(macho: MachoSamples, name: 
     rows = rows_of(read_macho(macho.path(name)))
     text = tool("llvm-objdump-19", "--macho", "--rebase", "--bind", "--lazy-bind", macho.path(name))
     rebased, _, bound = text.partition("Bind table:")
-    addresses = [int(line.split()[2], 16) for line in rebased.splitlines() if line.endswith(" pointer")]
+    addresses = [
+        int(line.split()[2], 16) for line in rebased.splitlines() if line.endswith(" pointer")
+    ]
     assert [address for address, symbol, _ in rows if not symbol] == addresses and addresses
     bound, _, lazy = bound.partition("Lazy bind table:")
     binds = [line.split() for line in bound.splitlines() if " pointer " in line]
     expected = [(int(columns[2], 16), columns[6], int(columns[4])) for columns in binds]
-    expected += [(int(c[2], 16), c[4], 0) for c in (line.split() for line in lazy.splitlines() if " libSystem " in line)]
+    expected += [
+        (int(c[2], 16), c[4], 0)
+        for c in (line.split() for line in lazy.splitlines() if " libSystem " in line)
+    ]
     assert [row for row in rows if row[1]] == expected and expected
 
 
@@ -56,7 +70,11 @@ def test_rebases_and_binds_are_those_of_llvm_objdump(macho: MachoSamples, name: 
 def test_exports_are_those_of_llvm_objdump(macho: MachoSamples, name: str) -> None:
     text = tool("llvm-objdump-19", "--macho", "--exports-trie", macho.path(name))
     theirs = [(int(m[1], 16), m[2]) for m in re.finditer(r"^0x([0-9A-F]+)  (\S+)", text, re.M)]
-    mine = [(export.address, export.name) for export in exports(read_macho(macho.path(name))) if not export.flags & EXPORT_REEXPORT]
+    mine = [
+        (export.address, export.name)
+        for export in exports(read_macho(macho.path(name)))
+        if not export.flags & EXPORT_REEXPORT
+    ]
     assert mine == theirs and theirs
 
 
@@ -71,7 +89,10 @@ def test_function_starts_are_those_of_llvm_objdump(macho: MachoSamples, name: st
 def test_data_in_code_is_that_of_llvm_objdump(macho: MachoSamples, name: str) -> None:
     image = read_macho(macho.path(name))
     text = tool("llvm-objdump-19", "--macho", "--data-in-code", macho.path(name))
-    theirs = [(int(m[1], 16) + image.base, int(m[2])) for m in re.finditer(r"^0x([0-9a-f]+) +(\d+) JUMP_TABLE32", text, re.M)]
+    theirs = [
+        (int(m[1], 16) + image.base, int(m[2]))
+        for m in re.finditer(r"^0x([0-9a-f]+) +(\d+) JUMP_TABLE32", text, re.M)
+    ]
     assert [(row.address, row.size) for row in data_in_code(image)] == theirs
     assert bool(theirs) == (not name.startswith("app")), "the table is dead code in the executables"
 
@@ -80,7 +101,9 @@ def test_data_in_code_is_that_of_llvm_objdump(macho: MachoSamples, name: str) ->
 def test_slots_are_those_of_llvm_objdump(macho: MachoSamples, name: str) -> None:
     image = read_macho(macho.path(name))
     text = tool("llvm-objdump-19", "--macho", "--indirect-symbols", macho.path(name))
-    theirs = [(int(m[1], 16), m[2]) for m in re.finditer(r"^0x([0-9a-f]{8,16}) +\d+ (\S+)", text, re.M)]
+    theirs = [
+        (int(m[1], 16), m[2]) for m in re.finditer(r"^0x([0-9a-f]{8,16}) +\d+ (\S+)", text, re.M)
+    ]
     mine = [
         (table.section.address + i * table.size, image.symbols.names[symbol])
         for table in slots(image)
@@ -100,17 +123,24 @@ def test_unwind_info_is_that_of_llvm_objdump(macho: MachoSamples, name: str) -> 
     info = unwind_info(image, section_of(image, "__unwind_info"))
     text = tool("llvm-objdump-19", "--macho", "--unwind-info", macho.path(name))
     lsda = re.findall(r"\[\d+\]: function offset=0x(\w+), LSDA offset=0x(\w+)", text)
-    assert [(f - image.base, t - image.base) for f, t in info.tables] == [(int(f, 16), int(t, 16)) for f, t in lsda] and lsda
+    assert [(f - image.base, t - image.base) for f, t in info.tables] == [
+        (int(f, 16), int(t, 16)) for f, t in lsda
+    ] and lsda
     entries = re.findall(r"\[\d+\]: function offset=0x(\w+), encoding", text)
     theirs = [int(f, 16) for f, _ in lsda] + [int(f, 16) for f in entries]
     assert sorted(row.function - image.base for row in info.rows) == sorted(theirs)
 
 
-@pytest.mark.parametrize("name", [name for name in OBJECTS if name.startswith("shapes") and "arm64_32" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in OBJECTS if name.startswith("shapes") and "arm64_32" not in name]
+)
 def test_compact_unwind_of_objects_is_that_of_llvm_objdump(macho: MachoSamples, name: str) -> None:
     image = read_macho(macho.path(name))
     text = tool("llvm-objdump-19", "--macho", "--unwind-info", macho.path(name))
-    theirs = [(int(o, 16), int(f, 16)) for o, f in re.findall(r"Entry at offset 0x(\w+):\s+start: +0x(\w+)", text)]
+    theirs = [
+        (int(o, 16), int(f, 16))
+        for o, f in re.findall(r"Entry at offset 0x(\w+):\s+start: +0x(\w+)", text)
+    ]
     rows = list(compact_unwind(image, section_of(image, "__compact_unwind")))
     assert [(row.offset, row.function) for row in rows] == theirs and theirs
 
@@ -118,8 +148,14 @@ def test_compact_unwind_of_objects_is_that_of_llvm_objdump(macho: MachoSamples, 
 def test_frames_are_those_of_llvm_dwarfdump(macho: MachoSamples) -> None:
     image = read_macho(macho.path("shapes-x86_64.o"))
     text = tool("llvm-dwarfdump-19", "--eh-frame", macho.path("shapes-x86_64.o"))
-    theirs = [(int(o, 16), int(n, 16) + 4, int(f, 16)) for o, n, f in re.findall(r"^(\w+) (\w+) \w+ FDE cie=\w+ pc=(\w+)", text, re.M)]
-    rows = [(row.offset, row.size, row.function) for row in eh_frame(image, section_of(image, "__eh_frame"))]
+    theirs = [
+        (int(o, 16), int(n, 16) + 4, int(f, 16))
+        for o, n, f in re.findall(r"^(\w+) (\w+) \w+ FDE cie=\w+ pc=(\w+)", text, re.M)
+    ]
+    rows = [
+        (row.offset, row.size, row.function)
+        for row in eh_frame(image, section_of(image, "__eh_frame"))
+    ]
     assert rows == theirs and theirs
 
 
@@ -137,7 +173,10 @@ def test_ulebs() -> None:
 
 
 def test_damaged_tables_are_refused(macho: MachoSamples) -> None:
-    """The bytes of each table overwritten with ones: no count, offset or name of it makes sense any more."""
+    """The bytes of each table overwritten with ones.
+
+    No count, offset or name of it makes sense any more.
+    """
     from sizeguard.formats.macho import parse_macho_file
 
     for name, part, read in (
@@ -151,7 +190,9 @@ def test_damaged_tables_are_refused(macho: MachoSamples) -> None:
         extent = image.extent(part)
         assert extent is not None
         data = image.data.copy()
-        data[extent.offset : extent.offset + extent.size] = 0x7F if part == "function starts" else 0xFF
+        data[extent.offset : extent.offset + extent.size] = (
+            0x7F if part == "function starts" else 0xFF
+        )
         if part == "function starts":
             data[extent.offset : extent.offset + 8] = 0xFF
         damaged = parse_macho_file(image.path, data)

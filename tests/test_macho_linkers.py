@@ -1,4 +1,7 @@
-"""What ld64.lld 14, 19 and 22 and zig's linker write is covered byte by byte, and named as their maps name it."""
+"""Images of ld64.lld 14, 19 and 22 and zig's linker, named as their maps name them.
+
+They are covered byte by byte.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from macho_samples import SOURCES, MachoSamples, tool
 
 from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.macho import FatFile, read_macho, read_macho_file
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import Ledger
-from sizeguard.ledger.macho import fat_ledger, macho_ledger
+from sizeguard.ledger.macho.macho_ledger import fat_ledger, macho_ledger
+from tests.support.macho_samples import SOURCES, MachoSamples, tool
+
+pytestmark = pytest.mark.native
 
 
 def unnamed(ledger: Ledger) -> int:
@@ -31,12 +36,25 @@ def check(path: Path, ledger: Ledger) -> None:
 @pytest.mark.parametrize("version", ["14", "19", "22"])
 @pytest.mark.parametrize("arch", ["arm64", "x86_64"])
 @pytest.mark.parametrize("kind", ["executable", "dylib"])
-def test_versions_of_lld(macho: MachoSamples, tmp_path: Path, version: str, arch: str, kind: str) -> None:
+def test_versions_of_lld(
+    macho: MachoSamples, tmp_path: Path, version: str, arch: str, kind: str
+) -> None:
     objects = [macho.path(f"{name}-{arch}-g.o") for name in ("shapes", "main")]
     flags = ["-dylib", "-install_name", "@rpath/x"] if kind == "dylib" else []
     target = ["-arch", arch, "-platform_version", "macos", "13.0", "13.0"]
     image, map_ = tmp_path / "image", tmp_path / "image.map"
-    tool(f"ld64.lld-{version}", *target, *flags, *objects, SOURCES / "libSystem.tbd", "-dead_strip", "-map", map_, "-o", image)
+    tool(
+        f"ld64.lld-{version}",
+        *target,
+        *flags,
+        *objects,
+        SOURCES / "libSystem.tbd",
+        "-dead_strip",
+        "-map",
+        map_,
+        "-o",
+        image,
+    )
     tool("llvm-strip-19", *(["-x"] if flags else []), image, "-o", tmp_path / "stripped")
     rows = read_map(map_)
     full = macho_ledger(read_macho(image))
@@ -48,7 +66,11 @@ def test_versions_of_lld(macho: MachoSamples, tmp_path: Path, version: str, arch
     text = {row.name: row.size for row in rows if row.output == "__TEXT,__text"}
     for ledger in (full, shipped):
         named = np.flatnonzero(ledger.owners.kind == KIND["code"]).tolist()
-        sizes = {ledger.symbols[int(ledger.owners.symbol[i])]: int(ledger.file_bytes[i]) for i in named if ledger.owners.symbol[i] >= 0}
+        sizes = {
+            ledger.symbols[int(ledger.owners.symbol[i])]: int(ledger.file_bytes[i])
+            for i in named
+            if ledger.owners.symbol[i] >= 0
+        }
         assert sizes.keys() == text.keys()
         if arch == "arm64":
             assert sizes == text
@@ -67,18 +89,48 @@ int main(int argc, char** argv) { return shown(argc + atoi(argv[0])); }
 def test_what_zig_links(tmp_path: Path) -> None:
     """No C++: its library would take zig minutes to compile. One fat file of both architectures."""
     (tmp_path / "main.c").write_text(ZIG)
-    cache = {"ZIG_GLOBAL_CACHE_DIR": str(tmp_path / "cache"), "ZIG_LOCAL_CACHE_DIR": str(tmp_path / "cache")}
+    cache = {
+        "ZIG_GLOBAL_CACHE_DIR": str(tmp_path / "cache"),
+        "ZIG_LOCAL_CACHE_DIR": str(tmp_path / "cache"),
+    }
     for arch, target in (("arm64", "aarch64-macos"), ("x86_64", "x86_64-macos")):
         for kind, flags in (("executable", []), ("dylib", ["-dynamiclib"])):
             path = tmp_path / f"{kind}-{arch}"
-            command = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-O2", *flags, "main.c", "-o", path.name]
-            subprocess.run(command, cwd=tmp_path, env=os.environ | cache, check=True, capture_output=True)
+            command = [
+                sys.executable,
+                "-m",
+                "ziglang",
+                "cc",
+                "-target",
+                target,
+                "-O2",
+                *flags,
+                "main.c",
+                "-o",
+                path.name,
+            ]
+            subprocess.run(
+                command, cwd=tmp_path, env=os.environ | cache, check=True, capture_output=True
+            )
             ledger = macho_ledger(read_macho(path))
             check(path, ledger)
             assert unnamed(ledger) == 0
-            names = {ledger.symbols[i] for i in ledger.owners.symbol[ledger.owners.kind == KIND["code"]].tolist() if i >= 0}
-            assert names >= {"_main"} and "_snprintf" in {ledger.symbols[i] for i in range(len(ledger.symbols))}
-    tool("llvm-lipo-19", "-create", tmp_path / "executable-arm64", tmp_path / "executable-x86_64", "-output", tmp_path / "fat")
+            names = {
+                ledger.symbols[i]
+                for i in ledger.owners.symbol[ledger.owners.kind == KIND["code"]].tolist()
+                if i >= 0
+            }
+            assert names >= {"_main"} and "_snprintf" in {
+                ledger.symbols[i] for i in range(len(ledger.symbols))
+            }
+    tool(
+        "llvm-lipo-19",
+        "-create",
+        tmp_path / "executable-arm64",
+        tmp_path / "executable-x86_64",
+        "-output",
+        tmp_path / "fat",
+    )
     fat = read_macho_file(tmp_path / "fat")
     assert isinstance(fat, FatFile)
     check(tmp_path / "fat", fat_ledger(fat))

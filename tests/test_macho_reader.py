@@ -7,17 +7,21 @@ from pathlib import Path
 
 import lief
 import pytest
-from macho_samples import FAT, LINKED, OBJECTS, THIN, MachoSamples, tool
 
-from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.macho import FatFile, MachO, is_macho, read_macho, read_macho_file
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.dsym import companion, find_dsym
 from sizeguard.formats.macho.relocations import relocations
 from sizeguard.formats.sniff import image_format
+from tests.support.macho_samples import FAT, LINKED, OBJECTS, THIN, MachoSamples, tool
+
+pytestmark = pytest.mark.native
 
 
-def headers_of_llvm(path: Path) -> tuple[list[tuple[str, int]], list[dict[str, str]], list[dict[str, str]]]:
+def headers_of_llvm(
+    path: Path,
+) -> tuple[list[tuple[str, int]], list[dict[str, str]], list[dict[str, str]]]:
     """Load commands with their sizes, and what is said of each segment and section."""
     commands: list[tuple[str, int]] = []
     segments: list[dict[str, str]] = []
@@ -49,17 +53,26 @@ def test_headers_are_those_of_llvm_objdump(macho: MachoSamples, name: str) -> No
     assert [(command.name, command.size) for command in image.commands] == commands
     for mine, theirs in zip(image.segments, segments, strict=True):
         assert mine.name == theirs["segname"]
-        assert (mine.address, mine.memory_size) == (int(theirs["vmaddr"], 16), int(theirs["vmsize"], 16))
+        assert (mine.address, mine.memory_size) == (
+            int(theirs["vmaddr"], 16),
+            int(theirs["vmsize"], 16),
+        )
         assert (mine.offset, mine.file_size) == (int(theirs["fileoff"]), int(theirs["filesize"]))
         assert (mine.max_protection == 0) == (theirs["maxprot"] == "---")
         assert mine.is_writable == ("w" in theirs["initprot"])
         assert len(mine.sections) == int(theirs["nsects"])
     for ours, theirs in zip(image.sections, sections, strict=True):
         assert (ours.name, ours.segment_name) == (theirs["sectname"], theirs["segname"])
-        assert (ours.address, ours.size) == (int(theirs["addr"], 16), int(theirs["size"].split()[0], 16))
+        assert (ours.address, ours.size) == (
+            int(theirs["addr"], 16),
+            int(theirs["size"].split()[0], 16),
+        )
         assert ours.offset == int(theirs["offset"].split()[0])
         assert f"2^{ours.alignment.bit_length() - 1} " in theirs["align"]
-        assert (ours.relocation_offset, ours.relocation_count) == (int(theirs["reloff"]), int(theirs["nreloc"]))
+        assert (ours.relocation_offset, ours.relocation_count) == (
+            int(theirs["reloff"]),
+            int(theirs["nreloc"]),
+        )
         assert ours.is_zerofill == ("ZEROFILL" in theirs["type"])
         assert (ours.type == c.S_CSTRING_LITERALS) == (theirs["type"] == "S_CSTRING_LITERALS")
         attributes = theirs["attributes"]
@@ -94,18 +107,25 @@ def test_symbols_are_those_of_llvm_nm_and_lief(macho: MachoSamples, name: str) -
         assert [(*row, *rest) for row, rest in zip(mine, ours, strict=True)] == flags
 
 
-@pytest.mark.parametrize("name", [name for name in THIN if name not in ("main-i386.o", "main-armv7.o", "main-big_endian.o")])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in THIN if name not in ("main-i386.o", "main-armv7.o", "main-big_endian.o")],
+)
 def test_identity_is_that_of_lief(macho: MachoSamples, name: str) -> None:
     image = read_macho(macho.path(name))
     parsed = lief.MachO.parse(str(macho.path(name))).at(0)
     assert image.uuid == (bytes(parsed.uuid.uuid).hex() if parsed.has_uuid else "")
     assert list(image.dylibs) == [
-        str(library.name) for library in parsed.libraries if library.command != lief.MachO.LoadCommand.TYPE.ID_DYLIB
+        str(library.name)
+        for library in parsed.libraries
+        if library.command != lief.MachO.LoadCommand.TYPE.ID_DYLIB
     ]
     if parsed.has_build_version:
         assert image.build_version is not None
         assert image.build_version.platform == parsed.build_version.platform.value
-        assert image.build_version.minimum == ".".join(str(part) for part in parsed.build_version.minos)
+        assert image.build_version.minimum == ".".join(
+            str(part) for part in parsed.build_version.minos
+        )
     else:
         assert (image.build_version is not None) == parsed.has_version_min
 
@@ -118,37 +138,70 @@ def test_section_sizes_are_those_of_llvm_size(macho: MachoSamples, name: str) ->
     theirs = [(m[2] or m[3], int(m[4])) for m in re.finditer(pattern, text)]
     assert [(section.name, section.size) for section in image.sections] == theirs
     segments = re.findall(r"^Segment (\S*): (\d+)", text, re.M)
-    assert [(segment.name, segment.memory_size) for segment in image.segments] == [(name, int(size)) for name, size in segments]
+    assert [(segment.name, segment.memory_size) for segment in image.segments] == [
+        (name, int(size)) for name, size in segments
+    ]
 
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_relocations_are_those_of_llvm_readobj(macho: MachoSamples, name: str) -> None:
-    """Address, whether relative to it, log2 of the length, type, and the symbol's, section's or (scattered) own value."""
+    """Address, whether relative, log2 of the length, type, and the value that it names.
+
+    The value is the symbol's, the section's or, if scattered, its own.
+    """
     image = read_macho(macho.path(name))
     theirs: dict[str, list[tuple[int, ...]]] = {}
     text = tool("llvm-readobj-19", "-r", "--expand-relocs", macho.path(name))
     for block in re.split(r"\n  Section ", text)[1:]:
-        field = r"Offset: 0x(\w+)\s+PCRel: (\d)\s+Length: (\d)\s+Type: \w+ \((\d+)\)\s+(\w+): (?:0x(\w+)|\S+ \((\d+)\))"
+        field = (
+            r"Offset: 0x(\w+)\s+PCRel: (\d)\s+Length: (\d)\s+Type: \w+ \((\d+)\)\s+(\w+):"
+            r" (?:0x(\w+)|\S+ \((\d+)\))"
+        )
         for offset, pcrel, length, kind, target, value, index in re.findall(field, block):
-            row = (int(offset, 16), int(pcrel), 1 << int(length), int(kind), target == "Symbol", target == "Value")
-            theirs.setdefault(block.split()[0], []).append((*row, int(value, 16) if value else int(index)))
+            row = (
+                int(offset, 16),
+                int(pcrel),
+                1 << int(length),
+                int(kind),
+                target == "Symbol",
+                target == "Value",
+            )
+            theirs.setdefault(block.split()[0], []).append(
+                (*row, int(value, 16) if value else int(index))
+            )
     mine: dict[str, list[tuple[int, ...]]] = {}
     for section in image.sections:
         table = relocations(image, section)
-        columns = (table.address, table.pcrel, table.length, table.type, table.external, table.scattered, table.symbol)
+        columns = (
+            table.address,
+            table.pcrel,
+            table.length,
+            table.type,
+            table.external,
+            table.scattered,
+            table.symbol,
+        )
         if section.relocation_count:
-            mine.setdefault(section.name, []).extend(zip(*(column.tolist() for column in columns), strict=True))
-    assert {key: sorted(rows) for key, rows in mine.items()} == {key: sorted(rows) for key, rows in theirs.items()}
+            mine.setdefault(section.name, []).extend(
+                zip(*(column.tolist() for column in columns), strict=True)
+            )
+    assert {key: sorted(rows) for key, rows in mine.items()} == {
+        key: sorted(rows) for key, rows in theirs.items()
+    }
 
 
 def test_flags_of_symbols_for_the_section_graph(tmp_path: Path) -> None:
     (tmp_path / "a.s").write_text(
-        ".globl _kept\n.no_dead_strip _kept\n_kept: ret\n.globl _weak\n.weak_definition _weak\n_weak: nop\n.alt_entry _inner\n_inner: ret\n"
-        ".subsections_via_symbols\n"
+        ".globl _kept\n.no_dead_strip _kept\n_kept: ret\n.globl _weak\n.weak_definition"
+        " _weak\n_weak: nop\n.alt_entry _inner\n_inner: ret\n.subsections_via_symbols\n"
     )
-    tool("clang-19", "-target", "arm64-apple-macos13", "-c", tmp_path / "a.s", "-o", tmp_path / "a.o")
+    tool(
+        "clang-19", "-target", "arm64-apple-macos13", "-c", tmp_path / "a.s", "-o", tmp_path / "a.o"
+    )
     image = read_macho(tmp_path / "a.o")
-    flags = {image.symbols.names[i]: int(image.symbols.description[i]) for i in range(len(image.symbols))}
+    flags = {
+        image.symbols.names[i]: int(image.symbols.description[i]) for i in range(len(image.symbols))
+    }
     assert image.is_object and image.subsections_via_symbols
     assert flags["_kept"] & c.N_NO_DEAD_STRIP and not flags["_weak"] & c.N_NO_DEAD_STRIP
     assert flags["_weak"] & c.N_WEAK_DEF and flags["_inner"] & c.N_ALT_ENTRY
@@ -162,7 +215,10 @@ def test_fat_files_are_their_slices(macho: MachoSamples, name: str) -> None:
     by_arch = {name.partition("-")[2].removeprefix("g-"): macho.path(name) for name in thin}
     for part, image in zip(fat.slices, fat.images, strict=True):
         assert part.arch == image.arch
-        assert fat.path.read_bytes()[part.offset : part.offset + part.size] == by_arch[part.arch].read_bytes()
+        assert (
+            fat.path.read_bytes()[part.offset : part.offset + part.size]
+            == by_arch[part.arch].read_bytes()
+        )
         chosen = read_macho(macho.path(name), part.arch)
         assert (chosen.offset, chosen.uuid) == (part.offset, read_macho(by_arch[part.arch]).uuid)
     with pytest.raises(InputError, match="no image for ppc, it has: "):
@@ -178,7 +234,8 @@ def test_a_dsym_is_found_by_its_uuid(macho: MachoSamples, tmp_path: Path) -> Non
     assert debug.load == 0 and any(section.name == "__debug_info" for section in debug.sections)
     assert find_dsym(read_macho(macho.path("app-arm64"))) is None
 
-    # The image itself has more symbols. A stripped one is named by the dSYM beside it, or by the image before it was stripped.
+    # The image itself has more symbols. A stripped one is named by the dSYM beside it, or by the
+    # image before it was stripped.
     assert companion(image) is None
     shipped = tmp_path / "shipped"
     shipped.write_bytes(macho.path("app-stripped-arm64").read_bytes())

@@ -10,13 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from macho_samples import MachoSamples, tool
 
 from sizeguard.formats.macho import read_macho
+from tests.support.macho_samples import MachoSamples, tool
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sizeguard.cli.main", "report", *(str(argument) for argument in arguments)]
+    command = [
+        sys.executable,
+        "-m",
+        "sizeguard.cli.main",
+        "report",
+        *(str(argument) for argument in arguments),
+    ]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -32,7 +38,9 @@ def report(*arguments: str | Path) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["app-arm64", "lib-stripped-x86_64", "opcodes-arm64"])
 def test_sections_are_those_of_llvm_size(macho: MachoSamples, name: str) -> None:
     found = report(macho.path(name), "--by", "section")
-    sizes = dict(re.findall(r"\tSection (\S+): (\d+)", tool("llvm-size-19", "-m", macho.path(name))))
+    sizes = dict(
+        re.findall(r"\tSection (\S+): (\d+)", tool("llvm-size-19", "-m", macho.path(name)))
+    )
     loads = {row["section"].rpartition(",")[2]: row["load"] for row in found["rows"] if row["load"]}
     assert loads["__text"] == int(sizes["__text"]) and loads["__stubs"] == int(sizes["__stubs"])
     assert found["totals"]["file"] == macho.path(name).stat().st_size
@@ -40,8 +48,12 @@ def test_sections_are_those_of_llvm_size(macho: MachoSamples, name: str) -> None
     assert found["image"]["id"] == read_macho(macho.path(name)).uuid
 
 
-def test_a_fat_file_has_a_row_for_each_image_and_one_image_can_be_chosen(macho: MachoSamples) -> None:
-    rows = {row["section"]: row["file"] for row in report(macho.path("fat"), "--by", "section")["rows"]}
+def test_a_fat_file_has_a_row_for_each_image_and_one_image_can_be_chosen(
+    macho: MachoSamples,
+) -> None:
+    rows = {
+        row["section"]: row["file"] for row in report(macho.path("fat"), "--by", "section")["rows"]
+    }
     assert rows["(arm64)"] == macho.path("app-arm64").stat().st_size and rows["(fat header)"] == 48
     chosen = report(macho.path("fat"), "--arch", "arm64", "--by", "symbol")
     alone = report(macho.path("app-arm64"), "--by", "symbol")
@@ -60,25 +72,49 @@ def test_a_stripped_image_with_its_dsym_or_map(macho: MachoSamples) -> None:
     named = report(stripped, "--by", "symbol", "--debug-file", macho.path("app-g-arm64.dSYM"))
     assert any("total" in row["symbol"] for row in named["rows"])
     objects = {
-        row["object"] for row in report(macho.path("app-stripped-arm64"), "--by", "object", "--map", macho.path("app-arm64.map"))["rows"]
+        row["object"]
+        for row in report(
+            macho.path("app-stripped-arm64"), "--by", "object", "--map", macho.path("app-arm64.map")
+        )["rows"]
     }
     assert {"shapes-arm64.o", "main-arm64.o"} <= {name.rpartition("/")[2] for name in objects}
 
     done = run(stripped, "--debug-file", macho.path("app-g-x86_64.dSYM"))
     ours, theirs = read_macho(stripped).uuid, read_macho(macho.path("app-g-x86_64")).uuid
-    assert done.returncode == 3 and ours in done.stderr and theirs in done.stderr and done.stderr.count("\n") == 1
+    assert (
+        done.returncode == 3
+        and ours in done.stderr
+        and theirs in done.stderr
+        and done.stderr.count("\n") == 1
+    )
 
 
 @pytest.mark.parametrize(
-    ("image", "other"), [("app-stripped-arm64", "app-x86_64"), ("app-arm64", "lib-arm64"), ("lib-arm64", "app-g-arm64")]
+    ("image", "other"),
+    [
+        ("app-stripped-arm64", "app-x86_64"),
+        ("app-arm64", "lib-arm64"),
+        ("lib-arm64", "app-g-arm64"),
+    ],
 )
 def test_a_map_of_another_build_is_refused(macho: MachoSamples, image: str, other: str) -> None:
     done = run(macho.path(image), "--map", macho.path(f"{other}.map"))
     assert done.returncode == 3 and done.stderr.count("\n") == 1
-    assert re.search(rf"{other}\.map is a map of another build: \S+ lies at 0x\w+ with \d+ bytes there, at 0x\w+ with \d+ in ", done.stderr)
+    assert re.search(
+        rf"{other}\.map is a map of another build: \S+ lies at 0x\w+ with \d+ bytes there, at 0x\w+"
+        r" with \d+ in ",
+        done.stderr,
+    )
 
 
 def test_what_nobody_names_is_unattributed(macho: MachoSamples) -> None:
-    rows = {row["operator"]: row["load"] for row in report(macho.path("app-stripped-arm64"), "--by", "operator")["rows"]}
-    text = next(section for section in read_macho(macho.path("app-stripped-arm64")).sections if section.name == "__text")
+    rows = {
+        row["operator"]: row["load"]
+        for row in report(macho.path("app-stripped-arm64"), "--by", "operator")["rows"]
+    }
+    text = next(
+        section
+        for section in read_macho(macho.path("app-stripped-arm64")).sections
+        if section.name == "__text"
+    )
     assert rows.get("unattributed", 0) >= 0.9 * text.size

@@ -1,4 +1,7 @@
-"""A stripped image and its map say of nearly all code what the unstripped image says: the function, and the object."""
+"""A stripped image and its map say of nearly all code what the unstripped image says.
+
+The function, and the object.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from map_links import APPLE_LINKERS, LINKERS, link, link_apple, make_objects, run, select
 
-from sizeguard.attribution.sources import analysis_of
-from sizeguard.build.record import Build
-from sizeguard.errors import InconclusiveError
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.build_record import Build
 from sizeguard.formats.linkmap import read_link_map
-from sizeguard.formats.linkmap.ranges import symbol_ranges
+from sizeguard.formats.linkmap.symbol_ranges import symbol_ranges
+from tests.support.map_links import (
+    APPLE_LINKERS,
+    LINKERS,
+    link,
+    link_apple,
+    make_objects,
+    run,
+    select,
+)
+
+pytestmark = pytest.mark.native
 
 SHARE = 0.95
 
@@ -24,7 +37,9 @@ SHARE = 0.95
 def owners_by_nm(image: Path, start: int, size: int) -> list[set[str]]:
     """The names of the sized symbols over each byte of [start, start + size), by nm."""
     owners: list[set[str]] = [set() for _ in range(size)]
-    text = subprocess.run(["nm", "-S", "--defined-only", str(image)], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ["nm", "-S", "--defined-only", str(image)], capture_output=True, text=True, check=True
+    ).stdout
     for line in text.splitlines():
         row = line.split()
         if len(row) == 4 and row[2] in "tTwWiuVv":
@@ -46,14 +61,19 @@ def owners_by_map(path: Path, start: int, size: int) -> list[str]:
 
 
 def text_section(image: Path) -> tuple[int, int]:
-    listed = subprocess.run(["readelf", "-SW", str(image)], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["readelf", "-SW", str(image)], capture_output=True, text=True, check=True
+    ).stdout
     match = re.search(r"\] \.text +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", listed)
     assert match is not None
     return int(match[1], 16), int(match[2], 16)
 
 
 def agreement(image: Path, map_: Path) -> float:
-    """The share of .text whose owner by the map is among those of the symbol table; padding and crt code without size left out of both."""
+    """The share of .text whose owner by the map is among those of the symbol table.
+
+    Padding and crt code without size left out of both.
+    """
     start, size = text_section(image)
     truth = owners_by_nm(image, start, size)
     ours = owners_by_map(map_, start, size)
@@ -63,12 +83,16 @@ def agreement(image: Path, map_: Path) -> float:
 
 
 @pytest.fixture(scope="module")
-def relink(full_build: Build, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Path]]:
+def relink(
+    full_build: Build, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], tuple[Path, Path]]:
     """The full runtime's objects, linked by the linker that is named: image and map."""
     folder = tmp_path_factory.mktemp("relink")
 
     def make(linker: str) -> tuple[Path, Path]:
-        inputs = [path for path in full_build.objects if path.suffix == ".o"] + [path for path in full_build.objects if path.suffix == ".a"]
+        inputs = [path for path in full_build.objects if path.suffix == ".o"] + [
+            path for path in full_build.objects if path.suffix == ".a"
+        ]
         options = ["-Wl,--gc-sections", "-Wl,--no-demangle", f"-Wl,-Map={linker}.map"]
         run("g++", *inputs, *select(linker), *options, "-lm", "-o", f"{linker}.out", cwd=folder)
         run("strip", "-o", f"{linker}.stripped", f"{linker}.out", cwd=folder)
@@ -78,7 +102,9 @@ def relink(full_build: Build, tmp_path_factory: pytest.TempPathFactory) -> Calla
 
 
 @pytest.mark.parametrize("linker", LINKERS)
-def test_a_map_alone_names_the_functions(relink: Callable[[str], tuple[Path, Path]], linker: str) -> None:
+def test_a_map_alone_names_the_functions(
+    relink: Callable[[str], tuple[Path, Path]], linker: str
+) -> None:
     image, map_ = relink(linker)
     assert text_section(image) == text_section(image.with_suffix(".stripped"))
     share = agreement(image, map_)
@@ -94,25 +120,33 @@ def test_a_map_of_another_link_does_not(relink: Callable[[str], tuple[Path, Path
 
 
 @pytest.mark.parametrize("linker", LINKERS)
-@pytest.mark.parametrize("flags", [(), ("-static",), ("-shared", "-fPIC")], ids=["executable", "static", "shared"])
-def test_a_report_refuses_the_map_of_another_link(tmp_path: Path, linker: str, flags: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "flags", [(), ("-static",), ("-shared", "-fPIC")], ids=["executable", "static", "shared"]
+)
+def test_a_report_refuses_the_map_of_another_link(
+    tmp_path: Path, linker: str, flags: tuple[str, ...]
+) -> None:
     objects = make_objects(tmp_path, *(["-fPIC"] if flags else []))
     own = link(tmp_path, linker, objects, *flags)
     # A shared library keeps what it exports.
     fewer = objects[:1] if "-shared" in flags else objects
     other = link(tmp_path, linker, fewer, *flags, "-Wl,--no-gc-sections", name="other")
     for image in (own, other):
-        assert int(analysis_of(image.image, map_=image.map).file.sum()) == image.image.stat().st_size
+        assert (
+            int(analysis_of(image.image, map_=image.map).file.sum()) == image.image.stat().st_size
+        )
         run("strip", image.image, cwd=tmp_path)
         analysis_of(image.image, map_=image.map)
     for image, map_ in ((own, other.map), (other, own.map)):
-        with pytest.raises(InconclusiveError, match=r"is a map of another build.*pass the map made with this image"):
+        with pytest.raises(
+            InconclusiveError, match=r"is a map of another build.*pass the map made with this image"
+        ):
             analysis_of(image.image, map_=map_)
 
 
 @pytest.mark.parametrize("version", APPLE_LINKERS)
 def test_a_map_of_ld64_alone_names_the_functions(tmp_path: Path, version: str) -> None:
-    """Mach-O symbols have no sizes: one reaches to the next, which on arm64 leaves no padding out."""
+    """Mach-O symbols have no sizes: one reaches to the next, with the padding on arm64."""
     made = link_apple(tmp_path, version, "arm64")
     map_ = read_link_map(made.map)
     text = next(output for output in map_.outputs if output.name == "__TEXT,__text")

@@ -1,4 +1,7 @@
-"""Models on an app's build and on full: what passes, what is kept, and that nothing that went wrong ever passes."""
+"""Models on an app's build and on full.
+
+What passes, what is kept, and that nothing that went wrong ever passes.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.attribution.store import Facts, Store
-from sizeguard.build.bounded import run_bounded
-from sizeguard.build.driver import build
-from sizeguard.build.machine import machine_files
-from sizeguard.build.record import Build
-from sizeguard.build.toolchain import find_toolchain
-from sizeguard.build.trace import trace_programs
-from sizeguard.build.variants import Variant, default_folder
-from sizeguard.errors import BuildError, InconclusiveError
-from sizeguard.gate.models import compare_model
-from sizeguard.model_import.program import Instruction, Kind
-from sizeguard.model_import.program_file import read_program, write_program
+from sizeguard.base.errors import BuildError, InconclusiveError
+from sizeguard.builds.build_record import Build
+from sizeguard.gate.model_runs import compare_model
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.tracing import trace_programs
+from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
+from sizeguard.runtimes.sizeguard.native_models import NativeModels
+from sizeguard.runtimes.sizeguard.program.program import Instruction, Kind
+from sizeguard.runtimes.sizeguard.program.program_file import read_program, write_program
+from sizeguard.snapshots.store import Facts, Store
+from sizeguard.toolchains.bounded import run_bounded
+from sizeguard.toolchains.host import machine_files
+from sizeguard.toolchains.toolchain import find_toolchain
+
+MODELS = NativeModels(None)
+pytestmark = pytest.mark.native
 
 
 class Kept(Store):
@@ -50,23 +57,30 @@ def test_what_ran_with_all_the_same_does_not_run_again(
 ) -> None:
     mlp, app = program("mlp"), selective("mlp")
     kept = Kept(tmp_path / "store")
-    first = compare_model(mlp, "app", full_build, app, store=kept)
+    first = compare_model(MODELS, mlp, "app", full_build, app, store=kept)
     assert (first.verdict, first.cases, first.cached, kept.misses) == ("pass", 2, False, 4)
-    assert dataclasses.replace(compare_model(mlp, "app", full_build, app, store=kept), cached=False) == first
+    assert (
+        dataclasses.replace(
+            compare_model(MODELS, mlp, "app", full_build, app, store=kept), cached=False
+        )
+        == first
+    )
     assert kept.misses == 4
-    assert compare_model(mlp, "other app", full_build, app, store=kept).cached
+    assert compare_model(MODELS, mlp, "other app", full_build, app, store=kept).cached
     # The same program from elsewhere is the same; a byte more of it, or of the image, is not.
     copy = tmp_path / "mlp.sgp"
     copy.write_bytes(mlp.read_bytes())
-    assert compare_model(copy, "app", full_build, app, store=kept).cached
+    assert compare_model(MODELS, copy, "app", full_build, app, store=kept).cached
     image = tmp_path / "run_program"
     image.write_bytes(app.shipped.read_bytes() + b"\0")
     image.chmod(0o755)
-    changed = compare_model(mlp, "app", full_build, dataclasses.replace(app, shipped=image), store=kept)
+    changed = compare_model(
+        MODELS, mlp, "app", full_build, dataclasses.replace(app, shipped=image), store=kept
+    )
     assert (changed.verdict, changed.cached, kept.misses) == ("pass", False, 6)
     written = read_program(mlp)
     write_program(dataclasses.replace(written, cases=(written.cases[1],)), copy)
-    assert not compare_model(copy, "app", full_build, app, store=kept).cached
+    assert not compare_model(MODELS, copy, "app", full_build, app, store=kept).cached
 
 
 def test_a_library_of_another_content_makes_it_run_again(
@@ -75,25 +89,31 @@ def test_a_library_of_another_content_makes_it_run_again(
     loaded = machine_files(full_build.shipped, full_build.target)
     assert {path.name.split(".")[0] for path in loaded} >= {"libc", "libm"}
     kept = Kept(tmp_path / "store")
-    compare_model(program("mlp"), "full", full_build, full_build, store=kept)
+    compare_model(MODELS, program("mlp"), "full", full_build, full_build, store=kept)
     libm = next(path for path in loaded if path.name.startswith("libm."))
     (tmp_path / libm.name).write_bytes(libm.read_bytes() + b"\0")
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     assert tmp_path / libm.name in machine_files(full_build.shipped, full_build.target)
-    assert not compare_model(program("mlp"), "full", full_build, full_build, store=kept).cached
+    assert not compare_model(
+        MODELS, program("mlp"), "full", full_build, full_build, store=kept
+    ).cached
 
 
 def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
     script = f"(sleep 5; touch {tmp_path}/late) & sleep 5"
     assert run_bounded(["sh", "-c", script], 0.2).trouble == "did not end within 0.2 s"
-    group = subprocess.run(["pgrep", "-f", f"touch {tmp_path}/late"], capture_output=True, text=True, check=False)
+    group = subprocess.run(
+        ["pgrep", "-f", f"touch {tmp_path}/late"], capture_output=True, text=True, check=False
+    )
     assert group.stdout == ""
 
 
-def test_what_went_wrong_fails_and_runs_again(program: Callable[..., Path], full_build: Build, core_build: Build, tmp_path: Path) -> None:
+def test_what_went_wrong_fails_and_runs_again(
+    program: Callable[..., Path], full_build: Build, core_build: Build, tmp_path: Path
+) -> None:
     mlp, kept = program("mlp"), Kept(tmp_path / "store")
     for _ in range(2):
-        lacking = compare_model(mlp, "core", full_build, core_build, store=kept)
+        lacking = compare_model(MODELS, mlp, "core", full_build, core_build, store=kept)
         assert (lacking.verdict, lacking.cached) == ("fail", False)
         assert set(lacking.missing) == {"aten::linear", "aten::relu", "aten::softmax.int"}
     assert len(kept) == 1  # full's
@@ -107,60 +127,100 @@ def test_what_went_wrong_fails_and_runs_again(program: Callable[..., Path], full
         'echo x > "$6/output0.npy"': "case 0: app gives other results than full",
     }
     for script, message in wrong.items():
-        result = compare_model(mlp, "app", full_build, standing_in(tmp_path, full_build, script), store=kept)
+        result = compare_model(
+            MODELS, mlp, "app", full_build, standing_in(tmp_path, full_build, script), store=kept
+        )
         assert (result.verdict, result.message) == ("fail", message)
     gone = dataclasses.replace(full_build, shipped=tmp_path / "gone")
-    assert "cannot be started" in compare_model(mlp, "app", full_build, gone).message
+    assert "cannot be started" in compare_model(MODELS, mlp, "app", full_build, gone).message
 
 
-def test_a_model_that_never_ends_fails(program: Callable[..., Path], full_build: Build, tmp_path: Path) -> None:
+def test_a_model_that_never_ends_fails(
+    program: Callable[..., Path], full_build: Build, tmp_path: Path
+) -> None:
     written = read_program(program("mlp"))
     endless = tmp_path / "endless.sgp"
-    write_program(dataclasses.replace(written, instructions=(Instruction(Kind.JUMP, 0), *written.instructions)), endless)
+    write_program(
+        dataclasses.replace(
+            written, instructions=(Instruction(Kind.JUMP, 0), *written.instructions)
+        ),
+        endless,
+    )
     kept = Kept(tmp_path / "store")
-    result = compare_model(endless, "app", full_build, full_build, store=kept, timeout=0.5)
+    result = compare_model(MODELS, endless, "app", full_build, full_build, store=kept, timeout=0.5)
     assert (result.verdict, result.message) == ("fail", "case 0 on full: did not end within 0.5 s")
     assert not len(kept)
 
 
-def test_a_model_that_never_ends_is_not_traced(program: Callable[..., Path], instrumented_build: Build, tmp_path: Path) -> None:
+def test_a_model_that_never_ends_is_not_traced(
+    program: Callable[..., Path], instrumented_build: Build, tmp_path: Path
+) -> None:
     written = read_program(program("mlp"))
     endless = tmp_path / "endless.sgp"
-    write_program(dataclasses.replace(written, instructions=(Instruction(Kind.JUMP, 0), *written.instructions)), endless)
-    with pytest.raises(BuildError, match=r"^model_tracer on endless\.sgp: did not end within 0\.5 s$"):
-        trace_programs(instrumented_build, [endless], tmp_path / "traced.yaml", executed_only=False, timeout=0.5)
+    write_program(
+        dataclasses.replace(
+            written, instructions=(Instruction(Kind.JUMP, 0), *written.instructions)
+        ),
+        endless,
+    )
+    with pytest.raises(
+        BuildError, match=r"^model_tracer on endless\.sgp: did not end within 0\.5 s$"
+    ):
+        trace_programs(
+            instrumented_build,
+            [endless],
+            tmp_path / "traced.yaml",
+            executed_only=False,
+            timeout=0.5,
+        )
     crashing = tmp_path / "tracer"
     crashing.write_text("#!/bin/sh\nkill -SEGV $$\n")
     crashing.chmod(0o755)
     with pytest.raises(BuildError, match=r"^model_tracer on endless\.sgp: crashed: SIGSEGV$"):
-        trace_programs(dataclasses.replace(instrumented_build, model_tracer=crashing), [endless], tmp_path / "t.yaml", executed_only=False)
+        trace_programs(
+            dataclasses.replace(instrumented_build, model_tracer=crashing),
+            [endless],
+            tmp_path / "t.yaml",
+            executed_only=False,
+        )
     assert not (tmp_path / "traced.yaml").exists()
 
 
-def test_a_model_without_inputs_fails(program: Callable[..., Path], full_build: Build, tmp_path: Path) -> None:
+def test_a_model_without_inputs_fails(
+    program: Callable[..., Path], full_build: Build, tmp_path: Path
+) -> None:
     bare = tmp_path / "bare.sgp"
     write_program(dataclasses.replace(read_program(program("mlp")), cases=()), bare)
-    result = compare_model(bare, "app", full_build, full_build)
-    assert (result.verdict, result.message) == ("fail", "has no bundled inputs, so that nothing was compared")
+    result = compare_model(MODELS, bare, "app", full_build, full_build)
+    assert (result.verdict, result.message) == (
+        "fail",
+        "has no bundled inputs, so that nothing was compared",
+    )
 
 
 @pytest.mark.parametrize("target", ["arm64-macos", "x86_64-macos"])
-def test_what_does_not_run_here_is_not_run(target: str, program: Callable[..., Path], full_build: Build, tmp_path: Path) -> None:
+def test_what_does_not_run_here_is_not_run(
+    target: str, program: Callable[..., Path], full_build: Build, tmp_path: Path
+) -> None:
     there = dataclasses.replace(full_build, target=target)
-    result = compare_model(program("mlp"), "app", there, there, store=Kept(tmp_path / "store"))
+    result = compare_model(
+        MODELS, program("mlp"), "app", there, there, store=Kept(tmp_path / "store")
+    )
     assert (result.verdict, result.target, result.cached) == ("not_run", target, False)
     assert result.message == f"{target} does not run here"
     with pytest.raises(InconclusiveError, match="does not run here"):
         machine_files(there.shipped, target)
 
 
-def test_models_run_in_an_emulator(root: Path, program: Callable[..., Path], tmp_path: Path) -> None:
+def test_models_run_in_an_emulator(
+    root: Path, program: Callable[..., Path], tmp_path: Path
+) -> None:
     toolchain = find_toolchain("gcc", None, "aarch64-linux")
     full = build(root, Variant("full"), toolchain, default_folder(root, Variant("full"), toolchain))
     names = {path.name for path in machine_files(full.shipped, full.target)}
     assert {"qemu-aarch64", "libc.so.6", "libm.so.6"} <= names
     kept = Kept(tmp_path / "store")
-    first = compare_model(program("mlp"), "full", full, full, store=kept)
+    first = compare_model(MODELS, program("mlp"), "full", full, full, store=kept)
     assert (first.verdict, first.target, first.cached) == ("pass", "aarch64-linux", False)
     assert kept.misses == 2  # the second build is the first
-    assert compare_model(program("mlp"), "full", full, full, store=kept).cached
+    assert compare_model(MODELS, program("mlp"), "full", full, full, store=kept).cached

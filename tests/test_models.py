@@ -1,4 +1,7 @@
-"""Every sample model, in both forms and with every case: the full build gives what PyTorch gave, the selective build the same bits."""
+"""Every sample model, in both forms and with every case.
+
+The full build gives what PyTorch gave, the selective build the same bits.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vectors import ROOT, difference, run_program
 
-from sizeguard.build.record import Build
-from sizeguard.model_import.npy import read_npy
+from sizeguard.builds.build_record import Build
+from sizeguard.models.npy import read_npy
+from tests.support.vectors import ROOT, difference, run_program
 
 MODELS = sorted(path.name for path in (ROOT / "native" / "models").iterdir() if path.is_dir())
 FORMS = ("model", "model_core")
@@ -24,7 +27,12 @@ def results(build: Build, program: Path, model: str, folder: Path) -> dict[tuple
         output_dir = folder / build.variant.replace("/", "_") / str(case)
         outcome = run_program(build.shipped, program, output_dir, "--case", str(case))
         assert (outcome.returncode, outcome.stderr) == (0, "")
-        found.update({(case, i): output_dir / f"output{i}.npy" for i in range(len(list(output_dir.iterdir())))})
+        found.update(
+            {
+                (case, i): output_dir / f"output{i}.npy"
+                for i in range(len(list(output_dir.iterdir())))
+            }
+        )
     return found
 
 
@@ -41,14 +49,22 @@ def test_full_build_gives_the_expected_arrays(
     expected = list((ROOT / "native" / "models" / model).glob("case*_expected*.npy"))
     assert len(given) == len(expected)
     for (case, i), file in given.items():
-        wrong = difference(read_npy(file), read_npy(ROOT / "native" / "models" / model / f"case{case}_expected{i}.npy"))
+        wrong = difference(
+            read_npy(file),
+            read_npy(ROOT / "native" / "models" / model / f"case{case}_expected{i}.npy"),
+        )
         assert wrong is None, f"case {case}, output {i}: {wrong}"
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("model", MODELS)
 def test_selective_build_gives_the_same_bits(
-    model: str, form: str, full_build: Build, selective: Callable[..., Build], program: Callable[..., Path], tmp_path: Path
+    model: str,
+    form: str,
+    full_build: Build,
+    selective: Callable[..., Build],
+    program: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     wanted = results(full_build, program(model, form), model, tmp_path)
     given = results(selective(model, form), program(model, form), model, tmp_path)

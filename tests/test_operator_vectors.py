@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from operator_table import ACCEPTS_MORE, TABLE
-from vectors import Runner, operators, read_vectors, vector_files
 
-from sizeguard.build.record import Build
+from sizeguard.builds.build_record import Build
+from tests.support.operator_table import ACCEPTS_MORE, TABLE
+from tests.support.vectors import Runner, operators, read_vectors, vector_files
 
 KNOWN = operators()
 SHOWN = 12  # failures of one operator that are listed
@@ -20,6 +20,7 @@ def file_of(name: str) -> str:
     return name.replace("::", ".")
 
 
+@pytest.mark.native
 def test_every_operator_has_cases() -> None:
     assert {path.stem for path in vector_files()} == {file_of(name) for name in KNOWN}
     for path in vector_files():
@@ -27,19 +28,33 @@ def test_every_operator_has_cases() -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN, ids=file_of)
-def test_results(name: str, full_build: Build, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_results(
+    name: str, full_build: Build, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     vectors = read_vectors(next(path for path in vector_files() if path.stem == file_of(name)))
     failures = Runner(full_build.shipped, tmp_path, KNOWN).run(vectors, vectors.cases)
     total = Counter(case.dtype for case in vectors.cases)
     failed = Counter(failure.case.dtype for failure in failures)
-    record_property(TABLE, [name, {dtype: [count - failed[dtype], count] for dtype, count in total.items()}])
-    shown = [f"case {failure.case.number}: {vectors.describe(failure.case)}: {failure.what}" for failure in failures[:SHOWN]]
-    assert not failures, "\n".join([f"{name}: {len(failures)} of {len(vectors.cases)} cases differ from PyTorch", *shown])
+    record_property(
+        TABLE, [name, {dtype: [count - failed[dtype], count] for dtype, count in total.items()}]
+    )
+    shown = [
+        f"case {failure.case.number}: {vectors.describe(failure.case)}: {failure.what}"
+        for failure in failures[:SHOWN]
+    ]
+    assert not failures, "\n".join(
+        [f"{name}: {len(failures)} of {len(vectors.cases)} cases differ from PyTorch", *shown]
+    )
 
 
 @pytest.mark.parametrize("name", KNOWN, ids=file_of)
-def test_refusals(name: str, full_build: Build, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    """What PyTorch refuses ends in one line and exit 1 or 2; a dtype that is accepted beyond PyTorch's is listed."""
+def test_refusals(
+    name: str, full_build: Build, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Calls that PyTorch refuses end in one line and exit 1 or 2.
+
+    A dtype that is accepted beyond PyTorch's is listed.
+    """
     vectors = read_vectors(next(path for path in vector_files() if path.stem == file_of(name)))
     runner = Runner(full_build.shipped, tmp_path, KNOWN)
     accepted, wrong = [], []
@@ -53,7 +68,9 @@ def test_refusals(name: str, full_build: Build, tmp_path: Path, record_property:
         elif outcome.returncode not in (1, 2) or not one_error_line(outcome.stderr):
             wrong.append(f"exit {outcome.returncode}, stderr {outcome.stderr!r}: {what}")
     record_property(ACCEPTS_MORE, [name, accepted])
-    assert not wrong, "\n".join([f"{name}: {len(wrong)} of {len(vectors.refusals)} refusals are wrong", *wrong[:SHOWN]])
+    assert not wrong, "\n".join(
+        [f"{name}: {len(wrong)} of {len(vectors.refusals)} refusals are wrong", *wrong[:SHOWN]]
+    )
 
 
 def one_error_line(text: str) -> bool:

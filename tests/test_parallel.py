@@ -1,4 +1,4 @@
-"""Work on two threads: the results are those of one thread, errors come out where results are asked for."""
+"""Work on two threads has one thread's results; errors come where results are asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from sizeguard.parallel import beside, in_threads
+from sizeguard.base.parallel import beside, in_threads
 
 
 @pytest.fixture(params=[True, False], ids=["threads", "no threads"])
@@ -20,7 +20,9 @@ def allowed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_results_come_in_the_order_of_the_items(allowed: bool) -> None:
-    assert in_threads(lambda item: item * item, range(1000)) == [item * item for item in range(1000)]
+    assert in_threads(lambda item: item * item, range(1000)) == [
+        item * item for item in range(1000)
+    ]
 
 
 def test_an_error_ends_the_work(allowed: bool) -> None:

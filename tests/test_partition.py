@@ -1,4 +1,7 @@
-"""The laws of a partition, against a byte-by-byte oracle; the places of parts and relocations in a real image."""
+"""The laws of a partition, against a byte-by-byte oracle.
+
+The places of parts and relocations in a real image.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.attribution.reach import ENTRY_SIZE, reach
-from sizeguard.build.record import Build
+from sizeguard.attribution.owners.object_owners import ENTRY_SIZE, reach
+from sizeguard.builds.build_record import Build
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.linkmap import read_map
 from sizeguard.ledger.elf import elf_ledger
+from sizeguard.ledger.entry_bytes import Part
 from sizeguard.ledger.kinds import KINDS
-from sizeguard.ledger.part import Part
 from sizeguard.ledger.partition import UNATTRIBUTED, Claims, partition
 
 SIZE = 64
@@ -23,7 +26,9 @@ RELOCATION_SIZE = 24  # bytes, RELA of 64-bit images
 @st.composite
 def claims(draw: st.DrawFn) -> Claims:
     place = st.integers(0, SIZE)
-    rows = draw(st.lists(st.tuples(place, place, st.integers(0, 5), st.integers(0, 3)), max_size=12))
+    rows = draw(
+        st.lists(st.tuples(place, place, st.integers(0, 5), st.integers(0, 3)), max_size=12)
+    )
     start = np.array([min(a, b) for a, b, _, _ in rows], np.int64)
     end = np.array([max(a, b) for a, b, _, _ in rows], np.int64)
     owner = np.array([owner for _, _, owner, _ in rows], np.int64)
@@ -55,8 +60,13 @@ def test_a_claim_outside_the_image_is_refused() -> None:
 
 def test_an_entry_and_its_relocations_belong_to_the_operator(full_build: Build) -> None:
     reached = reach(full_build.objects, full_build.image.parent)
-    parts = [Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator) for entry in reached.entries]
-    ledger = elf_ledger(read_elf(full_build.shipped), read_elf(full_build.image), read_map(full_build.map), parts)
+    parts = [
+        Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator)
+        for entry in reached.entries
+    ]
+    ledger = elf_ledger(
+        read_elf(full_build.shipped), read_elf(full_build.image), read_map(full_build.map), parts
+    )
     # One entry of two pointers, each of which the loader fills in.
     sizes: dict[str, int] = {}
     for row in np.flatnonzero(ledger.owners.part >= 0).tolist():

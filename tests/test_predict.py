@@ -15,18 +15,18 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from sizeguard.attribution.predict import kept_by, predict, predictor_of
-from sizeguard.build.record import Build
-from sizeguard.build.trace import trace_programs
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import cli
-from sizeguard.errors import InconclusiveError, InputError
-from sizeguard.linkgraph.branches import read_source_facts
-from sizeguard.linkgraph.closure import closure
-from sizeguard.linkgraph.predict import Kept, Predictor
-from sizeguard.selection.merge import merge
+from sizeguard.predict.call_closure import closure
+from sizeguard.predict.predictor import Kept, Predictor
+from sizeguard.predict.what_if import kept_by, predict, predictor_of
+from sizeguard.runtimes.sizeguard.building.tracing import trace_programs
+from sizeguard.runtimes.sizeguard.source_facts import read_listed
+from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
-from sizeguard.selection.whatif import models_of, without_model
-from sizeguard.selection.yaml_reader import read_selection
+from sizeguard.selection.union import merge
+from sizeguard.selection.without_model import models_of, without_model
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,12 @@ def test_everything_is_the_full_build(predictor: Predictor, full_build: Build) -
 
 
 @pytest.mark.parametrize("model", ["mlp"])
-def test_against_builds(predictor: Predictor, selection: Callable[..., Path], selective: Callable[..., Build], model: str) -> None:
+def test_against_builds(
+    predictor: Predictor,
+    selection: Callable[..., Path],
+    selective: Callable[..., Build],
+    model: str,
+) -> None:
     wanted = read_selection(selection(model)).selection
     by_operators = selective(model, dtypes=False).sizes
     predicted = predictor.size(kept_by(wanted, predictor, dtypes=False))
@@ -69,7 +74,10 @@ def test_fewer_dtypes_are_never_larger(predictor: Predictor) -> None:
     before = None
     while metadata:
         tag = chance.choice(sorted(metadata))
-        metadata = {**metadata, tag: frozenset(chance.sample(sorted(metadata[tag]), len(metadata[tag]) - 1))}
+        metadata = {
+            **metadata,
+            tag: frozenset(chance.sample(sorted(metadata[tag]), len(metadata[tag]) - 1)),
+        }
         metadata = {key: value for key, value in metadata.items() if value}
         now = predictor.size(Kept(None, None, metadata))
         assert before is None or now.load <= before
@@ -79,8 +87,18 @@ def test_fewer_dtypes_are_never_larger(predictor: Predictor) -> None:
 def test_without_tools_and_sources(full_build: Build, tmp_path: Path) -> None:
     """No compiler on PATH, no source tree to read."""
     path = tmp_path / "selected.yaml"
-    path.write_text("include_all_operators: false\noperators:\n  aten::relu: {include_all_overloads: false}\n")
-    command = ["predict", "--selection", str(path), "--full", str(full_build.image.parent), "--format", "json"]
+    path.write_text(
+        "include_all_operators: false\noperators:\n  aten::relu: {include_all_overloads: false}\n"
+    )
+    command = [
+        "predict",
+        "--selection",
+        str(path),
+        "--full",
+        str(full_build.image.parent),
+        "--format",
+        "json",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "sizeguard.cli.main", *command],
         cwd=tmp_path,
@@ -96,8 +114,12 @@ def test_without_tools_and_sources(full_build: Build, tmp_path: Path) -> None:
 
 
 def test_what_ifs(predictor: Predictor, root: Path) -> None:
-    chosen = read_selection(root / "native" / "apps" / "vision" / "selected_operators.yaml").selection
-    result = predict(predictor, chosen, "vision", dtypes=True, add=("aten::gelu:Float",), drop=("mobilenet_v2",))
+    chosen = read_selection(
+        root / "native" / "apps" / "vision" / "selected_operators.yaml"
+    ).selection
+    result = predict(
+        predictor, chosen, "vision", dtypes=True, add=("aten::gelu:Float",), drop=("mobilenet_v2",)
+    )
     assert [change.what for change in result.changes] == ["+aten::gelu:Float", "-mobilenet_v2"]
     assert result.changes[0].delta > 0 > result.changes[1].delta
     assert result.before + sum(change.delta for change in result.changes) == result.load
@@ -106,25 +128,43 @@ def test_what_ifs(predictor: Predictor, root: Path) -> None:
     both = predict(predictor, chosen, "vision", dtypes=True)
     assert {row.model for row in both.per_model} == set(models_of(chosen))
     for row in both.per_model:
-        less = predictor.size(kept_by(without_model(chosen, row.model), predictor, dtypes=True)).load
+        less = predictor.size(
+            kept_by(without_model(chosen, row.model), predictor, dtypes=True)
+        ).load
         assert row.marginal == both.load - less
 
 
 def test_a_model_takes_its_dtypes_with_it(
-    predictor: Predictor, selection: Callable[..., Path], program: Callable[..., Path], instrumented_build: Build, tmp_path: Path
+    predictor: Predictor,
+    selection: Callable[..., Path],
+    program: Callable[..., Path],
+    instrumented_build: Build,
+    tmp_path: Path,
 ) -> None:
-    """The trace of two models, one of them dropped, is the trace of the other, dtypes and all; an operator that was added stays."""
+    """The trace of two models, one of them dropped, is the trace of the other, dtypes and all.
+
+    An operator that was added stays.
+    """
     traced = tmp_path / "both.yaml"
-    trace_programs(instrumented_build, [program("mlp"), program("int_ops")], traced, executed_only=False)
+    trace_programs(
+        instrumented_build, [program("mlp"), program("int_ops")], traced, executed_only=False
+    )
     both, alone = read_selection(traced).selection, read_selection(selection("mlp")).selection
-    assert merge([("a", alone), ("b", read_selection(selection("int_ops")).selection)]).selection == both
+    assert (
+        merge([("a", alone), ("b", read_selection(selection("int_ops")).selection)]).selection
+        == both
+    )
     assert both.kernel_metadata != alone.kernel_metadata
     less = without_model(both, "int_ops")
     assert (less.kernel_metadata, less.provenance) == (alone.kernel_metadata, alone.provenance)
     dropped = predict(predictor, both, "both", dtypes=True, drop=("int_ops",))
     assert dropped.load == predict(predictor, alone, "mlp", dtypes=True).load
-    added = predict(predictor, both, "both", dtypes=True, add=("aten::gelu:Float",), drop=("int_ops",))
-    assert added.load == predict(predictor, alone, "mlp", dtypes=True, add=("aten::gelu:Float",)).load
+    added = predict(
+        predictor, both, "both", dtypes=True, add=("aten::gelu:Float",), drop=("int_ops",)
+    )
+    assert (
+        added.load == predict(predictor, alone, "mlp", dtypes=True, add=("aten::gelu:Float",)).load
+    )
 
 
 def test_what_cannot_be_predicted(predictor: Predictor, core_build: Build, tmp_path: Path) -> None:
@@ -137,12 +177,12 @@ def test_what_cannot_be_predicted(predictor: Predictor, core_build: Build, tmp_p
     with pytest.raises(InputError, match="made from the variant full"):
         predictor_of(core_build.image.parent)
     with pytest.raises(InconclusiveError, match="build again"):
-        read_source_facts(tmp_path / "kernel_tags.json")
+        read_listed(tmp_path / "kernel_tags.json")
 
 
 def test_closure_holds_what_composites_call(predictor: Predictor) -> None:
-    assert {"aten::addmm"} <= closure(predictor.graph, ["aten::linear"])
-    assert closure(predictor.graph, ["aten::relu"]) >= {"aten::relu"}
+    assert {"aten::addmm"} <= closure(predictor.graph, predictor.facts.dispatch, ["aten::linear"])
+    assert closure(predictor.graph, predictor.facts.dispatch, ["aten::relu"]) >= {"aten::relu"}
 
 
 def test_command(full_build: Build) -> None:
@@ -151,6 +191,13 @@ def test_command(full_build: Build) -> None:
         done = runner.invoke(cli, ["predict", "--app", "vision", "--format", format_])
         assert done.exit_code == 0, done.output
         assert "aten::convolution" in done.output
-    result = json.loads(runner.invoke(cli, ["predict", "--app", "vision", "--format", "json"]).output)
+    result = json.loads(
+        runner.invoke(cli, ["predict", "--app", "vision", "--format", "json"]).output
+    )
     assert set(result) >= {"selection", "load", "ram", "per_operator", "per_model"}
-    jsonschema.validate(result, json.loads(resources.files("sizeguard.report").joinpath("schemas/predict.schema.json").read_text()))
+    jsonschema.validate(
+        result,
+        json.loads(
+            resources.files("sizeguard.report").joinpath("schemas/predict.schema.json").read_text()
+        ),
+    )

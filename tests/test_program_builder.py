@@ -6,12 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from program_interpreter import OPERATORS, run
 
-from sizeguard.model_import.builder import ProgramBuilder, Ref
-from sizeguard.model_import.program import Input, Kind, Tag, TensorView, Value, check_program
+from sizeguard.runtimes.sizeguard.importing.builder import ProgramBuilder, Ref
+from sizeguard.runtimes.sizeguard.program.program import (
+    Kind,
+    ProgramInput,
+    Tag,
+    TensorView,
+    Value,
+    check_program,
+)
+from tests.support.program_interpreter import OPERATORS, run
 
 # Results are the terms that were computed: two programs agree if their terms are equal.
 OPERATORS["test::term"] = lambda *arguments: Term("term", arguments)
@@ -20,14 +28,14 @@ OPERATORS["test::pair"] = lambda *arguments: (Term("first", arguments), Term("se
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What an operator was called with."""
+    """An operator and its arguments."""
 
     name: str
     arguments: tuple[Any, ...]
 
 
 class Recipe:
-    """Builds steps, and computes beside them what each variable is when all conditions are `taken`."""
+    """Builds steps, and computes what each variable is when all conditions are `taken`."""
 
     def __init__(self, draw: Callable[..., Any], taken: bool) -> None:
         self.draw = draw
@@ -37,7 +45,7 @@ class Recipe:
         self.ints = [self.builder.constant(Value(Tag.INT, integer=i)) for i in range(3)]
         for i, ref in enumerate(self.ints):
             self.terms[ref.index] = i
-        self.condition = self.builder.input(Input(0, Tag.BOOL))
+        self.condition = self.builder.input(ProgramInput(0, Tag.BOOL))
         self.terms[self.condition.index] = taken
 
     def choose(self, known: list[Ref]) -> Ref:
@@ -45,7 +53,10 @@ class Recipe:
         return chosen
 
     def block(self, known: list[Ref], depth: int, runs: bool) -> list[Ref]:
-        """Some steps that use and make values; what is known after them. runs: whether they are reached."""
+        """Some steps that use and make values; what is known after them.
+
+        runs: whether they are reached.
+        """
         known = list(known)
         for _ in range(self.draw(st.integers(1, 5))):
             kind = self.draw(st.sampled_from(["term", "pair", "list"] + ["branch"] * (depth < 2)))
@@ -84,6 +95,7 @@ class Recipe:
         return result
 
 
+@pytest.mark.native
 @given(st.data(), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_finishing_keeps_what_the_steps_compute(data: st.DataObject, taken: bool) -> None:
@@ -97,7 +109,7 @@ def test_finishing_keeps_what_the_steps_compute(data: st.DataObject, taken: bool
 
 def test_a_chain_needs_two_slots() -> None:
     builder = ProgramBuilder("chain")
-    value = builder.input(Input(0, Tag.INT))
+    value = builder.input(ProgramInput(0, Tag.INT))
     for _ in range(100):
         made = builder.variable(Tag.INT)
         builder.call("test::term", [value], [made])

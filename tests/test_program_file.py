@@ -1,4 +1,4 @@
-"""Program files: what is written reads back equal, equally by flatc, and what is damaged is refused."""
+"""Program files read back equal, also by flatc; damaged ones are refused."""
 
 from __future__ import annotations
 
@@ -12,15 +12,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizeguard.errors import InputError
-from sizeguard.model_import.dtypes import NAMES, element_size
-from sizeguard.model_import.flatbuffer import FlatBufferError
-from sizeguard.model_import.program import Dim, Input, Instruction, Kind, Program, ProgramError, Tag, TensorView, Value
-from sizeguard.model_import.program_file import program_bytes, program_from_bytes, read_program, write_program
+from sizeguard.base.errors import InputError
+from sizeguard.models.flatbuffer import FlatBufferError
+from sizeguard.operators.dtypes import NAMES, element_size
+from sizeguard.runtimes.sizeguard.program.program import (
+    Dim,
+    Instruction,
+    Kind,
+    Program,
+    ProgramError,
+    ProgramInput,
+    Tag,
+    TensorView,
+    Value,
+)
+from sizeguard.runtimes.sizeguard.program.program_file import (
+    program_bytes,
+    program_from_bytes,
+    read_program,
+    write_program,
+)
 
 SCHEMA = Path(__file__).parents[1] / "native" / "runtime" / "program.fbs"
 INT64 = st.integers(-(2**63), 2**63 - 1)
-DOUBLES = st.floats(allow_nan=False, allow_infinity=False)  # which flatc prints as no JSON; they have a test of their own
+# Which flatc prints as no JSON; they have a test of their own
+DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 
 
@@ -64,9 +80,15 @@ def values(draw: st.DrawFn, tensors: int, older: int) -> Value:
         case Tag.DOUBLE_LIST:
             return Value(tag, numbers=tuple(draw(st.lists(DOUBLES, max_size=4))))
         case Tag.TENSOR_LIST:
-            return Value(tag, integers=tuple(draw(st.lists(st.integers(-1, tensors - 1), max_size=4))))
+            return Value(
+                tag, integers=tuple(draw(st.lists(st.integers(-1, tensors - 1), max_size=4)))
+            )
         case Tag.OBJECT if older:
-            return Value(tag, text="LinearOpContext", integers=tuple(draw(st.lists(st.integers(0, older - 1), max_size=4))))
+            return Value(
+                tag,
+                text="LinearOpContext",
+                integers=tuple(draw(st.lists(st.integers(0, older - 1), max_size=4))),
+            )
     return Value(Tag.NONE)
 
 
@@ -75,7 +97,16 @@ def programs(draw: st.DrawFn) -> Program:
     storages = draw(st.lists(st.binary(max_size=70), min_size=1, max_size=4))
     tensors = [draw(tensor_views(storages)) for _ in range(draw(st.integers(0, 5)))]
     constants = tuple(draw(values(len(tensors), i)) for i in range(draw(st.integers(0, 6))))
-    operators = tuple(sorted(draw(st.sets(st.from_regex(r"[a-z_]{1,5}::[a-z_]{1,5}(\.[A-Za-z_]{1,5})?", fullmatch=True), max_size=4))))
+    operators = tuple(
+        sorted(
+            draw(
+                st.sets(
+                    st.from_regex(r"[a-z_]{1,5}::[a-z_]{1,5}(\.[A-Za-z_]{1,5})?", fullmatch=True),
+                    max_size=4,
+                )
+            )
+        )
+    )
     numbers = draw(st.lists(st.sampled_from([Tag.BOOL, Tag.INT, Tag.DOUBLE]), max_size=2))
     slot_count = len(constants) + 2 + len(numbers) + draw(st.integers(1, 5))
     slots = st.integers(0, slot_count - 1)
@@ -84,10 +115,15 @@ def programs(draw: st.DrawFn) -> Program:
     instructions = []
     for _ in range(length):
         kind = draw(st.sampled_from([kind for kind in Kind if kind != Kind.CALL or operators]))
-        inputs, outputs = tuple(draw(st.lists(slots, max_size=4))), tuple(draw(st.lists(variables, max_size=3)))
+        inputs, outputs = (
+            tuple(draw(st.lists(slots, max_size=4))),
+            tuple(draw(st.lists(variables, max_size=3))),
+        )
         match kind:
             case Kind.CALL:
-                instructions.append(Instruction(kind, draw(st.integers(0, len(operators) - 1)), inputs, outputs))
+                instructions.append(
+                    Instruction(kind, draw(st.integers(0, len(operators) - 1)), inputs, outputs)
+                )
             case Kind.LIST:
                 tag = draw(st.sampled_from([Tag.INT_LIST, Tag.TENSOR_LIST]))
                 instructions.append(Instruction(kind, tag, inputs, (draw(variables),)))
@@ -96,11 +132,20 @@ def programs(draw: st.DrawFn) -> Program:
             case _:
                 tested = (draw(slots),) if kind == Kind.JUMP_FALSE else ()
                 instructions.append(Instruction(kind, draw(st.integers(0, length)), tested))
-    items = [Input(len(constants) + i, tag) for i, tag in enumerate(numbers)]
-    case: list[Value] = [Value(tag, integer=1) if tag != Tag.DOUBLE else Value(tag, number=-0.5) for tag in numbers]
+    items = [ProgramInput(len(constants) + i, tag) for i, tag in enumerate(numbers)]
+    case: list[Value] = [
+        Value(tag, integer=1) if tag != Tag.DOUBLE else Value(tag, number=-0.5) for tag in numbers
+    ]
     if tensors:
         view = tensors[-1]
-        items.append(Input(slot_count - 1, Tag.TENSOR, view.dtype, tuple(Dim(size // 2, size + 1) for size in view.sizes)))
+        items.append(
+            ProgramInput(
+                slot_count - 1,
+                Tag.TENSOR,
+                view.dtype,
+                tuple(Dim(size // 2, size + 1) for size in view.sizes),
+            )
+        )
         case.append(Value(Tag.TENSOR, integer=len(tensors) - 1))
     return Program(
         name=draw(TEXTS),
@@ -124,6 +169,7 @@ def test_what_is_written_reads_back_equal(program: Program) -> None:
     assert program_bytes(program_from_bytes(data)) == data
 
 
+@pytest.mark.native
 @given(programs())
 @settings(max_examples=40, deadline=None)
 def test_flatc_reads_the_same(tmp_path_factory: pytest.TempPathFactory, program: Program) -> None:
@@ -150,12 +196,14 @@ def test_flatc_reads_the_same(tmp_path_factory: pytest.TempPathFactory, program:
     assert [bytes(storage["data"]) for storage in read["storages"]] == list(program.storages)
     fields = ("dtype", "sizes", "strides", "offset", "storage")
     assert [tuple(tensor[name] for name in fields) for tensor in read["tensors"]] == [
-        (view.dtype, list(view.sizes), list(view.strides), view.offset, view.storage) for view in program.tensors
+        (view.dtype, list(view.sizes), list(view.strides), view.offset, view.storage)
+        for view in program.tensors
     ]
     for value, expected in zip(read["values"], program.values, strict=True):
         assert value["tag"].upper() == expected.tag.name.replace("_", "")
         assert (value["integer"], value.get("text", "")) == (expected.integer, expected.text)
-        assert math.isclose(value["number"], expected.number, rel_tol=1e-9, abs_tol=1e-11)  # flatc prints 12 decimals
+        # Flatc prints 12 decimals
+        assert math.isclose(value["number"], expected.number, rel_tol=1e-9, abs_tol=1e-11)
         assert value.get("integers", []) == list(expected.integers)
         assert len(value.get("numbers", [])) == len(expected.numbers)
     for step, instruction in zip(read["instructions"], program.instructions, strict=True):
@@ -166,7 +214,9 @@ def test_flatc_reads_the_same(tmp_path_factory: pytest.TempPathFactory, program:
         assert tuple(read["slots"][middle : middle + step["outputs"]]) == instruction.outputs
     for item, expected_input in zip(read["inputs"], program.inputs, strict=True):
         assert (item["slot"], item["dtype"]) == (expected_input.slot, expected_input.dtype)
-        assert [(dim["minimum"], dim["maximum"]) for dim in item["dims"]] == [(dim.minimum, dim.maximum) for dim in expected_input.dims]
+        assert [(dim["minimum"], dim["maximum"]) for dim in item["dims"]] == [
+            (dim.minimum, dim.maximum) for dim in expected_input.dims
+        ]
     assert tuple(read["outputs"]) == program.outputs
     assert len(read["cases"]) == len(program.cases)
 
@@ -184,7 +234,11 @@ def test_constants_are_aligned(program: Program) -> None:
 
 def a_program() -> Program:
     """A small program that uses every table."""
-    values = (Value(Tag.TENSOR), Value(Tag.DOUBLE, number=-0.0), Value(Tag.OBJECT, text="LinearOpContext", integers=(0, 1)))
+    values = (
+        Value(Tag.TENSOR),
+        Value(Tag.DOUBLE, number=-0.0),
+        Value(Tag.OBJECT, text="LinearOpContext", integers=(0, 1)),
+    )
     return Program(
         name="small",
         operators=("aten::add.Tensor", "aten::relu"),
@@ -197,7 +251,7 @@ def a_program() -> Program:
             Instruction(Kind.JUMP_FALSE, 3, (4,)),
             Instruction(Kind.MOVE, 0, (4,), (5,)),
         ),
-        inputs=(Input(3, Tag.TENSOR, 6, (Dim(1, 2),)),),
+        inputs=(ProgramInput(3, Tag.TENSOR, 6, (Dim(1, 2),)),),
         outputs=(5, 0),
         cases=((Value(Tag.TENSOR, integer=1),),),
     )
@@ -206,11 +260,21 @@ def a_program() -> Program:
 def test_minus_zero_and_special_numbers_survive() -> None:
     numbers = (-0.0, math.inf, -math.inf, math.nan, 5e-324)
     program = Program(
-        "p", (), 6, (Value(Tag.DOUBLE_LIST, numbers=numbers), *(Value(Tag.DOUBLE, number=n) for n in numbers)), (), (), (), (), ()
+        "p",
+        (),
+        6,
+        (Value(Tag.DOUBLE_LIST, numbers=numbers), *(Value(Tag.DOUBLE, number=n) for n in numbers)),
+        (),
+        (),
+        (),
+        (),
+        (),
     )
     read = program_from_bytes(program_bytes(program))
     assert [value.number.hex() for value in read.values[1:]] == [number.hex() for number in numbers]
-    assert [number.hex() for number in read.values[0].numbers] == [number.hex() for number in numbers]
+    assert [number.hex() for number in read.values[0].numbers] == [
+        number.hex() for number in numbers
+    ]
 
 
 @pytest.mark.parametrize(
@@ -225,33 +289,69 @@ def test_minus_zero_and_special_numbers_survive() -> None:
         ({"storages": (b"\0" * 8,)}, "tensor 1: storage 1 of 1"),
         ({"cases": ((),)}, "case 0: 0 values for 1 inputs"),
         ({"cases": ((Value(Tag.INT),),)}, "case 0: value 0 has tag 2, the input 5"),
-        ({"inputs": (Input(2, Tag.TENSOR, 6, (Dim(1, 2),)),)}, "input 0: slot 2 of 6"),
-        ({"inputs": (Input(3, Tag.TENSOR, 5, (Dim(1, 2),)),)}, "value 0 has dtype Float, the input Half"),
-        ({"inputs": (Input(3, Tag.TENSOR, 6, (Dim(3, 4),)),)}, "has shape (2,), which the input does not allow"),
-        ({"inputs": (Input(3, Tag.TENSOR, 6, (Dim(3, 2),)),)}, "bounds that no size meets"),
-        ({"inputs": (Input(3, Tag.STRING),), "cases": ()}, "input 0: tag 4"),
+        ({"inputs": (ProgramInput(2, Tag.TENSOR, 6, (Dim(1, 2),)),)}, "input 0: slot 2 of 6"),
+        (
+            {"inputs": (ProgramInput(3, Tag.TENSOR, 5, (Dim(1, 2),)),)},
+            "value 0 has dtype Float, the input Half",
+        ),
+        (
+            {"inputs": (ProgramInput(3, Tag.TENSOR, 6, (Dim(3, 4),)),)},
+            "has shape (2,), which the input does not allow",
+        ),
+        ({"inputs": (ProgramInput(3, Tag.TENSOR, 6, (Dim(3, 2),)),)}, "bounds that no size meets"),
+        ({"inputs": (ProgramInput(3, Tag.STRING),), "cases": ()}, "input 0: tag 4"),
         ({"tensors": (TensorView(8, (2,), (1,), 0, 0),) * 2}, "tensor 0: dtype 8 is unknown"),
-        ({"tensors": (TensorView(6, (2,), (-1,), 0, 0),) * 2}, "tensor 0: a negative size, stride or offset"),
+        (
+            {"tensors": (TensorView(6, (2,), (-1,), 0, 0),) * 2},
+            "tensor 0: a negative size, stride or offset",
+        ),
         ({"tensors": (TensorView(6, (2, 2), (1,), 0, 0),) * 2}, "tensor 0: 2 sizes, 1 strides"),
         ({"tensors": (TensorView(6, (2,) * 17, (0,) * 17, 0, 0),) * 2}, "tensor 0: 17 dimensions"),
-        ({"tensors": (TensorView(6, (2**40, 2**40), (0, 0), 0, 0),) * 2}, "tensor 0: larger than any memory"),
+        (
+            {"tensors": (TensorView(6, (2**40, 2**40), (0, 0), 0, 0),) * 2},
+            "tensor 0: larger than any memory",
+        ),
         ({"tensors": (TensorView(6, (2,), (2**62,), 0, 0),) * 2}, "tensor 0: needs "),
-        ({"tensors": (TensorView(6, (0,), (1,), 3, 0),) * 2}, "tensor 0: needs 12 bytes of a storage of 8"),
+        (
+            {"tensors": (TensorView(6, (0,), (1,), 3, 0),) * 2},
+            "tensor 0: needs 12 bytes of a storage of 8",
+        ),
         ({"values": (Value(Tag.TENSOR, integer=2),)}, "value 0: tensor 2 of 2"),
         ({"values": (Value(Tag.TENSOR_LIST, integers=(-2,)),)}, "value 0: tensor -2 of 2"),
         ({"values": (Value(Tag.BOOL, integer=2),)}, "value 0: a bool of 2"),
-        ({"values": (Value(Tag.BOOL_LIST, integers=(2,)),)}, "value 0: a bool that is neither 0 nor 1"),
-        ({"values": (Value(Tag.OBJECT, text="A", integers=(0,)),)}, "value 0: made of value 0, which is not older"),
+        (
+            {"values": (Value(Tag.BOOL_LIST, integers=(2,)),)},
+            "value 0: a bool that is neither 0 nor 1",
+        ),
+        (
+            {"values": (Value(Tag.OBJECT, text="A", integers=(0,)),)},
+            "value 0: made of value 0, which is not older",
+        ),
         ({"values": (Value(Tag.OBJECT, text="no class"),)}, "value 0: 'no class' is no class name"),
         ({"values": (Value(Tag.STRING, text="a\0b"),)}, "value 0: a text with a zero byte"),
         ({"instructions": (Instruction(Kind.CALL, 2),)}, "instruction 0: operator 2 of 2"),
-        ({"instructions": (Instruction(Kind.CALL, 0, (3,) * 33),)}, "instruction 0: a call of 33 inputs, 0 outputs"),
-        ({"instructions": (Instruction(Kind.CALL, 0, (), (0,)),)}, "instruction 0: writes the constant in slot 0"),
+        (
+            {"instructions": (Instruction(Kind.CALL, 0, (3,) * 33),)},
+            "instruction 0: a call of 33 inputs, 0 outputs",
+        ),
+        (
+            {"instructions": (Instruction(Kind.CALL, 0, (), (0,)),)},
+            "instruction 0: writes the constant in slot 0",
+        ),
         ({"instructions": (Instruction(Kind.CALL, 0, (6,)),)}, "instruction 0: slot 6 of 6"),
         ({"instructions": (Instruction(Kind.JUMP, 2),)}, "instruction 0: jumps to 2 of 1"),
-        ({"instructions": (Instruction(Kind.JUMP_FALSE, 0),)}, "instruction 0: a jump with 0 inputs, 0 outputs"),
-        ({"instructions": (Instruction(Kind.LIST, Tag.STRING, (), (4,)),)}, "instruction 0: a list of tag 4 with 1 outputs"),
-        ({"instructions": (Instruction(Kind.MOVE, 0, (4,)),)}, "instruction 0: a move of 1 slots to 0"),
+        (
+            {"instructions": (Instruction(Kind.JUMP_FALSE, 0),)},
+            "instruction 0: a jump with 0 inputs, 0 outputs",
+        ),
+        (
+            {"instructions": (Instruction(Kind.LIST, Tag.STRING, (), (4,)),)},
+            "instruction 0: a list of tag 4 with 1 outputs",
+        ),
+        (
+            {"instructions": (Instruction(Kind.MOVE, 0, (4,)),)},
+            "instruction 0: a move of 1 slots to 0",
+        ),
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(change: dict[str, object], message: str) -> None:
@@ -271,6 +371,7 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
             read_program(path)
 
 
+@pytest.mark.native
 def test_a_damaged_file_is_refused_or_a_program() -> None:
     """Truncations at every length, and 20,000 seeded mutations: nothing else may happen."""
     data = program_bytes(a_program())
@@ -280,7 +381,9 @@ def test_a_damaged_file_is_refused_or_a_program() -> None:
     for _ in range(20_000):
         mutated = bytearray(data)
         for _ in range(generator.randint(1, 3)):
-            mutated[generator.randrange(len(mutated))] = generator.choice((0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256)))
+            mutated[generator.randrange(len(mutated))] = generator.choice(
+                (0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256))
+            )
         mutations.append(bytes(mutated))
     for mutated_data in mutations:
         try:
@@ -294,9 +397,19 @@ def test_a_damaged_file_is_refused_or_a_program() -> None:
 
 
 def test_shared_parts_do_not_unfold_into_a_huge_program() -> None:
-    """A file in which every value has the same long list would be a hundred times its size in memory."""
+    """If every value has the same long list, memory would be a hundred times the file."""
     count, length = 2000, 50_000
-    program = Program("p", (), count, (Value(Tag.INT_LIST, integers=(7,) * length),) + (Value(Tag.NONE),) * (count - 1), (), (), (), (), ())
+    program = Program(
+        "p",
+        (),
+        count,
+        (Value(Tag.INT_LIST, integers=(7,) * length),) + (Value(Tag.NONE),) * (count - 1),
+        (),
+        (),
+        (),
+        (),
+        (),
+    )
     data = bytearray(program_bytes(program))
     # Point every element of the vector of values at the first value.
     root = int.from_bytes(data[0:4], "little")

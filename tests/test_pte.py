@@ -1,4 +1,4 @@
-"""What is read from ExecuTorch's programs equals gen_oplist's answers, and no damage does worse than an error."""
+"""Readings of ExecuTorch's programs equal gen_oplist's answers; damage is an error."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import yaml
 
-from sizeguard.errors import InputError
-from sizeguard.model_import.pte import read_operators
-from sizeguard.selection.from_models import selection_of_model
-from sizeguard.selection.yaml_reader import read_selection
+from sizeguard.base.errors import InputError
+from sizeguard.runtimes.executorch.pte import read_operators
+from sizeguard.selection.of_models import selection_of_model
+from sizeguard.selection.read import read_selection
 
 MODELS = Path(__file__).parent / "data/models_executorch"
 NAMES = sorted(path.stem for path in MODELS.glob("*.pte"))
@@ -35,7 +35,9 @@ def test_the_models_are_there() -> None:
 def test_operators_and_kernel_keys_are_gen_oplists(name: str) -> None:
     info = read_operators(MODELS / f"{name}.pte")
     assert list(info.operators) == sorted(expected(name)["operators"])
-    assert {operator: list(keys) for operator, keys in info.kernel_keys.items()} == expected(name)["et_kernel_metadata"]
+    assert {operator: list(keys) for operator, keys in info.kernel_keys.items()} == expected(name)[
+        "et_kernel_metadata"
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,7 +45,10 @@ def test_the_selection_means_what_gen_oplists_means(name: str) -> None:
     ours = selection_of_model(read_operators(MODELS / f"{name}.pte"))
     theirs = read_selection(MODELS / f"{name}.yaml").selection
     flags = [
-        {key: (entry.is_root_operator, entry.is_used_for_training, entry.include_all_overloads) for key, entry in one.operators.items()}
+        {
+            key: (entry.is_root_operator, entry.is_used_for_training, entry.include_all_overloads)
+            for key, entry in one.operators.items()
+        }
         for one in (ours, theirs)
     ]
     assert flags[0] == flags[1]
@@ -53,7 +58,9 @@ def test_the_selection_means_what_gen_oplists_means(name: str) -> None:
 
 
 def test_dtypes_are_those_of_all_arguments() -> None:
-    assert read_operators(MODELS / "mixed.pte").operators["dim_order_ops::_to_dim_order_copy.out"] == {"Float", "Half", "Long"}
+    assert read_operators(MODELS / "mixed.pte").operators[
+        "dim_order_ops::_to_dim_order_copy.out"
+    ] == {"Float", "Half", "Long"}
     assert read_operators(MODELS / "methods.pte").operators == {
         "aten::never_called.out": frozenset(),
         "aten::relu": {"Bool", "Long", "UInt16"},
@@ -71,7 +78,10 @@ def refused(tmp_path: Path, data: bytes) -> str:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    assert refused(tmp_path, b"") == "not an ExecuTorch program: does not carry the mark ET12 of its kind"
+    assert (
+        refused(tmp_path, b"")
+        == "not an ExecuTorch program: does not carry the mark ET12 of its kind"
+    )
     assert "ET12" in refused(tmp_path, b"PK\x03\x04" + bytes(100))
     assert "ET12" in refused(tmp_path, struct.pack("<I4s", 8, b"ET99") + bytes(100))
     with pytest.raises(InputError, match="cannot read: No such file"):
@@ -115,7 +125,10 @@ def test_mutated_programs_are_refused_or_read(tmp_path: Path) -> None:
 
 
 def built(*, operator_index: int = 0, argument: int = 0, shared: int = 1) -> bytes:
-    """A program whose one call is of an operator and a value by index; shared: how often each list names its one element."""
+    """A program whose one call is of an operator and a value by index.
+
+    shared: how often each list names its one element.
+    """
     builder = flatbuffers.Builder()
     name = builder.CreateString("aten::relu")
     tensor = table(builder, {})
@@ -167,7 +180,8 @@ def test_indices_beyond_the_tables_are_refused(tmp_path: Path) -> None:
 
 
 def test_shared_parts_do_not_unfold(tmp_path: Path) -> None:
-    # 20,000 chains that are all the same list of 20,000 instructions: 160 kB that mean 400 million calls.
+    # 20,000 chains that are all the same list of 20,000 instructions: 160 kB that mean 400 million
+    # calls.
     data = built(shared=20_000)
     assert len(data) < 200_000
     start = time.process_time()

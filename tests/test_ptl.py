@@ -1,4 +1,4 @@
-"""What is read from TorchScript models equals PyTorch's own lists, and pickles are read without running anything."""
+"""Readings of TorchScript models equal PyTorch's lists; pickles are read, never run."""
 
 from __future__ import annotations
 
@@ -17,24 +17,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizeguard.errors import InputError
-from sizeguard.model_import.pickle_reader import Built, Global, Pairs, PickleError, Value, read_pickle
-from sizeguard.model_import.ptl import read_operators
+from sizeguard.base.errors import InputError
+from sizeguard.models.pickle import Global, Pairs, PickleError, ReducedObject, Value, read_pickle
+from sizeguard.runtimes.aten.ptl import read_operators
 
 MODELS = Path(__file__).parent / "data/models_torchscript"
 NAMES = sorted(path.stem for path in MODELS.glob("*.ptl"))
 
 
 def archive(path: Path, **pickles: bytes) -> Path:
-    """A model of these pickles: bytecode=…, data=…"""
+    """A model of these pickles: bytecode=…, data=…."""
     with zipfile.ZipFile(path, "w") as file:
         for name, data in pickles.items():
             file.writestr(f"model/{name}.pkl", data)
     return path
 
 
-def bytecode(*operators: tuple[str, str] | tuple[str, str, int], types: tuple[str, ...] = ()) -> bytes:
-    tables = (("instructions", ()), ("operators", operators), ("constants", ()), ("types", types), ("register_size", 1))
+def bytecode(
+    *operators: tuple[str, str] | tuple[str, str, int], types: tuple[str, ...] = ()
+) -> bytes:
+    tables = (
+        ("instructions", ()),
+        ("operators", operators),
+        ("constants", ()),
+        ("types", types),
+        ("register_size", 1),
+    )
     return pickle.dumps((8, ("__torch__.M.forward", tables, ())), protocol=2)
 
 
@@ -52,20 +60,33 @@ def test_the_models_are_there() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_operators_are_pytorchs(name: str) -> None:
     info = read_operators(MODELS / f"{name}.ptl")
-    assert list(info.operators) == json.loads((MODELS / f"{name}.ops.json").read_text(encoding="utf-8"))
+    assert list(info.operators) == json.loads(
+        (MODELS / f"{name}.ops.json").read_text(encoding="utf-8")
+    )
     assert info.model == f"{name}.ptl"
     assert not info.kernel_keys
 
 
 def test_overloads_and_both_forms_of_an_entry(tmp_path: Path) -> None:
-    path = archive(tmp_path / "a.ptl", bytecode=bytecode(("aten::add", "Tensor"), ("aten::relu", "", 1), ("aten::add", "Tensor", 3)))
+    path = archive(
+        tmp_path / "a.ptl",
+        bytecode=bytecode(
+            ("aten::add", "Tensor"), ("aten::relu", "", 1), ("aten::add", "Tensor", 3)
+        ),
+    )
     assert list(read_operators(path).operators) == ["aten::add.Tensor", "aten::relu"]
 
 
 def test_custom_classes_are_found_in_types_and_in_the_weights(tmp_path: Path) -> None:
     weights = b"\x80\x02c__torch__.torch.classes.quantized\nLinearPackedParamsBase\n)\x81."
-    types = ("__torch__.torch.classes.xnnpack.LinearOpContext", "List[__torch__.torch.classes.my.deep.Thing]", "__torch__.M")
-    path = archive(tmp_path / "a.ptl", bytecode=bytecode(("aten::relu", ""), types=types), data=weights)
+    types = (
+        "__torch__.torch.classes.xnnpack.LinearOpContext",
+        "List[__torch__.torch.classes.my.deep.Thing]",
+        "__torch__.M",
+    )
+    path = archive(
+        tmp_path / "a.ptl", bytecode=bytecode(("aten::relu", ""), types=types), data=weights
+    )
     assert read_operators(path).classes == {"LinearOpContext", "Thing", "LinearPackedParamsBase"}
 
 
@@ -87,7 +108,9 @@ def test_code_in_a_pickle_never_runs(entry: str, protocol: int, tmp_path: Path) 
     pickle.loads(bomb)
     assert witness.exists(), "the bomb must work, or this test shows nothing"
     witness.unlink()
-    assert refused(archive(tmp_path / "a.ptl", **{"bytecode": bytecode(("aten::relu", "")), entry: bomb})).startswith(f"{entry}.pkl: ")
+    assert refused(
+        archive(tmp_path / "a.ptl", **{"bytecode": bytecode(("aten::relu", "")), entry: bomb})
+    ).startswith(f"{entry}.pkl: ")
     assert not witness.exists()
 
 
@@ -99,14 +122,20 @@ def test_the_refusal_names_what_would_have_run(tmp_path: Path) -> None:
 def test_allowed_names_run_nothing_either() -> None:
     # collections.OrderedDict is allowed as a name: it stays one, and so does what it would make.
     read = read_pickle(b"\x80\x02ccollections\nOrderedDict\n)R}b.")
-    assert read.value == Built(Global("collections.OrderedDict"))
+    assert read.value == ReducedObject(Global("collections.OrderedDict"))
     assert read.globals == {"collections.OrderedDict"}
 
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**80), 2**80)
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(codec="utf-8")),
     lambda inner: (
-        st.lists(inner, max_size=4) | st.lists(inner, max_size=5).map(tuple) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=5).map(tuple)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
     ),
     max_leaves=12,
 )
@@ -129,7 +158,14 @@ def test_plain_values_are_read_as_pickle_reads_them(value: Any) -> None:
 @settings(max_examples=500)
 @given(
     st.binary(max_size=80)
-    | st.lists(st.sampled_from([bytes([code]) for code in b"(.)]}tulasebqhjrNKJMGXU\x80\x02\x85\x86\x87\x88c\n01QRb\x81"])).map(b"".join)
+    | st.lists(
+        st.sampled_from(
+            [
+                bytes([code])
+                for code in b"(.)]}tulasebqhjrNKJMGXU\x80\x02\x85\x86\x87\x88c\n01QRb\x81"
+            ]
+        )
+    ).map(b"".join)
 )
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:
@@ -167,6 +203,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pickles_are_one_line_in_bounded_time(name: str, tmp_path: Path) -> None:
     start = time.process_time()
@@ -174,16 +211,23 @@ def test_hostile_pickles_are_one_line_in_bounded_time(name: str, tmp_path: Path)
     assert time.process_time() - start < 30
 
 
+@pytest.mark.native
 def test_deep_and_shared_values_take_no_stack_and_no_memory(tmp_path: Path) -> None:
     deep = b"\x80\x02" + b")" + b"\x85" * 1_000_000 + b"."
-    assert refused(archive(tmp_path / "deep.ptl", bytecode=deep)) == "bytecode.pkl: the bytecode does not begin with its version"
+    assert (
+        refused(archive(tmp_path / "deep.ptl", bytecode=deep))
+        == "bytecode.pkl: the bytecode does not begin with its version"
+    )
     # Each tuple holds the one before twice: 2 ** 1000 leaves.
     laughs = b"\x80\x02" + b"K\x08q\x00" + b"h\x00h\x00\x86q\x00" * 1000 + b"."
-    assert refused(archive(tmp_path / "laughs.ptl", bytecode=laughs)).startswith("bytecode.pkl: ends with")
+    assert refused(archive(tmp_path / "laughs.ptl", bytecode=laughs)).startswith(
+        "bytecode.pkl: ends with"
+    )
 
 
 def test_a_table_that_many_functions_share_is_read_once(tmp_path: Path) -> None:
-    # 200,000 functions with one table of 200,000 operators: 2.5 billion entries if each were read for each.
+    # 200,000 functions with one table of 200,000 operators: 2.5 billion entries if each were read
+    # for each.
     entries = tuple((f"aten::op{i}", "") for i in range(50_000))
     tables = (("operators", entries),)
     data = pickle.dumps((8, *(("f", tables) for _ in range(50_000))), protocol=2)
@@ -216,7 +260,9 @@ def test_a_table_that_many_functions_share_is_read_once(tmp_path: Path) -> None:
     ],
 )
 def test_pickles_that_are_no_bytecode_are_refused(value: object, tmp_path: Path) -> None:
-    assert refused(archive(tmp_path / "a.ptl", bytecode=pickle.dumps(value, protocol=2))).startswith("bytecode.pkl: ")
+    assert refused(
+        archive(tmp_path / "a.ptl", bytecode=pickle.dumps(value, protocol=2))
+    ).startswith("bytecode.pkl: ")
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -1,18 +1,23 @@
-"""A hundred models that nobody chose, made by tests/generators/random_models.py: all import, run, and agree with PyTorch."""
+"""A hundred models that nobody chose, made by tests/generators/random_models.py.
+
+All import, run, and agree with PyTorch.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from vectors import ROOT, difference, run_program
 
-from sizeguard.build.record import Build
-from sizeguard.model_import.importer import default_library, import_model
-from sizeguard.model_import.npy import read_npy
-from sizeguard.model_import.program_file import write_program
+from sizeguard.builds.build_record import Build
+from sizeguard.models.npy import read_npy
+from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
+from sizeguard.runtimes.sizeguard.program.program_file import write_program
+from tests.support.vectors import ROOT, difference, run_program
 
-MODELS = sorted(path for path in (ROOT / "tests" / "data" / "random_models").iterdir() if path.is_dir())
+MODELS = sorted(
+    path for path in (ROOT / "tests" / "data" / "random_models").iterdir() if path.is_dir()
+)
 
 
 def cases_of(folder: Path) -> list[list[Path]]:
@@ -33,10 +38,14 @@ def test_there_are_a_hundred() -> None:
 def test_model(folder: Path, full_build: Build, tmp_path: Path) -> None:
     program = tmp_path / "model.sgp"
     cases = cases_of(folder)
-    write_program(import_model(folder / "model.pt2", default_library(), folder.name, cases).program, program)
+    write_program(
+        import_model(folder / "model.pt2", default_library(), folder.name, cases).program, program
+    )
     assert cases
     for case in range(len(cases)):
-        outcome = run_program(full_build.shipped, program, tmp_path / str(case), "--case", str(case))
+        outcome = run_program(
+            full_build.shipped, program, tmp_path / str(case), "--case", str(case)
+        )
         assert outcome.returncode == 0, outcome.stderr
         expected = sorted_by_number(folder, f"case{case}_expected")
         assert expected

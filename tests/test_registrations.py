@@ -1,4 +1,7 @@
-"""Operators of stripped images, read from the tables that register them, against readelf and the source of the tables."""
+"""Operators of stripped images, read from the tables that register them.
+
+Against readelf and the source of the tables.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_elf import Form, MadeSection, make_elf
 
-from sizeguard.attribution.registrations import may_be_names, read_registrations
-from sizeguard.attribution.sources import analysis_of
-from sizeguard.build.record import Build
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.builds.build_record import Build
 from sizeguard.formats.elf import parse_elf, read_elf
-from sizeguard.operator_library import read_operator_libraries
+from sizeguard.linkgraph.elf.table_entries import POINTER, pointer_pairs
+from sizeguard.names.pointers import Pointers
+from sizeguard.names.registered import (
+    SCHEMAS,
+    exact_names,
+    may_be_names,
+    read_entries,
+    read_registrations,
+)
+from sizeguard.operators.library import read_operator_libraries
+from tests.support.made_elf import Form, MadeSection, make_elf
 
 NAMES = [f"my::op{i}.out" for i in range(40)]
 
@@ -25,7 +36,8 @@ struct Kernel { const char* name; long key; void (*call)(int*); };
 %s
 extern const Kernel table[];
 const Kernel table[] = {%s};
-// What looks like an entry and is none: a lone pair, a text without a namespace, a name without a function.
+// What looks like an entry and is none: a lone pair, a text without a namespace,
+// a name without a function.
 struct Pair { const char* name; void (*call)(int*); };
 extern const Pair lone[];
 const Pair lone[] = {{"your::op", f0}};
@@ -44,9 +56,14 @@ int main(int argc, char**) {
 
 
 @pytest.fixture(scope="module", params=["pie", "no-pie", "relr"])
-def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def image(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, native_tools: None
+) -> Path:
     folder = tmp_path_factory.mktemp("table")
-    functions = "\n".join(f"[[gnu::noinline]] static void f{i}(int* x) {{ *x = *x * {i + 3} + {i * i}; }}" for i in range(40))
+    functions = "\n".join(
+        f"[[gnu::noinline]] static void f{i}(int* x) {{ *x = *x * {i + 3} + {i * i}; }}"
+        for i in range(40)
+    )
     entries = ", ".join(f'{{"{name}", {i}, f{i}}}' for i, name in enumerate(NAMES))
     (folder / "table.cpp").write_text(SOURCE % (functions, entries))
     flags = {
@@ -55,32 +72,50 @@ def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         "relr": ["-pie", "-fPIE", "--ld-path=ld.lld-19", "-Wl,--pack-dyn-relocs=relr"],
     }
     compiler = "clang++-19" if request.param == "relr" else "g++"
-    command = [compiler, "-O2", "-s", *flags[request.param], "-o", str(folder / "table"), str(folder / "table.cpp")]
+    command = [
+        compiler,
+        "-O2",
+        "-s",
+        *flags[request.param],
+        "-o",
+        str(folder / "table"),
+        str(folder / "table.cpp"),
+    ]
     subprocess.run(command, check=True)
     return folder / "table"
 
 
 def test_entries_are_those_of_the_source(image: Path) -> None:
     found = read_registrations(read_elf(image))
-    assert [entry.operator for entry in found] == NAMES
+    assert [entry.name for entry in found] == NAMES
     assert {entry.size for entry in found} == {24}
     assert len({entry.function for entry in found}) == 40
 
 
 def test_entries_are_readelfs(image: Path) -> None:
     """Position-independent images with RELA: each entry's two addends."""
-    text = subprocess.run(["readelf", "-rW", str(image)], capture_output=True, text=True, check=True).stdout
-    addends = {int(a, 16): int(b, 16) for a, b in re.findall(r"^([0-9a-f]+)\s+\S+\s+R_X86_64_RELATIVE\s+([0-9a-f]+)$", text, re.MULTILINE)}
+    text = subprocess.run(
+        ["readelf", "-rW", str(image)], capture_output=True, text=True, check=True
+    ).stdout
+    addends = {
+        int(a, 16): int(b, 16)
+        for a, b in re.findall(
+            r"^([0-9a-f]+)\s+\S+\s+R_X86_64_RELATIVE\s+([0-9a-f]+)$", text, re.MULTILINE
+        )
+    }
     if image.parent.name.startswith("table") and not addends:
-        assert read_registrations(read_elf(image))  # no relocations, or packed ones: the words themselves
+        # No relocations, or packed ones: the words themselves
+        assert read_registrations(read_elf(image))
         return
     data = image.read_bytes()
     elf = read_elf(image)
     for entry in read_registrations(elf):
         assert addends[entry.address + 16] == entry.function
-        section = next(s for s in elf.sections if s.address <= addends[entry.address] < s.address + s.size)
+        section = next(
+            s for s in elf.sections if s.address <= addends[entry.address] < s.address + s.size
+        )
         at = section.offset + addends[entry.address] - section.address
-        assert data[at : data.index(b"\0", at)].decode() == entry.operator
+        assert data[at : data.index(b"\0", at)].decode() == entry.name
 
 
 def test_functions_without_symbols_are_their_operators(image: Path) -> None:
@@ -100,7 +135,7 @@ def test_functions_without_symbols_are_their_operators(image: Path) -> None:
 def test_our_own_tables_are_found_in_a_stripped_image(full_build: Build, root: Path) -> None:
     known = read_operator_libraries(sorted((root / "native").glob("*/operators.yaml")))
     found = read_registrations(read_elf(full_build.shipped))
-    assert {entry.operator for entry in found} == set(known)
+    assert {entry.name for entry in found} == set(known)
     assert {entry.size for entry in found} == {16}
     assert read_registrations(read_elf(full_build.image)) == found
 
@@ -110,10 +145,18 @@ def test_an_image_without_tables_has_none(core_build: Build) -> None:
 
 
 def test_objects_are_not_read(full_build: Build) -> None:
-    assert read_registrations(read_elf(next(path for path in full_build.objects if path.suffix == ".o"))) == ()
+    assert (
+        read_registrations(
+            read_elf(next(path for path in full_build.objects if path.suffix == ".o"))
+        )
+        == ()
+    )
 
 
-TEXTS = st.lists(st.sampled_from([b"a", b"_9", b"::", b":", b"add", b"\0", b"(", b".out", b"\xff", b"x" * 90]), max_size=12).map(b"".join)
+TEXTS = st.lists(
+    st.sampled_from([b"a", b"_9", b"::", b":", b"add", b"\0", b"(", b".out", b"\xff", b"x" * 90]),
+    max_size=12,
+).map(b"".join)
 
 
 @given(TEXTS, st.booleans())
@@ -129,3 +172,53 @@ def test_places_of_names_by_column_are_those_one_by_one(content: bytes, at_end: 
             assert may
         if not re.match(rb"[A-Za-z_]", text):
             assert not may
+
+
+PLACES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), max_size=30)
+
+
+@given(PLACES)
+def test_pairs_of_relocations_are_those_of_a_plain_loop(places: list[tuple[int, int]]) -> None:
+    section, offset = (np.array([place[i] for place in places], np.int64) for i in range(2))
+    first, second = pointer_pairs(section, offset)
+    last = {place: row for row, place in enumerate(places)}
+    expected = [
+        (row, last[home, at + POINTER])
+        for (home, at), row in sorted(last.items())
+        if (home, at + POINTER) in last
+    ]
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == expected
+
+
+def test_pointers_to_texts_beside_pointers_to_code_are_entries() -> None:
+    text, code, data = 0x1000, 0x2000, 0x3000
+    content = b"my::op(int)\0Box\0my::none(\0"
+    sections = [
+        MadeSection(".rodata", flags=2, address=text, content=content),
+        MadeSection(".text", flags=6, address=code, content=bytes(64)),
+        MadeSection(".data", flags=3, address=data, content=bytes(64)),
+    ]
+    image = parse_elf(Path("made"), make_elf(Form(), sections))
+    words = {
+        data: text,  # a schema and its function
+        data + 8: code,
+        data + 16: text + 12,  # a class and its function
+        data + 24: code + 16,
+        data + 40: text,  # no function behind it
+        data + 56: text + 16,  # its function lies behind the section
+        data + 64: code,
+    }
+    columns = (np.array([*some], np.int64) for some in (words.keys(), words.values()))
+    pointers = Pointers.of([Pointers(*columns)])
+    (schema,) = read_entries(image, pointers, SCHEMAS)
+    assert (schema.name, schema.function, schema.address, schema.size) == ("my::op", code, data, 16)
+    (box,) = read_entries(image, pointers, exact_names(["Bo", "Box"]))
+    assert (box.name, box.function, box.address) == ("Box", code + 16, data + 16)
+    assert read_entries(image, pointers, exact_names([])) == ()
+
+
+def test_of_several_pointers_at_one_place_the_last_counts() -> None:
+    one, other = (Pointers(np.array([8, 0]), np.array(targets)) for targets in ([1, 2], [3, 4]))
+    found = Pointers.of([one, other])
+    assert (found.at.tolist(), found.target.tolist()) == ([0, 8], [4, 3])
+    assert len(Pointers.of([]).at) == 0

@@ -1,4 +1,4 @@
-"""What stays in a program, and why: every way that code is retained, against a marker in the stripped file.
+"""Every way that code is retained, and why, against a marker in the stripped file.
 
 Every case meets every linker and every compiler; tests/soak/retention.py does all combinations.
 """
@@ -7,22 +7,41 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from retention_programs import CASES, COMPILERS, LINKERS, Case, Program, build, output, run, wrong
 
-from sizeguard.errors import InconclusiveError
-from sizeguard.verify.evidence import Files
-from sizeguard.verify.result import FAIL, INCONCLUSIVE, PASS
-from sizeguard.verify.verify import verify_symbols
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.open_build import Files
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.verify.verification import verify_symbols
+from tests.support.retention_programs import (
+    CASES,
+    COMPILERS,
+    LINKERS,
+    Case,
+    Program,
+    build,
+    output,
+    run,
+    wrong,
+)
+
+pytestmark = pytest.mark.native
 
 PAIRS = [
-    pytest.param(case, sorted(COMPILERS)[(i + j) % 2], linker, id=f"{case.name}-{sorted(COMPILERS)[(i + j) % 2]}-{linker}")
+    pytest.param(
+        case,
+        sorted(COMPILERS)[(i + j) % 2],
+        linker,
+        id=f"{case.name}-{sorted(COMPILERS)[(i + j) % 2]}-{linker}",
+    )
     for i, case in enumerate(CASES)
     for j, linker in enumerate(LINKERS)
 ]
 
 
 @pytest.mark.parametrize(("case", "compiler", "linker"), PAIRS)
-def test_what_stays_fails_with_its_cause_and_what_is_gone_passes(case: Case, compiler: str, linker: str, tmp_path: Path) -> None:
+def test_what_stays_fails_with_its_cause_and_what_is_gone_passes(
+    case: Case, compiler: str, linker: str, tmp_path: Path
+) -> None:
     program = build(case, compiler, linker, tmp_path)
     assert case.kept in (None, program.kept)
     assert wrong(case, program) == ""
@@ -37,7 +56,9 @@ def verdict(files: Files, case: Case) -> str:
 
 
 @pytest.fixture(scope="module", params=["00", "05"])
-def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Program]:
+def program(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Case, Program]:
     case = next(case for case in CASES if case.name == request.param)
     return case, build(case, "gcc", "bfd", tmp_path_factory.mktemp("program"))
 
@@ -64,9 +85,13 @@ def test_nothing_missing_decides(program: tuple[Case, Program]) -> None:
 
 
 @pytest.mark.parametrize("files", ["image", "image and objects"])
-def test_other_names_turn_no_fail_into_a_pass(program: tuple[Case, Program], files: str, tmp_path: Path) -> None:
+def test_other_names_turn_no_fail_into_a_pass(
+    program: tuple[Case, Program], files: str, tmp_path: Path
+) -> None:
     case, built = program
-    names = sorted({line.split()[-1] for line in output(["nm", "--defined-only", str(built.image)])})
+    names = sorted(
+        {line.split()[-1] for line in output(["nm", "--defined-only", str(built.image)])}
+    )
     renames = tmp_path / "names"
     renames.write_text("".join(f"{name} name_{i}\n" for i, name in enumerate(names)))
     image = tmp_path / "renamed"
@@ -84,7 +109,10 @@ def test_other_names_turn_no_fail_into_a_pass(program: tuple[Case, Program], fil
 def test_files_of_another_build_are_refused(program: tuple[Case, Program], tmp_path: Path) -> None:
     case, built = program
     other = build(replace(case, name="other"), "gcc", "bfd", tmp_path, optimize="-O0")
-    for files in (replace(given(built), link_map=other.link_map), replace(given(built), objects=other.objects)):
+    for files in (
+        replace(given(built), link_map=other.link_map),
+        replace(given(built), objects=other.objects),
+    ):
         with pytest.raises(InconclusiveError, match="of another build"):
             verdict(files, case)
     with pytest.raises(InconclusiveError, match="stripped"):

@@ -11,15 +11,24 @@ import numpy as np
 import pytest
 import yaml
 
-from sizeguard.build.driver import build
-from sizeguard.build.record import Build
-from sizeguard.build.toolchain import Toolchain
-from sizeguard.build.trace import trace
-from sizeguard.build.variants import make_variant
-from sizeguard.model_import.importer import default_library, import_model
-from sizeguard.model_import.program import Dim, Input, Instruction, Kind, Program, Tag, TensorView, Value
-from sizeguard.model_import.program_file import write_program
-from sizeguard.project import project_root
+from sizeguard.builds.build_record import Build
+from sizeguard.projects.root import project_root
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.tracing import trace
+from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant
+from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
+from sizeguard.runtimes.sizeguard.program.program import (
+    Dim,
+    Instruction,
+    Kind,
+    Program,
+    ProgramInput,
+    Tag,
+    TensorView,
+    Value,
+)
+from sizeguard.runtimes.sizeguard.program.program_file import write_program
+from sizeguard.toolchains.toolchain import Toolchain
 
 FLOAT = 6
 LONG = 4
@@ -47,25 +56,38 @@ def programs(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
 
     def make(model: str, *numbers: int, prepack: bool = False) -> Path:
         source = models_dir / model
-        found = sorted({int(file.name[4 : file.name.index("_")]) for file in source.glob("case*_input0.npy")})
+        found = sorted(
+            {int(file.name[4 : file.name.index("_")]) for file in source.glob("case*_input0.npy")}
+        )
         cases = [sorted(source.glob(f"case{number}_input*.npy")) for number in numbers or found]
         output = folder / f"{model}{''.join(map(str, numbers))}{'p' if prepack else ''}.sgp"
-        write_program(import_model(source / "model.pt2", default_library(), output.stem, cases, prepack).program, output)
+        write_program(
+            import_model(
+                source / "model.pt2", default_library(), output.stem, cases, prepack
+            ).program,
+            output,
+        )
         return output
 
     return make
 
 
-def one_call(operator: str, tensors: int = 1, dims: int = 2, extra: tuple[Value, ...] = ()) -> Program:
+def one_call(
+    operator: str, tensors: int = 1, dims: int = 2, extra: tuple[Value, ...] = ()
+) -> Program:
     """A program that passes its inputs and some constants to one operator."""
     count = len(extra)
     slots = tuple(range(count, count + tensors))
-    inputs = tuple(Input(slot, Tag.TENSOR, FLOAT, (Dim(0, 8),) * dims) for slot in slots)
+    inputs = tuple(ProgramInput(slot, Tag.TENSOR, FLOAT, (Dim(0, 8),) * dims) for slot in slots)
     call = Instruction(Kind.CALL, 0, (*slots, *range(count)), (count + tensors,))
-    return Program("one", (operator,), count + tensors + 1, extra, (), (), (call,), inputs, (count + tensors,))
+    return Program(
+        "one", (operator,), count + tensors + 1, extra, (), (), (call,), inputs, (count + tensors,)
+    )
 
 
-def test_a_missing_operator_is_named_before_running(core_build: Build, programs: Callable[..., Path]) -> None:
+def test_a_missing_operator_is_named_before_running(
+    core_build: Build, programs: Callable[..., Path]
+) -> None:
     done = run(core_build.shipped, programs("branchy"), "--check")
     assert done.returncode == 1
     missing = {line.split("operator ")[1].split(" is not")[0] for line in done.stderr.splitlines()}
@@ -78,7 +100,9 @@ def test_a_missing_class_is_named(core_build: Build, programs: Callable[..., Pat
     assert "class LinearOpContext is not in this build" in done.stderr
 
 
-def test_check_of_a_complete_build_says_nothing(full_build: Build, programs: Callable[..., Path]) -> None:
+def test_check_of_a_complete_build_says_nothing(
+    full_build: Build, programs: Callable[..., Path]
+) -> None:
     done = run(full_build.shipped, programs("branchy"), "--check")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -87,20 +111,33 @@ def test_prepacked_linear_layers_give_the_model_s_results(
     full_build: Build, programs: Callable[..., Path], models_dir: Path, tmp_path: Path
 ) -> None:
     for case in (0, 1):
-        done = run(full_build.shipped, programs("mlp", prepack=True), "--case", str(case), "--output-dir", str(tmp_path))
+        done = run(
+            full_build.shipped,
+            programs("mlp", prepack=True),
+            "--case",
+            str(case),
+            "--output-dir",
+            str(tmp_path),
+        )
         assert done.returncode == 0, done.stderr
         expected = np.load(models_dir / "mlp" / f"case{case}_expected0.npy")
-        np.testing.assert_allclose(np.load(tmp_path / "output0.npy"), expected, rtol=1.3e-6, atol=1e-5)
+        np.testing.assert_allclose(
+            np.load(tmp_path / "output0.npy"), expected, rtol=1.3e-6, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 100, 1000])
-def test_a_truncated_program_is_refused(full_build: Build, programs: Callable[..., Path], tmp_path: Path, size: int) -> None:
+def test_a_truncated_program_is_refused(
+    full_build: Build, programs: Callable[..., Path], tmp_path: Path, size: int
+) -> None:
     cut = tmp_path / "cut.sgp"
     cut.write_bytes(programs("mlp").read_bytes()[:size])
     assert_one_line(run(full_build.shipped, cut, "--check"), 2, str(cut))
 
 
-def test_mutated_programs_end_in_results_or_one_line(full_build: Build, programs: Callable[..., Path], tmp_path: Path) -> None:
+def test_mutated_programs_end_in_results_or_one_line(
+    full_build: Build, programs: Callable[..., Path], tmp_path: Path
+) -> None:
     original = programs("int_ops").read_bytes()
     draw = random.Random(0)
     refused = 0
@@ -110,7 +147,16 @@ def test_mutated_programs_end_in_results_or_one_line(full_build: Build, programs
             content[draw.randrange(len(content))] = draw.randrange(256)
         mutated = tmp_path / "mutated.sgp"
         mutated.write_bytes(content)
-        done = run(full_build.shipped, mutated, "--case", "0", "--output-dir", str(tmp_path), "--max-instructions", "1000")
+        done = run(
+            full_build.shipped,
+            mutated,
+            "--case",
+            "0",
+            "--output-dir",
+            str(tmp_path),
+            "--max-instructions",
+            "1000",
+        )
         assert done.returncode in (0, 1, 2), done.stderr
         if done.returncode:
             refused += 1
@@ -120,16 +166,26 @@ def test_mutated_programs_end_in_results_or_one_line(full_build: Build, programs
     assert refused > 20
 
 
-def test_missing_files_are_named(full_build: Build, programs: Callable[..., Path], tmp_path: Path) -> None:
+def test_missing_files_are_named(
+    full_build: Build, programs: Callable[..., Path], tmp_path: Path
+) -> None:
     assert_one_line(run(full_build.shipped, tmp_path / "no.sgp", "--check"), 2, "no.sgp")
     output = ("--output-dir", str(tmp_path))
-    assert_one_line(run(full_build.shipped, programs("mlp"), "--input", str(tmp_path / "no.npy"), *output), 2, "no.npy")
+    assert_one_line(
+        run(full_build.shipped, programs("mlp"), "--input", str(tmp_path / "no.npy"), *output),
+        2,
+        "no.npy",
+    )
     assert_one_line(run(full_build.shipped, tmp_path, "--check"), 2, str(tmp_path))
     nowhere = str(tmp_path / "nowhere")
-    assert_one_line(run(full_build.shipped, programs("mlp"), "--case", "0", "--output-dir", nowhere), 2, nowhere)
+    assert_one_line(
+        run(full_build.shipped, programs("mlp"), "--case", "0", "--output-dir", nowhere), 2, nowhere
+    )
 
 
-def test_wrong_inputs_are_refused(full_build: Build, programs: Callable[..., Path], tmp_path: Path) -> None:
+def test_wrong_inputs_are_refused(
+    full_build: Build, programs: Callable[..., Path], tmp_path: Path
+) -> None:
     mlp = programs("mlp")
     output = ("--output-dir", str(tmp_path))
     good = np.load(project_root() / "native" / "models" / "mlp" / "case0_input0.npy")
@@ -155,7 +211,9 @@ def test_an_instruction_budget_bounds_loops(full_build: Build, tmp_path: Path) -
     forever = Program("forever", (), 0, (), (), (), (Instruction(Kind.JUMP, 0),), (), ())
     path = tmp_path / "forever.sgp"
     write_program(forever, path)
-    done = run(full_build.shipped, path, "--output-dir", str(tmp_path), "--max-instructions", "1000000")
+    done = run(
+        full_build.shipped, path, "--output-dir", str(tmp_path), "--max-instructions", "1000000"
+    )
     assert_one_line(done, 2, "more instructions than the limit")
 
 
@@ -174,7 +232,9 @@ def test_a_loop_counts_down_and_reads_its_slots_again(full_build: Build, tmp_pat
         Instruction(Kind.JUMP, 2),
     )
     path = tmp_path / "loop.sgp"
-    write_program(Program("loop", operators, 6, (zero, one, five), (), (), instructions, (), (total,)), path)
+    write_program(
+        Program("loop", operators, 6, (zero, one, five), (), (), instructions, (), (total,)), path
+    )
     done = run(full_build.shipped, path, "--output-dir", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert np.load(tmp_path / "output0.npy") == 15
@@ -183,7 +243,9 @@ def test_a_loop_counts_down_and_reads_its_slots_again(full_build: Build, tmp_pat
 def test_a_call_of_the_wrong_arity_is_refused(full_build: Build, tmp_path: Path) -> None:
     path = tmp_path / "arity.sgp"
     write_program(one_call("aten::add.Tensor", tensors=2), path)
-    assert_one_line(run(full_build.shipped, path, "--check"), 2, "does not fit the operator's schema")
+    assert_one_line(
+        run(full_build.shipped, path, "--check"), 2, "does not fit the operator's schema"
+    )
 
 
 def test_an_error_names_operator_and_caller(full_build: Build, tmp_path: Path) -> None:
@@ -203,11 +265,23 @@ def test_a_write_to_a_constant_is_refused(full_build: Build, tmp_path: Path) -> 
     constants = (Value(Tag.TENSOR, integer=0), Value(Tag.INT, integer=1))
     call = Instruction(Kind.CALL, 0, (0, 1), (2,))
     path = tmp_path / "write.sgp"
-    write_program(Program("write", ("aten::fill_.Scalar",), 3, constants, (view,), (bytes(8),), (call,), (), (2,)), path)
-    assert_one_line(run(full_build.shipped, path, "--output-dir", str(tmp_path)), 2, "aten::fill_.Scalar", "constant")
+    write_program(
+        Program(
+            "write", ("aten::fill_.Scalar",), 3, constants, (view,), (bytes(8),), (call,), (), (2,)
+        ),
+        path,
+    )
+    assert_one_line(
+        run(full_build.shipped, path, "--output-dir", str(tmp_path)),
+        2,
+        "aten::fill_.Scalar",
+        "constant",
+    )
 
 
-def test_a_view_shares_its_storage_and_a_write_shows_through(full_build: Build, tmp_path: Path) -> None:
+def test_a_view_shares_its_storage_and_a_write_shows_through(
+    full_build: Build, tmp_path: Path
+) -> None:
     # x = full([2, 3], 1); y = x[:, 1] (a strided view); y.fill_(7); output x
     constants = (
         Value(Tag.INT_LIST, integers=(2, 3)),
@@ -241,8 +315,12 @@ def test_a_trace_of_one_branch_lacks_the_other(
     assert "aten::addmm" not in selection["operators"]
     assert "sigmoid" not in selection["kernel_metadata"]
 
-    variant = make_variant(project_root(), "selective", "", second, dtypes=True, optimize="s", sanitize="")
-    selective = build(project_root(), variant, toolchain, project_root() / "build" / "models" / "branchy_second")
+    variant = checked_variant(
+        project_root(), Variant("selective", "", second, dtypes=True, optimize="s", sanitize="")
+    )
+    selective = build(
+        project_root(), variant, toolchain, project_root() / "build" / "models" / "branchy_second"
+    )
     both = programs("branchy")
     done = run(selective.shipped, both, "--case", "1", "--output-dir", str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -250,7 +328,9 @@ def test_a_trace_of_one_branch_lacks_the_other(
     assert_one_line(done, 1, "aten::linear", "which is not in this build", "trace the model")
 
 
-def test_a_trace_of_two_models_keeps_the_roots_of_both(instrumented_build: Build, programs: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_trace_of_two_models_keeps_the_roots_of_both(
+    instrumented_build: Build, programs: Callable[..., Path], tmp_path: Path
+) -> None:
     roots: set[str] = set()
     for model in ("int_ops", "mlp"):
         alone = tmp_path / f"{model}.yaml"

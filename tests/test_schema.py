@@ -10,15 +10,30 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.errors import InputError
-from sizeguard.model_import.importer import OPERATOR_FILES
-from sizeguard.operator_library import read_operator_libraries
-from sizeguard.schema import Alias, Argument, Default, FunctionSchema, Return, SchemaError, Type, parse_schema
+from sizeguard.base.errors import InputError
+from sizeguard.operators.library import read_operator_libraries
+from sizeguard.operators.schema import (
+    Alias,
+    Argument,
+    Default,
+    FunctionSchema,
+    Return,
+    Type,
+)
+from sizeguard.operators.schema_parser import SchemaError, parse_schema
+from sizeguard.runtimes.sizeguard.native_tree import OPERATOR_FILES
 
 
 def test_a_schema_in_full() -> None:
-    schema = parse_schema("aten::add.Tensor(Tensor self, Tensor? other, *, Scalar alpha=1) -> Tensor")
-    assert (schema.namespace, schema.base, schema.overload, schema.name) == ("aten", "add", "Tensor", "aten::add.Tensor")
+    schema = parse_schema(
+        "aten::add.Tensor(Tensor self, Tensor? other, *, Scalar alpha=1) -> Tensor"
+    )
+    assert (schema.namespace, schema.base, schema.overload, schema.name) == (
+        "aten",
+        "add",
+        "Tensor",
+        "aten::add.Tensor",
+    )
     assert schema.arguments == (
         Argument("self", Type("Tensor")),
         Argument("other", Type("Tensor", optional=True)),
@@ -66,7 +81,11 @@ def test_defaults_are_python_values(text: str, type_: Type, default: Default) ->
         ("Tensor(a)[] x", Type("Tensor", is_list=True), Alias(("a",), ("a",), False)),
         ("Tensor?[] x", Type("Tensor", is_list=True, element_optional=True), None),
         ("t[](a) x", Type("t", is_list=True), Alias(("a",), ("a",), False)),
-        ("__torch__.torch.classes.xnnpack.LinearOpContext x", Type("__torch__.torch.classes.xnnpack.LinearOpContext"), None),
+        (
+            "__torch__.torch.classes.xnnpack.LinearOpContext x",
+            Type("__torch__.torch.classes.xnnpack.LinearOpContext"),
+            None,
+        ),
     ],
 )
 def test_types_and_aliases(text: str, type_: Type, alias: Alias | None) -> None:
@@ -143,14 +162,38 @@ def read(tmp_path: Path, text: str) -> None:
     ("text", "message"),
     [
         (f"- {RELU}\n\n- {RELU}\n", "operators.yaml:3: operator aten::relu is defined at "),
-        ("- {func: 'aten::relu(Tensor self) -> Tensor', kernel: relu}\n", "operators.yaml:1: an operator needs the field kind"),
-        (f"- {RELU[:-1]}, kernal: x}}\n", "operators.yaml:1: unknown field 'kernal'; fields are func, kernel, kind, dispatch, wrap"),
+        (
+            "- {func: 'aten::relu(Tensor self) -> Tensor', kernel: relu}\n",
+            "operators.yaml:1: an operator needs the field kind",
+        ),
+        (
+            f"- {RELU[:-1]}, kernal: x}}\n",
+            (
+                "operators.yaml:1: unknown field 'kernal'; fields are func, kernel, kind, dispatch,"
+                " wrap"
+            ),
+        ),
         (f"- {RELU[:-1]}, kernel: x}}\n", "operators.yaml:1: the field kernel is there twice"),
-        (f"- {RELU.replace('core', 'cor')}\n", "operators.yaml:1: kind is one of core, composite, primitive, not 'cor'"),
-        (f"- {RELU[:-1]}, dispatch: GPU}}\n", "operators.yaml:1: dispatch is one of CPU, QuantizedCPU, not 'GPU'"),
-        (f"- {RELU[:-1]}, wrap: self}}\n", "operators.yaml:1: wrap names 'self', which is no Scalar argument of aten::relu"),
-        (f"- {RELU.replace('kernel: relu', 'kernel: a-b')}\n", "operators.yaml:1: kernel 'a-b' is no C++ name"),
-        (f"- {RELU.replace('kernel: relu', 'kernel: [a]')}\n", "operators.yaml:1: the field kernel is text"),
+        (
+            f"- {RELU.replace('core', 'cor')}\n",
+            "operators.yaml:1: kind is one of core, composite, primitive, not 'cor'",
+        ),
+        (
+            f"- {RELU[:-1]}, dispatch: GPU}}\n",
+            "operators.yaml:1: dispatch is one of CPU, QuantizedCPU, not 'GPU'",
+        ),
+        (
+            f"- {RELU[:-1]}, wrap: self}}\n",
+            "operators.yaml:1: wrap names 'self', which is no Scalar argument of aten::relu",
+        ),
+        (
+            f"- {RELU.replace('kernel: relu', 'kernel: a-b')}\n",
+            "operators.yaml:1: kernel 'a-b' is no C++ name",
+        ),
+        (
+            f"- {RELU.replace('kernel: relu', 'kernel: [a]')}\n",
+            "operators.yaml:1: the field kernel is text",
+        ),
         (
             f"# comment\n- {RELU.replace('Tensor self', 'Tensr self')}\n",
             "operators.yaml:2: schema 'aten::relu(Tensr self) -> Tensor': expected a type",
@@ -161,7 +204,9 @@ def read(tmp_path: Path, text: str) -> None:
         ("- !!python/object/apply:os.getcwd []\n", "operators.yaml:1: an operator is a mapping"),
     ],
 )
-def test_a_wrong_entry_is_one_line_with_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+def test_a_wrong_entry_is_one_line_with_file_and_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, text)
     assert message in str(caught.value)
@@ -173,8 +218,13 @@ def test_an_operator_of_two_libraries_names_both_places(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "operators.yaml").write_text(f"- {RELU}\n")
     files = [tmp_path / name / "operators.yaml" for name in ("one", "two")]
-    assert [operator.library for file in files for operator in read_operator_libraries([file]).values()] == ["one", "two"]
-    with pytest.raises(InputError, match=r"two/operators.yaml:1: operator aten::relu is defined at .*one/operators.yaml:1 too"):
+    assert [
+        operator.library for file in files for operator in read_operator_libraries([file]).values()
+    ] == ["one", "two"]
+    with pytest.raises(
+        InputError,
+        match=r"two/operators.yaml:1: operator aten::relu is defined at .*one/operators.yaml:1 too",
+    ):
         read_operator_libraries(files)
 
 

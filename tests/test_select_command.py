@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.selection.yaml_reader import read_selection
+from sizeguard.selection.read import read_selection
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 EXECUTORCH = REPOSITORY / "tests/data/models_executorch"
@@ -28,14 +28,26 @@ kernel_metadata:
 
 def select(*arguments: str | Path, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "sizeguard.cli.main", "select", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120
+    )
 
 
 def test_operators_of_every_kind_of_model(tmp_path: Path) -> None:
     output = tmp_path / "out.yaml"
     program = tmp_path / "mlp.sgp"
     imported = subprocess.run(
-        [sys.executable, "-m", "sizeguard.cli.main", "import", MODELS / "mlp/model.pt2", "-o", program], capture_output=True, check=False
+        [
+            sys.executable,
+            "-m",
+            "sizeguard.cli.main",
+            "import",
+            MODELS / "mlp/model.pt2",
+            "-o",
+            program,
+        ],
+        capture_output=True,
+        check=False,
     )
     assert imported.returncode == 0
     models = (program, MODELS / "mlp/model.pt2", EXECUTORCH / "mixed.pte", TORCHSCRIPT / "mlp.ptl")
@@ -51,7 +63,8 @@ def test_operators_of_every_kind_of_model(tmp_path: Path) -> None:
     selection = written.selection
     assert set(selection.operators) == set(rows)
     assert all(entry.is_root_operator for entry in selection.operators.values())
-    # What dtypes the kernels inside of aten::linear meet is not in the file of a model: all are kept.
+    # What dtypes the kernels inside of aten::linear meet is not in the file of a model: all are
+    # kept.
     assert selection.include_all_non_op_selectives
     assert selection.operators["aten::linear"].debug_info == {"mlp.sgp", "model.pt2", "mlp.ptl"}
     assert selection.provenance["mixed.pte"].operator_dtypes["aten::mul.out"] == {"Long"}
@@ -59,10 +72,14 @@ def test_operators_of_every_kind_of_model(tmp_path: Path) -> None:
 
 def test_an_executorch_selection_stays_selective(tmp_path: Path) -> None:
     output = tmp_path / "out.yaml"
-    assert select("ops", EXECUTORCH / "cnn.pte", EXECUTORCH / "mlp.pte", "-o", output).returncode == 0
+    assert (
+        select("ops", EXECUTORCH / "cnn.pte", EXECUTORCH / "mlp.pte", "-o", output).returncode == 0
+    )
     selection = read_selection(output).selection
     assert not selection.include_all_non_op_selectives
-    assert selection.selected_kernel_keys("aten::relu.out", ["v1/6;0,1|6;0,1|6;0,1", "default"]) == {"v1/6;0,1|6;0,1|6;0,1", "default"}
+    assert selection.selected_kernel_keys(
+        "aten::relu.out", ["v1/6;0,1|6;0,1|6;0,1", "default"]
+    ) == {"v1/6;0,1|6;0,1|6;0,1", "default"}
 
 
 def test_models_of_one_file_name_go_by_their_paths(tmp_path: Path) -> None:
@@ -84,22 +101,38 @@ def test_the_order_of_models_does_not_matter(tmp_path: Path) -> None:
 def test_the_list_has_every_operator_of_the_runtime(format_: str) -> None:
     done = select("ops", "--list", "--format", format_)
     assert done.returncode == 0
-    for name in ("aten::add.Tensor", "aten::conv2d", "aten::sym_size.int", "prepacked::linear_clamp_run"):
+    for name in (
+        "aten::add.Tensor",
+        "aten::conv2d",
+        "aten::sym_size.int",
+        "prepacked::linear_clamp_run",
+    ):
         assert name in done.stdout
 
 
 def test_csv_and_markdown_have_a_row_for_each_operator() -> None:
-    table = list(csv.reader(io.StringIO(select("ops", "tests/data/models_executorch/mixed.pte", "--format", "csv").stdout)))
+    table = list(
+        csv.reader(
+            io.StringIO(
+                select("ops", "tests/data/models_executorch/mixed.pte", "--format", "csv").stdout
+            )
+        )
+    )
     assert table[0] == ["operator", "dtypes", "models"]
     assert table[1] == ["aten::add.out", "Half Long", "mixed.pte"]
-    lines = select("ops", "tests/data/models_executorch/mixed.pte", "--format", "markdown").stdout.splitlines()
+    lines = select(
+        "ops", "tests/data/models_executorch/mixed.pte", "--format", "markdown"
+    ).stdout.splitlines()
     assert lines[1:3] == ["| --- | --- | --- |", "| `aten::add.out` | Half Long | mixed.pte |"]
     assert len(lines) == len(table) + 1
 
 
 def test_merge_says_what_widened(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(TRACED, encoding="utf-8")
-    (tmp_path / "b.yaml").write_text(TRACED.replace("Float", "Double") + "include_all_non_op_selectives: true\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text(
+        TRACED.replace("Float", "Double") + "include_all_non_op_selectives: true\n",
+        encoding="utf-8",
+    )
     done = select("merge", "a.yaml", "b.yaml", "-o", "out.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines() == [
@@ -107,21 +140,30 @@ def test_merge_says_what_widened(tmp_path: Path) -> None:
         "only b.yaml adds dtypes: cumsum Double",
         "only a.yaml adds dtypes: cumsum Float",
     ]
-    assert read_selection(tmp_path / "out.yaml").selection.kernel_metadata == {"cumsum": {"Double", "Float"}}
-    assert select("merge", "b.yaml", "a.yaml", cwd=tmp_path).stdout == (tmp_path / "out.yaml").read_text(encoding="utf-8")
+    assert read_selection(tmp_path / "out.yaml").selection.kernel_metadata == {
+        "cumsum": {"Double", "Float"}
+    }
+    assert select("merge", "b.yaml", "a.yaml", cwd=tmp_path).stdout == (
+        tmp_path / "out.yaml"
+    ).read_text(encoding="utf-8")
 
 
 def test_an_empty_merge_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("{}\n", encoding="utf-8")
     done = select("merge", "a.yaml", "-o", "out.yaml", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "warning: the merge is empty: it selects no operator\n")
+    assert (done.returncode, done.stderr) == (
+        0,
+        "warning: the merge is empty: it selects no operator\n",
+    )
 
 
 def test_lint_against_the_runtime(tmp_path: Path) -> None:
     good, warned, bad = (tmp_path / name for name in ("good.yaml", "warned.yaml", "bad.yaml"))
     good.write_text(TRACED.partition("kernel_metadata")[0], encoding="utf-8")
     warned.write_text("operators:\n  aten::relu: {}\n", encoding="utf-8")
-    bad.write_text(good.read_text(encoding="utf-8").replace("aten::relu", "aten::rleu"), encoding="utf-8")
+    bad.write_text(
+        good.read_text(encoding="utf-8").replace("aten::relu", "aten::rleu"), encoding="utf-8"
+    )
 
     done = select("lint", good, "--strict")
     assert (done.returncode, done.stdout, done.stderr) == (0, "nothing found\n", "")
@@ -138,12 +180,33 @@ def test_lint_against_the_runtime(tmp_path: Path) -> None:
 
 def test_lint_takes_other_libraries(tmp_path: Path) -> None:
     (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels/mine.cpp").write_text("SG_SWITCH_ALL(dtype, my_tag, [&]<typename T>() {});\n", encoding="utf-8")
-    (tmp_path / "mine.yaml").write_text("- {func: 'my::op(Tensor self) -> Tensor', kernel: op, kind: core}\n", encoding="utf-8")
-    (tmp_path / "s.yaml").write_text(TRACED.replace("aten::relu", "my::op").replace("cumsum", "my_tag"), encoding="utf-8")
-    arguments = ("lint", "s.yaml", "--strict", "--operators-yaml", "mine.yaml", "--kernel-sources", "kernels")
+    (tmp_path / "kernels/mine.cpp").write_text(
+        "SG_SWITCH_ALL(dtype, my_tag, [&]<typename T>() {});\n", encoding="utf-8"
+    )
+    (tmp_path / "mine.yaml").write_text(
+        "- {func: 'my::op(Tensor self) -> Tensor', kernel: op, kind: core}\n", encoding="utf-8"
+    )
+    (tmp_path / "s.yaml").write_text(
+        TRACED.replace("aten::relu", "my::op").replace("cumsum", "my_tag"), encoding="utf-8"
+    )
+    arguments = (
+        "lint",
+        "s.yaml",
+        "--strict",
+        "--operators-yaml",
+        "mine.yaml",
+        "--kernel-sources",
+        "kernels",
+    )
     assert select(*arguments, cwd=tmp_path).returncode == 0
-    assert select("lint", "s.yaml", cwd=tmp_path).returncode == 1
+    tree = ("--runtime-source", str(REPOSITORY))
+    assert select("lint", "s.yaml", *tree, cwd=tmp_path).returncode == 1
+    done = select("lint", "s.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: this needs the runtime's sources, and there is no native/ in {tmp_path} or above,"
+        " up to /; name the folder that has it with --runtime-source DIR\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""The laws of selections: files keep them, merging is a union, and no file can hang or crash the reader."""
+"""The laws of selections.
+
+Files keep them, merging is a union, and no file can hang or crash the reader.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,43 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sizeguard.errors import InputError
-from sizeguard.selection.merge import credited, describe, merge
+from sizeguard.base.errors import InputError
+from sizeguard.base.yaml_nodes import MAXIMUM_DEPTH
 from sizeguard.selection.provenance import Provenance, read_record, write_record
+from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
-from sizeguard.selection.yaml_reader import read_selection
-from sizeguard.selection.yaml_writer import format_selection, write_selection
-from sizeguard.yaml_nodes import MAXIMUM_DEPTH
+from sizeguard.selection.union import credited, describe, merge
+from sizeguard.selection.write import format_selection, write_selection
 
 # Any text, and often such as YAML takes for something else.
 TEXT = st.one_of(
     st.sampled_from(
-        ["aten::add", "aten::add.Tensor", "yes", "null", "1", "1e3", "12:30", "~", "", "a: b", "# no", "'", '"', "\\", "v1/6;0,1|6;0,1"]
+        [
+            "aten::add",
+            "aten::add.Tensor",
+            "yes",
+            "null",
+            "1",
+            "1e3",
+            "12:30",
+            "~",
+            "",
+            "a: b",
+            "# no",
+            "'",
+            '"',
+            "\\",
+            "v1/6;0,1|6;0,1",
+        ]
     ),
     st.text(st.characters(codec="utf-8"), max_size=8),
 )
 WORDS = st.frozensets(TEXT, max_size=3)
 TABLES = st.dictionaries(TEXT, WORDS, max_size=3)
 OPERATORS = st.builds(SelectedOperator, st.booleans(), st.booleans(), st.booleans(), WORDS)
-PROVENANCES = st.builds(Provenance, st.booleans(), st.booleans(), TABLES, TABLES, WORDS, WORDS, TABLES)
+PROVENANCES = st.builds(
+    Provenance, st.booleans(), st.booleans(), TABLES, TABLES, WORDS, WORDS, TABLES
+)
 SELECTIONS = st.builds(
     Selection,
     st.dictionaries(TEXT, OPERATORS, max_size=4),
@@ -59,7 +80,9 @@ def reread(selection: Selection, file: Path) -> Selection:
 def plain(selection: Selection) -> Selection:
     """Without a word of who asked."""
     operators = {
-        name: SelectedOperator(entry.is_root_operator, entry.is_used_for_training, entry.include_all_overloads)
+        name: SelectedOperator(
+            entry.is_root_operator, entry.is_used_for_training, entry.include_all_overloads
+        )
         for name, entry in selection.operators.items()
     }
     return Selection(
@@ -82,10 +105,13 @@ def test_written_selections_read_back(file: Path, selection: Selection) -> None:
 def test_every_yaml_reader_reads_the_same(selection: Selection) -> None:
     content = yaml.safe_load(format_selection(selection))
     assert content["operators"].keys() == selection.operators.keys()
-    assert {tag: frozenset(words) for tag, words in content["kernel_metadata"].items()} == selection.kernel_metadata
+    assert {
+        tag: frozenset(words) for tag, words in content["kernel_metadata"].items()
+    } == selection.kernel_metadata
     assert frozenset(content["custom_classes"]) == selection.custom_classes
     assert all(
-        set(entry) >= {"is_root_operator", "is_used_for_training", "include_all_overloads"} for entry in content["operators"].values()
+        set(entry) >= {"is_root_operator", "is_used_for_training", "include_all_overloads"}
+        for entry in content["operators"].values()
     )
 
 
@@ -132,6 +158,7 @@ def test_merging_is_commutative(a: Selection, b: Selection) -> None:
     assert merge([("a", a), ("b", b)]) == merge([("b", b), ("a", a)])
 
 
+@pytest.mark.native
 @given(SELECTIONS, SELECTIONS, SELECTIONS)
 def test_merging_is_associative(a: Selection, b: Selection, c: Selection) -> None:
     left = merge([("ab", merge([("a", a), ("b", b)]).selection), ("c", c)]).selection
@@ -149,7 +176,9 @@ def test_merging_twice_changes_nothing(a: Selection) -> None:
 
 
 @given(SELECTIONS, SELECTIONS, TEXT, TEXT)
-def test_a_union_selects_what_either_selects(a: Selection, b: Selection, name: str, dtype: str) -> None:
+def test_a_union_selects_what_either_selects(
+    a: Selection, b: Selection, name: str, dtype: str
+) -> None:
     both = merge([("a", a), ("b", b)]).selection
     for one in (a, b):
         for known in [name, *one.operators]:
@@ -165,14 +194,22 @@ def test_after_credit_everything_has_a_source(a: Selection) -> None:
     named = credited(a, "file")
     assert all(entry.debug_info for entry in named.operators.values())
     for tag, dtypes in named.kernel_metadata.items():
-        assert dtypes <= frozenset().union(*(asked.kernel_metadata.get(tag, frozenset()) for asked in named.provenance.values()))
+        assert dtypes <= frozenset().union(
+            *(asked.kernel_metadata.get(tag, frozenset()) for asked in named.provenance.values())
+        )
     assert credited(named, "other") == named
 
 
 def test_widenings_name_what_and_who() -> None:
-    traced = Selection({"aten::add.Tensor": SelectedOperator(False, False, False)}, kernel_metadata={"add": frozenset({"Float"})})
+    traced = Selection(
+        {"aten::add.Tensor": SelectedOperator(False, False, False)},
+        kernel_metadata={"add": frozenset({"Float"})},
+    )
     static = Selection(
-        {"aten::add.Tensor": SelectedOperator(True, False, False), "aten::mul.Tensor": SelectedOperator(True, False, False)},
+        {
+            "aten::add.Tensor": SelectedOperator(True, False, False),
+            "aten::mul.Tensor": SelectedOperator(True, False, False),
+        },
         include_all_non_op_selectives=True,
     )
     merged = merge([("traced.yaml", traced), ("static.yaml", static)])
@@ -203,12 +240,17 @@ HOSTILE = {
     "nested tables": b"a: " + b"{a: " * 200_000,
     "nested blocks": b"\n".join(b" " * i + b"a:" for i in range(MAXIMUM_DEPTH + 2)),
     "many values": b"debug_info: [" + b"a," * 3_000_000 + b"]",
-    "many aliases": b"debug_info: &a ["
-    + b"x," * 5000
-    + b"]\noperators: {"
-    + b",".join(b"a%d: {debug_info: *a}" % i for i in range(5000))
-    + b"}",
-    "laughs": b"a: &a0 [x]\n" + b"".join(b"a%d: &a%d [*a%d,*a%d]\n" % (i, i, i - 1, i - 1) for i in range(1, 60)),
+    "many aliases": (
+        b"debug_info: &a ["
+        + b"x," * 5000
+        + b"]\noperators: {"
+        + b",".join(b"a%d: {debug_info: *a}" % i for i in range(5000))
+        + b"}"
+    ),
+    "laughs": (
+        b"a: &a0 [x]\n"
+        + b"".join(b"a%d: &a%d [*a%d,*a%d]\n" % (i, i, i - 1, i - 1) for i in range(1, 60))
+    ),
     "long name": b"operators: {" + b"x" * 100_000 + b": {}}",
     "large": b" " * (17 << 20),
     "huge number": b"debug_info: [" + b"9" * 100_000 + b"]",
@@ -219,6 +261,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_yaml_is_one_line_in_bounded_time(name: str, tmp_path: Path) -> None:
     path = tmp_path / "hostile.yaml"
@@ -241,7 +284,9 @@ def test_missing_files_and_folders_are_one_line(tmp_path: Path) -> None:
 
 @settings(max_examples=300)
 @example(b".\n\n!")
-@given(st.binary(max_size=60) | st.text("{}[]:,&*!|>'\"-?#%@ \n\tab0~<", max_size=40).map(str.encode))
+@given(
+    st.binary(max_size=60) | st.text("{}[]:,&*!|>'\"-?#%@ \n\tab0~<", max_size=40).map(str.encode)
+)
 def test_any_bytes_are_read_or_refused(file: Path, data: bytes) -> None:
     file.write_bytes(data)
     try:
@@ -252,13 +297,20 @@ def test_any_bytes_are_read_or_refused(file: Path, data: bytes) -> None:
 
 def test_lines_of_entries(tmp_path: Path) -> None:
     path = tmp_path / "selection.yaml"
-    path.write_text("operators:\n  aten::add: {}\n\n  aten::mul: {}\nkernel_metadata:\n  add: [Float]\n", encoding="utf-8")
+    path.write_text(
+        "operators:\n  aten::add: {}\n\n  aten::mul: {}\nkernel_metadata:\n  add: [Float]\n",
+        encoding="utf-8",
+    )
     read = read_selection(path)
-    assert [read.line("operators", name) for name in ("aten::add", "aten::mul", "aten::sub")] == [2, 4, 2]
+    assert [read.line("operators", name) for name in ("aten::add", "aten::mul", "aten::sub")] == [
+        2,
+        4,
+        2,
+    ]
     assert read.line("kernel_metadata", "add") == 6
     assert read.line("custom_classes", "A") == 0
 
 
 def test_the_selection_imports_nothing_heavy() -> None:
-    code = "import sys, sizeguard.selection.yaml_reader as r; sys.exit('numpy' in sys.modules)"
+    code = "import sys, sizeguard.selection.read as r; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,7 @@
-"""What models need and selections lack: by the names of models, by what kernels call, by traces made again; and what stays quiet."""
+"""Operators and dtypes that models need and selections lack.
+
+By the names of models, by what kernels call, and by traces made again; and what stays quiet.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,16 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.attribution.static_selection import FullBuild
-from sizeguard.attribution.store import Store
-from sizeguard.build.programs import program_of
-from sizeguard.build.record import Build, read_build
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.build_record import Build, read_build
 from sizeguard.cli.main import cli
-from sizeguard.errors import BuildError, InputError
-from sizeguard.gate.config import App
-from sizeguard.gate.config_reader import read_config
-from sizeguard.gate.kernel_calls import kernel_calls
-from sizeguard.gate.result import Problem, SelectionFinding
-from sizeguard.gate.selection_check import Subject, check_selection
-from sizeguard.gate.selection_record import (
+from sizeguard.gate.cache.calls import kernel_calls
+from sizeguard.gate.cache.traces import Model, Tracer, read_model
+from sizeguard.gate.gate_result import Problem, SelectionFinding
+from sizeguard.gate.selection.all_apps import check_selections
+from sizeguard.gate.selection.check import SelectionCase, check_selection
+from sizeguard.gate.selection.retrace import TRACED, WIDENED, update_selection
+from sizeguard.gate.selection.review_record import (
     Kernel,
     ModelState,
     SelectionRecord,
@@ -35,20 +36,31 @@ from sizeguard.gate.selection_record import (
     record_path,
     write_record,
 )
-from sizeguard.gate.selection_update import TRACED, WIDENED, update_selection
-from sizeguard.gate.selections import check_selections
-from sizeguard.gate.traced import Model, Tracer, read_model
-from sizeguard.linkgraph.closure import Dependencies, Unknown
-from sizeguard.model_import.op_info import OperatorInfo
+from sizeguard.models.operator_info import OperatorInfo
+from sizeguard.predict.call_closure import Dependencies
+from sizeguard.predict.full_build import FullBuild
+from sizeguard.predict.reach_result import Unknown
+from sizeguard.projects.project import App
+from sizeguard.projects.reader import read_config
+from sizeguard.runtimes.sizeguard.building.programs import program_of
+from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
-from sizeguard.selection.yaml_reader import read_selection
-from sizeguard.selection.yaml_writer import write_selection
+from sizeguard.selection.write import write_selection
+from sizeguard.snapshots.store import Store
 
 
-def full_of(calls: dict[str, str], switches: dict[str, str] | None = None, **more: object) -> FullBuild:
+def full_of(
+    calls: dict[str, str], switches: dict[str, str] | None = None, **more: object
+) -> FullBuild:
     """A runtime of the operators demo::NAME: who calls whom, and which tags each runs."""
-    table = {f"demo::{name}": frozenset(f"demo::{each}" for each in called.split()) for name, called in calls.items()}
-    tags = {name: frozenset((switches or {}).get(name.removeprefix("demo::"), "").split()) for name in table}
+    table = {
+        f"demo::{name}": frozenset(f"demo::{each}" for each in called.split())
+        for name, called in calls.items()
+    }
+    tags = {
+        name: frozenset((switches or {}).get(name.removeprefix("demo::"), "").split())
+        for name in table
+    }
     unknown = {"demo::" + str(more["unknown"]): (Unknown("f", "f.o"),)} if "unknown" in more else {}
     at_load = frozenset({f"demo::{more['at_load']}"} if "at_load" in more else ())
     return FullBuild(Dependencies(table, at_load, unknown), frozenset(table), frozenset(), tags)
@@ -69,10 +81,16 @@ class Traces(Tracer):
         return found
 
 
-def selecting(operators: str, dtypes: dict[str, str] | None = None, features: str = "") -> Selection:
+def selecting(
+    operators: str, dtypes: dict[str, str] | None = None, features: str = ""
+) -> Selection:
     entry = SelectedOperator(True, False, False)
     metadata = {tag: frozenset(names.split()) for tag, names in (dtypes or {}).items()}
-    return Selection({f"demo::{n}": entry for n in operators.split()}, kernel_metadata=metadata, build_features=frozenset(features.split()))
+    return Selection(
+        {f"demo::{n}": entry for n in operators.split()},
+        kernel_metadata=metadata,
+        build_features=frozenset(features.split()),
+    )
 
 
 @dataclass
@@ -89,21 +107,29 @@ class Project:
 
     @property
     def model(self) -> Model:
-        info = OperatorInfo("m.sgp", {f"demo::{name}": frozenset() for name in self.names.split()}, frozenset())
+        info = OperatorInfo(
+            "m.sgp", {f"demo::{name}": frozenset() for name in self.names.split()}, frozenset()
+        )
         return Model(self.root / "m.pt2", self.root / "m.sgp", info)
 
     def select(self, selection: Selection) -> None:
         write_selection(self.app.selection, selection)
 
     def record(self) -> None:
-        now = record_of(self.root, self.app, read_selection(self.app.selection).selection, self.full)
+        now = record_of(
+            self.root, self.app, read_selection(self.app.selection).selection, self.full
+        )
         write_record(record_path(self.root, self.app), "shop", now)
 
-    def check(self, full: FullBuild, uses: Selection | Exception | None = None) -> tuple[list[SelectionFinding], list[str]]:
+    def check(
+        self, full: FullBuild, uses: Selection | Exception | None = None
+    ) -> tuple[list[SelectionFinding], list[str]]:
         file = read_selection(self.app.selection)
         record = read_record(record_path(self.root, self.app))
         traces = Traces({"m": uses} if uses is not None else {})
-        found = check_selection(Subject(self.root, self.app, file, (self.model,), full, record), traces)
+        found = check_selection(
+            SelectionCase(self.root, self.app, file, (self.model,), full, record), traces
+        )
         return list(found), traces.traced
 
 
@@ -126,12 +152,17 @@ def brief(findings: Iterable[SelectionFinding]) -> list[tuple[str, str, str]]:
 def test_what_did_not_change_is_covered_and_not_traced(project: Project) -> None:
     found, traced = project.check(project.full)
     assert (brief(found), traced) == ([("covered", "shop", "pass")], [])
-    assert found[0].message == "1 model covered by 2 operators, 0 missing; 1 more are in reach of code that no input takes"
+    assert (
+        found[0].message
+        == "1 model covered by 2 operators, 0 missing; 1 more are in reach of code that no input"
+        " takes"
+    )
 
 
 def test_a_kernel_that_calls_something_new(project: Project) -> None:
     found, traced = project.check(full_of({**BEFORE, "b": "d"}, TAGS))
-    assert (brief(found), traced) == ([("closure", "demo::b", "fail")], [])  # it failed without tracing
+    # It failed without tracing
+    assert (brief(found), traced) == ([("closure", "demo::b", "fail")], [])
     assert found[0].message == "demo::b now calls demo::d, not in the selection of app shop"
     assert found[0].advice == "sizeguard select update --app shop"
     assert found[0].place == "shop.yaml:5"
@@ -152,14 +183,19 @@ def test_a_new_call_of_what_is_selected_is_traced_again(project: Project) -> Non
     found, traced = project.check(full_of({**BEFORE, "b": "a"}, TAGS), used)
     assert (brief(found), traced) == ([("trace", "m", "pass"), ("covered", "shop", "pass")], ["m"])
     assert found[0].message.startswith("the trace of m is older than the code: demo::b calls more")
-    found, _ = project.check(full_of({**BEFORE, "b": "a"}, TAGS), selecting("a b", {"add": "Float", "mul": "Float Int"}))
+    found, _ = project.check(
+        full_of({**BEFORE, "b": "a"}, TAGS), selecting("a b", {"add": "Float", "mul": "Float Int"})
+    )
     assert brief(found) == [("dtype", "mul Int", "fail"), ("trace", "m", "fail")]
     assert found[0].message == "m runs mul with Int, which the selection of app shop lacks"
     assert found[0].place == "shop.yaml:8"
 
 
 def test_a_new_dtype_switch_is_traced_again(project: Project) -> None:
-    found, _ = project.check(full_of(BEFORE, {**TAGS, "b": "mul div"}), selecting("a b", {"add": "Float", "div": "Float"}))
+    found, _ = project.check(
+        full_of(BEFORE, {**TAGS, "b": "mul div"}),
+        selecting("a b", {"add": "Float", "div": "Float"}),
+    )
     assert brief(found) == [("dtype", "div Float", "fail"), ("trace", "m", "fail")]
 
 
@@ -169,7 +205,9 @@ def test_a_model_that_was_exported_again(project: Project) -> None:
     found, traced = project.check(project.full, used)
     assert (brief(found), traced) == ([("export", "m", "pass"), ("covered", "shop", "pass")], ["m"])
     assert (
-        found[0].message == "m was exported again since it was traced; traced again, it needs nothing that the selection of app shop lacks"
+        found[0].message
+        == "m was exported again since it was traced; traced again, it needs nothing that the"
+        " selection of app shop lacks"
     )
     needs_more = selecting("a b c", {"add": "Float", "mul": "Int"}, "verbose_errors")
     found, _ = project.check(project.full, needs_more)
@@ -189,7 +227,10 @@ def test_a_selection_that_was_edited(project: Project) -> None:
     project.select(selecting("a b", {"add": "Float"}, "bundled_inputs"))
     used = selecting("a b", {"add": "Float", "mul": "Float"}, "bundled_inputs")
     found, traced = project.check(project.full, used)
-    assert (brief(found), traced) == ([("dtype", "mul Float", "fail"), ("trace", "m", "fail")], ["m"])
+    assert (brief(found), traced) == (
+        [("dtype", "mul Float", "fail"), ("trace", "m", "fail")],
+        ["m"],
+    )
     project.select(selecting("b", {"add": "Float", "mul": "Float"}))
     found, _ = project.check(project.full, used)
     assert brief(found)[0] == ("operator", "demo::a", "fail")
@@ -199,14 +240,20 @@ def test_a_selection_that_was_edited(project: Project) -> None:
     project.select(selecting("a b d", {"add": "Float", "mul": "Float"}, "bundled_inputs"))
     found, _ = project.check(project.full, used)
     assert brief(found)[0] == ("closure", "demo::d", "inconclusive")
-    assert "can call demo::c, not in the selection of app shop; it was selected after" in found[0].message
+    assert (
+        "can call demo::c, not in the selection of app shop; it was selected after"
+        in found[0].message
+    )
 
 
 def test_without_a_record_nothing_tells_what_is_new(project: Project) -> None:
     record_path(project.root, project.app).unlink()
     used = selecting("a b", {"add": "Float", "mul": "Float"}, "bundled_inputs")
     found, traced = project.check(project.full, used)
-    assert (brief(found), traced) == ([("closure", "demo::a", "inconclusive"), ("trace", "m", "pass")], ["m"])
+    assert (brief(found), traced) == (
+        [("closure", "demo::a", "inconclusive"), ("trace", "m", "pass")],
+        ["m"],
+    )
     # Where the selection holds all that can be reached, nothing can be new.
     project.select(selecting("a b c", {"add": "Float", "mul": "Float"}, "bundled_inputs"))
     found, _ = project.check(project.full, used)
@@ -223,7 +270,9 @@ def test_a_selection_of_everything_lacks_nothing(project: Project) -> None:
 
 def test_a_tracer_that_crashes_fails(project: Project) -> None:
     (project.root / "m.pt2").write_text("other weights")
-    found, _ = project.check(project.full, BuildError("model_tracer on m.sgp: did not end within 1800 s"))
+    found, _ = project.check(
+        project.full, BuildError("model_tracer on m.sgp: did not end within 1800 s")
+    )
     assert brief(found) == [("export", "m", "fail")]
     assert "cannot be traced again: model_tracer on m.sgp: did not end" in found[0].message
     assert found[0].advice
@@ -233,7 +282,9 @@ def test_names_that_are_not_constant_and_calls_at_load(project: Project) -> None
     found, _ = project.check(full_of(BEFORE, TAGS, unknown="b"))
     assert brief(found) == [("closure", "demo::b", "inconclusive")]
     assert "calls an operator whose name is not constant, in f (f.o)" in found[0].message
-    assert brief(project.check(full_of(BEFORE, TAGS, unknown="d"))[0]) == [("covered", "shop", "pass")]
+    assert brief(project.check(full_of(BEFORE, TAGS, unknown="d"))[0]) == [
+        ("covered", "shop", "pass")
+    ]
     found, _ = project.check(full_of(BEFORE, TAGS, at_load="d"))
     assert brief(found) == [("closure", "(at load)", "fail")]
     assert found[0].message == "start-up code now calls demo::d, not in the selection of app shop"
@@ -251,7 +302,9 @@ RECORDS = st.builds(
 
 
 @given(RECORDS)
-def test_a_record_reads_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, record: SelectionRecord) -> None:
+def test_a_record_reads_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, record: SelectionRecord
+) -> None:
     path = tmp_path_factory.getbasetemp() / "record.yaml"
     write_record(path, "shop", record)
     assert read_record(path) == record
@@ -265,8 +318,14 @@ def test_a_record_reads_as_it_was_written(tmp_path_factory: pytest.TempPathFacto
         ("{", "not YAML"),
         ("selection: 1\nmodels: {}\nkernels: {}", "the hash of selection has 16 digits"),
         (f"selection: '{'a' * 16}'\nmodels: []\nkernels: {{}}", "models is a table of names"),
-        (f"selection: '{'a' * 16}'\nmodels: {{m: {{model: x, inputs: ''}}}}\nkernels: {{}}", "the hash of m has 16 digits"),
-        (f"selection: '{'a' * 16}'\nmodels: {{}}\nkernels: {{k: {{calls: b, switches: []}}}}", "k has lists of names"),
+        (
+            f"selection: '{'a' * 16}'\nmodels: {{m: {{model: x, inputs: ''}}}}\nkernels: {{}}",
+            "the hash of m has 16 digits",
+        ),
+        (
+            f"selection: '{'a' * 16}'\nmodels: {{}}\nkernels: {{k: {{calls: b, switches: []}}}}",
+            "k has lists of names",
+        ),
     ],
 )
 def test_a_damaged_record_is_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -282,16 +341,24 @@ def test_a_damaged_record_is_refused(text: str, message: str, tmp_path: Path) ->
 
 
 def with_kernel(full: Build, source: Path, replaced: tuple[str, str], folder: Path) -> Build:
-    """The full build with one kernel's source changed and compiled as it was; nothing else of it is made again."""
+    """The full build with one kernel's source changed and compiled as it was.
+
+    Nothing else of it is made again.
+    """
     text = source.read_text()
     assert replaced[0] in text
     changed = folder / source.name
     changed.write_text(text.replace(*replaced))
     built = full.image.parent
     compile_commands = subprocess.run(
-        ["ninja", "-C", str(built), "-t", "commands", "libsg_kernels.a"], capture_output=True, text=True, check=True
+        ["ninja", "-C", str(built), "-t", "commands", "libsg_kernels.a"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    (command,) = (line for line in compile_commands.stdout.splitlines() if line.endswith(f" -c {source}"))
+    (command,) = (
+        line for line in compile_commands.stdout.splitlines() if line.endswith(f" -c {source}")
+    )
     object_ = folder / f"{source.name}.o"
     words = command.replace(f" -c {source}", f" -c {changed}").split()
     words[words.index("-o") + 1] = str(object_)
@@ -301,7 +368,9 @@ def with_kernel(full: Build, source: Path, replaced: tuple[str, str], folder: Pa
     shutil.copytree(built, copy, symlinks=True)
     subprocess.run(["ar", "rD", str(copy / "libsg_kernels.a"), str(object_)], check=True)
     for name in ("build.json", "run_program.link.json"):
-        (copy / name).write_text(json.dumps(json.loads((copy / name).read_text())).replace(str(built), str(copy)))
+        (copy / name).write_text(
+            json.dumps(json.loads((copy / name).read_text())).replace(str(built), str(copy))
+        )
     return read_build(copy)
 
 
@@ -314,9 +383,13 @@ def no_tracing(root: Path) -> Build:
     raise AssertionError(f"a trace was made in {root}")
 
 
-def checked(root: Path, full: Build, store: Store) -> tuple[list[SelectionFinding], tuple[Problem, ...]]:
+def checked(
+    root: Path, full: Build, store: Store
+) -> tuple[list[SelectionFinding], tuple[Problem, ...]]:
     """This project's apps, and no tracing."""
-    found, problems = check_selections(root, read_config(root).apps, [full], store, Tracer(root, store, no_tracing))
+    found, problems = check_selections(
+        root, read_config(root).apps, [full], store, Tracer(root, store, no_tracing)
+    )
     return [each for each in found if each.verdict != "pass"], problems
 
 
@@ -327,7 +400,12 @@ def test_this_projects_selections_hold(root: Path, full_build: Build, store: Sto
 @pytest.mark.parametrize(
     ("file", "head", "kernel", "apps"),
     [
-        ("unary.cpp", "Result<Tensor> relu(Context& context, Tensor self) {\n", "aten::relu", ["vision"]),
+        (
+            "unary.cpp",
+            "Result<Tensor> relu(Context& context, Tensor self) {\n",
+            "aten::relu",
+            ["vision"],
+        ),
         (
             "views.cpp",
             "Result<Tensor> permute(Context& context, Tensor self, IntArrayRef dims) {\n",
@@ -338,11 +416,23 @@ def test_this_projects_selections_hold(root: Path, full_build: Build, store: Sto
     ids=["relu", "permute"],
 )
 def test_a_patched_kernel_fails_for_exactly_the_apps_concerned(
-    file: str, head: str, kernel: str, apps: list[str], root: Path, full_build: Build, store: Store, tmp_path: Path
+    file: str,
+    head: str,
+    kernel: str,
+    apps: list[str],
+    root: Path,
+    full_build: Build,
+    store: Store,
+    tmp_path: Path,
 ) -> None:
     """relu is selected by vision alone, permute by both; neither selects erf."""
     source = root / "native" / "operators" / "kernels" / file
-    changed = with_kernel(full_build, source, (head, head + "  SG_ASSIGN(self, ops::erf::call(context, self));\n"), tmp_path)
+    changed = with_kernel(
+        full_build,
+        source,
+        (head, head + "  SG_ASSIGN(self, ops::erf::call(context, self));\n"),
+        tmp_path,
+    )
     found, problems = checked(root, changed, store)
     assert not problems
     assert [(each.app, each.message) for each in found] == [
@@ -354,11 +444,20 @@ def test_a_patched_kernel_fails_for_exactly_the_apps_concerned(
     assert "aten::erf" in kernel_calls(changed, store).dependencies.calls[kernel]
 
 
-def test_calls_are_read_once(full_build: Build, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_are_read_once(
+    full_build: Build, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = kernel_calls(full_build, store)
-    monkeypatch.setattr("sizeguard.gate.kernel_calls.read_full_build", lambda path: pytest.fail(f"{path} was read again"))
+    monkeypatch.setattr(
+        "sizeguard.gate.cache.calls.read_full_build",
+        lambda path: pytest.fail(f"{path} was read again"),
+    )
     again = kernel_calls(full_build, store)
-    assert (again.operators, again.tags, again.dependencies.calls) == (first.operators, first.tags, first.dependencies.calls)
+    assert (again.operators, again.tags, again.dependencies.calls) == (
+        first.operators,
+        first.tags,
+        first.dependencies.calls,
+    )
 
 
 def app_of_mlp(folder: Path, models_dir: Path, selection: Selection) -> App:
@@ -369,12 +468,27 @@ def app_of_mlp(folder: Path, models_dir: Path, selection: Selection) -> App:
 
 
 def test_a_dtype_that_is_lacking_is_found_by_tracing(
-    root: Path, full_build: Build, instrumented_build: Build, models_dir: Path, store: Store, tmp_path: Path
+    root: Path,
+    full_build: Build,
+    instrumented_build: Build,
+    models_dir: Path,
+    store: Store,
+    tmp_path: Path,
 ) -> None:
-    """The instrumented build runs the model; what it used is compared with what is selected; then the command puts it right."""
+    """The instrumented build runs the model; what it used is compared with what is selected.
+
+    Then the command puts it right.
+    """
     app = app_of_mlp(tmp_path, models_dir, Selection())
-    calls, tracer = kernel_calls(full_build, store), Tracer(root, store, lambda _: instrumented_build)
-    model = Model(app.models[0], program_of(app.models[0], tmp_path), read_model(root, models_dir / "mlp" / "model.pt2", store).info)
+    calls, tracer = (
+        kernel_calls(full_build, store),
+        Tracer(root, store, lambda _: instrumented_build),
+    )
+    model = Model(
+        app.models[0],
+        program_of(app.models[0], tmp_path),
+        read_model(root, models_dir / "mlp" / "model.pt2", store).info,
+    )
     first = update_selection(tmp_path, app, [model], calls, tracer, TRACED)
     assert set(first.changed) == {app.selection, record_path(tmp_path, app)}
     assert {"aten::relu", "aten::addmm", "gemm Float", "feature bundled_inputs"} <= set(first.added)
@@ -382,9 +496,19 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
 
     traced = app.selection.read_text()
     app.selection.write_text(traced.replace("  gemm: [Float]", "  gemm: [Double]"))
-    subject = Subject(tmp_path, app, read_selection(app.selection), (model,), calls, read_record(record_path(tmp_path, app)))
+    subject = SelectionCase(
+        tmp_path,
+        app,
+        read_selection(app.selection),
+        (model,),
+        calls,
+        read_record(record_path(tmp_path, app)),
+    )
     found = check_selection(subject, tracer)
-    assert [(each.kind, each.name, each.verdict) for each in found] == [("dtype", "gemm Float", "fail"), ("trace", "mlp", "fail")]
+    assert [(each.kind, each.name, each.verdict) for each in found] == [
+        ("dtype", "gemm Float", "fail"),
+        ("trace", "mlp", "fail"),
+    ]
     assert found[0].message == "mlp runs gemm with Float, which the selection of app kiosk lacks"
 
     widened = update_selection(tmp_path, app, [model], calls, tracer, WIDENED)
@@ -396,18 +520,27 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
 
 
 def test_the_command_finds_this_projects_records_up_to_date(
-    root: Path, full_build: Build, instrumented_build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path,
+    full_build: Build,
+    instrumented_build: Build,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SIZEGUARD_STORE", str(tmp_path))
     monkeypatch.chdir(root)
     done = CliRunner().invoke(cli, ["select", "update", "--app", "vision", "--app", "language"])
-    assert (done.exit_code, done.stdout) == (0, "vision: nothing changed\nlanguage: nothing changed\n")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "vision: nothing changed\nlanguage: nothing changed\n",
+    )
     done = CliRunner().invoke(cli, ["select", "update", "--app", "visio"])
     assert done.exit_code != 0
     assert "no app visio" in str(done.exception)
 
 
-def test_what_cannot_be_read_is_a_problem_of_its_app(root: Path, full_build: Build, models_dir: Path, store: Store, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_a_problem_of_its_app(
+    root: Path, full_build: Build, models_dir: Path, store: Store, tmp_path: Path
+) -> None:
     good = dataclasses.replace(read_config(root).apps[0])
     bad = dataclasses.replace(good, name="bad", selection=tmp_path / "selection.yaml")
     (tmp_path / "selection.yaml").write_text("operators: [")
@@ -416,23 +549,44 @@ def test_what_cannot_be_read_is_a_problem_of_its_app(root: Path, full_build: Bui
     (tmp_path / "broken" / "model.pt2").write_bytes(b"PK nothing")
     broken = dataclasses.replace(good, name="broken", models=(tmp_path / "broken" / "model.pt2",))
     shutil.copytree(good.models[0].parent, tmp_path / good.models[0].parent.name)
-    twice = dataclasses.replace(good, name="twice", models=(*good.models, tmp_path / good.models[0].parent.name / "model.pt2"))
-    found, problems = check_selections(root, [bad, lost, broken, twice, good], [full_build], store, Tracer(root, store, no_tracing))
+    twice = dataclasses.replace(
+        good,
+        name="twice",
+        models=(*good.models, tmp_path / good.models[0].parent.name / "model.pt2"),
+    )
+    found, problems = check_selections(
+        root, [bad, lost, broken, twice, good], [full_build], store, Tracer(root, store, no_tracing)
+    )
     assert {each.app for each in found} == {"vision"}
-    assert [(each.app, each.exit_code) for each in problems] == [("bad", 2), ("lost", 2), ("broken", 2), ("twice", 2)]
+    assert [(each.app, each.exit_code) for each in problems] == [
+        ("bad", 2),
+        ("lost", 2),
+        ("broken", 2),
+        ("twice", 2),
+    ]
     assert all(each.advice and "\n" not in each.message for each in problems)
     assert "no such model" in problems[1].message
     assert "are both called mobilenet_v2; rename the folder of one" in problems[3].message
 
 
-def test_lint_errors_fail_and_warnings_are_shown(root: Path, full_build: Build, store: Store, tmp_path: Path) -> None:
+def test_lint_errors_fail_and_warnings_are_shown(
+    root: Path, full_build: Build, store: Store, tmp_path: Path
+) -> None:
     app = read_config(root).apps[0]
-    text = app.selection.read_text().replace("  aten::relu: {is_root_operator: true, ", "  aten::relu: {")
-    (tmp_path / "s.yaml").write_text(text.replace("kernel_metadata:\n", "kernel_metadata:\n  nothing: [Float]\n", 1))
+    text = app.selection.read_text().replace(
+        "  aten::relu: {is_root_operator: true, ", "  aten::relu: {"
+    )
+    (tmp_path / "s.yaml").write_text(
+        text.replace("kernel_metadata:\n", "kernel_metadata:\n  nothing: [Float]\n", 1)
+    )
     other = dataclasses.replace(app, selection=tmp_path / "s.yaml")
     for _ in range(2):  # found, and kept
         found, problems = check_selections(
-            root, [other], [full_build], store, Traces({m: selecting("") for m in ("mobilenet_v2", "quant_cnn")})
+            root,
+            [other],
+            [full_build],
+            store,
+            Traces({m: selecting("") for m in ("mobilenet_v2", "quant_cnn")}),
         )
         lint = {each.name: each for each in found if each.kind == "lint"}
         assert not problems

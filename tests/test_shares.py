@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from sizeguard.attribution.names import dtype_of
-from sizeguard.build.record import Build
+from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import cli
 from sizeguard.linkgraph.costs import costs_of
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live, reachable
+from sizeguard.linkgraph.open_graph import graph_of_path
 from sizeguard.linkgraph.retained import retained, retained_by_dtype
-from sizeguard.linkgraph.sources import graph_of_path
 from sizeguard.linkgraph.subjects import operators
+from sizeguard.names.dtype_of import dtype_of
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,9 @@ def test_shares_sum_to_what_is_live(graph: SectionGraph) -> None:
     for nodes in operators(graph).values():
         barred[nodes] = True
     core = reachable(graph, graph.roots, without=barred)
-    assert costs[live(graph)].sum() == costs[core].sum() + sum(cost.exclusive + cost.share for cost in found.values())
+    assert costs[live(graph)].sum() == costs[core].sum() + sum(
+        cost.exclusive + cost.share for cost in found.values()
+    )
 
 
 def test_order_of_the_three_numbers(graph: SectionGraph) -> None:
@@ -47,7 +49,10 @@ def test_exclusive_is_what_a_removal_frees(graph: SectionGraph) -> None:
     for name, nodes in operators(graph).items():
         barred = np.zeros(len(graph.nodes), bool)
         barred[nodes] = True
-        assert found[name].exclusive == costs[kept & ~reachable(graph, graph.roots, without=barred)].sum()
+        assert (
+            found[name].exclusive
+            == costs[kept & ~reachable(graph, graph.roots, without=barred)].sum()
+        )
 
 
 def test_branches_are_parts_of_their_operator(graph: SectionGraph) -> None:
@@ -59,7 +64,9 @@ def test_branches_are_parts_of_their_operator(graph: SectionGraph) -> None:
 
 @pytest.mark.parametrize("by", ["operator", "operator,dtype"])
 def test_reports_have_the_columns(full_build: Build, graph: SectionGraph, by: str) -> None:
-    done = CliRunner().invoke(cli, ["report", str(full_build.image.parent), "--by", by, "--format", "json"])
+    done = CliRunner().invoke(
+        cli, ["report", str(full_build.image.parent), "--by", by, "--format", "json"]
+    )
     assert done.exit_code == 0, done.output
     rows = json.loads(done.output)["rows"]
     found = retained(graph)

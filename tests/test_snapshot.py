@@ -1,4 +1,4 @@
-"""Snapshots: the same report as the analysis they were made of, the same bytes for equal analyses, and no trust in damaged ones."""
+"""Snapshots: the analysis's report, equal bytes for equal analyses, damage is refused."""
 
 from __future__ import annotations
 
@@ -14,14 +14,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import MadeUp, Part, parts
 
-from sizeguard.attribution.analysis import LEVELS, Aliases
-from sizeguard.attribution.diff import diff
+from sizeguard.attribution.analysis import Aliases
 from sizeguard.attribution.group import group
-from sizeguard.attribution.snapshot import MAGIC, Snapshot, is_snapshot, read_snapshot, snapshot_bytes
-from sizeguard.attribution.snapshot_format import DamagedError, decompress, pack_numbers, pack_texts, unpack_numbers, unpack_texts
-from sizeguard.errors import InputError
+from sizeguard.attribution.levels import LEVELS
+from sizeguard.base.errors import InputError
+from sizeguard.diff.compare import diff
+from sizeguard.snapshots.packing import (
+    DamagedError,
+    decompress,
+    pack_numbers,
+    pack_texts,
+    unpack_numbers,
+    unpack_texts,
+)
+from sizeguard.snapshots.snapshot import MAGIC, Snapshot, is_snapshot, read_snapshot, snapshot_bytes
+from tests.support.made_up import MadeUp, Part, parts
 
 HEAD = len(MAGIC) + 2 + 32
 
@@ -33,6 +41,7 @@ def part(symbol: str, load: int, *names: str) -> Part:
 SAMPLE = [part("f", 10), part("g", 20, "g", "h"), part("f.cold", 3), part("k", 20, "k", "h2")]
 
 
+@pytest.mark.native
 @given(parts(), st.booleans())
 def test_a_snapshot_reports_what_its_analysis_does(made: list[Part], doubled: bool) -> None:
     analysis = MadeUp(made, doubled=doubled)
@@ -42,6 +51,7 @@ def test_a_snapshot_reports_what_its_analysis_does(made: list[Part], doubled: bo
     assert len(diff(analysis, snapshot, ["symbol", "object"])) == 0
 
 
+@pytest.mark.native
 @given(parts())
 def test_equal_analyses_make_equal_bytes(made: list[Part]) -> None:
     assert snapshot_bytes(MadeUp(made)) == snapshot_bytes(MadeUp(made[::-1], doubled=True))
@@ -53,7 +63,8 @@ def test_where_an_image_lies_does_not_matter() -> None:
 
     here, there = MadeUp(SAMPLE), Elsewhere(SAMPLE)
     there.image = type(here.image)(
-        "/home/me/app", *[getattr(here.image, f) for f in ("title", "format", "arch", "id", "file", "load", "ram")]
+        "/home/me/app",
+        *[getattr(here.image, f) for f in ("title", "format", "arch", "id", "file", "load", "ram")],
     )
     assert snapshot_bytes(here) == snapshot_bytes(there)
 
@@ -71,7 +82,9 @@ def test_aliases_come_back() -> None:
     snapshot = Snapshot(Path("x"), snapshot_bytes(analysis))
     label = snapshot.label("symbol")
     symbols = [label.texts[i] for i in label.ids.tolist()]
-    assert names_of(snapshot.aliases(), symbols) == names_of(analysis.aliases(), [p.values["symbol"] for p in SAMPLE])
+    assert names_of(snapshot.aliases(), symbols) == names_of(
+        analysis.aliases(), [p.values["symbol"] for p in SAMPLE]
+    )
     assert Snapshot(Path("x"), snapshot_bytes(MadeUp(SAMPLE[:1]))).aliases() is None
 
 
@@ -108,7 +121,10 @@ def test_damage_is_one_line(tmp_path: Path) -> None:
     for _ in range(300):
         damaged = bytearray(data)
         damaged[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-        with pytest.raises(InputError, match=r"x\.snapshot: (damaged snapshot|a snapshot of version|not a snapshot)"):
+        with pytest.raises(
+            InputError,
+            match=r"x\.snapshot: (damaged snapshot|a snapshot of version|not a snapshot)",
+        ):
             read(path, bytes(damaged))
     for length in range(0, len(data), 7):
         with pytest.raises(InputError):
@@ -118,12 +134,20 @@ def test_damage_is_one_line(tmp_path: Path) -> None:
 def test_another_version_says_so(tmp_path: Path) -> None:
     data = bytearray(snapshot_bytes(MadeUp(SAMPLE)))
     data[len(MAGIC)] = 2
-    with pytest.raises(InputError, match="a snapshot of version 2, this is version 1; make it again with sizeguard report --save"):
+    with pytest.raises(
+        InputError,
+        match=(
+            "a snapshot of version 2, this is version 1; make it again with sizeguard report --save"
+        ),
+    ):
         read(tmp_path / "x", bytes(data))
 
 
 def forged(data: bytes, change: random.Random) -> bytes:
-    """Damage with a right checksum: what only a hostile writer makes. A number of the header, or a byte of an unpacked block."""
+    """Damage with a right checksum, as only a hostile writer makes it.
+
+    A number of the header, or a byte of an unpacked block.
+    """
     (length,) = struct.unpack_from("<I", data, HEAD)
     header = json.loads(data[HEAD + 4 : HEAD + 4 + length])
     at, blocks = HEAD + 4 + length, []
@@ -133,21 +157,27 @@ def forged(data: bytes, change: random.Random) -> bytes:
     which = change.randrange(len(blocks))
     kind = change.randrange(4)
     if kind == 0:
-        header["blocks"][which][change.choice([1, 2])] = change.choice([0, 1, 2**30, 2**62, -1, 1.5, "x", None])
+        header["blocks"][which][change.choice([1, 2])] = change.choice(
+            [0, 1, 2**30, 2**62, -1, 1.5, "x", None]
+        )
     elif kind == 1:
-        header[change.choice(["rows", "texts", "image", "blocks"])] = change.choice([0, 5, 2**62, -1, {}, [], [[]], "x", None])
+        header[change.choice(["rows", "texts", "image", "blocks"])] = change.choice(
+            [0, 5, 2**62, -1, {}, [], [[]], "x", None]
+        )
     else:
         content = bytearray(lzma.decompress(blocks[which]))
         if content:
             content[change.randrange(len(content))] = change.choice([0, 1, 127, 255])
         content += b"\xff" * change.choice([0, 0, 1, 40])
-        blocks[which] = lzma.compress(bytes(content), preset=0)  # a compressor of the usual preset takes 94 MiB
+        # A compressor of the usual preset takes 94 MiB
+        blocks[which] = lzma.compress(bytes(content), preset=0)
         header["blocks"][which][1:] = [len(content), len(blocks[which])]
     text = json.dumps(header).encode()
     body = struct.pack("<I", len(text)) + text + b"".join(blocks)
     return MAGIC + struct.pack("<H", 1) + hashlib.sha256(body).digest() + body
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_forged_snapshot_is_read_or_refused_in_one_line(tmp_path: Path, seed: int) -> None:
     data = snapshot_bytes(MadeUp(SAMPLE))
@@ -166,6 +196,7 @@ def test_a_forged_snapshot_is_read_or_refused_in_one_line(tmp_path: Path, seed: 
     assert peak < 64 << 20
 
 
+@pytest.mark.native
 def test_a_bomb_does_not_unpack() -> None:
     bomb = lzma.compress(b"\0" * (200 << 20))
     with pytest.raises(DamagedError):

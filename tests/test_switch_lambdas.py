@@ -1,4 +1,7 @@
-"""Dtype branches that are lambdas without a name of their own: against the order of the cases, rebuilds and llvm-symbolizer."""
+"""Dtype branches that are lambdas without a name of their own.
+
+Against the order of the cases, rebuilds and llvm-symbolizer.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,21 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from macho_samples import SOURCES
-from test_dwarf import abbreviation, hostile, unit_of
 
-from sizeguard.attribution.inlined import inlined_branches
-from sizeguard.attribution.preset import load_preset
-from sizeguard.attribution.sources import analysis_of
-from sizeguard.errors import SizeguardError
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.attribution.owners.inlined import inlined_branches
+from sizeguard.base.errors import SizeguardError
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.elf import read_elf
+from sizeguard.runtimes.known import load_preset
+from tests.support.macho_samples import SOURCES
+from tests.support.made_dwarf import abbreviation, hostile, unit_of
+
+pytestmark = pytest.mark.native
 
 SOURCE = Path(__file__).parent / "data" / "dwarf" / "switch_lambdas.cpp"
-CASES = ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "Bool")  # in the order of the switch
+# In the order of the switch
+CASES = ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "Bool")
 INDICES = ("Int", "Long")
 KERNELS = ("cumsum_", "fmod_", "index_select_", "pow_")
 TEMPLATES = ("ScalarTypeToCppType",)
@@ -32,7 +38,9 @@ OPTIMIZE = pytest.mark.parametrize("optimize", ["-Os", "-O2"])
 
 def compiled(folder: Path, compiler: str, *flags: str, name: str = "kernels") -> Path:
     output = folder / name
-    subprocess.run([compiler, "-std=c++20", "-g", *flags, "-o", str(output), str(SOURCE)], check=True)
+    subprocess.run(
+        [compiler, "-std=c++20", "-g", *flags, "-o", str(output), str(SOURCE)], check=True
+    )
     return output
 
 
@@ -44,7 +52,11 @@ def rows(image: Path) -> list[tuple[str, str, str, int]]:
         label = analysis.label(level)
         columns.append([label.texts[i] for i in label.ids.tolist()])
     found = zip(*columns, analysis.load.tolist(), strict=True)
-    return [(symbol, operator, dtype, load) for symbol, operator, dtype, kind, load in found if kind == "code" and load]
+    return [
+        (symbol, operator, dtype, load)
+        for symbol, operator, dtype, kind, load in found
+        if kind == "code" and load
+    ]
 
 
 def kernel_of(symbol: str) -> str:
@@ -60,12 +72,18 @@ def text_sizes(image: Path) -> Counter[str]:
 
 @COMPILERS
 @OPTIMIZE
-def test_each_case_has_the_dtype_of_its_place_in_the_switch(tmp_path: Path, compiler: str, optimize: str) -> None:
-    """The cases are functions here, {lambda()#3}: numbered in the order of the source, which is no evidence that a report has."""
+def test_each_case_has_the_dtype_of_its_place_in_the_switch(
+    tmp_path: Path, compiler: str, optimize: str
+) -> None:
+    """The cases are functions here, {lambda()#3}, numbered in the order of the source.
+
+    That order is no evidence that a report has.
+    """
     image = compiled(tmp_path, compiler, optimize, "-DATTRIBUTES=__attribute__((noinline))")
     seen: set[tuple[str, ...]] = set()
     for symbol, operator, dtype, _ in rows(image):
-        # _ZZZN…10cumsum_out…ENKUlvE_clEvENKUlvE5_clEv: the seventh case of the switch. Clang calls the switch $_0.
+        # _ZZZN…10cumsum_out…ENKUlvE_clEvENKUlvE5_clEv: the seventh case of the switch. Clang calls
+        # the switch $_0.
         numbers = [int(number or -1) + 1 for number in re.findall(r"ENKUlvE(\d*)_clEv", symbol)]
         if compiler == "g++":
             numbers = numbers[1:]
@@ -91,9 +109,12 @@ def test_each_case_has_the_dtype_of_its_place_in_the_switch(tmp_path: Path, comp
 @COMPILERS
 @OPTIMIZE
 def test_inlined_cases_leave_with_their_dtype(tmp_path: Path, compiler: str, optimize: str) -> None:
-    """A kernel's sum within 15 %, or 30 % where what a case does before it calls a function cannot be known. Single ones within max(15 %,
-    48 B), 30 of 32: when index_select has one case left, gcc -O2 compiles its function in another way. Without Bool the cases have no
-    hole, and gcc makes a different switch."""
+    """A kernel's sum within 15 %; 30 % where code before a case's call cannot be told.
+
+    Single ones within max(15 %, 48 B), 30 of 32: when index_select has one case left, gcc -O2
+    compiles its function in another way. Without Bool the cases have no hole, and gcc makes a
+    different switch.
+    """
     image = compiled(tmp_path, compiler, optimize)
     named: Counter[tuple[str, str]] = Counter()
     for symbol, _, dtype, load in rows(image):
@@ -103,7 +124,9 @@ def test_inlined_cases_leave_with_their_dtype(tmp_path: Path, compiler: str, opt
     good = 0
     totals: dict[str, list[int]] = {kernel: [0, 0] for kernel in KERNELS}
     for case in CASES[:-1]:
-        left = text_sizes(compiled(tmp_path, compiler, optimize, f"-DWITHOUT_{case}=1", name=f"without-{case}"))
+        left = text_sizes(
+            compiled(tmp_path, compiler, optimize, f"-DWITHOUT_{case}=1", name=f"without-{case}")
+        )
         for kernel in KERNELS:
             predicted, measured = named[kernel, case], whole[kernel] - left[kernel]
             good += abs(predicted - measured) <= max(0.15 * measured, 48)
@@ -114,19 +137,28 @@ def test_inlined_cases_leave_with_their_dtype(tmp_path: Path, compiler: str, opt
     for kernel, (predicted, measured) in totals.items():
         assert abs(predicted - measured) <= (0.30 if kernel == "pow_" else 0.15) * measured
     # What is left is the switch itself; relu has a type of the template, but no switch.
-    assert all(named[kernel, "neutral"] <= 0.15 * whole[kernel] for kernel in KERNELS if kernel != "pow_")
+    assert all(
+        named[kernel, "neutral"] <= 0.15 * whole[kernel] for kernel in KERNELS if kernel != "pow_"
+    )
     assert {dtype for symbol, _, dtype, _ in rows(image) if "relu_out" in symbol} == {"neutral"}
 
 
 @COMPILERS
 def test_without_debug_information_the_cases_have_no_dtype(tmp_path: Path, compiler: str) -> None:
     image = compiled(tmp_path, compiler, "-Os", "-DATTRIBUTES=__attribute__((noinline))", "-g0")
-    assert {dtype for symbol, _, dtype, _ in rows(image) if symbol.endswith("clEv") and kernel_of(symbol)} == {"neutral"}
+    assert {
+        dtype
+        for symbol, _, dtype, _ in rows(image)
+        if symbol.endswith("clEv") and kernel_of(symbol)
+    } == {"neutral"}
 
 
 @COMPILERS
 def test_branches_change_no_frames(tmp_path: Path, compiler: str) -> None:
-    """With and without asking for branches, each address has the same functions over it: those that llvm-symbolizer names."""
+    """With and without asking for branches, each address has the same functions over it.
+
+    Those that llvm-symbolizer names.
+    """
     image = compiled(tmp_path, compiler, "-Os")
     with_branches, plain = inline_frames(image, templates=TEMPLATES), inline_frames(image)
     assert not any(plain.branches)
@@ -140,21 +172,36 @@ def test_branches_change_no_frames(tmp_path: Path, compiler: str) -> None:
         text=True,
     ).stdout
     blocks = [block.split("\n")[::2] for block in listed.strip().split("\n\n")]
-    wrong = [a for a, names in zip(addresses, blocks, strict=True) if list(with_branches.at(a)[:-1]) != names[:-1]]
+    wrong = [
+        a
+        for a, names in zip(addresses, blocks, strict=True)
+        if list(with_branches.at(a)[:-1]) != names[:-1]
+    ]
     assert not wrong
 
 
 def branches_of(image: Path, namespace: bytes = b"") -> set[tuple[bytes, ...]]:
     """All that functions stand in, of those with a namespace in their name."""
     frames = inline_frames(image, templates=TEMPLATES)
-    return {branches for i, branches in enumerate(frames.branches) if branches and namespace in frames.names.raw(i)}
+    return {
+        branches
+        for i, branches in enumerate(frames.branches)
+        if branches and namespace in frames.names.raw(i)
+    }
 
 
-@pytest.mark.parametrize("flags", [("-gdwarf-4",), ("-gdwarf-5", "-gz=zlib"), ("-gdwarf-3", "-gstrict-dwarf")], ids=" ".join)
+@pytest.mark.parametrize(
+    "flags",
+    [("-gdwarf-4",), ("-gdwarf-5", "-gz=zlib"), ("-gdwarf-3", "-gstrict-dwarf")],
+    ids=" ".join,
+)
 @COMPILERS
-def test_all_kinds_of_debug_information_say_the_same(tmp_path: Path, compiler: str, flags: tuple[str, ...]) -> None:
+def test_all_kinds_of_debug_information_say_the_same(
+    tmp_path: Path, compiler: str, flags: tuple[str, ...]
+) -> None:
     expected = branches_of(compiled(tmp_path, compiler, "-Os"))
-    assert len(expected) == len(CASES) + len(INDICES) * len(CASES)  # by itself, and in the two branches of an index
+    # By itself, and in the two branches of an index
+    assert len(expected) == len(CASES) + len(INDICES) * len(CASES)
     assert branches_of(compiled(tmp_path, compiler, "-Os", *flags)) == expected
 
 
@@ -164,9 +211,17 @@ def test_a_class_that_another_unit_has(tmp_path: Path) -> None:
     for name, change in (("first", ""), ("second", "#define native other\n")):
         (tmp_path / f"{name}.cpp").write_text(f'#define NO_MAIN\n{change}#include "{SOURCE}"\n')
         subprocess.run([*flags, "-c", f"{name}.cpp"], check=True, cwd=tmp_path)
-    subprocess.run([*flags, "-fuse-ld=lld-19", "-shared", "first.o", "second.o", "-o", "both.so"], check=True, cwd=tmp_path)
+    subprocess.run(
+        [*flags, "-fuse-ld=lld-19", "-shared", "first.o", "second.o", "-o", "both.so"],
+        check=True,
+        cwd=tmp_path,
+    )
     expected = branches_of(compiled(tmp_path, "clang++-19", "-Os"))
-    assert branches_of(tmp_path / "both.so", b"6native") == branches_of(tmp_path / "both.so", b"5other") == expected
+    assert (
+        branches_of(tmp_path / "both.so", b"6native")
+        == branches_of(tmp_path / "both.so", b"5other")
+        == expected
+    )
 
 
 def test_a_dsym_says_the_same(tmp_path: Path) -> None:
@@ -175,19 +230,39 @@ def test_a_dsym_says_the_same(tmp_path: Path) -> None:
     image = tmp_path / "macho"
     subprocess.run(["clang++-19", *flags, "-c", str(SOURCE), "-o", f"{image}.o"], check=True)
     stubs = str(SOURCES / "libSystem.tbd")
-    subprocess.run(["ld64.lld-19", *target, f"{image}.o", stubs, "-undefined", "dynamic_lookup", "-o", str(image)], check=True)
+    subprocess.run(
+        [
+            "ld64.lld-19",
+            *target,
+            f"{image}.o",
+            stubs,
+            "-undefined",
+            "dynamic_lookup",
+            "-o",
+            str(image),
+        ],
+        check=True,
+    )
     subprocess.run(["dsymutil-19", str(image), "-o", f"{image}.dSYM"], check=True)
     assert branches_of(image) == branches_of(compiled(tmp_path, "clang++-19", "-Os"))
-    dtypes = {(kernel_of(symbol), dtype) for symbol, _, dtype, _ in rows(image) if kernel_of(symbol)}
+    dtypes = {
+        (kernel_of(symbol), dtype) for symbol, _, dtype, _ in rows(image) if kernel_of(symbol)
+    }
     assert {(kernel, case) for kernel in ("cumsum_", "fmod_") for case in CASES} <= dtypes
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @COMPILERS
-def test_damaged_debug_information_is_refused_or_read(tmp_path: Path, compiler: str, seed: int) -> None:
+def test_damaged_debug_information_is_refused_or_read(
+    tmp_path: Path, compiler: str, seed: int
+) -> None:
     image = compiled(tmp_path, compiler, "-Os")
     content = image.read_bytes()
-    sections = [s for s in read_elf(image).sections if s.name in (".debug_info", ".debug_abbrev", ".debug_str")]
+    sections = [
+        s
+        for s in read_elf(image).sections
+        if s.name in (".debug_info", ".debug_abbrev", ".debug_str")
+    ]
     random_ = random.Random(seed)
     preset = load_preset("executorch")
     damaged = tmp_path / "damaged"
@@ -206,7 +281,9 @@ def test_damaged_debug_information_is_refused_or_read(tmp_path: Path, compiler: 
 def test_information_that_is_made_to_exhaust_is_refused(tmp_path: Path) -> None:
     """Small files in which all functions lie in each other, by their entries or by their names."""
     image = compiled(tmp_path, "g++", "-Os")
-    start = next(s for s in read_elf(image).sections if s.name == ".text").address.to_bytes(8, "little")
+    start = next(s for s in read_elf(image).sections if s.name == ".text").address.to_bytes(
+        8, "little"
+    )
     text = "ScalarTypeToCppType<0>"
     shapes = (
         abbreviation(1, 0x11, children=True)
@@ -228,7 +305,9 @@ def test_information_that_is_made_to_exhaust_is_refused(tmp_path: Path) -> None:
     for i in range(20_000):
         variables += b"\6" + (position + i * len(alias)).to_bytes(4, "little")
     deep = begin + function * 400 + aliases + variables + b"\0" * 401
-    named = b"".join(b"\7" + start + b"\1\0\0\0" + (i * 2).to_bytes(4, "little") for i in range(3_000))
+    named = b"".join(
+        b"\7" + start + b"\1\0\0\0" + (i * 2).to_bytes(4, "little") for i in range(3_000)
+    )
     place = header + len(begin) + len(function)
     use = b"\6" + place.to_bytes(4, "little")
     names = b"".join(b"Z" * (i % 2) + b"E" for i in range(4_000))
@@ -236,7 +315,9 @@ def test_information_that_is_made_to_exhaust_is_refused(tmp_path: Path) -> None:
     for info, strings in ((deep, b"x\0"), (long, b"_ZZ" + names + b"\0")):
         began = time.process_time()
         try:
-            inline_frames(hostile(tmp_path, image, unit_of(info), shapes, str=strings), templates=TEMPLATES)
+            inline_frames(
+                hostile(tmp_path, image, unit_of(info), shapes, str=strings), templates=TEMPLATES
+            )
         except SizeguardError as error:
             print(error)
         assert time.process_time() - began < 10

@@ -1,4 +1,4 @@
-"""What every compiler and linker makes of the runtime: the ledger is exact and models run, in every way to link it."""
+"""The runtime by every compiler, linker and kind of link: exact ledgers, models that run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from image_laws import check_laws, check_ledger, check_report, check_runs, check_stripped_twin, ledger_of
-from link_matrix import Row, build_row, covering_rows, image_of, product
 
-from sizeguard.build.driver import build
-from sizeguard.build.record import Build
-from sizeguard.build.targets import host_target
-from sizeguard.build.toolchain import find_toolchain
-from sizeguard.build.variants import Variant, default_folder
+from sizeguard.builds.build_record import Build
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
+from sizeguard.toolchains.targets import host_target
+from sizeguard.toolchains.toolchain import find_toolchain
+from tests.support.image_laws import (
+    check_laws,
+    check_ledger,
+    check_report,
+    check_runs,
+    check_stripped_twin,
+    ledger_of,
+)
+from tests.support.link_matrix import Row, build_row, covering_rows, image_of, product
 
 
 def test_the_rows_cover_every_pair() -> None:
@@ -23,7 +30,14 @@ def test_the_rows_cover_every_pair() -> None:
 
 
 @pytest.mark.parametrize("row", covering_rows(), ids=str)
-def test_row(row: Row, root: Path, models_dir: Path, selection: Callable[..., Path], program: Callable[..., Path], tmp_path: Path) -> None:
+def test_row(
+    row: Row,
+    root: Path,
+    models_dir: Path,
+    selection: Callable[..., Path],
+    program: Callable[..., Path],
+    tmp_path: Path,
+) -> None:
     built = build_row(row, lambda: selection("mlp"), root / "build" / "tests" / "targets")
     image = image_of(row, built)
     check_laws(image)
@@ -36,15 +50,24 @@ def test_row(row: Row, root: Path, models_dir: Path, selection: Callable[..., Pa
     if row.app == "mlp":
         check_runs(image, built.target, program("mlp"), models_dir / "mlp", tmp_path)
     elif row.form != "shared":
-        done = subprocess.run([image, "--program", program("mlp"), "--check"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [image, "--program", program("mlp"), "--check"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (done.returncode, done.stderr.count(" is not in this build")) == (1, 3)
 
 
 def check_kind(row: Row, image: Path) -> None:
     """The image is what was asked for, says readelf."""
-    told = subprocess.run(["readelf", "-hldW", image], check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(
+        ["readelf", "-hldW", image], check=True, capture_output=True, text=True
+    ).stdout
     assert ("Type:                              EXEC" in told) == (row.form == "static")
-    assert ("Requesting program interpreter" in told) == (row.form in ("executable", "stripped", "lto"))
+    assert ("Requesting program interpreter" in told) == (
+        row.form in ("executable", "stripped", "lto")
+    )
     assert ("(NEEDED)" in told) == (not row.form.startswith("static"))
     assert ("SONAME" in told) == (row.form == "shared")
 
@@ -71,9 +94,15 @@ def test_lto_objects_are_those_in_the_map(root: Path, selection: Callable[..., P
             assert len(built.lto_inputs) >= 3
 
 
+@pytest.mark.native
 def test_thin_lto_objects_are_those_in_the_map(root: Path) -> None:
     toolchain = find_toolchain("clang", "lld")
-    built = build(root, Variant("core", lto="thin"), toolchain, root / "build" / "tests" / "targets" / "core-clang-Os-thinlto")
+    built = build(
+        root,
+        Variant("core", lto="thin"),
+        toolchain,
+        root / "build" / "tests" / "targets" / "core-clang-Os-thinlto",
+    )
     check_laws(built.image)
     check_stripped_twin(built)
     mapped = built.map.read_text()
@@ -81,10 +110,15 @@ def test_thin_lto_objects_are_those_in_the_map(root: Path) -> None:
     assert all(str(path.relative_to(built.image.parent)) in mapped for path in built.objects)
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_full_build(compiler: str, root: Path, models_dir: Path, program: Callable[..., Path], tmp_path: Path) -> None:
+def test_full_build(
+    compiler: str, root: Path, models_dir: Path, program: Callable[..., Path], tmp_path: Path
+) -> None:
     toolchain = find_toolchain(compiler, None)
-    built = build(root, Variant("full"), toolchain, default_folder(root, Variant("full"), toolchain))
+    built = build(
+        root, Variant("full"), toolchain, default_folder(root, Variant("full"), toolchain)
+    )
     check_laws(built.image)
     check_laws(built.shipped)
     check_stripped_twin(built)
@@ -93,6 +127,7 @@ def test_full_build(compiler: str, root: Path, models_dir: Path, program: Callab
         check_runs(image, built.target, program("mlp"), models_dir / "mlp", tmp_path / str(i))
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("linker", ["lld-14", "lld-22"])
 def test_other_versions_of_lld(linker: str, root: Path) -> None:
     """They link what the 19 of the compiler does; LTO apart, which test_build.py sees refused."""
@@ -102,10 +137,13 @@ def test_other_versions_of_lld(linker: str, root: Path) -> None:
     assert built.toolchain.startswith(f"clang-19.1-lld-{linker[4:]}.")
     assert (
         f"LLD {linker[4:]}."
-        in subprocess.run(["readelf", "-p", ".comment", built.image], capture_output=True, text=True, check=True).stdout
+        in subprocess.run(
+            ["readelf", "-p", ".comment", built.image], capture_output=True, text=True, check=True
+        ).stdout
     )
 
 
+@pytest.mark.native
 def test_relinking_compiles_nothing(root: Path) -> None:
     folder = root / "build" / "tests" / "targets"
     build_row(Row("core", "gcc", "s", "executable", "bfd"), Path, folder)

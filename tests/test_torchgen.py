@@ -1,4 +1,7 @@
-"""Our answers about a selection are torchgen's, as tests/generators/torchgen_answers.py recorded them."""
+"""Our answers about selections are torchgen's, which a generator recorded.
+
+See tests/generators/torchgen_answers.py.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,21 @@ from typing import Any
 
 import pytest
 
-from sizeguard.errors import InputError
-from sizeguard.selection.merge import merge
+from sizeguard.base.errors import InputError
 from sizeguard.selection.provenance import write_record
+from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
-from sizeguard.selection.yaml_reader import read_selection
-from sizeguard.selection.yaml_writer import format_selection
+from sizeguard.selection.union import merge
+from sizeguard.selection.write import format_selection
 
-RECORDED: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parent / "data/torchgen/answers.json").read_text(encoding="utf-8"))
+RECORDED: dict[str, list[dict[str, Any]]] = json.loads(
+    (Path(__file__).parent / "data/torchgen/answers.json").read_text(encoding="utf-8")
+)
 TEXTS = {entry["case"]: entry["text"] for entry in RECORDED["accepted"]}
 DTYPES = ("Byte", "Int", "Long", "Float", "Double", "Bool", "6", "float")
 
-# The one file that torchgen refuses and we read: its own mobile tracer writes it for a model that met no dtype switch.
+# The one file that torchgen refuses and we read: its own mobile tracer writes it for a model that
+# met no dtype switch.
 MILDER = {"kernel_metadata_empty_list"}
 
 
@@ -50,7 +56,9 @@ def check_answers(selection: Selection, answers: dict[str, Any]) -> None:
         ]
         assert actual == expected, name
     for tag, dtypes in answers["dtypes"].items():
-        assert [dtype for dtype in DTYPES if selection.is_kernel_dtype_selected(tag, dtype)] == dtypes, tag
+        assert [
+            dtype for dtype in DTYPES if selection.is_kernel_dtype_selected(tag, dtype)
+        ] == dtypes, tag
     for name, keys, expected in answers["kernels"]:
         # torchgen's IndexError is a defect: it splits "default" at a '/' that is not there.
         if expected != "IndexError":
@@ -63,13 +71,27 @@ def our_content(selection: Selection) -> dict[str, Any]:
         "include_all_operators": selection.include_all_operators,
         "include_all_non_op_selectives": selection.include_all_non_op_selectives,
         # Our records are free text to torchgen.
-        "debug_info": sorted({*selection.debug_info, *(write_record(model, asked) for model, asked in selection.provenance.items())}),
+        "debug_info": sorted(
+            {
+                *selection.debug_info,
+                *(write_record(model, asked) for model, asked in selection.provenance.items()),
+            }
+        ),
         "operators": {
-            name: [entry.is_root_operator, entry.is_used_for_training, entry.include_all_overloads, sorted(entry.debug_info)]
+            name: [
+                entry.is_root_operator,
+                entry.is_used_for_training,
+                entry.include_all_overloads,
+                sorted(entry.debug_info),
+            ]
             for name, entry in selection.operators.items()
         },
-        "kernel_metadata": {tag: sorted(dtypes) for tag, dtypes in selection.kernel_metadata.items()},
-        "et_kernel_metadata": {name: sorted(keys) for name, keys in selection.et_kernel_metadata.items()},
+        "kernel_metadata": {
+            tag: sorted(dtypes) for tag, dtypes in selection.kernel_metadata.items()
+        },
+        "et_kernel_metadata": {
+            name: sorted(keys) for name, keys in selection.et_kernel_metadata.items()
+        },
         "custom_classes": sorted(selection.custom_classes),
         "build_features": sorted(selection.build_features),
     }
@@ -111,7 +133,9 @@ def test_merges_are_torchgens(entry: dict[str, Any], tmp_path: Path) -> None:
         assert set(flags[3]) <= set(content["operators"][name][3])
         assert content["operators"][name][3]
         flags[3] = content["operators"][name][3]
-    check_answers(merged, {**entry["answers"], "content": {**expected, "debug_info": content["debug_info"]}})
+    check_answers(
+        merged, {**entry["answers"], "content": {**expected, "debug_info": content["debug_info"]}}
+    )
 
 
 def test_defects_of_torchgen_are_met_and_not_copied(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The comparison with PyTorch's answers can fail: wrong numbers, dtypes, shapes and calls that end a program are found and named."""
+"""The comparison with PyTorch's answers can fail.
+
+Wrong numbers, dtypes, shapes and calls that end a program are found and named.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from operator_table import table
-from vectors import VECTORS, Runner, difference, operators, read_vectors
 
-from sizeguard.build.record import Build
-from sizeguard.model_import.npy import Array
+from sizeguard.builds.build_record import Build
+from sizeguard.models.npy import Array
+from tests.support.operator_table import table
+from tests.support.vectors import VECTORS, Runner, difference, operators, read_vectors
 
 
 def floats(*numbers: float, dtype: str = "Float") -> Array:
-    return Array(dtype, (len(numbers),), np.array(numbers, {"Float": "<f4", "Double": "<f8", "Half": "<f2"}[dtype]).tobytes())
+    return Array(
+        dtype,
+        (len(numbers),),
+        np.array(numbers, {"Float": "<f4", "Double": "<f8", "Half": "<f2"}[dtype]).tobytes(),
+    )
 
 
 def bfloats(*numbers: float) -> Array:
-    return Array("BFloat16", (len(numbers),), (np.array(numbers, "<f4").view("<u4") >> 16).astype("<u2").tobytes())
+    return Array(
+        "BFloat16",
+        (len(numbers),),
+        (np.array(numbers, "<f4").view("<u4") >> 16).astype("<u2").tobytes(),
+    )
 
 
 NAN, INF = float("nan"), float("inf")
@@ -55,7 +66,11 @@ def test_equal_enough(actual: Array, expected: Array) -> None:
         (bfloats(1.03125), bfloats(1.0), "at [0]"),
         (floats(1.0), floats(1.0, dtype="Double"), "dtype Float, expected Double"),
         (floats(1.0), replace(floats(1.0), shape=(1, 1)), "shape (1,), expected (1, 1)"),
-        (Array("Long", (1,), (2**62 + 1).to_bytes(8, "little")), Array("Long", (1,), (2**62).to_bytes(8, "little")), "4611686018427387905"),
+        (
+            Array("Long", (1,), (2**62 + 1).to_bytes(8, "little")),
+            Array("Long", (1,), (2**62).to_bytes(8, "little")),
+            "4611686018427387905",
+        ),
         (Array("Bool", (2,), b"\x01\x00"), Array("Bool", (2,), b"\x01\x01"), "at [1]"),
     ],
 )
@@ -73,8 +88,12 @@ def test_failing_cases_are_found_among_others(full_build: Build, tmp_path: Path)
     vectors = read_vectors(VECTORS / "aten.select.int.zip")
     cases = vectors.cases[:40]
     refused = next(case for case in vectors.refusals if case.must)
-    cases[7] = replace(cases[7], expected=[replace(cases[7].expected[0], dtype="Short"), *cases[7].expected[1:]])
-    cases[30] = replace(cases[30], expected=[*cases[30].expected[:-1], replace(cases[30].expected[-1], shape=(99,))])
+    cases[7] = replace(
+        cases[7], expected=[replace(cases[7].expected[0], dtype="Short"), *cases[7].expected[1:]]
+    )
+    cases[30] = replace(
+        cases[30], expected=[*cases[30].expected[:-1], replace(cases[30].expected[-1], shape=(99,))]
+    )
     cases.insert(20, replace(refused, number=1000))
     failures = Runner(full_build.shipped, tmp_path, operators()).run(vectors, cases)
     assert [failure.case.number for failure in failures] == [7, 1000, 30]
@@ -84,7 +103,12 @@ def test_failing_cases_are_found_among_others(full_build: Build, tmp_path: Path)
 
 
 def test_table_shows_what_failed() -> None:
-    lines = table({"aten::mul.Tensor": {"Float": [2, 3], "Int": [5, 5]}, "aten::add.Tensor": {"Float": [7, 7]}})
+    lines = table(
+        {
+            "aten::mul.Tensor": {"Float": [2, 3], "Int": [5, 5]},
+            "aten::add.Tensor": {"Float": [7, 7]},
+        }
+    )
     assert [line.split() for line in lines[1:]] == [
         ["aten::add.Tensor", *["·"] * 7, "7", *["·"] * 3],
         ["aten::mul.Tensor", *["·"] * 3, "5", *["·"] * 3, "2/3", *["·"] * 3],

@@ -1,4 +1,7 @@
-"""What a selection keeps and leaves out, on real builds: against nm, strings, other names and builds that are known to be wrong."""
+"""Verification of selections on real builds: what they keep and what they leave out.
+
+Against nm, strings, other names and builds that are known to be wrong.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,30 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
 
-from sizeguard.build.driver import build
-from sizeguard.build.record import Build
-from sizeguard.build.toolchain import Toolchain
-from sizeguard.build.variants import Variant, default_folder
-from sizeguard.errors import InconclusiveError
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.open_build import Files, files_of
+from sizeguard.claims.verdict import (
+    ABSENT,
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    PRESENT,
+    Verdict,
+    Verification,
+)
 from sizeguard.formats.elf import read_elf
-from sizeguard.operator_library import read_operator_libraries
-from sizeguard.report.verify import verification_text
-from sizeguard.selection.yaml_reader import read_selection
-from sizeguard.verify import selected
-from sizeguard.verify.evidence import Files
-from sizeguard.verify.result import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, Verdict, Verification
-from sizeguard.verify.tables import registered_in
-from sizeguard.verify.verify import Claims, files_of, verify_build, verify_path, verify_symbols
+from sizeguard.operators.library import read_operator_libraries
+from sizeguard.report.verify.render import verification_text
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
+from sizeguard.runtimes.sizeguard.claims import build_claims
+from sizeguard.selection.read import read_selection
+from sizeguard.toolchains.toolchain import Toolchain
+from sizeguard.verify.evidence.tables import registered_in
+from sizeguard.verify.verification import RequestedClaims, verify_build, verify_path, verify_symbols
+from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
 
 
 @pytest.fixture(scope="module")
@@ -46,31 +57,43 @@ def vision(root: Path, toolchain: Toolchain, vision_selection: Path) -> Build:
 
 @pytest.fixture(scope="module")
 def verified(root: Path, vision: Build) -> Verification:
-    return verify_build(root, vision, Claims())
+    return verify_build(root, vision, RequestedClaims())
 
 
 @pytest.fixture(scope="module")
 def unselected(root: Path, full_build: Build, vision_selection: Path) -> Verification:
     """The full build claimed to be vision: everything that vision leaves out is there."""
-    return verify_build(root, full_build, Claims(selection=vision_selection))
+    return verify_build(root, full_build, RequestedClaims(selection=vision_selection))
 
 
-def test_all_of_a_selection_is_claimed_and_holds(verified: Verification, root: Path, vision_selection: Path) -> None:
+def test_all_of_a_selection_is_claimed_and_holds(
+    verified: Verification, root: Path, vision_selection: Path
+) -> None:
     assert (verified.verdict, verified.canary, verified.gaps) == (PASS, "ok", ())
-    known = read_operator_libraries([root / "native" / n / "operators.yaml" for n in ("operators", "prepacked")])
+    known = read_operator_libraries(
+        [root / "native" / n / "operators.yaml" for n in ("operators", "prepacked")]
+    )
     kept = set(read_selection(vision_selection).selection.selected_operators(known))
     claimed = {(v.name, v.expect) for v in verified.verdicts if v.kind == "operator"}
     assert claimed == {(name, PRESENT if name in kept else ABSENT) for name in known}
     dtypes = {v.name for v in verified.verdicts if v.kind == "dtype" and v.expect == PRESENT}
-    asked = {f"{tag}:{d}" for tag, ds in read_selection(vision_selection).selection.kernel_metadata.items() for d in ds}
+    asked = {
+        f"{tag}:{d}"
+        for tag, ds in read_selection(vision_selection).selection.kernel_metadata.items()
+        for d in ds
+    }
     assert dtypes <= asked
     assert len(dtypes) > 8
 
 
 def test_kernels_that_are_gone_have_no_symbol(verified: Verification, vision: Build) -> None:
     """Independent of our readers: nm."""
-    names = subprocess.run(["nm", "-C", str(vision.image)], capture_output=True, text=True, check=True).stdout
-    there = {m[1] for m in re.finditer(r"sg::kernels::(?:\(anonymous namespace\)::)?(\w+)\(", names)}
+    names = subprocess.run(
+        ["nm", "-C", str(vision.image)], capture_output=True, text=True, check=True
+    ).stdout
+    there = {
+        m[1] for m in re.finditer(r"sg::kernels::(?:\(anonymous namespace\)::)?(\w+)\(", names)
+    }
     gone = {v.name for v in verified.verdicts if v.kind == "kernel" and v.verdict == PASS}
     # A helper may have a kernel's name, in the anonymous namespace.
     helpers = {m[1] for m in re.finditer(r"sg::kernels::\(anonymous namespace\)::(\w+)\(", names)}
@@ -78,65 +101,116 @@ def test_kernels_that_are_gone_have_no_symbol(verified: Verification, vision: Bu
     assert not (gone & there) - helpers
 
 
-def test_registrations_are_found_in_the_stripped_file(full_build: Build, vision: Build, root: Path) -> None:
+def test_registrations_are_found_in_the_stripped_file(
+    full_build: Build, vision: Build, root: Path
+) -> None:
     for built in (full_build, vision):
         image = read_elf(built.shipped)
         assert image.is_stripped
         found = set(registered_in(image, ()).operators)
         text = built.shipped.read_bytes()
         assert all(f"{name}(".encode() in text for name in found)
-        known = read_operator_libraries([root / "native" / n / "operators.yaml" for n in ("operators", "prepacked")])
+        known = read_operator_libraries(
+            [root / "native" / n / "operators.yaml" for n in ("operators", "prepacked")]
+        )
         assert found == set(read_selection(built.selection).selection.selected_operators(known))
 
 
-def test_everything_that_is_not_selected_fails_on_the_full_build(unselected: Verification, verified: Verification) -> None:
+def test_everything_that_is_not_selected_fails_on_the_full_build(
+    unselected: Verification, verified: Verification
+) -> None:
     by_kind = counted(unselected)
     for kind in ("operator", "kernel", "class", "feature"):
         assert set(by_kind[kind, ABSENT]) == {FAIL}
         assert by_kind[kind, ABSENT] == Counter({FAIL: counted(verified)[kind, ABSENT][PASS]})
-    passed = [v.name for v in unselected.verdicts if v.kind == "dtype" and v.expect == ABSENT and v.verdict == PASS]
+    passed = [
+        v.name
+        for v in unselected.verdicts
+        if v.kind == "dtype" and v.expect == ABSENT and v.verdict == PASS
+    ]
     assert passed == ["any other"]  # bodies of no switch
     assert unselected.canary == "ok"
-    assert all(v.bytes > 0 for v in unselected.verdicts if v.kind in ("operator", "kernel") and v.verdict == FAIL)
+    assert all(
+        v.bytes > 0
+        for v in unselected.verdicts
+        if v.kind in ("operator", "kernel") and v.verdict == FAIL
+    )
 
 
 @pytest.mark.parametrize("change", ["other names", "no symbols"])
 def test_without_names_nothing_that_failed_passes(
-    root: Path, full_build: Build, vision_selection: Path, unselected: Verification, change: str, tmp_path: Path
+    root: Path,
+    full_build: Build,
+    vision_selection: Path,
+    unselected: Verification,
+    change: str,
+    tmp_path: Path,
 ) -> None:
     image = tmp_path / "image"
     if change == "no symbols":
-        subprocess.run(["strip", "--strip-all", "-o", str(image), str(full_build.image)], check=True)
+        subprocess.run(
+            ["strip", "--strip-all", "-o", str(image), str(full_build.image)], check=True
+        )
     else:
-        listed = subprocess.run(["nm", "--defined-only", str(full_build.image)], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            ["nm", "--defined-only", str(full_build.image)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         names = sorted({line.split()[-1] for line in listed.splitlines()})
         renames = tmp_path / "names"
         renames.write_text("".join(f"{name} name_{i}\n" for i, name in enumerate(names)))
-        subprocess.run(["objcopy", "--strip-debug", f"--redefine-syms={renames}", str(full_build.image), str(image)], check=True)
+        subprocess.run(
+            [
+                "objcopy",
+                "--strip-debug",
+                f"--redefine-syms={renames}",
+                str(full_build.image),
+                str(image),
+            ],
+            check=True,
+        )
     files = replace(files_of(full_build), image=image, twin=None)
-    found = verify_path(root, image, Claims(selection=vision_selection), files)
+    found = verify_path(root, image, RequestedClaims(selection=vision_selection), files)
     check_no_failure_passes(unselected, found)
 
 
-def test_missing_evidence_is_inconclusive(root: Path, vision: Build, vision_selection: Path) -> None:
-    alone = verify_path(root, vision.shipped, Claims(selection=vision_selection), Files(vision.shipped))
+def test_missing_evidence_is_inconclusive(
+    root: Path, vision: Build, vision_selection: Path
+) -> None:
+    alone = verify_path(
+        root, vision.shipped, RequestedClaims(selection=vision_selection), Files(vision.shipped)
+    )
     check_alone_nothing_is_gone(alone)
 
 
 def test_files_of_another_build_are_refused(root: Path, vision: Build, full_build: Build) -> None:
-    for change in ({"link_map": full_build.map}, {"objects": full_build.objects}, {"twin": full_build.shipped}):
+    for change in (
+        {"link_map": full_build.map},
+        {"objects": full_build.objects},
+        {"twin": full_build.shipped},
+    ):
         with pytest.raises(InconclusiveError, match="of another build"):
             verify_symbols(replace(files_of(vision), **change), ["main"], [])
 
 
 def test_another_effective_selection_fails(root: Path, vision: Build, full_build: Build) -> None:
-    """A build that was told to keep all dtypes says so in its selection; the claims are those of the app's."""
-    wider = verify_build(root, replace(vision, selection=full_build.selection), Claims())
-    assert {v.name for v in wider.verdicts if v.verdict == FAIL} == {"anything wider than the selection"}
+    """A build that was told to keep all dtypes says so in its selection.
+
+    The claims are those of the app's.
+    """
+    wider = verify_build(root, replace(vision, selection=full_build.selection), RequestedClaims())
+    assert {v.name for v in wider.verdicts if v.verdict == FAIL} == {
+        "anything wider than the selection"
+    }
 
 
 def test_free_claims_take_cxx_names(vision: Build) -> None:
-    gone, there = ["sg::kernels::erf", "_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE"], ["sg::kernels::relu", "main"]
+    gone, there = (
+        ["sg::kernels::erf", "_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE"],
+        ["sg::kernels::relu", "main"],
+    )
     found = verify_symbols(files_of(vision), gone, there)
     assert [v.verdict for v in found.verdicts] == [PASS] * 4
     assert {v.how for v in found.verdicts} == {"discarded_by_linker", "present"}
@@ -147,12 +221,14 @@ def test_free_claims_take_cxx_names(vision: Build) -> None:
     assert relu.chain[0].section == ".init_array"
 
 
-def test_a_verifier_that_passes_everything_is_broken(root: Path, vision: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verifier_that_passes_everything_is_broken(
+    root: Path, vision: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def passes(*arguments: object, **_: object) -> Verdict:
         return Verdict("operator", "x", ABSENT, PASS, "not_generated", 0, ())
 
-    monkeypatch.setattr(selected, "judge_registered", passes)
-    found = verify_build(root, vision, Claims())
+    monkeypatch.setattr(build_claims, "judge_registered", passes)
+    found = verify_build(root, vision, RequestedClaims())
     assert found.canary == "broken"
     assert verification_text(found, "terminal").startswith("BROKEN")
 
@@ -164,13 +240,20 @@ def test_every_format_has_every_failure(unselected: Verification) -> None:
     assert content["summary"] == {v: unselected.count(v) for v in (PASS, FAIL, INCONCLUSIVE)}
     assert len(content["claims"]) == len(unselected.verdicts)
     suite = ElementTree.fromstring(verification_text(unselected, "junit"))
-    assert suite.get("failures") == str(unselected.count(FAIL)) == str(len(suite.findall(".//failure")))
+    assert (
+        suite.get("failures")
+        == str(unselected.count(FAIL))
+        == str(len(suite.findall(".//failure")))
+    )
     sarif = json.loads(verification_text(unselected, "sarif"))
-    assert sum(row["level"] == "error" for row in sarif["runs"][0]["results"]) == unselected.count(FAIL)
+    assert sum(row["level"] == "error" for row in sarif["runs"][0]["results"]) == unselected.count(
+        FAIL
+    )
     rows = list(csv.reader(io.StringIO(verification_text(unselected, "csv"))))
     assert len(rows) == len(unselected.verdicts) + 1
     annotations = verification_text(unselected, "github").splitlines()
-    assert sum(line.startswith("::error ") for line in annotations) == 10  # GitHub shows no more of a step
+    # GitHub shows no more of a step
+    assert sum(line.startswith("::error ") for line in annotations) == 10
     assert f"{unselected.count(FAIL) + 1 - 9} more like this" in annotations[9]
     assert "still there" in verification_text(unselected, "markdown")
     assert verification_text(unselected, "terminal").startswith("FAIL  full against ")

@@ -1,4 +1,8 @@
-"""Claims on Mach-O images: our own builds for macOS, against builds that are known to be wrong, other names and missing evidence."""
+"""RequestedClaims on Mach-O images.
+
+Our own builds for macOS, against builds that are known to be wrong, other names and missing
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
 
-from sizeguard.build.record import Build
-from sizeguard.errors import InconclusiveError, SizeguardError
+from sizeguard.base.errors import InconclusiveError, SizeguardError
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.open_build import Files, files_of
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verification
 from sizeguard.formats.macho import read_macho
-from sizeguard.verify.evidence import Files, gather
-from sizeguard.verify.result import ABSENT, FAIL, INCONCLUSIVE, PASS, Verification
-from sizeguard.verify.verify import Claims, files_of, verify_build, verify_path, verify_symbols
+from sizeguard.verify.evidence.evidence import gather
+from sizeguard.verify.verification import RequestedClaims, verify_build, verify_path, verify_symbols
+from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
 
 
 @pytest.fixture(scope="module")
@@ -24,17 +29,19 @@ def selection(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def unselected(root: Path, macos_full: Build, selection: Path) -> Verification:
-    return verify_build(root, macos_full, Claims(selection=selection))
+    return verify_build(root, macos_full, RequestedClaims(selection=selection))
 
 
 def test_a_build_against_its_selection(root: Path, macos_vision: Build) -> None:
-    found = verify_build(root, macos_vision, Claims())
+    found = verify_build(root, macos_vision, RequestedClaims())
     assert (found.verdict, found.canary, found.gaps) == (PASS, "ok", ())
     assert found.count(INCONCLUSIVE) == 0
     kernels = [v for v in found.verdicts if v.kind == "kernel"]
     assert {v.how for v in kernels} <= {"discarded_by_linker", "removed_by_compiler"}
     gone = {v.name for v in kernels}
-    names = subprocess.run(["llvm-nm-19", "-C", str(macos_vision.image)], capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(
+        ["llvm-nm-19", "-C", str(macos_vision.image)], capture_output=True, text=True, check=True
+    ).stdout
     assert not [name for name in gone if f" sg::kernels::{name}(" in names]
 
 
@@ -42,16 +49,27 @@ def test_everything_that_is_not_selected_fails_on_the_full_build(unselected: Ver
     by_kind = counted(unselected)
     for kind in ("operator", "kernel", "class", "feature"):
         assert set(by_kind[kind, ABSENT]) == {FAIL}, kind
-    assert [v.name for v in unselected.verdicts if (v.kind, v.expect, v.verdict) == ("dtype", ABSENT, PASS)] == ["any other"]
+    assert [
+        v.name
+        for v in unselected.verdicts
+        if (v.kind, v.expect, v.verdict) == ("dtype", ABSENT, PASS)
+    ] == ["any other"]
     assert unselected.canary == "ok"
     kernels = [v for v in unselected.verdicts if v.kind == "kernel" and v.verdict == FAIL]
     assert all(v.bytes and v.chain for v in kernels)
-    assert {v.chain[0].symbol for v in kernels} <= {"main"} | {step.symbol for v in kernels for step in v.chain}
+    assert {v.chain[0].symbol for v in kernels} <= {"main"} | {
+        step.symbol for v in kernels for step in v.chain
+    }
 
 
 @pytest.mark.parametrize("change", ["other names", "no symbols"])
 def test_without_names_nothing_that_failed_passes(
-    root: Path, macos_full: Build, selection: Path, unselected: Verification, change: str, tmp_path: Path
+    root: Path,
+    macos_full: Build,
+    selection: Path,
+    unselected: Verification,
+    change: str,
+    tmp_path: Path,
 ) -> None:
     image = tmp_path / "image"
     if change == "no symbols":
@@ -64,12 +82,24 @@ def test_without_names_nothing_that_failed_passes(
         shifted = bytes.maketrans(bytes(range(97, 123)), bytes([*range(98, 123), 97]))
         data[strings.offset : end] = data[strings.offset : end].translate(shifted)
         image.write_bytes(data)
-    found = verify_path(root, image, Claims(selection=selection), replace(files_of(macos_full), image=image, twin=None))
+    found = verify_path(
+        root,
+        image,
+        RequestedClaims(selection=selection),
+        replace(files_of(macos_full), image=image, twin=None),
+    )
     check_no_failure_passes(unselected, found)
 
 
-def test_stripped_and_alone_nothing_is_gone(root: Path, macos_vision: Build, selection: Path) -> None:
-    alone = verify_path(root, macos_vision.shipped, Claims(selection=selection), Files(macos_vision.shipped))
+def test_stripped_and_alone_nothing_is_gone(
+    root: Path, macos_vision: Build, selection: Path
+) -> None:
+    alone = verify_path(
+        root,
+        macos_vision.shipped,
+        RequestedClaims(selection=selection),
+        Files(macos_vision.shipped),
+    )
     check_alone_nothing_is_gone(alone)
 
 
@@ -78,26 +108,43 @@ def test_without_the_map_places_are_those_of_nm(macos_vision: Build) -> None:
     with_map, without = gather(files), gather(replace(files, link_map=None))
     code = [n for n in with_map.placement.address if with_map.placement.section(n).is_executable]
     assert len(code) > 200
-    assert sum(without.placement.address.get(node) == with_map.placement.address[node] for node in code) > 0.97 * len(code)
+    assert sum(
+        without.placement.address.get(node) == with_map.placement.address[node] for node in code
+    ) > 0.97 * len(code)
 
 
 def test_the_section_graph_agrees_with_the_map(macos_full: Build) -> None:
     evidence = gather(files_of(macos_full))
     assert evidence.reachable is not None
     code = {n for n in evidence.placement.address if evidence.placement.section(n).is_executable}
-    assert {n for n in evidence.reachable if evidence.placement.section(n).is_executable and evidence.placement.section(n).size} == code
+    assert {
+        n
+        for n in evidence.reachable
+        if evidence.placement.section(n).is_executable and evidence.placement.section(n).size
+    } == code
 
 
-def test_files_of_another_build_are_refused(macos_vision: Build, macos_full: Build, full_build: Build) -> None:
-    for change in ({"link_map": macos_full.map}, {"objects": macos_full.objects}, {"twin": macos_full.shipped}):
+def test_files_of_another_build_are_refused(
+    macos_vision: Build, macos_full: Build, full_build: Build
+) -> None:
+    for change in (
+        {"link_map": macos_full.map},
+        {"objects": macos_full.objects},
+        {"twin": macos_full.shipped},
+    ):
         with pytest.raises(InconclusiveError, match="of another build"):
             verify_symbols(replace(files_of(macos_vision), **change), ["main"], [])
     with pytest.raises(SizeguardError, match=r"neither an object nor an archive|not a relocatable"):
-        verify_symbols(replace(files_of(macos_vision), objects=full_build.objects[:1]), ["main"], [])
+        verify_symbols(
+            replace(files_of(macos_vision), objects=full_build.objects[:1]), ["main"], []
+        )
 
 
 def test_free_claims(macos_vision: Build) -> None:
-    gone, there = ["sg::kernels::erf", "_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE"], ["sg::kernels::relu", "main"]
+    gone, there = (
+        ["sg::kernels::erf", "_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE"],
+        ["sg::kernels::relu", "main"],
+    )
     found = verify_symbols(files_of(macos_vision), gone, there)
     assert [v.verdict for v in found.verdicts] == [PASS] * 4
     assert "the linker's own list" in " ".join(found.verdicts[0].evidence)
@@ -112,5 +159,9 @@ def test_cut_objects_end_in_one_line(macos_vision: Build, tmp_path: Path) -> Non
         cut = tmp_path / "cut.o"
         cut.write_bytes(whole[:size])
         with pytest.raises(SizeguardError) as caught:
-            verify_symbols(replace(files_of(macos_vision), objects=(cut, *macos_vision.objects[1:])), ["main"], [])
+            verify_symbols(
+                replace(files_of(macos_vision), objects=(cut, *macos_vision.objects[1:])),
+                ["main"],
+                [],
+            )
         assert "\n" not in str(caught.value)

@@ -1,42 +1,33 @@
-"""Why something is in an image: against lld's own chains, against links without the thing, and as people see it."""
+"""Why something is in an image.
+
+Against lld's own chains, against links without the thing, and as people see it.
+"""
 
 from __future__ import annotations
 
 import json
 import random
-import shlex
-import subprocess
 from importlib import resources
 from pathlib import Path
 
 import jsonschema
 import pytest
 from click.testing import CliRunner
-from link_cases import FIXTURES, NAMES, Case, Linked, link_case
-from lld_chains import ask_lld, disagreements, live_functions
 
-from sizeguard.attribution.names import dtype_of
-from sizeguard.build.record import Build
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import cli
-from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.dominators import ROOT, UNREACHED, dominated_sums, immediate_dominators
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live, reachable
-from sizeguard.linkgraph.sources import graph_of_objects, graph_of_path
+from sizeguard.linkgraph.open_graph import graph_of_objects, graph_of_path
 from sizeguard.linkgraph.subjects import find_subject
-from sizeguard.linkgraph.why import why
+from sizeguard.names.dtype_of import dtype_of
+from tests.support.link_cases import FIXTURES, NAMES, Case, Linked, link_case
+from tests.support.lld_chains import ask_lld, disagreements, driver_of, live_functions
 
-
-def driver_of(build: Build) -> list[str]:
-    return driver_words(build.image.parent, build.image.name)
-
-
-def driver_words(folder: Path, image: str) -> list[str]:
-    """The compiler driver's command that links an image."""
-    done = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", image], capture_output=True, text=True, check=True)
-    words = shlex.split(done.stdout.rstrip().rsplit("\n", 1)[-1])
-    start = next(i for i, word in enumerate(words) if word.endswith("link_logged.sh")) + 1
-    return words[start : words.index("&&", start)]
+pytestmark = pytest.mark.native
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +37,21 @@ def full_graph(full_build: Build) -> SectionGraph:
 
 def test_chains_agree_with_lld(full_build: Build, full_graph: SectionGraph, tmp_path: Path) -> None:
     names = [name for name, _ in random.Random(0).sample(live_functions(full_graph), 8)]
-    linked, chains = ask_lld(driver_of(full_build), full_build.image.parent, tmp_path / "out", names)
+    linked, chains = ask_lld(
+        driver_of(full_build), full_build.image.parent, tmp_path / "out", names
+    )
     assert {chain.symbol for chain in chains} == set(names)
     assert disagreements(linked.graph, full_build.image.parent, chains) == []
 
 
-def test_chains_of_another_link_disagree(full_build: Build, full_graph: SectionGraph, tmp_path: Path) -> None:
+def test_chains_of_another_link_disagree(
+    full_build: Build, full_graph: SectionGraph, tmp_path: Path
+) -> None:
     """The comparison itself: without the edges of the graph every chain is wrong."""
     names = [name for name, _ in random.Random(1).sample(live_functions(full_graph), 2)]
-    linked, chains = ask_lld(driver_of(full_build), full_build.image.parent, tmp_path / "out", names)
+    linked, chains = ask_lld(
+        driver_of(full_build), full_build.image.parent, tmp_path / "out", names
+    )
     linked.graph.edges.target[:] = 0
     assert len(disagreements(linked.graph, full_build.image.parent, chains)) >= len(names)
 
@@ -88,11 +85,15 @@ def test_subjects(full_graph: SectionGraph) -> None:
     branch = find_subject(full_graph, "aten::convolution:Float", dtype_of)
     symbol = find_subject(full_graph, "sg::kernels::erf", dtype_of)
     mangled = find_subject(full_graph, "_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE", dtype_of)
-    section = find_subject(full_graph, ".text._ZN2sg7kernels3erfERNS_7ContextENS_6TensorE", dtype_of)
+    section = find_subject(
+        full_graph, ".text._ZN2sg7kernels3erfERNS_7ContextENS_6TensorE", dtype_of
+    )
     assert [s.kind for s in (by_operator, branch, symbol)] == ["operator", "dtype", "symbol"]
     assert symbol.nodes == mangled.nodes == section.nodes
     assert branch.nodes
-    with pytest.raises(InputError, match=r"nothing is called aten::convolutoin; nearest is aten::convolution"):
+    with pytest.raises(
+        InputError, match=r"nothing is called aten::convolutoin; nearest is aten::convolution"
+    ):
         find_subject(full_graph, "aten::convolutoin", dtype_of)
 
 
@@ -110,12 +111,21 @@ EXPECTED = {
 
 @pytest.mark.parametrize("fixture", NAMES)
 def test_fixtures(fixture: str, tmp_path: Path) -> None:
-    """At -O0, where nothing is inlined: what is kept has a chain that names how, what is not has none."""
+    """At -O0, where nothing is inlined.
+
+    What is kept has a chain that names how, what is not has none.
+    """
     linked = link_case(Case(fixture, "gcc", "0", "bfd", "executable"), tmp_path)
     assert isinstance(linked, Linked)
     text = (FIXTURES / fixture / "main.cpp").read_text()
-    subject = next(line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("// Subject:"))
-    kept = next(line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("// Kept:"))
+    subject = next(
+        line.split(":", 1)[1].strip()
+        for line in text.splitlines()
+        if line.startswith("// Subject:")
+    )
+    kept = next(
+        line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("// Kept:")
+    )
     result = why(linked.graph, find_subject(linked.graph, subject, dtype_of))
     assert result.live == (kept != "no" or fixture == "18_function_selector")
     if fixture in EXPECTED:
@@ -125,8 +135,14 @@ def test_fixtures(fixture: str, tmp_path: Path) -> None:
 
 def test_objects_instead_of_a_build(full_build: Build, full_graph: SectionGraph) -> None:
     inferred = graph_of_objects(full_build.image, full_build.objects)
-    ours = {(inferred.objects[inferred.nodes.object[i]], inferred.names[i]) for i in live_sections(inferred)}
-    recorded = {(full_graph.objects[full_graph.nodes.object[i]], full_graph.names[i]) for i in live_sections(full_graph)}
+    ours = {
+        (inferred.objects[inferred.nodes.object[i]], inferred.names[i])
+        for i in live_sections(inferred)
+    }
+    recorded = {
+        (full_graph.objects[full_graph.nodes.object[i]], full_graph.names[i])
+        for i in live_sections(full_graph)
+    }
     # Start-up code was not given, nor what only it needs.
     assert ours <= recorded
     assert all("/crt" in label or "Scrt1" in label for label, _ in recorded - ours)
@@ -149,11 +165,22 @@ def test_command(full_build: Build) -> None:
     shown = runner.invoke(cli, ["why", str(full_build.image.parent), "aten::erf"])
     assert shown.exit_code == 0, shown.output
     assert shown.output.startswith("aten::erf is in the image: ")
-    result = json.loads(runner.invoke(cli, ["why", str(full_build.image.parent), "aten::erf", "--format", "json"]).output)
+    result = json.loads(
+        runner.invoke(
+            cli, ["why", str(full_build.image.parent), "aten::erf", "--format", "json"]
+        ).output
+    )
     assert result["live"] is True
     assert result["root_kind"] == "init_array"
     assert set(result["chain"][0]) >= {"section", "symbol", "object"}
-    jsonschema.validate(result, json.loads(resources.files("sizeguard.report").joinpath("schemas/why.schema.json").read_text()))
+    jsonschema.validate(
+        result,
+        json.loads(
+            resources.files("sizeguard.report").joinpath("schemas/why.schema.json").read_text()
+        ),
+    )
     for format_ in ("csv", "markdown"):
-        text = runner.invoke(cli, ["why", str(full_build.image.parent), "aten::erf", "--format", format_]).output
+        text = runner.invoke(
+            cli, ["why", str(full_build.image.parent), "aten::erf", "--format", format_]
+        ).output
         assert "aten::erf(t)t" in text

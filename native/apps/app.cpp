@@ -16,13 +16,14 @@ int report(const Context& context, const char* path) {
 }
 
 /// Loads the inputs and runs; the program has been loaded.
-int run(Context& context, const char* path, Program& program, void (*use)(const char* path, Tensor output)) {
+int run(Context& context, const char* path, Program& program,
+        void (*use)(const char* path, Tensor output)) {
   const size_t count = program.inputs() + program.outputs();
   auto* inputs = static_cast<Value*>(std::calloc(count, sizeof(Value)));
   if (inputs == nullptr) return 2;
   Value* outputs = inputs + program.inputs();
-  const bool ok =
-      program.load_case(context, 0, inputs).ok() && program.run(context, {inputs, program.inputs()}, outputs).ok();
+  const bool ok = program.load_case(context, 0, inputs).ok() &&
+                  program.run(context, {inputs, program.inputs()}, outputs).ok();
   if (ok && outputs[0].tag == Tag::Tensor) use(path, Tensor(outputs[0].tensor));
   std::free(inputs);
   return ok ? 0 : report(context, path);

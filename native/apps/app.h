@@ -6,8 +6,8 @@
 
 namespace sg {
 
-/// Calls `use` with the first output, which must be a tensor. Returns an exit code: 0 done, 1 something is missing, 2
-/// bad input.
+/// Calls `use` with the first output, which must be a tensor. Returns an exit code: 0 done, 1
+/// something is missing, 2 bad input.
 int run_first_case(const char* path, void (*use)(const char* path, Tensor output));
 
 }  // namespace sg

@@ -2,8 +2,9 @@
 //
 //   int sizeguard_run(const char* program, long long number, const char* output_dir)
 //
-// Runs a program on its bundled input of that number and writes output0.npy … into the folder. Returns as run_program
-// exits: 0 done, 1 something is missing in this build, 2 bad input; what went wrong goes to stderr.
+// Runs a program on its bundled input of that number and writes output0.npy … into the folder.
+// Returns as run_program exits: 0 done, 1 something is missing in this build, 2 bad input; what
+// went wrong goes to stderr.
 
 #include <cstdio>
 #include <cstring>
@@ -20,7 +21,8 @@ int report(const sg::Context& context, const char* file) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) int sizeguard_run(const char* path, long long number,
+extern "C" __attribute__((visibility("default"))) int sizeguard_run(const char* path,
+                                                                    long long number,
                                                                     const char* output_dir) {
   sg::Context context;
   size_t size;
@@ -29,11 +31,13 @@ extern "C" __attribute__((visibility("default"))) int sizeguard_run(const char* 
   sg::Program program;
   if (!program.load(context, bytes, size).ok()) return report(context, path);
   if (number < 0 || static_cast<size_t>(number) >= program.cases()) {
-    std::fprintf(stderr, "error: %s: has %zu bundled inputs, no number %lld\n", path, program.cases(), number);
+    std::fprintf(stderr, "error: %s: has %zu bundled inputs, no number %lld\n", path,
+                 program.cases(), number);
     return 2;
   }
   const size_t count = program.inputs() + program.outputs();
-  auto* inputs = static_cast<sg::Value*>(context.allocate(static_cast<int64_t>(count * sizeof(sg::Value))));
+  auto* inputs =
+      static_cast<sg::Value*>(context.allocate(static_cast<int64_t>(count * sizeof(sg::Value))));
   if (inputs == nullptr) return report(context, path);
   std::memset(static_cast<void*>(inputs), 0, count * sizeof(sg::Value));
   sg::Value* outputs = inputs + program.inputs();

@@ -15,7 +15,8 @@ namespace {
 
 /// Four bytes a code of ScalarType: numpy's type without the byte order.
 const char kTypes[] =
-    "u1\0\0i1\0\0i2\0\0i4\0\0i8\0\0f2\0\0f4\0\0f8\0\0\0\0\0\0\0\0\0\0\0\0\0\0b1\0\0\0\0\0\0\0\0\0\0\0\0\0\0V2\0";
+    "u1\0\0i1\0\0i2\0\0i4\0\0i8\0\0f2\0\0f4\0\0f8\0\0\0\0\0\0\0\0\0\0\0\0\0\0b1\0\0\0\0\0\0\0\0\0\0"
+    "\0\0\0\0V2\0";
 
 /// Where the value of a key starts, or null.
 const char* find_value(const char* header, const char* key) {
@@ -54,7 +55,8 @@ void* read_file(Context& context, const char* path, size_t* size) {
   if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
     *size = static_cast<size_t>(status.st_size);
     bytes = context.allocate(static_cast<int64_t>(*size));
-    if (bytes != nullptr && !transfer(read, file, static_cast<char*>(bytes), *size)) bytes = nullptr;
+    if (bytes != nullptr && !transfer(read, file, static_cast<char*>(bytes), *size))
+      bytes = nullptr;
   }
   if (bytes == nullptr) std::fprintf(stderr, "error: %s: cannot read the file\n", path);
   if (file >= 0) close(file);
@@ -63,12 +65,14 @@ void* read_file(Context& context, const char* path, size_t* size) {
 
 Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   const auto* bytes = static_cast<const unsigned char*>(data);
-  if (size < 12 || std::memcmp(bytes, "\x93NUMPY", 6) != 0) return context.fail(Error::Invalid, "not a .npy file");
+  if (size < 12 || std::memcmp(bytes, "\x93NUMPY", 6) != 0)
+    return context.fail(Error::Invalid, "not a .npy file");
   const size_t start = bytes[6] == 1 ? 10 : 12;
-  const size_t length =
-      bytes[8] | bytes[9] << 8 | (bytes[6] == 1 ? 0 : static_cast<size_t>(bytes[10] | bytes[11] << 8) << 16);
+  const size_t length = bytes[8] | bytes[9] << 8 |
+                        (bytes[6] == 1 ? 0 : static_cast<size_t>(bytes[10] | bytes[11] << 8) << 16);
   char header[512];
-  if (length > size - start || length >= sizeof header) return context.fail(Error::Invalid, "damaged .npy header");
+  if (length > size - start || length >= sizeof header)
+    return context.fail(Error::Invalid, "damaged .npy header");
   std::memcpy(header, bytes + start, length);
   header[length] = 0;
 
@@ -89,11 +93,13 @@ Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   const IntArrayRef dims(sizes, dim);
   const int64_t count = count_elements(dims);
   const auto available = static_cast<int64_t>(size - start - length);
-  if (*shape != ')' || count < 0 || count > available / element_size(static_cast<ScalarType>(dtype))) {
+  if (*shape != ')' || count < 0 ||
+      count > available / element_size(static_cast<ScalarType>(dtype))) {
     return context.fail(Error::Invalid, "the .npy file is too short for its shape");
   }
   const unsigned char* elements = bytes + start + length;
-  if (dtype == static_cast<int>(ScalarType::Bool) && !are_bools(elements, static_cast<size_t>(count))) {
+  if (dtype == static_cast<int>(ScalarType::Bool) &&
+      !are_bools(elements, static_cast<size_t>(count))) {
     return context.fail(Error::Invalid, "a bool is neither 0 nor 1");
   }
   if (reinterpret_cast<uintptr_t>(elements) % 8 == 0)
@@ -113,16 +119,17 @@ bool write_npy(Context& context, const char* path, const Value& value) {
   char shape[24 * kMaxDims] = "";
   int used = 0;
   for (const int64_t size : tensor.sizes()) {
-    used +=
-        std::snprintf(shape + used, sizeof shape - static_cast<size_t>(used), "%lld,", static_cast<long long>(size));
+    used += std::snprintf(shape + used, sizeof shape - static_cast<size_t>(used), "%lld,",
+                          static_cast<long long>(size));
   }
   // The header is padded so that the elements start at a multiple of 64.
   const auto element = static_cast<size_t>(tensor.element_size());
   char header[576];
   const char* type = kTypes + 4 * code_of(tensor.scalar_type());
-  const int text = std::snprintf(header, sizeof header,
-                                 "\x93NUMPY\1%c%c%c{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }", 0, 0, 0,
-                                 element == 1 ? '|' : '<', type, shape);
+  const int text =
+      std::snprintf(header, sizeof header,
+                    "\x93NUMPY\1%c%c%c{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }",
+                    0, 0, 0, element == 1 ? '|' : '<', type, shape);
   const size_t start = (static_cast<size_t>(text) + 1 + 63) / 64 * 64;
   std::memset(header + text, ' ', start - static_cast<size_t>(text));
   header[8] = static_cast<char>((start - 10) & 255);
@@ -133,8 +140,8 @@ bool write_npy(Context& context, const char* path, const Value& value) {
   bool done = file >= 0 && transfer(write, file, header, start);
   // A view is gathered first, in the order of the indices.
   const char* elements = tensor.bytes();
-  auto* gathered =
-      static_cast<char*>(std::malloc(tensor.is_contiguous() ? 1 : static_cast<size_t>(tensor.numel()) * element));
+  auto* gathered = static_cast<char*>(
+      std::malloc(tensor.is_contiguous() ? 1 : static_cast<size_t>(tensor.numel()) * element));
   if (!tensor.is_contiguous() && gathered != nullptr) {
     elements = gathered;
     for (int64_t i = 0; i < tensor.numel(); ++i) {
@@ -144,11 +151,12 @@ bool write_npy(Context& context, const char* path, const Value& value) {
         offset += rest % tensor.size(axis) * tensor.stride(axis);
         rest /= tensor.size(axis);
       }
-      std::memcpy(gathered + static_cast<size_t>(i) * element, tensor.bytes() + static_cast<size_t>(offset) * element,
-                  element);
+      std::memcpy(gathered + static_cast<size_t>(i) * element,
+                  tensor.bytes() + static_cast<size_t>(offset) * element, element);
     }
   }
-  done = done && gathered != nullptr && transfer(write, file, elements, static_cast<size_t>(tensor.numel()) * element);
+  done = done && gathered != nullptr &&
+         transfer(write, file, elements, static_cast<size_t>(tensor.numel()) * element);
   std::free(gathered);
   return file >= 0 && close(file) == 0 && done;
 }

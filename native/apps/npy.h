@@ -10,7 +10,8 @@ namespace sg {
 void* read_file(Context& context, const char* path, size_t* size);
 
 /// The array in a .npy file as a tensor that borrows the file's bytes.
-/// bfloat16 arrays are '<V2'. Failed for Fortran order, big endian, other dtypes, and data that does not fit the shape.
+/// bfloat16 arrays are '<V2'. Failed for Fortran order, big endian, other dtypes, and data that
+/// does not fit the shape.
 Result<Tensor> read_npy(Context& context, const void* bytes, size_t size);
 
 /// Writes a tensor, or a number as an array of no dimensions. False if the file cannot be written.

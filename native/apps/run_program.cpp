@@ -1,8 +1,9 @@
 // run_program: runs a program on arrays from files, or says what this build lacks for it.
 //
 //   run_program --program model.sgp --input a.npy --output-dir out     writes out/output0.npy …
-//   run_program --program model.sgp --case 0 --output-dir out          the same with a bundled input
-//   run_program --program model.sgp --check                            lists missing operators and classes
+//   run_program --program model.sgp --case 0 --output-dir out          the same with a bundled
+//   input run_program --program model.sgp --check                            lists missing
+//   operators and classes
 //
 // Exit codes: 0 done, 1 something is missing in this build, 2 bad input.
 
@@ -78,14 +79,16 @@ size_t list_missing(const sg::Program& program, const char* file) {
   return missing;
 }
 
-int read_inputs(sg::Context& context, const Options& options, const sg::Program& program, sg::Value* inputs) {
+int read_inputs(sg::Context& context, const Options& options, const sg::Program& program,
+                sg::Value* inputs) {
   if (options.bundled_case >= 0) {
     if (static_cast<size_t>(options.bundled_case) >= program.cases()) {
-      std::fprintf(stderr, "error: %s: has %zu bundled inputs, no number %lld\n", options.program, program.cases(),
-                   options.bundled_case);
+      std::fprintf(stderr, "error: %s: has %zu bundled inputs, no number %lld\n", options.program,
+                   program.cases(), options.bundled_case);
       return 2;
     }
-    const bool loaded = program.load_case(context, static_cast<size_t>(options.bundled_case), inputs).ok();
+    const bool loaded =
+        program.load_case(context, static_cast<size_t>(options.bundled_case), inputs).ok();
     return loaded ? 0 : report(context, options.program);
   }
   for (size_t i = 0; i < options.input_count; ++i) {
@@ -96,7 +99,8 @@ int read_inputs(sg::Context& context, const Options& options, const sg::Program&
     if (!tensor.ok()) return report(context, options.inputs[i]);
     inputs[i] = tensor.value();
     // A number that the program takes comes as an array of no dimensions.
-    if (i < program.inputs() && program.input(i).tag != sg::Tag::Tensor && tensor.value().dim() == 0) {
+    if (i < program.inputs() && program.input(i).tag != sg::Tag::Tensor &&
+        tensor.value().dim() == 0) {
       const sg::Tensor array = tensor.value();
       if (array.scalar_type() == sg::ScalarType::Long) inputs[i] = *array.data<int64_t>();
       if (array.scalar_type() == sg::ScalarType::Double) inputs[i] = *array.data<double>();
@@ -114,7 +118,8 @@ int main(int argc, char** argv) {
   Options options;
   if (!parse(argc, argv, options, context)) {
     std::fputs(
-        "usage: run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) [--max-instructions "
+        "usage: run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) "
+        "[--max-instructions "
         "N]\n",
         stderr);
     return 2;
@@ -135,7 +140,8 @@ int main(int argc, char** argv) {
   const int failed = read_inputs(context, options, program, inputs);
   if (failed != 0) return failed;
   sg::Value* outputs = inputs + input_count;
-  if (!program.run(context, {inputs, input_count}, outputs).ok()) return report(context, options.program);
+  if (!program.run(context, {inputs, input_count}, outputs).ok())
+    return report(context, options.program);
   for (size_t i = 0; i < program.outputs(); ++i) {
     char path[4096];
     const int length = std::snprintf(path, sizeof path, "%s/output%zu.npy", options.output_dir, i);

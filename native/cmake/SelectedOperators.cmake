@@ -34,6 +34,22 @@ function(_sg_find_sizeguard)
 endfunction()
 _sg_find_sizeguard()
 
+# The files that generate code, as the command itself says. A change of one generates again, and
+# configures again: it may import others now.
+function(_sg_find_generator)
+  get_property(sizeguard GLOBAL PROPERTY SG_SIZEGUARD_COMMAND)
+  execute_process(COMMAND "${sizeguard}" codegen --inputs
+    RESULT_VARIABLE status OUTPUT_VARIABLE files ERROR_VARIABLE message)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "sizeguard codegen --inputs:\n${message}")
+  endif()
+  string(STRIP "${files}" files)
+  string(REPLACE "\n" ";" files "${files}")
+  set_property(GLOBAL PROPERTY SG_GENERATOR_FILES "${files}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${files}")
+endfunction()
+_sg_find_generator()
+
 # Parses ARGN into arg_NAME for each of the names; anything else that looks like an argument's name is an error.
 macro(_sg_arguments function names)
   cmake_parse_arguments(arg "" "" "${names}" ${ARGN})
@@ -77,7 +93,7 @@ function(_sg_codegen target)
   endif()
   file(STRINGS "${arg_OUTPUT_DIR}/outputs.txt" outputs)
   list(TRANSFORM outputs PREPEND "${arg_OUTPUT_DIR}/")
-  file(GLOB_RECURSE generator CONFIGURE_DEPENDS "${root}/sizeguard/codegen/*.py" "${root}/sizeguard/selection/*.py")
+  get_property(generator GLOBAL PROPERTY SG_GENERATOR_FILES)
   add_custom_command(
     OUTPUT "${stamp}"
     BYPRODUCTS ${outputs} "${arg_OUTPUT_DIR}/outputs.txt"

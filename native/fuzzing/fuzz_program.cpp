@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kMaxValues = 64;
 
-/// A tensor of zeros (or a number) of the smallest size that the spec allows; false if that is too large.
+/// A tensor of zeros (or a number) of the smallest size that the spec allows; false if that is too
+/// large.
 bool make_input(sg::Context& context, const sg::InputSpec& spec, sg::Value& value) {
   if (spec.tag == sg::Tag::Bool) value = false;
   if (spec.tag == sg::Tag::Int) value = int64_t{1};
@@ -19,7 +20,8 @@ bool make_input(sg::Context& context, const sg::InputSpec& spec, sg::Value& valu
   for (size_t axis = 0; axis < spec.dim; ++axis) sizes[axis] = spec.minimum(axis);
   const auto tensor = context.empty(spec.dtype, {sizes, spec.dim});
   if (!tensor.ok()) return false;
-  std::memset(tensor.value().bytes(), 0, static_cast<size_t>(tensor.value().numel() * tensor.value().element_size()));
+  std::memset(tensor.value().bytes(), 0,
+              static_cast<size_t>(tensor.value().numel() * tensor.value().element_size()));
   value = tensor.value();
   return true;
 }

@@ -19,7 +19,8 @@ using Wide = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool
 template <typename T>
 SG_DTYPE_BODY void load_row(int64_t n, const char* source, int64_t stride, void* wide) {
   auto* to = static_cast<Wide<T>*>(wide);
-  for (; n > 0; --n, source += stride) *to++ = static_cast<Wide<T>>(*reinterpret_cast<const T*>(source));
+  for (; n > 0; --n, source += stride)
+    *to++ = static_cast<Wide<T>>(*reinterpret_cast<const T*>(source));
 }
 
 template <typename T>
@@ -30,13 +31,15 @@ SG_DTYPE_BODY void store_row(int64_t n, char* target, int64_t stride, const void
 
 /// By width alone: no dtype stands behind it.
 template <typename Word>
-void copy_words(int64_t n, const char* source, int64_t source_stride, char* target, int64_t target_stride) {
+void copy_words(int64_t n, const char* source, int64_t source_stride, char* target,
+                int64_t target_stride) {
   for (; n > 0; --n, source += source_stride, target += target_stride) {
     *reinterpret_cast<Word*>(target) = *reinterpret_cast<const Word*>(source);
   }
 }
 
-void copy_row(int64_t size, int64_t n, const char* source, int64_t source_stride, char* target, int64_t target_stride) {
+void copy_row(int64_t size, int64_t n, const char* source, int64_t source_stride, char* target,
+              int64_t target_stride) {
   if (source_stride == size && target_stride == size) {
     std::memcpy(target, source, static_cast<size_t>(n * size));
   } else if (size == 1) {
@@ -142,7 +145,8 @@ Result<Tensor> number_as(Context& context, Scalar number, ScalarType dtype) {
       *out.data<bool>() = number.to_double() != 0;
       break;
     default:
-      std::memcpy(out.bytes(), &integer, static_cast<size_t>(out.element_size()));  // little endian: its low bytes
+      std::memcpy(out.bytes(), &integer,
+                  static_cast<size_t>(out.element_size()));  // little endian: its low bytes
   }
   return out;
 }
@@ -152,7 +156,8 @@ Result<Tensor> to_dtype(Context& context, Tensor self, ScalarType dtype) {
 }
 
 Result<Tensor> to_contiguous(Context& context, Tensor self, ScalarType dtype) {
-  return self.scalar_type() == dtype && self.is_contiguous() ? self : copy_to_dtype(context, self, dtype);
+  return self.scalar_type() == dtype && self.is_contiguous() ? self
+                                                             : copy_to_dtype(context, self, dtype);
 }
 
 Result<Tensor> empty_like(Context& context, Tensor self) {
@@ -169,14 +174,15 @@ namespace {
 
 }  // namespace
 
-Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef sizes, Span<const Tensor> operands) {
+Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef sizes,
+                              Span<const Tensor> operands) {
   SG_ASSIGN(const Tensor out, context.empty(dtype, sizes));
   bool contiguous = true;
   for (const Tensor& operand : operands) contiguous &= operand.is_contiguous();
   if (contiguous) return out;
-  // An insertion sort of the dimensions, counted from the last, by how far the operands step along them. The first
-  // operand that is broadcast along neither of two decides; of equal steps, that of the smaller dimension counts as
-  // smaller.
+  // An insertion sort of the dimensions, counted from the last, by how far the operands step along
+  // them. The first operand that is broadcast along neither of two decides; of equal steps, that of
+  // the smaller dimension counts as smaller.
   const auto dims = static_cast<int64_t>(sizes.size());
   const int64_t* last = sizes.end() - 1;
   int64_t order[kMaxDims];
@@ -219,7 +225,8 @@ Status fill_elements(Context& context, Tensor self, Scalar value) {
 Status check_writable(Context& context, Tensor self) {
   if (self.impl()->storage->read_only) return context.invalid("would write to a constant");
   for (int64_t axis = 0; axis < self.dim(); ++axis) {
-    if (self.stride(axis) == 0 && self.size(axis) > 1) return context.invalid("would write to an expanded tensor");
+    if (self.stride(axis) == 0 && self.size(axis) > 1)
+      return context.invalid("would write to an expanded tensor");
   }
   return {};
 }

@@ -6,14 +6,16 @@
 
 namespace sg {
 
-/// Converts rows of elements. Widens to int64_t or double, and narrows from there: no code for a pair of dtypes.
+/// Converts rows of elements. Widens to int64_t or double, and narrows from there: no code for a
+/// pair of dtypes.
 class Converter {
  public:
   Converter() = default;  // uninitialised
   Converter(Context& context, ScalarType from, ScalarType to);
   /// Whether it does more than copy.
   bool converts() const { return copied_size_ == 0; }
-  void operator()(int64_t n, const char* source, int64_t source_stride, char* target, int64_t target_stride) const;
+  void operator()(int64_t n, const char* source, int64_t source_stride, char* target,
+                  int64_t target_stride) const;
 
  private:
   // Chunks of `n` elements at a stride in bytes, from or to a buffer of 8-byte elements.
@@ -27,8 +29,8 @@ class Converter {
   int8_t copied_size_;     // bytes of an element if there is nothing to convert, else 0
 };
 
-/// Writes source into target, broadcast and converted. The memory of the two may overlap only if they are the same
-/// view.
+/// Writes source into target, broadcast and converted. The memory of the two may overlap only if
+/// they are the same view.
 Status copy_elements(Context& context, Tensor target, Tensor source);
 
 /// A new contiguous tensor with the elements of `self`, of a dtype.
@@ -37,8 +39,8 @@ Result<Tensor> copy_to_dtype(Context& context, Tensor self, ScalarType dtype);
 /// `self` if it has the dtype, else a contiguous copy that does.
 Result<Tensor> to_dtype(Context& context, Tensor self, ScalarType dtype);
 
-/// A number as a tensor of no dimensions of a dtype that is computed in (not Half, not BFloat16). No dtype switch: what
-/// numbers cost does not depend on the selection.
+/// A number as a tensor of no dimensions of a dtype that is computed in (not Half, not BFloat16).
+/// No dtype switch: what numbers cost does not depend on the selection.
 Result<Tensor> number_as(Context& context, Scalar number, ScalarType dtype);
 
 /// The number in a tensor that Context::wrap_number made.
@@ -50,14 +52,16 @@ Result<Tensor> to_contiguous(Context& context, Tensor self, ScalarType dtype);
 /// Uninitialised and contiguous, with the dtype and sizes of `self`.
 Result<Tensor> empty_like(Context& context, Tensor self);
 
-/// Uninitialised, with elements that lie in memory in the order in which those of the operands do, as far as they
-/// agree: later views of the result depend on it.
-Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef sizes, Span<const Tensor> operands);
+/// Uninitialised, with elements that lie in memory in the order in which those of the operands do,
+/// as far as they agree: later views of the result depend on it.
+Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef sizes,
+                              Span<const Tensor> operands);
 
 /// Fills a tensor with a number, converted to its dtype.
 Status fill_elements(Context& context, Tensor self, Scalar value);
 
-/// Failed if the tensor may not be written to: a constant, or a view with several elements at one address.
+/// Failed if the tensor may not be written to: a constant, or a view with several elements at one
+/// address.
 Status check_writable(Context& context, Tensor self);
 
 }  // namespace sg

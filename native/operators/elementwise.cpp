@@ -15,8 +15,8 @@ ScalarType wanted(const Elementwise& what, size_t i) {
 }
 
 /// A loop whose operands or result are of other dtypes: chunk by chunk through buffers.
-void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor out, Span<const Tensor> operands,
-                   const Parameters& parameters) {
+void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor out,
+                   Span<const Tensor> operands, const Parameters& parameters) {
   alignas(8) char buffers[Rows::kMaxOperands][kChunk * 8];
   const size_t count = operands.size() + 1;
   Converter converters[Rows::kMaxOperands];
@@ -41,7 +41,8 @@ void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor
         if (converts && k > 0) converters[k](n, outer[k], rows.strides[k], buffers[k], sizes[k]);
       }
       what.loop(n, data, strides, parameters);
-      if (converters[0].converts()) converters[0](n, buffers[0], sizes[0], outer[0], rows.strides[0]);
+      if (converters[0].converts())
+        converters[0](n, buffers[0], sizes[0], outer[0], rows.strides[0]);
     }
   }
 }
@@ -50,7 +51,8 @@ void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor
 
 Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const Tensor> given,
                            const Parameters& parameters) {
-  // A single element is converted once, not in every chunk: most mixtures of dtypes are a tensor and a number.
+  // A single element is converted once, not in every chunk: most mixtures of dtypes are a tensor
+  // and a number.
   Tensor converted[Rows::kMaxOperands];
   for (size_t i = 0; i < given.size(); ++i) {
     converted[i] = given[i];
@@ -77,7 +79,8 @@ Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const
     run_converted(context, what, rows, out, operands, parameters);
     return out;
   }
-  for (rows.start(); !rows.done(); rows.next()) what.loop(rows.length(), rows.data, rows.strides, parameters);
+  for (rows.start(); !rows.done(); rows.next())
+    what.loop(rows.length(), rows.data, rows.strides, parameters);
   return out;
 }
 

@@ -1,4 +1,5 @@
-// Elementwise operators: one strided driver for all, and one small loop per dtype, passed by pointer.
+// Elementwise operators: one strided driver for all, and one small loop per dtype, passed by
+// pointer.
 
 #pragma once
 
@@ -37,14 +38,16 @@ using Arithmetic = std::conditional_t<!std::is_integral_v<T> || std::is_same_v<T
                                       std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
 
 /// A row of n elements: data[0] is the result, data[1] … the operands, strides in bytes.
-using ElementLoop = void (*)(int64_t n, char* const* data, const int64_t* strides, const Parameters& parameters);
+using ElementLoop = void (*)(int64_t n, char* const* data, const int64_t* strides,
+                             const Parameters& parameters);
 
 /// What the driver has to know.
 struct Elementwise {
   ElementLoop loop;
-  ScalarType reads;   // what the loop reads of each operand; operands of other dtypes are converted, a chunk at a time
-  ScalarType writes;  // what the loop writes
-  ScalarType result;  // dtype of the result, converted to if the loop writes another
+  ScalarType reads;  // what the loop reads of each operand; operands of other dtypes are converted,
+                     // a chunk at a time
+  ScalarType writes;             // what the loop writes
+  ScalarType result;             // dtype of the result, converted to if the loop writes another
   bool condition_first = false;  // the first operand is read as Bool
 };
 
@@ -54,7 +57,8 @@ Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const
 
 /// result[i] = Op::apply(a[i], parameters): Op is a struct with a static template apply<T>.
 template <typename T, typename R, typename Op>
-SG_DTYPE_BODY void unary_loop(int64_t n, char* const* data, const int64_t* strides, const Parameters& parameters) {
+SG_DTYPE_BODY void unary_loop(int64_t n, char* const* data, const int64_t* strides,
+                              const Parameters& parameters) {
   char* out = data[0];
   const char* a = data[1];
   for (; n > 0; --n, out += strides[0], a += strides[1]) {
@@ -64,13 +68,14 @@ SG_DTYPE_BODY void unary_loop(int64_t n, char* const* data, const int64_t* strid
 
 /// result[i] = Op::apply(a[i], b[i], parameters)
 template <typename T, typename R, typename Op>
-SG_DTYPE_BODY void binary_loop(int64_t n, char* const* data, const int64_t* strides, const Parameters& parameters) {
+SG_DTYPE_BODY void binary_loop(int64_t n, char* const* data, const int64_t* strides,
+                               const Parameters& parameters) {
   char* out = data[0];
   const char* a = data[1];
   const char* b = data[2];
   for (; n > 0; --n, out += strides[0], a += strides[1], b += strides[2]) {
-    *reinterpret_cast<R*>(out) =
-        Op::template apply<T>(*reinterpret_cast<const T*>(a), *reinterpret_cast<const T*>(b), parameters);
+    *reinterpret_cast<R*>(out) = Op::template apply<T>(*reinterpret_cast<const T*>(a),
+                                                       *reinterpret_cast<const T*>(b), parameters);
   }
 }
 

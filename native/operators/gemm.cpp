@@ -10,15 +10,17 @@
 namespace sg {
 namespace {
 
-constexpr int64_t kRows = 4;     // of a register tile
-constexpr int64_t kDepth = 256;  // rows of a panel: 8 KiB of floats, a quarter of the smallest L1 cache
+constexpr int64_t kRows = 4;  // of a register tile
+constexpr int64_t kDepth =
+    256;  // rows of a panel: 8 KiB of floats, a quarter of the smallest L1 cache
 
 /// What is computed with. Integers wrap, as unsigned.
 template <typename T>
 using Element = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
 
-/// A register tile is kRows × 2 vectors: with two vectors of b and the copies that SSE2's two-operand instructions
-/// need, 14 of the 16 registers. Integers take one lane, since no baseline has a 64-bit vector product.
+/// A register tile is kRows × 2 vectors: with two vectors of b and the copies that SSE2's
+/// two-operand instructions need, 14 of the 16 registers. Integers take one lane, since no baseline
+/// has a 64-bit vector product.
 template <typename T>
 constexpr int kVectorBytes = std::is_integral_v<T> ? 8 : 16;
 
@@ -26,16 +28,19 @@ template <typename T>
 using Vector [[gnu::vector_size(kVectorBytes<T>), gnu::may_alias]] = Element<T>;
 
 template <typename T>
-constexpr int64_t kColumns = 2 * kVectorBytes<T> / static_cast<int64_t>(sizeof(T));  // of a register tile
+constexpr int64_t kColumns =
+    2 * kVectorBytes<T> / static_cast<int64_t>(sizeof(T));  // of a register tile
 
-/// Rows of b from `start` on, a tile's columns of each from `column` on, one after another; zeros where b has no
-/// column.
+/// Rows of b from `start` on, a tile's columns of each from `column` on, one after another; zeros
+/// where b has no column.
 template <typename T>
-[[gnu::always_inline]] inline void pack_panel(const MatrixProduct& product, int64_t start, int64_t rows, int64_t column,
-                                              Element<T>* panel) {
+[[gnu::always_inline]] inline void pack_panel(const MatrixProduct& product, int64_t start,
+                                              int64_t rows, int64_t column, Element<T>* panel) {
   const int64_t columns = product.n - column;
-  const auto* b = reinterpret_cast<const Element<T>*>(product.b) + start * product.b_row + column * product.b_column;
-  // Not by stepping from row to row: the stride of a single row may be anything, and no pointer may leave the tensor.
+  const auto* b = reinterpret_cast<const Element<T>*>(product.b) + start * product.b_row +
+                  column * product.b_column;
+  // Not by stepping from row to row: the stride of a single row may be anything, and no pointer may
+  // leave the tensor.
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t j = 0; j < kColumns<T>; ++j) {
       *panel++ = j < columns ? b[row * product.b_row + j * product.b_column] : Element<T>(0);
@@ -47,7 +52,8 @@ template <typename T>
 template <typename T>
 SG_DTYPE_BODY void pack_panels(const MatrixProduct& product, char* packed) {
   auto* panel = reinterpret_cast<Element<T>*>(packed);
-  for (int64_t column = 0; column < product.n; column += kColumns<T>, panel += product.k * kColumns<T>) {
+  for (int64_t column = 0; column < product.n;
+       column += kColumns<T>, panel += product.k * kColumns<T>) {
     pack_panel<T>(product, 0, product.k, column, panel);
   }
 }
@@ -64,7 +70,8 @@ SG_DTYPE_BODY void multiply(const MatrixProduct& product) {
       const int64_t depth = product.k - start < kDepth ? product.k - start : kDepth;
       const Element* panel = buffer;
       if (product.b_packed) {
-        panel = reinterpret_cast<const Element*>(product.b) + column * product.k + start * kColumns<T>;
+        panel =
+            reinterpret_cast<const Element*>(product.b) + column * product.k + start * kColumns<T>;
       } else {
         pack_panel<T>(product, start, depth, column, buffer);
       }
@@ -72,8 +79,8 @@ SG_DTYPE_BODY void multiply(const MatrixProduct& product) {
       for (int64_t row = 0; row < product.m; row += kRows) {
         // Past the last row, the last one again: computed, not stored.
         const int64_t rows = product.m - row < kRows ? product.m - row : kRows;
-        const Element* a0 =
-            reinterpret_cast<const Element*>(product.a) + row * product.a_row + start * product.a_column;
+        const Element* a0 = reinterpret_cast<const Element*>(product.a) + row * product.a_row +
+                            start * product.a_column;
         const Element* a1 = a0 + (rows > 1 ? product.a_row : 0);
         const Element* a2 = a1 + (rows > 2 ? product.a_row : 0);
         const Element* a3 = a2 + (rows > 3 ? product.a_row : 0);
@@ -117,7 +124,8 @@ int64_t packed_size(ScalarType dtype, int64_t k, int64_t n) {
   return (n + columns - 1) / columns * columns * k;
 }
 
-void pack_right_side(Context& context, ScalarType dtype, const MatrixProduct& product, char* packed) {
+void pack_right_side(Context& context, ScalarType dtype, const MatrixProduct& product,
+                     char* packed) {
   if (product.k == 0) return;
   SG_SWITCH_ACCUMULATE(dtype, gemm, [&]<typename T>() { pack_panels<T>(product, packed); });
 }

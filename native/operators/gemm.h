@@ -6,7 +6,8 @@
 
 namespace sg {
 
-/// c[m × n] = a[m × k] · b[k × n], or += that. Strides count elements; the columns of c lie one after another.
+/// c[m × n] = a[m × k] · b[k × n], or += that. Strides count elements; the columns of c lie one
+/// after another.
 struct MatrixProduct {
   int64_t m;
   int64_t n;
@@ -23,15 +24,17 @@ struct MatrixProduct {
   bool b_packed;  // b is what pack_right_side made, and its strides do not count
 };
 
-/// Computes a product of Float, Double or Long; integers wrap. Other dtypes are converted to one of these before.
+/// Computes a product of Float, Double or Long; integers wrap. Other dtypes are converted to one of
+/// these before.
 void gemm(Context& context, ScalarType dtype, const MatrixProduct& product);
 
 /// Elements of a right side of k × n once it is packed.
 int64_t packed_size(ScalarType dtype, int64_t k, int64_t n);
 
-/// Lays out a constant right side (its size, data and strides in `product`) once, in the order in which gemm reads it.
-/// `packed` is aligned to 16.
-void pack_right_side(Context& context, ScalarType dtype, const MatrixProduct& product, char* packed);
+/// Lays out a constant right side (its size, data and strides in `product`) once, in the order in
+/// which gemm reads it. `packed` is aligned to 16.
+void pack_right_side(Context& context, ScalarType dtype, const MatrixProduct& product,
+                     char* packed);
 
 /// The dtype in which sums of products are computed: Half and BFloat16 in Float, integers in Long.
 constexpr ScalarType accumulate_type(ScalarType dtype) {

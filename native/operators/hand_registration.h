@@ -1,13 +1,16 @@
 // Registration by hand, filtered at compile time.
 //
 //   constexpr auto kOperators = operator_table(
-//       define<&kernels::sym_size>(SG_SELECTIVE_SCHEMA("aten::sym_size.int(Tensor self, int dim) -> SymInt")),
-//       impl<&kernels::linear_clamp_run>(SG_SELECTIVE_NAME("prepacked::linear_clamp_run"), "(tc)t"));
+//       define<&kernels::sym_size>(
+//           SG_SELECTIVE_SCHEMA("aten::sym_size.int(Tensor self, int dim) -> SymInt")),
+//       impl<&kernels::linear_clamp_run>(
+//           SG_SELECTIVE_NAME("prepacked::linear_clamp_run"), "(tc)t"));
 //   SG_REGISTER_OPERATORS("portable", "CPU", kOperators);
 //
-// An entry that is not selected references nothing: neither its kernel nor its text is in the image. Of one that is,
-// the image holds the name and its letters (registry.h), not PyTorch's schema. The letters are made of the schema by
-// the compiler; letters that do not fit the kernel's C++ types do not compile, selected or not.
+// An entry that is not selected references nothing: neither its kernel nor its text is in the
+// image. Of one that is, the image holds the name and its letters (registry.h), not PyTorch's
+// schema. The letters are made of the schema by the compiler; letters that do not fit the kernel's
+// C++ types do not compile, selected or not.
 
 #pragma once
 
@@ -23,7 +26,8 @@
 namespace sg {
 namespace hand {
 
-// Reached only in an expression that must be a constant: the name is what the compiler complains about.
+// Reached only in an expression that must be a constant: the name is what the compiler complains
+// about.
 void this_schema_cannot_be_read();
 void these_letters_do_not_fit_the_kernel();
 
@@ -46,13 +50,15 @@ struct TypeLetters {
 };
 
 inline constexpr TypeLetters kTypes[] = {
-    {"Tensor", 't', 'L'}, {"int", 'i', 'I'},        {"SymInt", 'i', 'I'},  {"ScalarType", 'i', 0}, {"Layout", 'i', 0},
-    {"Device", 'i', 0},   {"MemoryFormat", 'i', 0}, {"float", 'd', 'D'},   {"bool", 'b', 'B'},     {"Scalar", 's', 0},
-    {"str", 'z', 0},      {"t", 'v', 'l'},          {"__torch__", 'c', 0},
+    {"Tensor", 't', 'L'},  {"int", 'i', 'I'},  {"SymInt", 'i', 'I'},     {"ScalarType", 'i', 0},
+    {"Layout", 'i', 0},    {"Device", 'i', 0}, {"MemoryFormat", 'i', 0}, {"float", 'd', 'D'},
+    {"bool", 'b', 'B'},    {"Scalar", 's', 0}, {"str", 'z', 0},          {"t", 'v', 'l'},
+    {"__torch__", 'c', 0},
 };
 
 constexpr bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.';
 }
 
 constexpr bool take(const char*& at, char c) {
@@ -141,24 +147,30 @@ consteval Signature signature_of(const char* name, const char* letters) {
   return signature;
 }
 
+template <bool has_none, char... letter>
+struct TakesLetters {
+  static constexpr char letters[] = {letter..., 0};
+  static constexpr bool none = has_none;
+};
+
 /// The letters that a C++ type takes, and whether it can say None.
 template <typename T>
 struct Takes;
 // clang-format off
-template <> struct Takes<Tensor> { static constexpr char letters[] = "t"; static constexpr bool none = true; };
-template <> struct Takes<int64_t> { static constexpr char letters[] = "i"; static constexpr bool none = false; };
-template <> struct Takes<ScalarType> { static constexpr char letters[] = "i"; static constexpr bool none = false; };
-template <> struct Takes<double> { static constexpr char letters[] = "d"; static constexpr bool none = false; };
-template <> struct Takes<bool> { static constexpr char letters[] = "b"; static constexpr bool none = false; };
-template <> struct Takes<Scalar> { static constexpr char letters[] = "s"; static constexpr bool none = false; };
-template <> struct Takes<const char*> { static constexpr char letters[] = "z"; static constexpr bool none = true; };
-template <> struct Takes<Object*> { static constexpr char letters[] = "c"; static constexpr bool none = true; };
-template <> struct Takes<const Value&> { static constexpr char letters[] = "vl"; static constexpr bool none = true; };
-template <> struct Takes<Value> { static constexpr char letters[] = "v"; static constexpr bool none = true; };
-template <> struct Takes<IntArrayRef> { static constexpr char letters[] = "I"; static constexpr bool none = true; };
-template <> struct Takes<DoubleArrayRef> { static constexpr char letters[] = "D"; static constexpr bool none = true; };
-template <> struct Takes<BoolArrayRef> { static constexpr char letters[] = "B"; static constexpr bool none = true; };
-template <> struct Takes<TensorList> { static constexpr char letters[] = "LO"; static constexpr bool none = true; };
+template <> struct Takes<Tensor> : TakesLetters<true, 't'> {};
+template <> struct Takes<int64_t> : TakesLetters<false, 'i'> {};
+template <> struct Takes<ScalarType> : TakesLetters<false, 'i'> {};
+template <> struct Takes<double> : TakesLetters<false, 'd'> {};
+template <> struct Takes<bool> : TakesLetters<false, 'b'> {};
+template <> struct Takes<Scalar> : TakesLetters<false, 's'> {};
+template <> struct Takes<const char*> : TakesLetters<true, 'z'> {};
+template <> struct Takes<Object*> : TakesLetters<true, 'c'> {};
+template <> struct Takes<const Value&> : TakesLetters<true, 'v', 'l'> {};
+template <> struct Takes<Value> : TakesLetters<true, 'v'> {};
+template <> struct Takes<IntArrayRef> : TakesLetters<true, 'I'> {};
+template <> struct Takes<DoubleArrayRef> : TakesLetters<true, 'D'> {};
+template <> struct Takes<BoolArrayRef> : TakesLetters<true, 'B'> {};
+template <> struct Takes<TensorList> : TakesLetters<true, 'L', 'O'> {};
 // clang-format on
 
 template <typename T>
@@ -242,7 +254,8 @@ struct Entries {
   constexpr void append(NoEntry) {}
 };
 
-/// The operators of `entries` as the registry wants them. Each text is a variable of its own, as long as it must be.
+/// The operators of `entries` as the registry wants them. Each text is a variable of its own, as
+/// long as it must be.
 template <const auto& entries>
 class OperatorTable {
  public:
@@ -265,7 +278,8 @@ class OperatorTable {
   alignas(1) static constexpr auto text = make_text<i>();
 
  public:
-  static constexpr std::array<Operator, size> operators = make_operators(std::make_index_sequence<size>());
+  static constexpr std::array<Operator, size> operators =
+      make_operators(std::make_index_sequence<size>());
 };
 
 }  // namespace hand
@@ -276,7 +290,8 @@ consteval auto define(SelectiveName<is_selected> schema) {
   return hand::make_entry<kernel, is_selected>(hand::signature_of(schema.text));
 }
 
-/// An operator whose letters are written out: impl<&kernel>(SG_SELECTIVE_NAME("prepacked::linear_clamp_run"), "(tc)t").
+/// An operator whose letters are written out:
+/// impl<&kernel>(SG_SELECTIVE_NAME("prepacked::linear_clamp_run"), "(tc)t").
 template <auto kernel, bool is_selected>
 consteval auto impl(SelectiveName<is_selected> name, const char* letters) {
   return hand::make_entry<kernel, is_selected>(hand::signature_of(name.text, letters));
@@ -290,15 +305,17 @@ consteval auto operator_table(Entries... entries) {
   return table;
 }
 
-/// Registers a constexpr operator_table when the program starts; nothing if none of its entries is selected.
-#define SG_REGISTER_OPERATORS(name, dispatch_key, table)                                                         \
-  [[maybe_unused]] const bool SG_CONCATENATE(registered_, __LINE__) = [] {                                       \
-    if constexpr (table.count > 0) {                                                                             \
-      using Table = ::sg::hand::OperatorTable<table>;                                                            \
-      static constinit ::sg::Library library{name, dispatch_key, Table::operators.data(), Table::size, nullptr}; \
-      ::sg::register_library(&library);                                                                          \
-    }                                                                                                            \
-    return true;                                                                                                 \
+/// Registers a constexpr operator_table when the program starts; nothing if none of its entries is
+/// selected.
+#define SG_REGISTER_OPERATORS(name, dispatch_key, table)                                  \
+  [[maybe_unused]] const bool SG_CONCATENATE(registered_, __LINE__) = [] {                \
+    if constexpr (table.count > 0) {                                                      \
+      using Table = ::sg::hand::OperatorTable<table>;                                     \
+      static constinit ::sg::Library library{name, dispatch_key, Table::operators.data(), \
+                                             Table::size, nullptr};                       \
+      ::sg::register_library(&library);                                                   \
+    }                                                                                     \
+    return true;                                                                          \
   }()
 
 /// Registers a custom class when the program starts, if it is selected:

@@ -52,7 +52,8 @@ Result<bool> to_bool(Context& context, Tensor a) {
 Result<int64_t> to_int(Context& context, Tensor a) {
   SG_ASSIGN(const Scalar number, item(context, a));
   const double value = number.to_double();
-  if (number.is_floating() && !(value >= -0x1p63 && value < 0x1p63)) return context.invalid("no integer holds it");
+  if (number.is_floating() && !(value >= -0x1p63 && value < 0x1p63))
+    return context.invalid("no integer holds it");
   return number.to_int();
 }
 
@@ -208,19 +209,25 @@ Status assert_scalar(Context& context, Scalar self, const char* assert_msg) {
   return {};
 }
 
-Status constrain_range(Context& context, Scalar size, std::optional<int64_t> min, std::optional<int64_t> max) {
+Status constrain_range(Context& context, Scalar size, std::optional<int64_t> min,
+                       std::optional<int64_t> max) {
   // PyTorch's: a range that ends at 2 says nothing of what is no 0 or 1.
   if (max.has_value() && *max <= 2) return context.invalid("the largest size must be above 2");
   const int64_t value = size.to_int();
-  if (value < min.value_or(0) || value > max.value_or(INT64_MAX)) return context.invalid("the size is out of range");
+  if (value < min.value_or(0) || value > max.value_or(INT64_MAX))
+    return context.invalid("the size is out of range");
   return {};
 }
 
-/// Strides are not compared: results are contiguous here where PyTorch's keep the order of their operands.
+/// Strides are not compared: results are contiguous here where PyTorch's keep the order of their
+/// operands.
 Status assert_tensor_metadata(Context& context, Tensor a, IntArrayRef size, IntArrayRef,
-                              std::optional<ScalarType> dtype, std::optional<int64_t>, std::optional<int64_t>) {
-  if (size.data() != nullptr && !same_sizes(size, a.sizes())) return context.invalid("the sizes are others");
-  if (dtype.has_value() && *dtype != a.scalar_type()) return context.invalid("the dtype is another");
+                              std::optional<ScalarType> dtype, std::optional<int64_t>,
+                              std::optional<int64_t>) {
+  if (size.data() != nullptr && !same_sizes(size, a.sizes()))
+    return context.invalid("the sizes are others");
+  if (dtype.has_value() && *dtype != a.scalar_type())
+    return context.invalid("the dtype is another");
   return {};
 }
 
@@ -236,7 +243,8 @@ using namespace kernels;
 constexpr auto kOperators = operator_table(
     define<&sym_size>(SG_SELECTIVE_SCHEMA("aten::sym_size.int(Tensor self, int dim) -> SymInt")),
     define<&sym_numel>(SG_SELECTIVE_SCHEMA("aten::sym_numel(Tensor self) -> SymInt")),
-    define<&sym_stride>(SG_SELECTIVE_SCHEMA("aten::sym_stride.int(Tensor self, int dim) -> SymInt")),
+    define<&sym_stride>(
+        SG_SELECTIVE_SCHEMA("aten::sym_stride.int(Tensor self, int dim) -> SymInt")),
     define<&item>(SG_SELECTIVE_SCHEMA("aten::item(Tensor self) -> Scalar")),
     define<&item>(SG_SELECTIVE_SCHEMA("aten::_local_scalar_dense(Tensor self) -> Scalar")),
     define<&to_bool>(SG_SELECTIVE_SCHEMA("aten::Bool.Tensor(Tensor a) -> bool")),
@@ -270,9 +278,13 @@ constexpr auto kOperators = operator_table(
     define<&bool_not>(SG_SELECTIVE_SCHEMA("aten::__not__(bool self) -> bool")),
     define<&bool_and>(SG_SELECTIVE_SCHEMA("aten::__and__.bool(bool a, bool b) -> bool")),
     define<&bool_or>(SG_SELECTIVE_SCHEMA("aten::__or__.bool(bool a, bool b) -> bool")),
-    define<&assert_scalar>(SG_SELECTIVE_SCHEMA("aten::_assert_scalar(Scalar self, str assert_msg) -> ()")),
-    define<&constrain_range>(SG_SELECTIVE_SCHEMA("aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()")),
-    define<&assert_tensor_metadata>(SG_SELECTIVE_SCHEMA("aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()")));
+    define<&assert_scalar>(
+        SG_SELECTIVE_SCHEMA("aten::_assert_scalar(Scalar self, str assert_msg) -> ()")),
+    define<&constrain_range>(SG_SELECTIVE_SCHEMA(
+        "aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()")),
+    define<&assert_tensor_metadata>(SG_SELECTIVE_SCHEMA(
+        "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
+        "ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()")));
 // clang-format on
 
 SG_REGISTER_OPERATORS("portable", "CPU", kOperators);

@@ -13,8 +13,8 @@ Shape reduced_shape(Tensor in, DimMask dims, bool keepdim) {
   return shape;
 }
 
-Result<Tensor> reduce(Context& context, ReductionLoop loop, Accumulator initial, Tensor in, DimMask dims, bool keepdim,
-                      double divisor) {
+Result<Tensor> reduce(Context& context, ReductionLoop loop, Accumulator initial, Tensor in,
+                      DimMask dims, bool keepdim, double divisor) {
   SG_ASSIGN(const Tensor out, context.empty(in.scalar_type(), reduced_shape(in, dims, keepdim)));
   Shape sizes[2];  // kept, reduced
   Shape steps[2];

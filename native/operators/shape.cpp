@@ -25,7 +25,8 @@ Result<DimMask> wrap_dims(Context& context, IntArrayRef dims, Tensor self) {
 Status broadcast(Context& context, Span<const Tensor> tensors, Shape& shape) {
   shape.size = 0;
   for (const Tensor& tensor : tensors) {
-    if (static_cast<size_t>(tensor.dim()) > shape.size) shape.size = static_cast<size_t>(tensor.dim());
+    if (static_cast<size_t>(tensor.dim()) > shape.size)
+      shape.size = static_cast<size_t>(tensor.dim());
   }
   for (size_t axis = 0; axis < shape.size; ++axis) {
     int64_t size = 1;
@@ -52,13 +53,16 @@ ScalarType result_type(Span<const Tensor> tensors) {
     types[priority] = has[priority] ? promote_types(types[priority], dtype) : dtype;
     has[priority] = true;
   }
-  const auto category = [](ScalarType dtype) { return is_floating(dtype) ? 2 : dtype == ScalarType::Bool ? 0 : 1; };
+  const auto category = [](ScalarType dtype) {
+    return is_floating(dtype) ? 2 : dtype == ScalarType::Bool ? 0 : 1;
+  };
   ScalarType result = types[2];
   bool has_result = has[2];
   for (int priority = 1; priority >= 0; --priority) {
     if (!has[priority]) continue;
     const ScalarType higher = types[priority];
-    result = has_result && category(result) > category(higher) ? promote_types(higher, result) : higher;
+    result =
+        has_result && category(result) > category(higher) ? promote_types(higher, result) : higher;
     has_result = true;
   }
   return result;
@@ -83,7 +87,8 @@ void Rows::add(Tensor tensor) {
 
 void Rows::add(char* first, IntArrayRef bytes) {
   first_[operands_] = first;
-  for (int axis = 0; axis < dims_; ++axis) steps_[operands_][axis] = bytes[static_cast<size_t>(axis)];
+  for (int axis = 0; axis < dims_; ++axis)
+    steps_[operands_][axis] = bytes[static_cast<size_t>(axis)];
   ++operands_;
 }
 
@@ -94,7 +99,8 @@ void Rows::merge() {
   for (int axis = 0; axis < dims_; ++axis) {
     if (sizes_[axis] == 1) continue;
     bool joins = kept > 0;
-    for (int k = 0; k < operands_ && joins; ++k) joins = steps_[k][kept - 1] == steps_[k][axis] * sizes_[axis];
+    for (int k = 0; k < operands_ && joins; ++k)
+      joins = steps_[k][kept - 1] == steps_[k][axis] * sizes_[axis];
     if (joins) {
       sizes_[kept - 1] *= sizes_[axis];
     } else {
@@ -117,7 +123,8 @@ void Rows::start() {
 void Rows::next() {
   for (int axis = dims_ - 1; axis >= 0; --axis) {
     const bool wraps = ++index_[axis] == sizes_[axis];
-    for (int k = 0; k < operands_; ++k) data[k] += wraps ? -steps_[k][axis] * (sizes_[axis] - 1) : steps_[k][axis];
+    for (int k = 0; k < operands_; ++k)
+      data[k] += wraps ? -steps_[k][axis] * (sizes_[axis] - 1) : steps_[k][axis];
     if (!wraps) return;
     index_[axis] = 0;
   }
@@ -128,7 +135,8 @@ Lines lines_along(Tensor tensor, int64_t axis) {
   Lines lines{0, 1, 1};
   if (tensor.dim() > 0) {
     lines.length = tensor.size(axis);
-    for (int64_t inner = axis + 1; inner < tensor.dim(); ++inner) lines.stride *= tensor.size(inner);
+    for (int64_t inner = axis + 1; inner < tensor.dim(); ++inner)
+      lines.stride *= tensor.size(inner);
   }
   if (tensor.numel() > 0) lines.count = tensor.numel() / lines.length;
   return lines;

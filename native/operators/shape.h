@@ -24,8 +24,8 @@ struct Shape {
 /// A set of dimensions: bit `axis`.
 using DimMask = uint32_t;
 
-/// The dimension counted from the front. Negative ones count from the end; a tensor without dimensions is treated as of
-/// one.
+/// The dimension counted from the front. Negative ones count from the end; a tensor without
+/// dimensions is treated as of one.
 Result<int64_t> wrap_dim(Context& context, int64_t dim, int64_t dims);
 
 /// The dimensions as a set; an empty list means all. Naming one twice is an error.
@@ -34,8 +34,9 @@ Result<DimMask> wrap_dims(Context& context, IntArrayRef dims, Tensor self);
 /// The shape that the tensors broadcast to.
 Status broadcast(Context& context, Span<const Tensor> tensors, Shape& shape);
 
-/// The dtype that the tensors promote to: torch.result_type. Tensors with dimensions decide before those without, and
-/// those before wrapped numbers, unless a later one is of a higher category (bool < integer < floating).
+/// The dtype that the tensors promote to: torch.result_type. Tensors with dimensions decide before
+/// those without, and those before wrapped numbers, unless a later one is of a higher category
+/// (bool < integer < floating).
 ScalarType result_type(Span<const Tensor> tensors);
 
 /// floating → itself, the others → Float: what division, sqrt and the like compute in.
@@ -43,7 +44,8 @@ constexpr ScalarType floating_type(ScalarType dtype) {
   return is_floating(dtype) ? dtype : ScalarType::Float;
 }
 
-/// A walk over up to four operands of one shape, row by row: the last dimension after merging those that can be.
+/// A walk over up to four operands of one shape, row by row: the last dimension after merging those
+/// that can be.
 ///
 ///   Rows rows(shape);
 ///   rows.add(out); rows.add(in);

@@ -22,14 +22,17 @@ float bound(std::optional<Scalar> given, float absent) {
 
 namespace kernels {
 
-Result<Object*> linear_clamp_prepack(Context& context, Tensor weight, Tensor bias, std::optional<Scalar> output_min,
+Result<Object*> linear_clamp_prepack(Context& context, Tensor weight, Tensor bias,
+                                     std::optional<Scalar> output_min,
                                      std::optional<Scalar> output_max) {
   record_class(kClassName);
   constexpr ScalarType dtype = ScalarType::Float;
-  if (weight.dim() != 2 || weight.scalar_type() != dtype) return context.invalid("the weight must be a Float matrix");
+  if (weight.dim() != 2 || weight.scalar_type() != dtype)
+    return context.invalid("the weight must be a Float matrix");
   const int64_t outputs = weight.size(0);
   const int64_t inputs = weight.size(1);
-  if (bias.defined() && (bias.dim() != 1 || bias.size(0) != outputs || bias.scalar_type() != dtype)) {
+  if (bias.defined() &&
+      (bias.dim() != 1 || bias.size(0) != outputs || bias.scalar_type() != dtype)) {
     return context.invalid("the bias must have one Float for each row of the weight");
   }
   const int64_t sizes[] = {packed_size(dtype, inputs, outputs)};
@@ -94,10 +97,12 @@ Result<Tensor> linear_clamp_run(Context& context, Tensor input, Object* packed) 
 }  // namespace kernels
 
 Object* create_linear_context(Context& context, Span<const Value> state) {
-  const auto is_number = [](const Value& value) { return value.tag == Tag::Int || value.tag == Tag::Double; };
+  const auto is_number = [](const Value& value) {
+    return value.tag == Tag::Int || value.tag == Tag::Double;
+  };
   std::optional<Scalar> bounds[2];
-  bool valid =
-      state.size() == 4 && state[0].tag == Tag::Tensor && (state[1].tag == Tag::Tensor || state[1].tag == Tag::None);
+  bool valid = state.size() == 4 && state[0].tag == Tag::Tensor &&
+               (state[1].tag == Tag::Tensor || state[1].tag == Tag::None);
   for (size_t i = 0; valid && i < 2; ++i) {
     const Value& value = state[2 + i];
     valid = value.tag == Tag::None || is_number(value);
@@ -113,7 +118,8 @@ Object* create_linear_context(Context& context, Span<const Value> state) {
   context.escape = &escape;
   Object* object = nullptr;
   if (_setjmp(escape) == 0) {
-    const auto made = kernels::linear_clamp_prepack(context, Tensor(state[0].tensor), bias, bounds[0], bounds[1]);
+    const auto made =
+        kernels::linear_clamp_prepack(context, Tensor(state[0].tensor), bias, bounds[0], bounds[1]);
     if (made.ok()) object = made.value();
   }
   context.escape = nullptr;

@@ -1,4 +1,5 @@
-// Registers the prepacked operators and their class, by hand: what selective builds of custom libraries look like.
+// Registers the prepacked operators and their class, by hand: what selective builds of custom
+// libraries look like.
 
 #include "native/operators/hand_registration.h"
 #include "native/prepacked/linear.h"
@@ -7,7 +8,8 @@ namespace sg {
 namespace {
 
 constexpr auto kOperators = operator_table(
-    impl<&kernels::linear_clamp_prepack>(SG_SELECTIVE_NAME("prepacked::linear_clamp_prepack"), "(tt?s?s?)c"),
+    impl<&kernels::linear_clamp_prepack>(SG_SELECTIVE_NAME("prepacked::linear_clamp_prepack"),
+                                         "(tt?s?s?)c"),
     impl<&kernels::linear_clamp_run>(SG_SELECTIVE_NAME("prepacked::linear_clamp_run"), "(tc)t"));
 
 SG_REGISTER_OPERATORS("prepacked", "CPU", kOperators);

@@ -10,28 +10,72 @@
 
 namespace sg {
 
-/// Reads an argument. Tags are checked before (dispatcher.cpp), so this is a move of one or two words.
+/// Reads an argument. Tags are checked before (dispatcher.cpp), so this is a move of one or two
+/// words.
 template <typename T>
 struct Unbox;
-// clang-format off
-template <> struct Unbox<Tensor> { static Tensor from(const Value& value) { return Tensor(value.tensor); } };
-template <> struct Unbox<int64_t> { static int64_t from(const Value& value) { return value.integer; } };
-template <> struct Unbox<double> { static double from(const Value& value) { return value.number; } };
-template <> struct Unbox<bool> { static bool from(const Value& value) { return value.integer != 0; } };
-template <> struct Unbox<Scalar> { static Scalar from(const Value& value) { return value.to_scalar(); } };
-template <> struct Unbox<ScalarType> { static ScalarType from(const Value& value) { return static_cast<ScalarType>(value.integer); } };
-template <> struct Unbox<const char*> { static const char* from(const Value& value) { return value.text; } };
-template <> struct Unbox<Object*> { static Object* from(const Value& value) { return value.object; } };
-template <> struct Unbox<const Value&> { static const Value& from(const Value& value) { return value; } };
-template <> struct Unbox<Value> { static Value from(const Value& value) { return value; } };
-template <> struct Unbox<IntArrayRef> { static IntArrayRef from(const Value& value) { return {value.integers, value.size}; } };
-template <> struct Unbox<DoubleArrayRef> { static DoubleArrayRef from(const Value& value) { return {value.numbers, value.size}; } };
-template <> struct Unbox<BoolArrayRef> { static BoolArrayRef from(const Value& value) { return {value.bools, value.size}; } };
-template <> struct Unbox<TensorList> { static TensorList from(const Value& value) { return {value.tensors, value.size}; } };
-template <typename T> struct Unbox<std::optional<T>> {
-  static std::optional<T> from(const Value& value) { return value.tag == Tag::None ? std::nullopt : std::optional<T>(Unbox<T>::from(value)); }
+template <>
+struct Unbox<Tensor> {
+  static Tensor from(const Value& value) { return Tensor(value.tensor); }
 };
-// clang-format on
+template <>
+struct Unbox<int64_t> {
+  static int64_t from(const Value& value) { return value.integer; }
+};
+template <>
+struct Unbox<double> {
+  static double from(const Value& value) { return value.number; }
+};
+template <>
+struct Unbox<bool> {
+  static bool from(const Value& value) { return value.integer != 0; }
+};
+template <>
+struct Unbox<Scalar> {
+  static Scalar from(const Value& value) { return value.to_scalar(); }
+};
+template <>
+struct Unbox<ScalarType> {
+  static ScalarType from(const Value& value) { return static_cast<ScalarType>(value.integer); }
+};
+template <>
+struct Unbox<const char*> {
+  static const char* from(const Value& value) { return value.text; }
+};
+template <>
+struct Unbox<Object*> {
+  static Object* from(const Value& value) { return value.object; }
+};
+template <>
+struct Unbox<const Value&> {
+  static const Value& from(const Value& value) { return value; }
+};
+template <>
+struct Unbox<Value> {
+  static Value from(const Value& value) { return value; }
+};
+template <>
+struct Unbox<IntArrayRef> {
+  static IntArrayRef from(const Value& value) { return {value.integers, value.size}; }
+};
+template <>
+struct Unbox<DoubleArrayRef> {
+  static DoubleArrayRef from(const Value& value) { return {value.numbers, value.size}; }
+};
+template <>
+struct Unbox<BoolArrayRef> {
+  static BoolArrayRef from(const Value& value) { return {value.bools, value.size}; }
+};
+template <>
+struct Unbox<TensorList> {
+  static TensorList from(const Value& value) { return {value.tensors, value.size}; }
+};
+template <typename T>
+struct Unbox<std::optional<T>> {
+  static std::optional<T> from(const Value& value) {
+    return value.tag == Tag::None ? std::nullopt : std::optional<T>(Unbox<T>::from(value));
+  }
+};
 
 inline void store_results(Value*, const Status&) {}
 
@@ -66,7 +110,8 @@ struct Boxed;
 template <typename R, typename... Arguments, R (*kernel)(Context&, Arguments...)>
 struct Boxed<kernel> {
   static bool call(Context& context, const Value* arguments, Value* results) {
-    return call_boxed<kernel, Arguments...>(context, arguments, results, std::index_sequence_for<Arguments...>());
+    return call_boxed<kernel, Arguments...>(context, arguments, results,
+                                            std::index_sequence_for<Arguments...>());
   }
 };
 

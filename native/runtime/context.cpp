@@ -18,7 +18,8 @@ constexpr size_t kStorageHeader = (sizeof(Storage) + 15) / 16 * 16;
 
 int64_t Scalar::to_int() const {
   if (!is_floating()) return bits_.integer;
-  return bits_.number > -0x1p63 && bits_.number < 0x1p63 ? static_cast<int64_t>(bits_.number) : INT64_MIN;
+  return bits_.number > -0x1p63 && bits_.number < 0x1p63 ? static_cast<int64_t>(bits_.number)
+                                                         : INT64_MIN;
 }
 
 Context::~Context() {
@@ -83,10 +84,12 @@ Result<Tensor> Context::create_tensor(ScalarType dtype, IntArrayRef sizes, IntAr
   const auto dim = static_cast<int64_t>(sizes.size());
   const int64_t numel = count_elements(sizes);
   // The limit holds for views too: an expanded one takes no memory, but time.
-  if (dim > kMaxDims || numel < 0 || numel > memory_limit / 8 || !is_scalar_type(static_cast<int64_t>(dtype))) {
+  if (dim > kMaxDims || numel < 0 || numel > memory_limit / 8 ||
+      !is_scalar_type(static_cast<int64_t>(dtype))) {
     return invalid("no such shape or dtype");
   }
-  auto* impl = static_cast<TensorImpl*>(create_block(sizeof(TensorImpl) + 16 * sizes.size(), Block::Kind::Tensor));
+  auto* impl = static_cast<TensorImpl*>(
+      create_block(sizeof(TensorImpl) + 16 * sizes.size(), Block::Kind::Tensor));
   if (impl == nullptr) return Failed{};
   impl->numel = numel;
   impl->dtype = dtype;
@@ -126,8 +129,10 @@ Result<Tensor> Context::view(Tensor base, IntArrayRef sizes, IntArrayRef strides
   return tensor;
 }
 
-Result<Tensor> Context::borrow(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides, const void* data) {
-  // A storage of no bytes of its own: the flag keeps operators from writing, so the cast gives nothing away.
+Result<Tensor> Context::borrow(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides,
+                               const void* data) {
+  // A storage of no bytes of its own: the flag keeps operators from writing, so the cast gives
+  // nothing away.
   Storage* storage = create_storage(0);
   if (storage == nullptr) return Failed{};
   auto result = create_tensor(dtype, sizes, strides);
@@ -192,9 +197,11 @@ void Context::adopt(Object* object) {
 void Context::sweep(const Block* mark, Span<const Value> results) {
   for (const Value& result : results) count_uses(result, 1, false);
   for (Block* block = blocks_; block != mark;) {
-    // Objects are newer than the tensors they keep, so those are still ahead and go when their turn comes.
+    // Objects are newer than the tensors they keep, so those are still ahead and go when their turn
+    // comes.
     if (block->uses == 0 && block->kind == Block::Kind::Object) {
-      for (const Tensor& tensor : static_cast<Object*>(block)->tensors) count_uses(tensor, -1, false);
+      for (const Tensor& tensor : static_cast<Object*>(block)->tensors)
+        count_uses(tensor, -1, false);
     }
     Block* next = block->next;
     if (block->uses == 0) free_block(block);
@@ -210,10 +217,12 @@ Failed Context::fail(Error error, const char* message) {
   if (error_ != Error::None) return Failed{};
   error_ = error;
   const char* name = frame == nullptr ? "" : frame->op->schema;
-  const char* caller = frame == nullptr || frame->caller == nullptr ? "" : frame->caller->op->schema;
+  const char* caller =
+      frame == nullptr || frame->caller == nullptr ? "" : frame->caller->op->schema;
   std::snprintf(message_, sizeof message_, "%.*s%s%.*s%s%s%s", name_length(name), name,
-                *caller == 0 ? "" : " (called by ", name_length(caller), caller, *caller == 0 ? "" : ")",
-                *name == 0 ? "" : ": ", message == nullptr ? kNoMessage : message);
+                *caller == 0 ? "" : " (called by ", name_length(caller), caller,
+                *caller == 0 ? "" : ")", *name == 0 ? "" : ": ",
+                message == nullptr ? kNoMessage : message);
   return Failed{};
 }
 

@@ -1,8 +1,10 @@
-// The Context: the memory that a run uses, the error that ended it, and the operator that is running.
+// The Context: the memory that a run uses, the error that ended it, and the operator that is
+// running.
 //
-// Kernels own nothing. What an operator allocates belongs to the Context; when the operator returns, all of it is freed
-// but its results, and those when no slot uses them any more. So kernels have no clean-up code, an error is a plain
-// return, and a handler that never returns may leave by longjmp.
+// Kernels own nothing. What an operator allocates belongs to the Context; when the operator
+// returns, all of it is freed but its results, and those when no slot uses them any more. So
+// kernels have no clean-up code, an error is a plain return, and a handler that never returns may
+// leave by longjmp.
 
 #pragma once
 
@@ -46,19 +48,21 @@ class Context {
 
   // Memory. Failed when there is none left, with the error set.
 
-  /// Uninitialised memory that lives as long as the operator's results do; null if there is none left.
+  /// Uninitialised memory that lives as long as the operator's results do; null if there is none
+  /// left.
   void* allocate(int64_t bytes);
-  /// A new contiguous tensor, uninitialised. Checks the dtype, the number of dimensions and the size.
+  /// A new contiguous tensor, uninitialised. Checks the dtype, the number of dimensions and the
+  /// size.
   Result<Tensor> empty(ScalarType dtype, IntArrayRef sizes);
-  /// A new view of the storage of `base`, whose first element lies `offset` elements after base's. Not checked against
-  /// the storage.
+  /// A new view of the storage of `base`, whose first element lies `offset` elements after base's.
+  /// Not checked against the storage.
   Result<Tensor> view(Tensor base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
   /// A contiguous tensor over memory that outlives the Context and is not written to.
   Result<Tensor> borrow(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides, const void* data);
   /// A tensor of no dimensions that takes part in promotion as the number does.
   Result<Tensor> wrap_number(Scalar number);
-  /// A T derived from Object; class_name and tensors are still to be set, then adopt() called. Null if there is no
-  /// memory.
+  /// A T derived from Object; class_name and tensors are still to be set, then adopt() called. Null
+  /// if there is no memory.
   template <typename T>
   T* create_object() {
     return static_cast<T*>(create_block(sizeof(T), Block::Kind::Object));
@@ -78,7 +82,8 @@ class Context {
 
   /// Sets the error: the operator that is running, its caller, and the message (null: none).
   Failed fail(Error error, const char* message);
-  /// fail(Error::Invalid, message); builds without the feature verbose_errors hold no such messages.
+  /// fail(Error::Invalid, message); builds without the feature verbose_errors hold no such
+  /// messages.
   Failed invalid(const char* message) {
     if constexpr (SG_BUILD_FEATURE(verbose_errors)) {
       record_feature("verbose_errors");

@@ -43,20 +43,23 @@ uint16_t accepted_by(char letter) {
     case 'O':
       return mask(Tag::TensorList);
     case 'l':
-      return mask(Tag::IntList) | mask(Tag::DoubleList) | mask(Tag::BoolList) | mask(Tag::TensorList);
+      return mask(Tag::IntList) | mask(Tag::DoubleList) | mask(Tag::BoolList) |
+             mask(Tag::TensorList);
     default:
       return 0xFFFF;  // v
   }
 }
 
-// Letters that a kernel's calls may have, and the tags that their words get. The first ones are told when absent.
+// Letters that a kernel's calls may have, and the tags that their words get. The first ones are
+// told when absent.
 constexpr char kLetters[] = "ibdstzIDBLO";
 constexpr size_t kNumberLetters = 4;
-constexpr Tag kTags[] = {Tag::Int,     Tag::Bool,       Tag::Double,   Tag::None,       Tag::Tensor,    Tag::String,
-                         Tag::IntList, Tag::DoubleList, Tag::BoolList, Tag::TensorList, Tag::TensorList};
+constexpr Tag kTags[] = {Tag::Int,      Tag::Bool,       Tag::Double,    Tag::None,
+                         Tag::Tensor,   Tag::String,     Tag::IntList,   Tag::DoubleList,
+                         Tag::BoolList, Tag::TensorList, Tag::TensorList};
 
-/// Converts a number to what a letter wants. PyTorch's rules for Python numbers: int to float, bool to int, any to a
-/// tensor.
+/// Converts a number to what a letter wants. PyTorch's rules for Python numbers: int to float, bool
+/// to int, any to a tensor.
 Status convert_number(Context& context, char letter, Value& value) {
   if (letter == 't') {
     SG_ASSIGN(value, context.wrap_number(value.to_scalar()));
@@ -85,12 +88,15 @@ Status convert_arguments(Context& context, const char* letters, Value* arguments
     letters += optional;
     const bool none = value->tag == Tag::None;
     if (none ? optional || letter == 'v'
-             : (accepted_by(letter) & mask(value->tag)) != 0 && (letter != 'L' || all_defined(*value))) {
+             : (accepted_by(letter) & mask(value->tag)) != 0 &&
+                   (letter != 'L' || all_defined(*value))) {
       continue;
     }
-    if (none || (mask(value->tag) & kNumbers) == 0 || !convert_number(context, letter, *value).ok()) {
+    if (none || (mask(value->tag) & kNumbers) == 0 ||
+        !convert_number(context, letter, *value).ok()) {
       char text[48];
-      std::snprintf(text, sizeof text, "argument %d is not of its type", static_cast<int>(value - arguments));
+      std::snprintf(text, sizeof text, "argument %d is not of its type",
+                    static_cast<int>(value - arguments));
       return context.invalid(text);
     }
   }
@@ -111,7 +117,8 @@ bool call_operator(Context& context, const Operator& op, Value* arguments, Value
   const Block* mark = context.newest();
   context.frame = &frame;
   const char* letters = op.schema + name_length(op.schema) + 1;
-  const bool done = convert_arguments(context, letters, arguments).ok() && op.kernel(context, arguments, results);
+  const bool done =
+      convert_arguments(context, letters, arguments).ok() && op.kernel(context, arguments, results);
   context.frame = frame.caller;
   context.sweep(mark, {results, done ? std::strlen(std::strchr(letters, ')') + 1) : 0});
   return done;
@@ -142,8 +149,10 @@ bool call_words(Context& context, const char* schema, Value* results, const int6
   const Operator* op = find_operator(schema, static_cast<size_t>(length));
   if (op == nullptr || std::strcmp(op->schema, schema) != 0) {
     char text[200];
-    std::snprintf(text, sizeof text,
-                  "calls %.*s, which is not in this build: trace the model with inputs that get here", length, schema);
+    std::snprintf(
+        text, sizeof text,
+        "calls %.*s, which is not in this build: trace the model with inputs that get here", length,
+        schema);
     context.fail(Error::Missing, text);
     return false;
   }

@@ -15,8 +15,9 @@ namespace sg {
 inline constexpr size_t kMaxArguments = 32;
 inline constexpr size_t kMaxResults = 8;
 
-/// Calls an operator: checks the arguments against its letters and converts numbers (which changes `arguments`), runs
-/// the kernel, frees what it leaves behind. False: failed, and the Context knows why.
+/// Calls an operator: checks the arguments against its letters and converts numbers (which changes
+/// `arguments`), runs the kernel, frees what it leaves behind. False: failed, and the Context knows
+/// why.
 bool call_operator(Context& context, const Operator& op, Value* arguments, Value* results);
 
 /// An argument as a word, for call_words: its bits if it is a double or a pointer.
@@ -34,10 +35,11 @@ int64_t word(T value) {
   }
 }
 
-/// The same from a kernel, by "aten::to.dtype(tibbi?)t"; ops::NAME::call are made of it. Of each argument the words: a
-/// number, pointer or tensor one; a Scalar its bits and its tag; a list its data and size; an optional i, d, b or s
-/// starts with whether it is there. (So a call takes some 60 bytes; building the Values in each took 150.) An operator
-/// that is not registered is an error that names the caller.
+/// The same from a kernel, by "aten::to.dtype(tibbi?)t"; ops::NAME::call are made of it. Of each
+/// argument the words: a number, pointer or tensor one; a Scalar its bits and its tag; a list its
+/// data and size; an optional i, d, b or s starts with whether it is there. (So a call takes some
+/// 60 bytes; building the Values in each took 150.) An operator that is not registered is an error
+/// that names the caller.
 bool call_words(Context& context, const char* schema, Value* results, const int64_t* words);
 
 /// The same, for the many operators that return one tensor.
@@ -58,7 +60,8 @@ inline Result<std::array<Tensor, 2>> unbox_result(const Value* results) {
 
 template <>
 inline Result<std::array<Tensor, 3>> unbox_result(const Value* results) {
-  return std::array{Tensor(results[0].tensor), Tensor(results[1].tensor), Tensor(results[2].tensor)};
+  return std::array{Tensor(results[0].tensor), Tensor(results[1].tensor),
+                    Tensor(results[2].tensor)};
 }
 
 }  // namespace sg

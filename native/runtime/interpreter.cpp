@@ -19,12 +19,14 @@ void assign(Context& context, Value& slot, const Value& value) {
 }
 
 /// A list of the values in slots: integers, or tensors and Nones.
-Status make_list(Context& context, Tag tag, const Value* slots, const uint32_t* inputs, size_t size, Value& list) {
+Status make_list(Context& context, Tag tag, const Value* slots, const uint32_t* inputs, size_t size,
+                 Value& list) {
   void* memory = context.allocate(static_cast<int64_t>(size * sizeof(int64_t)));
   if (memory == nullptr) return Failed{};
   for (size_t i = 0; i < size; ++i) {
     const Value& value = slots[inputs[i]];
-    const bool fits = tag == Tag::IntList ? value.tag == Tag::Int : value.tag == Tag::Tensor || value.tag == Tag::None;
+    const bool fits = tag == Tag::IntList ? value.tag == Tag::Int
+                                          : value.tag == Tag::Tensor || value.tag == Tag::None;
     if (!fits) return context.invalid("a list has an element of another type");
     static_cast<int64_t*>(memory)[i] = value.integer;  // a tensor's handle is the same word
   }
@@ -44,7 +46,8 @@ static_assert(sizeof(Tensor) == sizeof(int64_t));
 Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
   char text[160];
   if (inputs.size() != this->inputs()) {
-    std::snprintf(text, sizeof text, "the program takes %zu inputs, not %zu", this->inputs(), inputs.size());
+    std::snprintf(text, sizeof text, "the program takes %zu inputs, not %zu", this->inputs(),
+                  inputs.size());
     return context.fail(Error::Invalid, text);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -57,7 +60,8 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
     if (spec.tag != Tag::Tensor) continue;
     const Tensor tensor(value.tensor);
     if (tensor.scalar_type() != spec.dtype || tensor.dim() != static_cast<int64_t>(spec.dim)) {
-      std::snprintf(text, sizeof text, "input %zu is %s with %d dimensions, the program takes %s with %d", i,
+      std::snprintf(text, sizeof text,
+                    "input %zu is %s with %d dimensions, the program takes %s with %d", i,
                     scalar_type_name(tensor.scalar_type()), static_cast<int>(tensor.dim()),
                     scalar_type_name(spec.dtype), static_cast<int>(spec.dim));
       return context.fail(Error::Invalid, text);
@@ -65,8 +69,10 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
     for (size_t axis = 0; axis < spec.dim; ++axis) {
       const int64_t size = tensor.size(static_cast<int64_t>(axis));
       if (size < spec.minimum(axis) || size > spec.maximum(axis)) {
-        std::snprintf(text, sizeof text, "input %zu has size %lld in dimension %zu, the program takes %lld to %lld", i,
-                      static_cast<long long>(size), axis, static_cast<long long>(spec.minimum(axis)),
+        std::snprintf(text, sizeof text,
+                      "input %zu has size %lld in dimension %zu, the program takes %lld to %lld", i,
+                      static_cast<long long>(size), axis,
+                      static_cast<long long>(spec.minimum(axis)),
                       static_cast<long long>(spec.maximum(axis)));
         return context.fail(Error::Invalid, text);
       }
@@ -77,12 +83,15 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
 
 Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) {
   SG_TRY(check_inputs(context, inputs));
-  if (!complete_) return context.fail(Error::Missing, "the program names operators or classes that this build lacks");
+  if (!complete_)
+    return context.fail(Error::Missing,
+                        "the program names operators or classes that this build lacks");
   const size_t slot_count = view_->slot_count;
   auto* slots = static_cast<Value*>(std::calloc(slot_count + 1, sizeof(Value)));  // zeros are None
   if (slots == nullptr) return context.fail(Error::Memory, "out of memory");
   for (size_t i = 0; i < values(); ++i) assign(context, slots[i], constants_[i]);
-  for (uint32_t i = 0; i < inputs.size(); ++i) assign(context, slots[view_->inputs->Get(i)->slot()], inputs[i]);
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    assign(context, slots[view_->inputs->Get(i)->slot()], inputs[i]);
 
   const Block* mark = context.newest();
   jmp_buf escape;
@@ -103,7 +112,8 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
 Status Program::run_instructions(Context& context, Value* slots) {
   int64_t executed = 0;
   for (uint32_t pc = 0; pc < view_->instructions->size();) {
-    if (++executed > context.instruction_limit) return context.fail(Error::Budget, "more instructions than the limit");
+    if (++executed > context.instruction_limit)
+      return context.fail(Error::Budget, "more instructions than the limit");
     const fb::Instruction& instruction = *view_->instructions->Get(pc);
     const uint32_t* inputs = view_->slots->data() + instruction.first();
     const uint32_t* outputs = inputs + instruction.inputs();
@@ -113,13 +123,16 @@ Status Program::run_instructions(Context& context, Value* slots) {
         Value arguments[kMaxArguments];
         Value results[kMaxResults];
         for (uint32_t i = 0; i < instruction.inputs(); ++i) arguments[i] = slots[inputs[i]];
-        if (!call_operator(context, *operators_[instruction.target()], arguments, results)) return Failed{};
-        for (uint32_t i = 0; i < instruction.outputs(); ++i) assign(context, slots[outputs[i]], results[i]);
+        if (!call_operator(context, *operators_[instruction.target()], arguments, results))
+          return Failed{};
+        for (uint32_t i = 0; i < instruction.outputs(); ++i)
+          assign(context, slots[outputs[i]], results[i]);
         break;
       }
       case fb::Kind::List: {
         Value list;
-        SG_TRY(make_list(context, static_cast<Tag>(instruction.target()), slots, inputs, instruction.inputs(), list));
+        SG_TRY(make_list(context, static_cast<Tag>(instruction.target()), slots, inputs,
+                         instruction.inputs(), list));
         assign(context, slots[outputs[0]], list);
         break;
       }
@@ -127,14 +140,16 @@ Status Program::run_instructions(Context& context, Value* slots) {
         next = instruction.target();
         break;
       case fb::Kind::JumpFalse:
-        if (slots[inputs[0]].tag != Tag::Bool) return context.invalid("a branch depends on something that is no bool");
+        if (slots[inputs[0]].tag != Tag::Bool)
+          return context.invalid("a branch depends on something that is no bool");
         if (slots[inputs[0]].integer == 0) next = instruction.target();
         break;
       case fb::Kind::Move:
         assign(context, slots[outputs[0]], slots[inputs[0]]);
         break;
     }
-    for (uint32_t i = 0; i < static_cast<uint32_t>(instruction.inputs()) + instruction.outputs(); ++i) {
+    for (uint32_t i = 0; i < static_cast<uint32_t>(instruction.inputs()) + instruction.outputs();
+         ++i) {
       if (last_uses_[inputs[i]] == pc) assign(context, slots[inputs[i]], Value());
     }
     pc = next;

@@ -107,7 +107,8 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
       value = integers(stored.integers());
       break;
     case fb::Tag::DoubleList:
-      value = DoubleArrayRef(or_empty(stored.numbers())->data(), or_empty(stored.numbers())->size());
+      value =
+          DoubleArrayRef(or_empty(stored.numbers())->data(), or_empty(stored.numbers())->size());
       break;
     case fb::Tag::Tensor: {
       Tensor tensor;
@@ -124,7 +125,8 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
       break;
     }
     case fb::Tag::TensorList: {
-      auto* tensors = static_cast<Tensor*>(context.allocate(static_cast<int64_t>(size * sizeof(Tensor))));
+      auto* tensors =
+          static_cast<Tensor*>(context.allocate(static_cast<int64_t>(size * sizeof(Tensor))));
       if (tensors == nullptr) return Failed{};
       value = TensorList(tensors, size);
       value.owned = true;
@@ -158,8 +160,10 @@ void Program::find_last_uses() {
     const uint32_t end = instruction.first() + instruction.inputs() + instruction.outputs();
     for (uint32_t k = instruction.first(); k < end; ++k) last_uses_[view_->slots->Get(k)] = i;
   }
-  // Constants belong to the program, outputs to the caller; in a loop, what comes later may be read again.
-  for (uint32_t slot = 0; slot < (loops ? view_->slot_count : values()); ++slot) last_uses_[slot] = kNever;
+  // Constants belong to the program, outputs to the caller; in a loop, what comes later may be read
+  // again.
+  for (uint32_t slot = 0; slot < (loops ? view_->slot_count : values()); ++slot)
+    last_uses_[slot] = kNever;
   for (const uint32_t slot : *view_->outputs) last_uses_[slot] = kNever;
 }
 
@@ -208,7 +212,9 @@ Status Program::load_case(Context& context, size_t index, Value* inputs) const {
   } else {
     static_cast<void>(index);
     static_cast<void>(inputs);
-    return context.fail(Error::Missing, "this build leaves the feature bundled_inputs out: pass the inputs as files");
+    return context.fail(
+        Error::Missing,
+        "this build leaves the feature bundled_inputs out: pass the inputs as files");
   }
 }
 

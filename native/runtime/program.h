@@ -27,7 +27,8 @@ struct InputSpec {
   const int64_t* bounds;  // pairs
 };
 
-/// A verified program. It refers to the bytes that it was loaded from and to the Context: both must outlive it.
+/// A verified program. It refers to the bytes that it was loaded from and to the Context: both must
+/// outlive it.
 class Program {
  public:
   Program() = default;
@@ -35,8 +36,9 @@ class Program {
   Program& operator=(const Program&) = delete;
   ~Program();
 
-  /// Verifies everything that running relies on: indices, jump targets, shapes and dtypes against data, alignment.
-  /// `data` is aligned to 16. What the build lacks is no error here: see missing_*.
+  /// Verifies everything that running relies on: indices, jump targets, shapes and dtypes against
+  /// data, alignment. `data` is aligned to 16. What the build lacks is no error here: see
+  /// missing_*.
   Status load(Context& context, const void* data, size_t size);
 
   // Of a loaded program.
@@ -57,7 +59,8 @@ class Program {
   /// Values of a bundled input; inputs() of them. Failed if the build leaves bundled inputs out.
   Status load_case(Context& context, size_t index, Value* inputs) const;
 
-  /// Runs the program. Checks the inputs against their specs. The results are retained: release() each.
+  /// Runs the program. Checks the inputs against their specs. The results are retained: release()
+  /// each.
   Status run(Context& context, Span<const Value> inputs, Value* outputs);
 
  private:

@@ -23,10 +23,12 @@ struct ProgramView {
   uint32_t slot_count;
 };
 
-/// A vector of a table, or an empty one. Every lookup of a field costs some 25 bytes of code, so do it once.
+/// A vector of a table, or an empty one. Every lookup of a field costs some 25 bytes of code, so do
+/// it once.
 template <typename Vector>
 const Vector* or_empty(const Vector* vector) {
-  // A vector starts with its length, four bytes; its elements, were there any, would be aligned to 16.
+  // A vector starts with its length, four bytes; its elements, were there any, would be aligned
+  // to 16.
   alignas(16) static constexpr uint32_t kEmpty[5] = {};
   return vector == nullptr ? reinterpret_cast<const Vector*>(kEmpty + 3) : vector;
 }

@@ -53,8 +53,8 @@ Status check_libraries(Context& context) {
       for (const Library* other = one->next; other != nullptr; other = other->next) {
         if (find_in(*other, schema, static_cast<size_t>(length)) == nullptr) continue;
         char text[200];
-        std::snprintf(text, sizeof text, "%.*s is registered by library %s and again by library %s", length, schema,
-                      other->name, one->name);
+        std::snprintf(text, sizeof text, "%.*s is registered by library %s and again by library %s",
+                      length, schema, other->name, one->name);
         return context.fail(Error::Invalid, text);
       }
     }

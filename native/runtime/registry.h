@@ -9,19 +9,23 @@
 
 namespace sg {
 
-/// A kernel behind the calling convention that all share. Arguments and results number as the schema says; false:
-/// failed.
+/// A kernel behind the calling convention that all share. Arguments and results number as the
+/// schema says; false: failed.
 using BoxedKernel = bool (*)(Context& context, const Value* arguments, Value* results);
 
-/// An entry: "aten::add.Tensor(tts)t" and its kernel. After the name one letter an argument, then one a result:
-///   t Tensor  i int, SymInt, ScalarType and the like  d float  b bool  s Scalar  z str  c custom class  v anything
-///   I int[]  D float[]  B bool[]  L Tensor[]  O Tensor?[]  l a list of anything; `?` after the letter of an optional.
+/// An entry: "aten::add.Tensor(tts)t" and its kernel. The name is followed by one letter for each
+/// argument, then one for each result:
+///   t Tensor   i int, SymInt, ScalarType and the like   d float   b bool   s Scalar   z str
+///   c an object of a custom class   v a value of any type
+///   I int[]   D float[]   B bool[]   L Tensor[]   O Tensor?[]   l a list of any type
+/// `?` follows the letter of an optional.
 struct Operator {
   const char* schema;
   BoxedKernel kernel;
 };
 
-/// The operators of one library and dispatch key. Static, and handed over by register_library before main().
+/// The operators of one library and dispatch key. Static, and handed over by register_library
+/// before main().
 struct Library {
   const char* name;
   const char* dispatch_key;
@@ -55,11 +59,12 @@ void register_class(ObjectClass* object_class);
 const ObjectClass* find_class(const char* name);
 
 /// Registers a constant table of operators when the program starts.
-#define SG_REGISTER_LIBRARY(name, dispatch_key, table)                                                              \
-  [[maybe_unused]] const bool SG_CONCATENATE(registered_, __LINE__) = [] {                                          \
-    static constinit ::sg::Library library{name, dispatch_key, table, sizeof(table) / sizeof((table)[0]), nullptr}; \
-    ::sg::register_library(&library);                                                                               \
-    return true;                                                                                                    \
+#define SG_REGISTER_LIBRARY(name, dispatch_key, table)                                   \
+  [[maybe_unused]] const bool SG_CONCATENATE(registered_, __LINE__) = [] {               \
+    static constinit ::sg::Library library{name, dispatch_key, table,                    \
+                                           sizeof(table) / sizeof((table)[0]), nullptr}; \
+    ::sg::register_library(&library);                                                    \
+    return true;                                                                         \
   }()
 
 }  // namespace sg

@@ -54,8 +54,8 @@ class [[nodiscard]] Status {
 #define SG_CONCATENATE_(a, b) a##b
 #define SG_CONCATENATE(a, b) SG_CONCATENATE_(a, b)
 
-/// Declares (or assigns) a variable with the value of a Result, or returns Failed. Several statements: braces around it
-/// in an if.
+/// Declares (or assigns) a variable with the value of a Result, or returns Failed. Several
+/// statements: braces around it in an if.
 ///   SG_ASSIGN(const Tensor out, empty_like(context, in));
 #define SG_ASSIGN(declaration, ...)                                   \
   auto SG_CONCATENATE(result_, __LINE__) = (__VA_ARGS__);             \

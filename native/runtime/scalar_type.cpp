@@ -14,15 +14,17 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
     a = b;
     b = swapped;
   }
-  if (b == ScalarType::BFloat16) return a == ScalarType::Half ? ScalarType::Float : a;  // its code is the largest
-  if (b == ScalarType::Char) return ScalarType::Short;  // with Byte: neither holds the other
+  if (b == ScalarType::BFloat16)
+    return a == ScalarType::Half ? ScalarType::Float : a;  // its code is the largest
+  if (b == ScalarType::Char) return ScalarType::Short;     // with Byte: neither holds the other
   return b;
 }
 
 const char* scalar_type_name(ScalarType dtype) {
   // One string, nine bytes a code: an array of pointers would cost a relocation each.
   static const char names[] =
-      "Byte\0....Char\0....Short\0...Int\0.....Long\0....Half\0....Float\0...Double\0..?\0.......?\0.......?\0......."
+      "Byte\0....Char\0....Short\0...Int\0.....Long\0....Half\0....Float\0...Double\0..?\0.......?"
+      "\0.......?\0......."
       "Bool\0....?\0.......?\0.......?\0.......BFloat16";
   return names + 9 * code_of(dtype);
 }
@@ -60,7 +62,8 @@ uint16_t half_from_float(float value) {
     std::memcpy(&word, &magnitude, sizeof word);
     return sign | static_cast<uint16_t>(word - 0x3F000000);
   }
-  return sign | static_cast<uint16_t>((word - ((127 - 15) << 23) + 0xFFF + ((word >> 13) & 1)) >> 13);
+  return sign |
+         static_cast<uint16_t>((word - ((127 - 15) << 23) + 0xFFF + ((word >> 13) & 1)) >> 13);
 }
 
 }  // namespace sg

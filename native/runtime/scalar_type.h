@@ -53,7 +53,8 @@ constexpr bool is_integral(ScalarType dtype, bool with_bool) {
 /// PyTorch's torch.promote_types.
 ScalarType promote_types(ScalarType a, ScalarType b);
 
-/// The dtype that arithmetic runs in: Half and BFloat16 are stored, and computed with as Float (PyTorch's opmath type).
+/// The dtype that arithmetic runs in: Half and BFloat16 are stored, and computed with as Float
+/// (PyTorch's opmath type).
 constexpr ScalarType compute_type(ScalarType dtype) {
   return dtype == ScalarType::Half || dtype == ScalarType::BFloat16 ? ScalarType::Float : dtype;
 }
@@ -82,7 +83,8 @@ struct BFloat16 {
     const float narrow = static_cast<float>(value);
     uint32_t word;
     std::memcpy(&word, &narrow, sizeof word);
-    bits = narrow != narrow ? 0x7FC0 : static_cast<uint16_t>((word + 0x7FFF + ((word >> 16) & 1)) >> 16);
+    bits = narrow != narrow ? 0x7FC0
+                            : static_cast<uint16_t>((word + 0x7FFF + ((word >> 16) & 1)) >> 16);
   }
   explicit operator double() const {
     const uint32_t word = static_cast<uint32_t>(bits) << 16;

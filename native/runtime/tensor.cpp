@@ -14,7 +14,8 @@ bool Tensor::is_contiguous() const {
 }
 
 bool same_sizes(IntArrayRef a, IntArrayRef b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(int64_t)) == 0);
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(int64_t)) == 0);
 }
 
 bool are_bools(const void* bytes, size_t size) {
@@ -31,7 +32,8 @@ int64_t count_elements(IntArrayRef sizes) {
   bool none = false;
   for (const int64_t size : sizes) {
     if (size < 0) return -1;
-    // A zero must not hide an overflow behind it: strides of the other dimensions are still computed.
+    // A zero must not hide an overflow behind it: strides of the other dimensions are still
+    // computed.
     if (size == 0) none = true;
     if (__builtin_mul_overflow(count, size == 0 ? 1 : size, &count)) return -1;
   }

@@ -10,10 +10,12 @@
 
 namespace sg {
 
-/// Dimensions of a tensor at most. The loader and every factory check it, so that shapes fit on the stack.
+/// Dimensions of a tensor at most. The loader and every factory check it, so that shapes fit on the
+/// stack.
 inline constexpr int64_t kMaxDims = 16;
 
-/// What the Context keeps track of: in its list from the newest to the oldest, and freed when no slot uses it.
+/// What the Context keeps track of: in its list from the newest to the oldest, and freed when no
+/// slot uses it.
 struct Block {
   enum class Kind : uint8_t { Tensor, Memory, Object };
 
@@ -41,7 +43,8 @@ struct TensorImpl : Block {
   int64_t shape[1];     // sizes, then strides in elements; allocated to 2 × dim
 };
 
-/// A handle to a tensor, or to none (an optional argument that was not given). Copying it copies a pointer.
+/// A handle to a tensor, or to none (an optional argument that was not given). Copying it copies a
+/// pointer.
 class Tensor {
  public:
   Tensor() = default;
@@ -55,7 +58,9 @@ class Tensor {
   int64_t dim() const { return impl_->dim; }
   int64_t numel() const { return impl_->numel; }
   IntArrayRef sizes() const { return {impl_->shape, static_cast<size_t>(impl_->dim)}; }
-  IntArrayRef strides() const { return {impl_->shape + impl_->dim, static_cast<size_t>(impl_->dim)}; }
+  IntArrayRef strides() const {
+    return {impl_->shape + impl_->dim, static_cast<size_t>(impl_->dim)};
+  }
   int64_t size(int64_t axis) const { return impl_->shape[axis]; }
   int64_t stride(int64_t axis) const { return impl_->shape[impl_->dim + axis]; }
   int64_t element_size() const { return sg::element_size(impl_->dtype); }

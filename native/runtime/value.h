@@ -12,7 +12,19 @@ namespace sg {
 struct Object;
 
 /// What a value holds. The program format has the same codes.
-enum class Tag : uint8_t { None, Bool, Int, Double, String, Tensor, IntList, DoubleList, BoolList, TensorList, Object };
+enum class Tag : uint8_t {
+  None,
+  Bool,
+  Int,
+  Double,
+  String,
+  Tensor,
+  IntList,
+  DoubleList,
+  BoolList,
+  TensorList,
+  Object
+};
 
 /// A number of Python's: PyTorch's Scalar.
 class Scalar {
@@ -27,13 +39,17 @@ class Scalar {
   int64_t bits() const { return bits_.integer; }
   bool is_floating() const { return tag_ == Tag::Double; }
   bool is_bool() const { return tag_ == Tag::Bool; }
-  double to_double() const { return is_floating() ? bits_.number : static_cast<double>(bits_.integer); }
+  double to_double() const {
+    return is_floating() ? bits_.number : static_cast<double>(bits_.integer);
+  }
   /// Truncates; beyond the range of int64_t, its minimum.
   int64_t to_int() const;
 
   /// The dtype that torch.tensor(number) has.
   ScalarType scalar_type() const {
-    return tag_ == Tag::Double ? ScalarType::Float : tag_ == Tag::Bool ? ScalarType::Bool : ScalarType::Long;
+    return tag_ == Tag::Double ? ScalarType::Float
+           : tag_ == Tag::Bool ? ScalarType::Bool
+                               : ScalarType::Long;
   }
 
  private:
@@ -63,22 +79,24 @@ struct Value {
   bool owned;  // a list in memory of the Context, not of the program
 
   Value() : integer(0), size(0), tag(Tag::None), owned(false) {}
-  Value(int64_t value) : Value(Tag::Int) { integer = value; }      // NOLINT: conversions are the point
-  Value(double value) : Value(Tag::Double) { number = value; }     // NOLINT
-  Value(bool value) : Value(Tag::Bool) { integer = value; }        // NOLINT
-  Value(ScalarType value) : Value(static_cast<int64_t>(value)) {}  // NOLINT
-  Value(const char* value) : Value(Tag::String) { text = value; }  // NOLINT
-  Value(Tensor value) : Value(value.defined() ? Tag::Tensor : Tag::None) { tensor = value.impl(); }  // NOLINT
-  Value(Scalar value) : Value(value.tag_) { integer = value.bits_.integer; }                         // NOLINT
-  Value(Object* value) : Value(Tag::Object) { object = value; }                                      // NOLINT
-  Value(IntArrayRef list) : Value(Tag::IntList, list.size()) { integers = list.data(); }             // NOLINT
-  Value(DoubleArrayRef list) : Value(Tag::DoubleList, list.size()) { numbers = list.data(); }        // NOLINT
-  Value(BoolArrayRef list) : Value(Tag::BoolList, list.size()) { bools = list.data(); }              // NOLINT
-  Value(TensorList list) : Value(Tag::TensorList, list.size()) { tensors = list.data(); }            // NOLINT
+  // NOLINTBEGIN(google-explicit-constructor): conversions are the point
+  Value(int64_t value) : Value(Tag::Int) { integer = value; }
+  Value(double value) : Value(Tag::Double) { number = value; }
+  Value(bool value) : Value(Tag::Bool) { integer = value; }
+  Value(ScalarType value) : Value(static_cast<int64_t>(value)) {}
+  Value(const char* value) : Value(Tag::String) { text = value; }
+  Value(Tensor value) : Value(value.defined() ? Tag::Tensor : Tag::None) { tensor = value.impl(); }
+  Value(Scalar value) : Value(value.tag_) { integer = value.bits_.integer; }
+  Value(Object* value) : Value(Tag::Object) { object = value; }
+  Value(IntArrayRef list) : Value(Tag::IntList, list.size()) { integers = list.data(); }
+  Value(DoubleArrayRef list) : Value(Tag::DoubleList, list.size()) { numbers = list.data(); }
+  Value(BoolArrayRef list) : Value(Tag::BoolList, list.size()) { bools = list.data(); }
+  Value(TensorList list) : Value(Tag::TensorList, list.size()) { tensors = list.data(); }
   template <typename T>
-  Value(std::optional<T> value) : Value() {  // NOLINT
+  Value(std::optional<T> value) : Value() {
     if (value.has_value()) *this = Value(*value);
   }
+  // NOLINTEND(google-explicit-constructor)
 
   Scalar to_scalar() const {
     Scalar scalar;
@@ -88,7 +106,8 @@ struct Value {
   }
 
  private:
-  explicit Value(Tag of, size_t count = 0) : integer(0), size(static_cast<uint32_t>(count)), tag(of), owned(false) {}
+  explicit Value(Tag of, size_t count = 0)
+      : integer(0), size(static_cast<uint32_t>(count)), tag(of), owned(false) {}
 };
 
 static_assert(sizeof(Value) == 16);

@@ -1,4 +1,5 @@
-// Verification. FlatBuffers checks that offsets stay in the file; this checks what the numbers mean.
+// Verification. FlatBuffers checks that offsets stay in the file; this checks what the numbers
+// mean.
 
 #include "native/runtime/verify.h"
 
@@ -27,8 +28,8 @@ bool all_in(const flatbuffers::Vector<int64_t>* indices, int64_t minimum, int64_
   return true;
 }
 
-/// In elements. Where a dimension has one element its stride may be anything, and loops step past their last element:
-/// no address may wrap.
+/// In elements. Where a dimension has one element its stride may be anything, and loops step past
+/// their last element: no address may wrap.
 constexpr int64_t kMaxStride = int64_t{1} << 40;
 
 /// Sizes and strides fit each other, and the last element lies in the storage.
@@ -38,8 +39,9 @@ bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
   const int8_t dtype = tensor.dtype();
   const uint32_t storage = tensor.storage();
   int64_t last = tensor.offset();
-  if (!is_scalar_type(dtype) || sizes->size() > kMaxDims || strides->size() != sizes->size() || last < 0 ||
-      storage >= view.storages->size() || !is_aligned(sizes, 8) || !is_aligned(strides, 8)) {
+  if (!is_scalar_type(dtype) || sizes->size() > kMaxDims || strides->size() != sizes->size() ||
+      last < 0 || storage >= view.storages->size() || !is_aligned(sizes, 8) ||
+      !is_aligned(strides, 8)) {
     return false;
   }
   const auto* data = or_empty(view.storages->Get(storage)->data());
@@ -52,13 +54,16 @@ bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
     is_empty |= size == 0;
     const int64_t counted = size == 0 ? 1 : size;
     int64_t reach;
-    if (__builtin_mul_overflow(counted - 1, stride, &reach) || __builtin_add_overflow(last, reach, &last) ||
+    if (__builtin_mul_overflow(counted - 1, stride, &reach) ||
+        __builtin_add_overflow(last, reach, &last) ||
         __builtin_mul_overflow(numel, counted, &numel)) {
       return false;
     }
   }
-  if (dtype == static_cast<int8_t>(ScalarType::Bool) && !are_bools(data->data(), data->size())) return false;
-  const int64_t elements = static_cast<int64_t>(data->size()) / element_size(static_cast<ScalarType>(dtype));
+  if (dtype == static_cast<int8_t>(ScalarType::Bool) && !are_bools(data->data(), data->size()))
+    return false;
+  const int64_t elements =
+      static_cast<int64_t>(data->size()) / element_size(static_cast<ScalarType>(dtype));
   // No element, no reach: strides of an empty tensor may be any.
   return is_aligned(data, 16) && (is_empty ? tensor.offset() <= elements : last < elements);
 }
@@ -92,10 +97,12 @@ bool is_value_valid(const ProgramView& view, const fb::Value& value, uint32_t ea
   }
 }
 
-bool are_values_valid(const ProgramView& view, ProgramView::Tables<fb::Value> values, bool objects) {
+bool are_values_valid(const ProgramView& view, ProgramView::Tables<fb::Value> values,
+                      bool objects) {
   for (uint32_t i = 0; i < values->size(); ++i) {
     const fb::Value& value = *values->Get(i);
-    if (!is_value_valid(view, value, i) || (value.tag() == fb::Tag::Object && !objects)) return false;
+    if (!is_value_valid(view, value, i) || (value.tag() == fb::Tag::Object && !objects))
+      return false;
   }
   return true;
 }
@@ -104,7 +111,8 @@ bool is_instruction_valid(const ProgramView& view, const fb::Instruction& instru
   const uint32_t inputs = instruction.inputs();
   const uint32_t outputs = instruction.outputs();
   const uint32_t target = instruction.target();
-  if (instruction.first() > view.slots->size() || inputs + outputs > view.slots->size() - instruction.first())
+  if (instruction.first() > view.slots->size() ||
+      inputs + outputs > view.slots->size() - instruction.first())
     return false;
   for (uint32_t i = 0; i < inputs + outputs; ++i) {
     const uint32_t slot = view.slots->Get(instruction.first() + i);
@@ -131,7 +139,8 @@ bool is_input_valid(const ProgramView& view, const fb::Input& input) {
   const uint32_t slot = input.slot();
   if (slot >= view.slot_count || slot < view.values->size()) return false;
   const auto* dims = or_empty(input.dims());
-  if (!is_scalar_type(input.dtype()) || dims->size() > kMaxDims || !is_aligned(dims, 8)) return false;
+  if (!is_scalar_type(input.dtype()) || dims->size() > kMaxDims || !is_aligned(dims, 8))
+    return false;
   for (const fb::Dim* dim : *dims) {
     if (dim->minimum() < 0 || dim->minimum() > dim->maximum()) return false;
   }
@@ -145,7 +154,8 @@ constexpr const char* detail(const char* text) {
 }
 
 const char* find_defect(const ProgramView& view) {
-  if (view.slot_count > kMaxSlots || view.values->size() > view.slot_count) return detail("too many slots or values");
+  if (view.slot_count > kMaxSlots || view.values->size() > view.slot_count)
+    return detail("too many slots or values");
   if (!is_aligned(view.instructions, 4) || !is_aligned(view.slots, 4)) return detail("misaligned");
   for (const flatbuffers::String* name : *view.operators) {
     if (!is_printable(*name)) return detail("the name of an operator is no name");

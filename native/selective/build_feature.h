@@ -8,7 +8,8 @@
 
 namespace sg::selective {
 
-/// Whether `list`, items with ';' after each, holds the first `length` characters of `name` as an item.
+/// Whether `list`, items with ';' after each, holds the first `length` characters of `name` as an
+/// item.
 consteval bool contains(const char* list, const char* name, size_t length) {
   while (*list != 0) {
     size_t i = 0;

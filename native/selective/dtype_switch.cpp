@@ -19,7 +19,8 @@ namespace {
 }  // namespace
 
 void dtype_not_selected(Context& context, ScalarType dtype) {
-  leave(context, Error::Missing, "%s is not selected in this build: trace the model with inputs of this dtype", dtype);
+  leave(context, Error::Missing,
+        "%s is not selected in this build: trace the model with inputs of this dtype", dtype);
 }
 
 void dtype_not_supported(Context& context, ScalarType dtype) {

@@ -1,13 +1,16 @@
 // Switches over dtypes, from which a selection removes branches.
 //
 //   #include "selected/cumsum.h"
-//   SG_SWITCH_REAL(in.scalar_type(), cumsum, [&]<typename T>() { running_totals(in.data<T>(), …); });
+//   SG_SWITCH_REAL(in.scalar_type(), cumsum, [&]<typename T>() {
+//     running_totals(in.data<T>(), …);
+//   });
 //
-// The tag is an identifier, and its header says which dtypes are selected. A selected case calls the lambda, which
-// calls a body that is never inlined (SG_DTYPE_BODY): the dtype stands in the symbol's name, and deselecting one can
-// only shrink the code. A deselected case calls one shared handler, and so does a dtype that the switch does not have.
-// Both leave by the Context's escape, so the switch needs the kernel's `context`. Half and BFloat16 are computed with
-// as Float (compute_type), so only switches over stored bytes have them.
+// The tag is an identifier, and its header says which dtypes are selected. A selected case calls
+// the lambda, which calls a body that is never inlined (SG_DTYPE_BODY): the dtype stands in the
+// symbol's name, and deselecting one can only shrink the code. A deselected case calls one shared
+// handler, and so does a dtype that the switch does not have. Both leave by the Context's escape,
+// so the switch needs the kernel's `context`. Half and BFloat16 are computed with as Float
+// (compute_type), so only switches over stored bytes have them.
 
 #pragma once
 
@@ -45,20 +48,24 @@ template <ScalarType dtype, typename T, typename Body>
 
 #define SG_CASES_INDEX_(tag) SG_CASE_(Int, int32_t, tag) SG_CASE_(Long, int64_t, tag)
 #define SG_CASES_INTEGRAL_(tag) \
-  SG_CASE_(Byte, uint8_t, tag) SG_CASE_(Char, int8_t, tag) SG_CASE_(Short, int16_t, tag) SG_CASES_INDEX_(tag)
+  SG_CASE_(Byte, uint8_t, tag)  \
+  SG_CASE_(Char, int8_t, tag) SG_CASE_(Short, int16_t, tag) SG_CASES_INDEX_(tag)
 #define SG_CASES_FLOATING_(tag) SG_CASE_(Float, float, tag) SG_CASE_(Double, double, tag)
 #define SG_CASES_BITS_(tag) SG_CASES_INTEGRAL_(tag) SG_CASE_(Bool, bool, tag)
 #define SG_CASES_REAL_(tag) SG_CASES_INTEGRAL_(tag) SG_CASES_FLOATING_(tag)
 #define SG_CASES_ALL_(tag) SG_CASES_REAL_(tag) SG_CASE_(Bool, bool, tag)
 #define SG_CASES_ACCUMULATE_(tag) SG_CASES_FLOATING_(tag) SG_CASE_(Long, int64_t, tag)
-#define SG_CASES_STORED_(tag) SG_CASES_ALL_(tag) SG_CASE_(Half, ::sg::Half, tag) SG_CASE_(BFloat16, ::sg::BFloat16, tag)
+#define SG_CASES_STORED_(tag) \
+  SG_CASES_ALL_(tag) SG_CASE_(Half, ::sg::Half, tag) SG_CASE_(BFloat16, ::sg::BFloat16, tag)
 
-#define SG_SWITCH_(dtype, tag, cases, ...)                                                           \
-  do {                                                                                               \
-    const ::sg::ScalarType switch_dtype = (dtype);                                                   \
-    ::sg::record_kernel_dtype(#tag, switch_dtype);                                                   \
-    [[maybe_unused]] const auto switch_body = __VA_ARGS__;                                           \
-    switch (switch_dtype) { cases(tag) default : ::sg::dtype_not_supported(context, switch_dtype); } \
+#define SG_SWITCH_(dtype, tag, cases, ...)                                   \
+  do {                                                                       \
+    const ::sg::ScalarType switch_dtype = (dtype);                           \
+    ::sg::record_kernel_dtype(#tag, switch_dtype);                           \
+    [[maybe_unused]] const auto switch_body = __VA_ARGS__;                   \
+    switch (switch_dtype) {                                                  \
+      cases(tag) default : ::sg::dtype_not_supported(context, switch_dtype); \
+    }                                                                        \
   } while (false)
 
 /// Int, Long
@@ -70,7 +77,8 @@ template <ScalarType dtype, typename T, typename Body>
 /// Float, Double
 #define SG_SWITCH_FLOATING(dtype, tag, ...) SG_SWITCH_(dtype, tag, SG_CASES_FLOATING_, __VA_ARGS__)
 /// Float, Double, Long: what sums and products accumulate in
-#define SG_SWITCH_ACCUMULATE(dtype, tag, ...) SG_SWITCH_(dtype, tag, SG_CASES_ACCUMULATE_, __VA_ARGS__)
+#define SG_SWITCH_ACCUMULATE(dtype, tag, ...) \
+  SG_SWITCH_(dtype, tag, SG_CASES_ACCUMULATE_, __VA_ARGS__)
 /// Byte, Char, Short, Int, Long, Float, Double
 #define SG_SWITCH_REAL(dtype, tag, ...) SG_SWITCH_(dtype, tag, SG_CASES_REAL_, __VA_ARGS__)
 /// Byte, Char, Short, Int, Long, Float, Double, Bool

@@ -1,7 +1,9 @@
-// The macros that let a selection remove an operator, an implementation or a custom class (a feature: build_feature.h).
+// The macros that let a selection remove an operator, an implementation or a custom class (a
+// feature: build_feature.h).
 //
-// Each looks a constant name up in a constant list, so that what is not selected is never referenced. A name without a
-// namespace, or one that is no constant, does not compile: it could never match, or never be checked.
+// Each looks a constant name up in a constant list, so that what is not selected is never
+// referenced. A name without a namespace, or one that is no constant, does not compile: it could
+// never match, or never be checked.
 
 #pragma once
 
@@ -33,7 +35,8 @@ consteval size_t operator_name_length(const char* schema) {
 }
 
 consteval bool is_operator_selected(const char* schema) {
-  return selected::all_operators || contains(selected::operators, schema, operator_name_length(schema));
+  return selected::all_operators ||
+         contains(selected::operators, schema, operator_name_length(schema));
 }
 
 consteval bool is_class_selected(const char* name) {
@@ -43,11 +46,15 @@ consteval bool is_class_selected(const char* name) {
 }  // namespace selective
 }  // namespace sg
 
-/// An operator's schema, for a definition: SG_SELECTIVE_SCHEMA("aten::sym_size.int(Tensor self, int dim) -> SymInt").
-#define SG_SELECTIVE_SCHEMA(schema) (::sg::SelectiveName<::sg::selective::is_operator_selected(schema)>{schema})
+/// An operator's schema, for a definition: SG_SELECTIVE_SCHEMA("aten::sym_size.int(Tensor self, int
+/// dim) -> SymInt").
+#define SG_SELECTIVE_SCHEMA(schema) \
+  (::sg::SelectiveName<::sg::selective::is_operator_selected(schema)>{schema})
 
 /// An operator's name, for an implementation: SG_SELECTIVE_NAME("prepacked::linear_clamp_run").
-#define SG_SELECTIVE_NAME(name) (::sg::SelectiveName<::sg::selective::is_operator_selected(name)>{name})
+#define SG_SELECTIVE_NAME(name) \
+  (::sg::SelectiveName<::sg::selective::is_operator_selected(name)>{name})
 
 /// A custom class's name: SG_SELECTIVE_CLASS("LinearOpContext").
-#define SG_SELECTIVE_CLASS(name) (::sg::SelectiveName<::sg::selective::is_class_selected(name)>{name})
+#define SG_SELECTIVE_CLASS(name) \
+  (::sg::SelectiveName<::sg::selective::is_class_selected(name)>{name})

@@ -2,8 +2,8 @@
 //
 //   model_tracer --model_input_path a.sgp,b.sgp --build_yaml_path out.yaml [--executed-only]
 //
-// Roots are the operators that the programs name, on any path; --executed-only leaves out those that no input reached.
-// Exit codes: 0 written, 1 something is missing in this build, 2 bad input.
+// Roots are the operators that the programs name, on any path; --executed-only leaves out those
+// that no input reached. Exit codes: 0 written, 1 something is missing in this build, 2 bad input.
 
 #include <cstdio>
 #include <cstdlib>
@@ -36,11 +36,13 @@ int trace_model(const char* path, Trace& trace) {
   sg::Program program;
   if (!program.load(context, bytes, size).ok()) return fail(context, path);
   if (program.cases() == 0) {
-    std::fprintf(stderr, "error: %s: has no bundled inputs to run: import the model with --case\n", path);
+    std::fprintf(stderr, "error: %s: has no bundled inputs to run: import the model with --case\n",
+                 path);
     return 2;
   }
   for (size_t i = 0; i < program.operators(); ++i) {
-    trace.roots.add(program.operator_name(i), std::strlen(program.operator_name(i)), sg::recording().model);
+    trace.roots.add(program.operator_name(i), std::strlen(program.operator_name(i)),
+                    sg::recording().model);
   }
   const size_t values = program.inputs() + program.outputs();
   auto* inputs = static_cast<sg::Value*>(std::calloc(values + 1, sizeof(sg::Value)));
@@ -56,7 +58,8 @@ int trace_model(const char* path, Trace& trace) {
   return failed;
 }
 
-/// Where a quoted path stands: by itself, or inside of a YAML string in single quotes, which doubles its own.
+/// Where a quoted path stands: by itself, or inside of a YAML string in single quotes, which
+/// doubles its own.
 enum class Within { nothing, single_quotes };
 
 /// A path as a JSON string, which is YAML, too.
@@ -97,8 +100,8 @@ void write_dtypes(std::FILE* file, const sg::NameSet& kernel_dtypes, size_t mode
     const char* name = kernel_dtypes[i].name;
     const size_t length = std::strcspn(name, "$");
     if (tag == nullptr || length != tag_length || std::strncmp(name, tag, length) != 0) {
-      std::fprintf(file, "%s\"%.*s\": [", tag == nullptr ? "\"kernel_metadata\": {" : "], ", static_cast<int>(length),
-                   name);
+      std::fprintf(file, "%s\"%.*s\": [", tag == nullptr ? "\"kernel_metadata\": {" : "], ",
+                   static_cast<int>(length), name);
       tag = name;
       tag_length = length;
     } else {
@@ -109,8 +112,8 @@ void write_dtypes(std::FILE* file, const sg::NameSet& kernel_dtypes, size_t mode
   if (tag != nullptr) std::fputs("]}, ", file);
 }
 
-/// What each model used besides operators, a line of JSON each: torchgen takes any text there, and refuses keys of
-/// ours.
+/// What each model used besides operators, a line of JSON each: torchgen takes any text there, and
+/// refuses keys of ours.
 void write_records(std::FILE* file, const Trace& trace) {
   const sg::Recording& used = sg::recording();
   std::fputs("debug_info:\n", file);
@@ -125,7 +128,8 @@ void write_records(std::FILE* file, const Trace& trace) {
   }
 }
 
-void write_models(std::FILE* file, const char* indent, unsigned long long users, const Trace& trace) {
+void write_models(std::FILE* file, const char* indent, unsigned long long users,
+                  const Trace& trace) {
   for (size_t i = 0; i < trace.model_count; ++i) {
     if ((users >> i & 1) == 0) continue;
     std::fprintf(file, "%s- ", indent);
@@ -162,17 +166,21 @@ void write_operators(std::FILE* file, const Trace& trace) {
   size_t e = 0;
   size_t r = 0;
   while (e < executed.size() || r < trace.roots.size()) {
-    const int order = e == executed.size()      ? 1
-                      : r == trace.roots.size() ? -1
-                                                : std::strcmp(executed[e].name, trace.roots[r].name);
+    const int order = e == executed.size() ? 1
+                      : r == trace.roots.size()
+                          ? -1
+                          : std::strcmp(executed[e].name, trace.roots[r].name);
     const char* name = order <= 0 ? executed[e].name : trace.roots[r].name;
-    const unsigned long long users = (order <= 0 ? executed[e].models : 0) | (order >= 0 ? trace.roots[r].models : 0);
+    const unsigned long long users =
+        (order <= 0 ? executed[e].models : 0) | (order >= 0 ? trace.roots[r].models : 0);
     e += order <= 0;
     r += order >= 0;
     if (order > 0 && trace.executed_only) continue;
     std::fprintf(file, "  %s:\n    debug_info:\n", name);
     write_models(file, "    ", users, trace);
-    std::fprintf(file, "    include_all_overloads: false\n    is_root_operator: %s\n    is_used_for_training: false\n",
+    std::fprintf(file,
+                 "    include_all_overloads: false\n    is_root_operator: %s\n    "
+                 "is_used_for_training: false\n",
                  order >= 0 ? "true" : "false");
   }
 }
@@ -180,14 +188,19 @@ void write_operators(std::FILE* file, const Trace& trace) {
 bool write_selection(const char* path, const Trace& trace) {
   // Written beside and renamed: nobody reads half a selection.
   char temporary[4096];
-  if (std::snprintf(temporary, sizeof temporary, "%s.new", path) >= static_cast<int>(sizeof temporary)) return false;
+  if (std::snprintf(temporary, sizeof temporary, "%s.new", path) >=
+      static_cast<int>(sizeof temporary))
+    return false;
   std::FILE* file = std::fopen(temporary, "w");
   if (file == nullptr) return false;
   const sg::Recording& used = sg::recording();
   write_names(file, "build_features", used.features);
   write_names(file, "custom_classes", used.classes);
   write_records(file, trace);
-  std::fputs("et_kernel_metadata: {}\ninclude_all_non_op_selectives: false\ninclude_all_operators: false\n", file);
+  std::fputs(
+      "et_kernel_metadata: {}\ninclude_all_non_op_selectives: false\ninclude_all_operators: "
+      "false\n",
+      file);
   write_kernel_metadata(file, used.kernel_dtypes);
   write_operators(file, trace);
   const bool written = std::ferror(file) == 0;
@@ -213,8 +226,10 @@ int main(int argc, char** argv) {
     }
   }
   if (models == nullptr || output == nullptr) {
-    std::fputs("usage: model_tracer --model_input_path A.sgp,B.sgp --build_yaml_path OUT.yaml [--executed-only]\n",
-               stderr);
+    std::fputs(
+        "usage: model_tracer --model_input_path A.sgp,B.sgp --build_yaml_path OUT.yaml "
+        "[--executed-only]\n",
+        stderr);
     return 2;
   }
   for (char* path = std::strtok(models, ","); path != nullptr; path = std::strtok(nullptr, ",")) {

@@ -1,4 +1,5 @@
-// What a run of the instrumented build used: operators, dtypes of each kernel tag, classes, features.
+// What a run of the instrumented build used: operators, dtypes of each kernel tag, classes,
+// features.
 
 #pragma once
 

@@ -1,1 +1,1 @@
-"""Turns the spans of an image into rows by operator, kernel and dtype."""
+"""Attribution: rows of an image's bytes with labels by operator, kernel, dtype and other levels."""

@@ -1,4 +1,4 @@
-"""Turns the filters of a command line into the rows of an analysis that meet them."""
+"""Filters of a command line: which rows of an analysis meet them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.attribution.analysis import LEVELS, Analysis
-from sizeguard.attribution.names import demangled
-from sizeguard.attribution.result import UNATTRIBUTED
-from sizeguard.errors import InputError
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.size_report import UNATTRIBUTED
+from sizeguard.base.errors import InputError
+from sizeguard.names.demangle import demangle
 
 Mask = npt.NDArray[np.bool_]
 
-# Where a row says that nothing explains it. Cheap levels first.
+# Levels whose label says that nothing explains a row; cheap ones first.
 _SAY_UNATTRIBUTED = ("analyzer", "kind", "operator")
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """LEVEL=TEXT, LEVEL!=TEXT, or `unattributed` (level is empty then)."""
+    """Condition on rows: LEVEL=TEXT, LEVEL!=TEXT, or `unattributed` (level is empty then)."""
 
     text: str
     level: str
@@ -32,7 +33,7 @@ class Filter:
 
 
 def parse_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
-    """Raises InputError for what is no filter. A row has to meet all."""
+    """Read filters; a row has to meet all. Raises InputError for a text that is no filter."""
     return tuple(_parse(text) for text in texts)
 
 
@@ -62,7 +63,7 @@ def _matcher(text: str, pattern: str) -> Callable[[str], bool]:
 
 
 def matching_rows(analysis: Analysis, filters: Sequence[Filter]) -> Mask | None:
-    """The rows that meet all filters; None if there are no filters: all rows do."""
+    """Return which rows meet all filters, as a mask; None if there are no filters."""
     if not filters:
         return None
     mask = np.ones(len(analysis.load), np.bool_)
@@ -75,6 +76,7 @@ def matching_rows(analysis: Analysis, filters: Sequence[Filter]) -> Mask | None:
 
 
 def unattributed_rows(analysis: Analysis) -> Mask:
+    """Return which rows nothing explains, as a mask."""
     mask = np.zeros(len(analysis.load), np.bool_)
     for level in _SAY_UNATTRIBUTED:
         mask |= _rows(analysis, level, lambda value: value == UNATTRIBUTED)
@@ -82,11 +84,14 @@ def unattributed_rows(analysis: Analysis) -> Mask:
 
 
 def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mask:
-    """Each text once; a symbol meets a filter as it is in the symbol table or as it is shown."""
+    """Return which rows have a label that matches; each text is tried once.
+
+    A symbol matches as it is in the symbol table or as it is shown.
+    """
     label = analysis.label(level)
     used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
     good = np.zeros(len(label.texts), np.bool_)
     for i in used.tolist():
         text = label.texts[i]
-        good[i] = matches(text) or (level == "symbol" and matches(demangled(text)))
+        good[i] = matches(text) or (level == "symbol" and matches(demangle(text)))
     return good[label.ids]

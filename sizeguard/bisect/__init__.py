@@ -1,1 +1,1 @@
-"""Turns a range of commits into those that moved the size, each with its bytes."""
+"""Find every commit of a range that moved a metric, each with its bytes."""

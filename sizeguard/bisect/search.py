@@ -1,9 +1,12 @@
-"""Turns what is known of some commits into which to measure next, until every commit that moved the metric is known.
+"""Choose the commits to measure until every commit that moved the metric is known.
 
-The series is not monotone: a range is entered if anything differs between its ends, bucket by bucket, not just the metric. So halving finds
-all culprits of k in at most k (log2 n + 2) builds, but for what came and went between two commits that look alike; where git can tell
-that a commit undid another, one commit between them is measured. A search asks in waves, and each wave follows from the answers to those
-before: whoever answers, in whatever order, and whatever was known already, the result is the same.
+The series is not monotone. A range is entered if anything differs between its ends: any bucket, not
+just the metric. So halving finds all k culprits of n commits in at most k (log2 n + 2) builds.
+Changes that came and went between two equal commits are missed. Where git can tell that one commit
+undid another, a commit between them is measured, too.
+
+A search asks in waves, and each wave follows from the answers to the waves before. So the result is
+the same whoever answers, in whatever order, and whatever was known already.
 """
 
 from __future__ import annotations
@@ -15,7 +18,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """value: of the metric, in bytes. buckets: anything that is equal for equal sizes of all buckets that count."""
+    """The measurement of a commit.
+
+    value:   the metric, in bytes
+    buckets: any value that is equal if the sizes of all relevant buckets are equal
+    """
 
     value: int
     buckets: object
@@ -23,7 +30,10 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The commit does not build; message: its first error."""
+    """The commit does not build.
+
+    message: its first error
+    """
 
     message: str
 
@@ -33,7 +43,10 @@ Outcome = Built | Failed
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Neighbours in the series whose builds read the same: commits first to last, by index. Only the first can have changed a size."""
+    """Neighbours in the series whose builds have equal inputs, by index.
+
+    Only the first can have changed a size.
+    """
 
     key: str
     first: int
@@ -41,8 +54,12 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Two neighbouring measured states, by number. unbuilt: those between that do not build; unknown: those that were not measured."""
+class Interval:
+    """Two neighbouring measured states, by number.
+
+    unbuilt: states between them that do not build
+    unknown: states between them that were not measured
+    """
 
     start: int
     end: int
@@ -51,6 +68,7 @@ class Step:
 
 
 def states_of(keys: Sequence[str]) -> tuple[State, ...]:
+    """Group neighbours of equal keys."""
     states = []
     for key, group in itertools.groupby(range(len(keys)), key=keys.__getitem__):
         members = list(group)
@@ -60,9 +78,11 @@ def states_of(keys: Sequence[str]) -> tuple[State, ...]:
 
 @dataclass(slots=True)
 class Search:
-    """keys: of the commits' inputs; equal keys, equal builds, wherever they stand in the series.
+    """A search over a series of commits.
 
-    undone: pairs (i, j) of commits of which j undoes i; exhaustive: every state is measured
+    keys:       of the commits' inputs; commits of equal keys have equal builds
+    undone:     pairs (i, j) of commits: j undoes i
+    exhaustive: every state is measured
     """
 
     keys: Sequence[str]
@@ -73,6 +93,7 @@ class Search:
     _hints: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
+        """Group the commits, and collect pairs of states where a change may have come and gone."""
         self.states = states_of(self.keys)
         number = [0] * len(self.keys)
         for i, state in enumerate(self.states):
@@ -81,18 +102,24 @@ class Search:
         seen: dict[str, int] = {}
         for i, state in enumerate(self.states):
             if state.key in seen:
-                pairs.add((seen[state.key] + 1, i - 1))  # the series comes back to files that it had
+                # The series returns to earlier inputs
+                pairs.add((seen[state.key] + 1, i - 1))
             seen[state.key] = i
         self._hints = tuple(sorted(pair for pair in pairs if pair[0] <= pair[1]))
 
     def tell(self, key: str, outcome: Outcome) -> None:
+        """Record an answer."""
         self.outcomes[key] = outcome
 
     def outcome(self, state: int) -> Outcome | None:
+        """Return the answer for a state; None if it is not known."""
         return self.outcomes.get(self.states[state].key)
 
     def wave(self) -> list[int]:
-        """Commits to measure now, by index, one of each key; none when all is known. The ends first: without them nothing can be said."""
+        """List the commits to measure now, by index, one of each key; none when all is known.
+
+        The ends come first: nothing can be concluded without them.
+        """
         ends = [i for i in (0, len(self.states) - 1) if self.outcome(i) is None]
         if ends:
             return self._commits(ends)
@@ -112,43 +139,59 @@ class Search:
         by_key = {self.states[i].key: self.states[i].first for i in reversed(states)}
         return sorted(by_key.values())
 
-    def differs(self, step: Step) -> bool:
+    def differs(self, step: Interval) -> bool:
+        """Tell whether anything differs between the ends of an interval."""
         return self.outcome(step.start) != self.outcome(step.end)
 
-    def steps(self) -> list[Step]:
-        """From each measured state to the next one, over the whole series."""
+    def steps(self) -> list[Interval]:
+        """List the intervals between measured states, over the whole series."""
         built = [i for i in range(len(self.states)) if isinstance(self.outcome(i), Built)]
         return [self._step(a, b) for a, b in itertools.pairwise(built)]
 
-    def _step(self, start: int, end: int) -> Step:
+    def _step(self, start: int, end: int) -> Interval:
         inside = range(start + 1, end)
         unbuilt = tuple(i for i in inside if self.outcome(i) is not None)
-        return Step(start, end, unbuilt, tuple(i for i in inside if self.outcome(i) is None))
+        return Interval(start, end, unbuilt, tuple(i for i in inside if self.outcome(i) is None))
 
-    def _between_undone(self, step: Step) -> list[int]:
-        """A state between a commit and the one that undid it, if none of those between was looked at."""
+    def _between_undone(self, step: Interval) -> list[int]:
+        """Choose a state between a commit and the one that undid it.
+
+        None where a state between them was measured already.
+        """
         wanted = []
         for first, last in self._hints:
-            if step.start < first and last < step.end and all(self.outcome(i) is None for i in range(first, last + 1)):
+            if (
+                step.start < first
+                and last < step.end
+                and all(self.outcome(i) is None for i in range(first, last + 1))
+            ):
                 wanted.append((first + last) // 2)
         return wanted
 
     def remaining(self) -> int:
-        """About how many builds are left: halvings of the ranges that are entered."""
+        """Estimate how many builds are left: halvings of the ranges that are entered."""
         if not self.outcomes:
-            return len(set(self.keys)) if self.exhaustive else min(len(set(self.keys)), 2 + len(self.states).bit_length())
+            return (
+                len(set(self.keys))
+                if self.exhaustive
+                else min(len(set(self.keys)), 2 + len(self.states).bit_length())
+            )
         if self.exhaustive:
             return len({state.key for state in self.states} - set(self.outcomes))
         open_ = [step for step in self.steps() if step.unknown and self.differs(step)]
         return max(sum(len(step.unknown).bit_length() for step in open_), len(self.wave()))
 
 
-def _middle(step: Step) -> int:
-    """The unknown state nearest to the middle; after failures, one that is not beside them: their neighbours will not build either.
+def _middle(step: Interval) -> int:
+    """Choose the unknown state nearest to the middle.
 
-    Measured on 3,000 random series of 60 and 200 commits with up to three stretches of up to 12 that do not build: 15.4 builds and 3.0
-    failures a run. The middle of the longest unknown part takes 15.5 and 2.8, and up to 3 builds more than k (log2 n + 2); steps of
-    doubled length away from the middle 15.3 and 3.8.
+    After failures, prefer one that is not beside them: the failures' neighbours will not build
+    either.
+
+    Measured on 3,000 random series of 60 and 200 commits with up to three stretches of up to 12
+    that do not build: 15.4 builds and 3.0 failures a run. The middle of the longest unknown part
+    takes 15.5 and 2.8, and up to 3 builds more than k (log2 n + 2); steps of doubled length away
+    from the middle 15.3 and 3.8.
     """
     middle = (step.start + step.end) / 2
     if not step.unbuilt:
@@ -163,7 +206,10 @@ def _middle(step: Step) -> int:
 
 
 def search(
-    keys: Sequence[str], measure: Callable[[int], Outcome], undone: Sequence[tuple[int, int]] = (), exhaustive: bool = False
+    keys: Sequence[str],
+    measure: Callable[[int], Outcome],
+    undone: Sequence[tuple[int, int]] = (),
+    exhaustive: bool = False,
 ) -> Search:
     """Run a search to its end, one commit after the other."""
     found = Search(keys, undone, exhaustive)

@@ -1,1 +1,1 @@
-"""Turns the bytes of binaries into images: sections, segments, symbols."""
+"""Readers of binaries: archives, ELF, Mach-O, DWARF, linker maps and linker logs."""

@@ -1,4 +1,4 @@
-"""Turns an ar archive, of GNU's or BSD's kind or thin, into its members and the symbols that its index says they define."""
+"""Read ar archives, of GNU's or BSD's kind or thin: their members and their index of symbols."""
 
 from __future__ import annotations
 
@@ -13,26 +13,30 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
 
 MAGIC = b"!<arch>\n"
 THIN_MAGIC = b"!<thin>\n"
 
 HEADER_SIZE = 60
-# /OFFSET in the long names, in thin archives also /OFFSET:POSITION in the archive of that name. GNU ar 2.40 leaves the
-# slash of a name of 15 characters standing behind.
+# /OFFSET in the long names, in thin archives also /OFFSET:POSITION in the archive of that name. GNU
+# ar 2.40 leaves the slash behind a name of 15 characters.
 _LONG = re.compile(rb"/(\d+)(?::(\d+))?(?: +/)?")
 
+_NAME_TABLES = frozenset({b"//", b"ARFILENAMES/"})
 DEEPEST = 8  # thin archives that name archives that name archives
-_GNU_INDEXES = {b"/": 4, b"/SYM64/": 8}  # bytes of a number in them
-_INDEXES = frozenset({*_GNU_INDEXES, b"__.SYMDEF", b"__.SYMDEF SORTED", b"__.SYMDEF_64", b"__.SYMDEF_64 SORTED"})
+_GNU_INDEXES = {b"/": 4, b"/SYM64/": 8}  # bytes of a number in the index
+_INDEXES = frozenset(
+    {*_GNU_INDEXES, b"__.SYMDEF", b"__.SYMDEF SORTED", b"__.SYMDEF_64", b"__.SYMDEF_64 SORTED"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member. Its content is file[offset : offset + size]: of the archive, or of a file that a thin archive names.
+    """A member; its content is file[offset : offset + size].
 
-    position: of its header in the archive, which tells members of one name apart.
+    file is the archive, or a file that a thin archive names. position is that of its header in the
+    archive, which tells members of one name apart.
     """
 
     name: str
@@ -46,7 +50,8 @@ class Member:
 class Archive:
     """An archive whose members are read when asked for.
 
-    index: pairs of a symbol and the position of the member that defines it, in GNU's index' order; None without one
+    index: pairs of a symbol and the position of the member that defines it, in the order of GNU's
+    index; None without one.
     """
 
     path: Path
@@ -55,20 +60,30 @@ class Archive:
 
     @cached_property
     def _mapped(self) -> dict[Path, npt.NDArray[np.uint8]]:
+        """Files mapped so far, by path."""
         return {}
 
     def content(self, member: Member) -> npt.NDArray[np.uint8]:
-        """A member's bytes, without a copy."""
+        """Return a member's bytes, without a copy.
+
+        Raises InputError if the file is shorter than the archive says.
+        """
         if member.file not in self._mapped:
             self._mapped[member.file] = np.frombuffer(_map(member.file), np.uint8)
         data = self._mapped[member.file]
         if member.offset + member.size > len(data):
-            raise InputError(f"{self.path}: {member.file} is shorter than the archive says: {len(data)} bytes, not {member.size}")
+            raise InputError(
+                f"{self.path}: {member.file} is shorter than the archive says: {len(data)} bytes,"
+                f" not {member.size}"
+            )
         return data[member.offset : member.offset + member.size]
 
 
 def open_archive(path: Path) -> Archive:
-    """Read the headers and the index. Raises InputError for what is no archive, damaged, or has an index of members that are not there."""
+    """Read the headers and the index.
+
+    Raises InputError for a file that is no archive, is damaged, or has an index of missing members.
+    """
     found = members(path)
     index = _index(path, _map(path))
     positions = {member.position for member in found}
@@ -78,29 +93,83 @@ def open_archive(path: Path) -> Archive:
 
 
 def members(path: Path) -> tuple[Member, ...]:
-    """The members in order, symbol indexes left out; members of archives in a thin archive stand in its place.
+    """Return the members in order, without symbol indexes.
 
-    Raises InputError for what is no archive, or damaged.
+    A thin archive that names another one has that one's members in its place.
+
+    Raises InputError for a file that is no archive or is damaged.
     """
     return tuple(_members(path, 0))
 
 
 def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each member in order. Raises InputError, also for a file that a thin archive names and that is missing."""
+    """Yield name and content of each member, in order.
+
+    Raises InputError, also for a missing file that a thin archive names.
+    """
     archive = Archive(path, members(path), None)
     for member in archive.members:
         yield member.name, archive.content(member).tobytes()
 
 
 def _members(path: Path, depth: int) -> Iterator[Member]:
+    """Yield the members of an archive that is `depth` thin archives deep."""
     data = _map(path)
     if data[:8] not in (MAGIC, THIN_MAGIC):
         raise InputError(f"{path}: not an archive")
     if depth > DEEPEST:
         raise InputError(f"{path}: thin archives name each other more than {DEEPEST} deep")
-    is_thin = data[:8] == THIN_MAGIC
     nested: dict[Path, dict[int, Member]] = {}
     long_names = b""
+    for header in _headers(path, data):
+        position, start = header.position, header.position + HEADER_SIZE
+        if header.raw_name in _NAME_TABLES:
+            long_names = data[start : header.end]
+        if header.raw_name in _NAME_TABLES or header.raw_name in _INDEXES:
+            continue
+        begin = data[start : start + 4096] if header.raw_name[:3] == b"#1/" else b""
+        name, origin, taken = _name(path, position, header.raw_name, long_names, begin)
+        if taken > header.size:
+            raise InputError(
+                f"{path}: a damaged archive: the name of the member at {position} is longer"
+                " than the member"
+            )
+        if header.is_inside:
+            if name.encode() not in _INDEXES:
+                yield Member(name, position, path, start + taken, header.size - taken)
+        elif origin is None:
+            yield Member(name, position, path.parent / name, 0, header.size)
+        else:
+            inner = path.parent / name
+            if inner not in nested:
+                nested[inner] = {member.position: member for member in _members(inner, depth + 1)}
+            if origin not in nested[inner]:
+                raise InputError(f"{path}: a damaged archive: {inner} has no member at {origin}")
+            found = nested[inner][origin]
+            yield Member(found.name, position, found.file, found.offset, found.size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The header at `position`: the name as it stands there, and the size that it states.
+
+    is_inside: the content follows; in a thin archive it is in another file.
+    """
+
+    position: int
+    raw_name: bytes
+    size: int
+    is_inside: bool
+
+    @property
+    def end(self) -> int:
+        """Where the content ends in the archive."""
+        return self.position + HEADER_SIZE + (self.size if self.is_inside else 0)
+
+
+def _headers(path: Path, data: bytes | mmap.mmap) -> Iterator[_Header]:
+    """Yield all headers, in order. Raises InputError for damaged ones."""
+    is_thin = data[:8] == THIN_MAGIC
     position = 8
     while position < len(data):
         header = data[position : position + HEADER_SIZE]
@@ -109,38 +178,23 @@ def _members(path: Path, depth: int) -> Iterator[Member]:
             if position == len(data) - 1 and header == b"\n":
                 return
             raise InputError(f"{path}: a damaged archive: no member at {position}")
-        start, size = position + HEADER_SIZE, int(length)
         raw = header[:16].rstrip()
-        is_table = raw in (b"//", b"ARFILENAMES/")
-        is_index = raw in _INDEXES
-        is_inside = not is_thin or is_table or is_index
-        end = start + size if is_inside else start
-        if end > len(data):
+        is_inside = not is_thin or raw in _NAME_TABLES or raw in _INDEXES
+        found = _Header(position, raw, int(length), is_inside)
+        if found.end > len(data):
             raise InputError(f"{path}: a damaged archive: the member at {position} is cut")
-        if is_table:
-            long_names = data[start:end]
-        elif not is_index:
-            name, origin, taken = _name(path, position, raw, long_names, data[start : start + 4096] if raw[:3] == b"#1/" else b"")
-            if taken > size:
-                raise InputError(f"{path}: a damaged archive: the name of the member at {position} is longer than the member")
-            if is_inside:
-                if name.encode() not in _INDEXES:
-                    yield Member(name, position, path, start + taken, size - taken)
-            elif origin is None:
-                yield Member(name, position, path.parent / name, 0, size)
-            else:
-                inner = path.parent / name
-                if inner not in nested:
-                    nested[inner] = {member.position: member for member in _members(inner, depth + 1)}
-                if origin not in nested[inner]:
-                    raise InputError(f"{path}: a damaged archive: {inner} has no member at {origin}")
-                found = nested[inner][origin]
-                yield Member(found.name, position, found.file, found.offset, found.size)
-        position = end + end % 2
+        yield found
+        position = found.end + found.end % 2
 
 
-def _name(path: Path, position: int, raw: bytes, long_names: bytes, content: bytes) -> tuple[str, int | None, int]:
-    """A member's name, the place in the nested archive that a thin one names, and how much of the member the name takes."""
+def _name(
+    path: Path, position: int, raw: bytes, long_names: bytes, content: bytes
+) -> tuple[str, int | None, int]:
+    """Read a member's name from the header's field, the long names, or the content's beginning.
+
+    Returns the name, the position in the nested archive that a thin one names, and how many bytes
+    of the member the name takes.
+    """
     origin: int | None = None
     taken = 0
     if raw[:3] == b"#1/" and raw[3:].isdigit():
@@ -153,7 +207,11 @@ def _name(path: Path, position: int, raw: bytes, long_names: bytes, content: byt
         origin = int(place[2]) if place[2] else None
         offset = int(place[1])
         end = long_names.find(b"\n", offset)
-        raw = long_names[offset : end if end >= 0 else len(long_names)].rstrip(b"\0").removesuffix(b"/")
+        raw = (
+            long_names[offset : end if end >= 0 else len(long_names)]
+            .rstrip(b"\0")
+            .removesuffix(b"/")
+        )
     else:
         raw = raw.removesuffix(b"/")
     if not raw or b"\0" in raw:
@@ -162,7 +220,10 @@ def _name(path: Path, position: int, raw: bytes, long_names: bytes, content: byt
 
 
 def _index(path: Path, data: bytes | mmap.mmap) -> tuple[tuple[bytes, int], ...] | None:
-    """The first member, if it is GNU's index: a count, as many places of members, as many names, each ended by NUL. Big endian."""
+    """Read the first member, if it is GNU's index.
+
+    It has a count, as many positions of members, and as many names, each ended by NUL; big endian.
+    """
     width = _GNU_INDEXES.get(data[8:24].rstrip(), 0)
     if not width:
         return None
@@ -170,16 +231,20 @@ def _index(path: Path, data: bytes | mmap.mmap) -> tuple[tuple[bytes, int], ...]
     content = data[start : start + int(data[start - 12 : start - 2])]
     count = int.from_bytes(content[:width], "big")
     if (count + 1) * width > len(content):
-        raise InputError(f"{path}: a damaged archive: an index of {count} symbols in {len(content)} bytes")
+        raise InputError(
+            f"{path}: a damaged archive: an index of {count} symbols in {len(content)} bytes"
+        )
     places = struct.unpack_from(f">{count}{'I' if width == 4 else 'Q'}", content, width)
     names = content[(count + 1) * width :].split(b"\0", count)
     if len(names) < count:
-        raise InputError(f"{path}: a damaged archive: an index of {count} symbols with {len(names)} names")
+        raise InputError(
+            f"{path}: a damaged archive: an index of {count} symbols with {len(names)} names"
+        )
     return tuple(zip(names[:count], places, strict=True))
 
 
 def _map(path: Path) -> bytes | mmap.mmap:
-    """The file's bytes, without reading them all: archives of static libraries reach gigabytes."""
+    """Map a file, since archives of static libraries reach gigabytes."""
     try:
         with path.open("rb") as file:
             if file.seek(0, 2) == 0:

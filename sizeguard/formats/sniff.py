@@ -1,12 +1,20 @@
-"""Turns the first bytes of a file into the name of its format."""
+"""Recognize a file's format by its first bytes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
 
-ELF, MACHO, ARCHIVE, BITCODE, PE, WASM, UNKNOWN = "elf", "macho", "archive", "bitcode", "pe", "wasm", "unknown"
+ELF, MACHO, ARCHIVE, BITCODE, PE, WASM, UNKNOWN = (
+    "elf",
+    "macho",
+    "archive",
+    "bitcode",
+    "pe",
+    "wasm",
+    "unknown",
+)
 
 _MAGICS = (
     (b"\x7fELF", ELF),
@@ -26,12 +34,18 @@ MACHO_MAGICS = {
     b"\xfe\xed\xfa\xce": (">", False),
     b"\xfe\xed\xfa\xcf": (">", True),
 }
-# Java class files have the magic of fat files, too; theirs is a version from 45 on. No linker writes as many slices.
+# Java class files have the magic of universal binaries, too; the next number is their version, from
+# 45 on. No linker writes as many slices.
 MOST_SLICES = 30
 
 
 def image_format(path: Path) -> str:
-    """elf, macho (thin or fat), archive (thin ones, too), bitcode, pe, wasm or unknown. Raises InputError if it cannot be read."""
+    """Return elf, macho, archive, bitcode, pe, wasm or unknown.
+
+    macho includes universal binaries, archive thin ones.
+
+    Raises InputError if the file cannot be read.
+    """
     try:
         with path.open("rb") as file:
             magic = file.read(8)
@@ -41,18 +55,21 @@ def image_format(path: Path) -> str:
 
 
 def format_of(magic: bytes) -> str:
-    """The same for the first eight bytes."""
+    """Return the format, as image_format does, for the first eight bytes."""
     if is_macho(magic):
         return MACHO
     return next((name for start, name in _MAGICS if magic.startswith(start)), UNKNOWN)
 
 
 def is_macho(magic: bytes) -> bool:
-    """Whether the first eight bytes of a file are those of a thin or fat Mach-O file."""
+    """Check for the first eight bytes of a Mach-O file or universal binary."""
     return magic[:4] in MACHO_MAGICS or is_fat(magic)
 
 
 def is_fat(magic: bytes) -> bool:
+    """Check for the first eight bytes of a universal binary."""
     return (
-        len(magic) >= 8 and magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf") and 0 < int.from_bytes(magic[4:8], "big") <= MOST_SLICES
+        len(magic) >= 8
+        and magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf")
+        and 0 < int.from_bytes(magic[4:8], "big") <= MOST_SLICES
     )

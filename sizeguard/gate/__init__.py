@@ -1,1 +1,1 @@
-"""Turns builds, measurements and a policy into a verdict."""
+"""The gate: judge builds and measurements by a policy."""

@@ -1,4 +1,4 @@
-"""Turns an app's result into what to do about it: see why, reproduce, accept, make normal."""
+"""Commands that help with an app that fails: see why, reproduce, accept it, make it normal."""
 
 from __future__ import annotations
 
@@ -8,48 +8,99 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from sizeguard.gate.result import ABSOLUTE, ELIMINATION, FAIL, GROWTH, MEASURED, AppResult, Check, Command
+from sizeguard.gate.gate_result import (
+    ABSOLUTE,
+    ELIMINATION,
+    FAIL,
+    GROWTH,
+    MEASURED,
+    AppResult,
+    Check,
+    Command,
+)
 
 SEE, REPRODUCE, ACCEPT, NORMAL = "see why", "reproduce", "accept it", "make it normal"
-_DAYS = 90  # that a waiver which is offered lasts
-_WAIVERS = 3  # offered at most: of more one looks for the cause
+_DAYS = 90  # until an offered waiver expires
+_WAIVERS = 3  # offered at most: if more checks fail, people look for the cause
 
 
-def advised(result: AppResult, base: str, snapshot: str, image: str, today: datetime.date) -> AppResult:
-    """The result with commands, and with advice on each check that fails. snapshot: of the base; empty if there is none."""
-    failing = [check for check in result.checks if check.verdict == FAIL and check.kind != ELIMINATION]
+def advised(
+    result: AppResult, base: str, snapshot: str, image: str, today: datetime.date
+) -> AppResult:
+    """Add commands to the result, and advice to each check that fails.
+
+    base: commit that growth is counted from, as shown; empty if there is none
+    snapshot: of the base; empty if there is none
+    image: name of the binary in the app's build folder
+    """
+    failing = [
+        check for check in result.checks if check.verdict == FAIL and check.kind != ELIMINATION
+    ]
     if not failing:
         return result
     waivers = {check.id: _waive(check, today) for check in failing}
     commands = [*_see(result, image), *_reproduce(result, base, snapshot)]
     worst = sorted(failing, key=lambda check: check.headroom or 0)
-    commands += [Command(ACCEPT, text) for text in dict.fromkeys(waivers[check.id] for check in worst[:_WAIVERS])]
-    commands += [Command(NORMAL, text) for text in dict.fromkeys(_normal(check) for check in worst[:_WAIVERS])]
-    checks = tuple(replace(c, advice=f"shrink it, or accept it: {waivers[c.id]}") if c.id in waivers else c for c in result.checks)
+    commands += [
+        Command(ACCEPT, text)
+        for text in dict.fromkeys(waivers[check.id] for check in worst[:_WAIVERS])
+    ]
+    commands += [
+        Command(NORMAL, text)
+        for text in dict.fromkeys(_normal(check) for check in worst[:_WAIVERS])
+    ]
+    checks = tuple(
+        replace(c, advice=f"shrink it, or accept it: {waivers[c.id]}") if c.id in waivers else c
+        for c in result.checks
+    )
     return replace(result, checks=checks, commands=tuple(commands))
 
 
 def _see(result: AppResult, image: str) -> Iterable[Command]:
     grown = next((cause for cause in result.causes if cause.delta > 0 and cause.symbol), None)
     if grown is not None:
-        yield Command(SEE, shlex.join(["sizeguard", "why", (PurePosixPath(result.folder) / image).as_posix(), grown.symbol]))
+        yield Command(
+            SEE,
+            shlex.join(
+                [
+                    "sizeguard",
+                    "why",
+                    (PurePosixPath(result.folder) / image).as_posix(),
+                    grown.symbol,
+                ]
+            ),
+        )
     else:
         yield Command(SEE, f"sizeguard report {shlex.quote(result.folder)} --by operator,symbol")
 
 
 def _reproduce(result: AppResult, base: str, snapshot: str) -> Iterable[Command]:
     if result.base == MEASURED and snapshot:
-        yield Command(REPRODUCE, f"sizeguard diff {shlex.quote(snapshot)} {shlex.quote(result.folder)}")
+        yield Command(
+            REPRODUCE, f"sizeguard diff {shlex.quote(snapshot)} {shlex.quote(result.folder)}"
+        )
     else:
         counted = f" --base {shlex.quote(base)}" if base else ""
-        yield Command(REPRODUCE, f"sizeguard gate --app {result.app} --target {result.target}{counted}")
+        yield Command(
+            REPRODUCE, f"sizeguard gate --app {result.app} --target {result.target}{counted}"
+        )
 
 
 def _waive(check: Check, today: datetime.date) -> str:
     expires = today + datetime.timedelta(days=_DAYS)
-    # More may be granted already: what is granted anew is all that is needed.
+    # The limit includes waivers in force; the new one covers only what is beyond them.
     needed = -(check.headroom or 0)
-    words = ["sizeguard", "waive", check.metric, "--app", check.app, "--target", check.target, "--bytes", str(needed)]
+    words = [
+        "sizeguard",
+        "waive",
+        check.metric,
+        "--app",
+        check.app,
+        "--target",
+        check.target,
+        "--bytes",
+        str(needed),
+    ]
     return f"{shlex.join([*words, '--owner'])} YOU --reason '…' --expires {expires.isoformat()}"
 
 

@@ -1,36 +1,49 @@
-"""Turns an app's build into the check that what its selection leaves out is gone, and that what it keeps is there."""
+"""Check that an app's build keeps what its selection names and nothing else."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from sizeguard.attribution.store import Store
-from sizeguard.build.record import Build
-from sizeguard.errors import InconclusiveError
-from sizeguard.gate.config import App
-from sizeguard.gate.result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, Check
-from sizeguard.gate.verified import verified
-from sizeguard.verify.result import OK, Verification
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.build_record import Build
+from sizeguard.claims.verdict import OK, Verification
+from sizeguard.gate.cache.kept_verification import verified
+from sizeguard.gate.gate_result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, Check
+from sizeguard.projects.project import App
+from sizeguard.snapshots.store import Store
 
 METRIC = "elimination"
 RULE = "what is not selected is gone, what is selected is there"
 
 
-def check_elimination(root: Path, app: App, build: Build, store: Store | None = None) -> tuple[Check, Verification | None]:
-    """The number of claims that do not hold must be 0. Fails closed: what cannot be verified does not pass.
+def check_elimination(
+    root: Path,
+    app: App,
+    build: Build,
+    store: Store | None = None,
+    source: Path | None = None,
+) -> tuple[Check, Verification | None]:
+    """Count the claims that do not hold; the limit is 0.
 
-    The claims are those of the app's selection file, not of what the build made of it: a build that was told
-    something else has to fail.
+    source: the folder with the runtime's sources, if that is not the root
+
+    Fails closed: a build that cannot be verified does not pass.
+
+    The claims are those of the app's selection file. The selection that the build recorded does not
+    count: a build that was given another selection has to fail.
     """
     try:
-        found = verified(root, build, app.selection, store)
+        found = verified(source or root, build, app.selection, store)
     except InconclusiveError as error:
         return _check(app, build, 0, INCONCLUSIVE, str(error)), None
     left = found.count(FAIL)
     undecided = found.count(INCONCLUSIVE)
     see = f"see what and why: sizeguard verify {_folder(root, build)}"
     if found.canary != OK:
-        return _check(app, build, left, FAIL, f"the verifier is broken: {found.canary_notes[0]}"), found
+        return (
+            _check(app, build, left, FAIL, f"the verifier is broken: {found.canary_notes[0]}"),
+            found,
+        )
     if left:
         return _check(app, build, left, FAIL, see), found
     if undecided:
@@ -39,7 +52,19 @@ def check_elimination(root: Path, app: App, build: Build, store: Store | None = 
 
 
 def _check(app: App, build: Build, left: int, verdict: str, advice: str) -> Check:
-    return Check(f"{app.name}/{METRIC}", app.name, build.target, METRIC, 0, left, -left, verdict, RULE, advice, kind=ELIMINATION)
+    return Check(
+        f"{app.name}/{METRIC}",
+        app.name,
+        build.target,
+        METRIC,
+        0,
+        left,
+        -left,
+        verdict,
+        RULE,
+        advice,
+        kind=ELIMINATION,
+    )
 
 
 def _folder(root: Path, build: Build) -> str:

@@ -1,4 +1,4 @@
-"""What the gate is asked to look at: a source tree with its configuration, which apps and targets, counted from where."""
+"""The request to the gate: source tree, configuration, apps, targets and base."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from sizeguard.errors import InputError
-from sizeguard.gate.config import App, Config, Target, chosen_apps, chosen_targets
-from sizeguard.gate.history import History
-from sizeguard.gate.metric_names import MetricNames
-from sizeguard.gate.models import TIMEOUT
+from sizeguard.base.errors import InputError
+from sizeguard.gate.model_runs import TIMEOUT
+from sizeguard.gate.policy.limits import Limit
+from sizeguard.gate.policy.read_limits import read_limits
+from sizeguard.gate.reference.history import History
+from sizeguard.measurement.metric_names import MetricNames
+from sizeguard.projects.project import App, Config, Target, chosen_apps, chosen_targets
+from sizeguard.runtimes.known import models_of, source_tree
+from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
 
 
 def _today() -> datetime.date:
@@ -20,11 +24,14 @@ def _today() -> datetime.date:
 
 @dataclass(frozen=True)
 class Request:
-    """apps, targets: names; all if empty. base: a branch or commit to count growth from; the usual one if empty.
+    """A request to the gate.
 
-    compiler, linker: instead of what targets say, but for those of macOS
-    again: do the work even if nothing changed since it passed
+    apps, targets: names; all if empty
+    base:    a branch or commit to count growth from; the usual one if empty
+    compiler, linker: override the targets' tools (not for macOS)
+    again:   do the work even if nothing changed since it passed
     timeout: seconds for one bundled input of a model
+    source: the folder with the runtime's sources, if that is not the root
     """
 
     root: Path
@@ -37,23 +44,74 @@ class Request:
     again: bool = False
     timeout: float = TIMEOUT
     today: datetime.date = field(default_factory=_today)
+    source: Path | None = None
+
+    @property
+    def has_own_sources(self) -> bool:
+        """True if the project holds the runtime's sources: then its commits can be built."""
+        return self.source in (None, self.root)
 
     @cached_property
     def history(self) -> History:
+        """The history of the source tree's repository."""
         return History(self.root)
 
     @cached_property
     def names(self) -> MetricNames:
-        return MetricNames(self.root)
+        """The names of metrics in this source tree."""
+        return MetricNames(self.source or self.root)
+
+    @cached_property
+    def _sources(self) -> tuple[Runtime, SourceTree]:
+        return source_tree(self.root, self.source)
+
+    @property
+    def runtime(self) -> Runtime:
+        """The runtime whose sources the project holds."""
+        return self._sources[0]
+
+    @property
+    def tree(self) -> SourceTree:
+        """The sources that the apps are built from."""
+        return self._sources[1]
+
+    @cached_property
+    def models(self) -> Models:
+        """How the models of the apps run."""
+        return models_of(self.root, self.source)
+
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits of sizeguard.yaml.
+
+        Raises InputError for a limit of an unknown metric.
+        """
+        return read_limits(self.config, self.names)
+
+    def check_limits(self) -> None:
+        """Read the limits now: an error in them is said before anything is built.
+
+        Raises InputError for a limit of an unknown metric.
+        """
+        _ = self.limits
 
     @property
     def is_whole(self) -> bool:
+        """True if all apps are judged for all targets."""
         return not self.apps and not self.targets
 
     def pairs(self) -> list[tuple[App, Target]]:
-        """Apps with the targets that they are for."""
+        """Pair apps with the targets that they are for.
+
+        Raises InputError for unknown names, and if no pair is left.
+        """
         targets = [self._with_tools(target) for target in chosen_targets(self.config, self.targets)]
-        found = [(app, target) for app in chosen_apps(self.config, self.apps) for target in targets if target.name in app.targets]
+        found = [
+            (app, target)
+            for app in chosen_apps(self.config, self.apps)
+            for target in targets
+            if target.name in app.targets
+        ]
         if not found:
             raise InputError(f"no app that was asked for is for target {', '.join(self.targets)}")
         return found
@@ -61,4 +119,8 @@ class Request:
     def _with_tools(self, target: Target) -> Target:
         if target.machine.endswith("-macos") or not (self.compiler or self.linker):
             return target
-        return replace(target, compiler=self.compiler or target.compiler, linker=self.linker or (None if self.compiler else target.linker))
+        return replace(
+            target,
+            compiler=self.compiler or target.compiler,
+            linker=self.linker or (None if self.compiler else target.linker),
+        )

@@ -1,1 +1,1 @@
-"""Turns an image into the exact partition of its bytes."""
+"""Ledgers: exact partitions of an image's file and memory, where every byte has one owner."""

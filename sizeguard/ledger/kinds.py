@@ -1,4 +1,4 @@
-"""Turns an ELF section into the kind of its bytes."""
+"""Kinds of bytes, names of analyzers, and the kind of an ELF section."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sizeguard.formats.elf import (
     Section,
 )
 
-# What bytes are; Owners.kind is an index. New ones go to the end.
+# Kinds of bytes; Owners.kind is an index. New ones go to the end.
 KINDS = (
     "code",
     "rodata",
@@ -50,10 +50,12 @@ KINDS = (
     "other",
     "unattributed",
     "typeinfo",
-    "section gap",  # padding between two sections; "padding" is inside of one, "page slack" between two segments
+    # Padding between two sections; "padding" is inside of a section, "page slack" between two
+    # segments.
+    "section gap",
 )
 
-# Who said whose bytes are; Owners.analyzer is an index. New ones go to the end.
+# Analyzers that found the owner; Owners.analyzer is an index. New ones go to the end.
 ANALYZERS = (
     "unattributed",
     "header",
@@ -69,21 +71,21 @@ ANALYZERS = (
     "import",
     "padding",
     "label",  # a symbol without a size, up to the next one
-    "part",  # what the objects of the link tell
+    "part",  # entries that the objects of the link tell of
     "unwind index",  # .eh_frame_hdr
-    "exception tail",  # between an exception table and the next: tables of functions that are gone
+    "exception tail",  # between an exception table and the next: tables of removed functions
     "string table",
     "hash table",
     "version table",
     "section gap",
     "page slack",
-    "inline frames",  # of debug information: a dtype's branch inside of a function
+    "inline frames",  # of debug information: a dtype's branch inside a function
 )
 
 KIND = {name: code for code, name in enumerate(KINDS)}
 ANALYZER = {name: code for code, name in enumerate(ANALYZERS)}
 
-# Types of sections that say what they are.
+# Types of sections that determine the kind.
 _TYPES = {
     SHT_SYMTAB: "symbol table",
     SHT_DYNSYM: "symbol table",
@@ -101,7 +103,7 @@ _TYPES = {
     **dict.fromkeys(RELOCATION_TYPES, "relocation"),
 }
 
-# Prefixes of section names, the first that fits decides.
+# Prefixes of section names; the first that fits decides.
 _NAMES = (
     (".text", "code"),
     (".ctors", "initializer"),
@@ -139,6 +141,7 @@ _NAMES = (
 
 
 def kind_of(section: Section) -> str:
+    """Return the kind of a section's bytes: by its type, its name, then its flags."""
     if section.is_nobits:
         return "zero" if section.is_allocated else "other"
     if section.type in _TYPES:

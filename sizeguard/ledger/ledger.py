@@ -1,6 +1,7 @@
-"""What an image is, byte by byte: two exact partitions, of the file and of the memory it is loaded into, over one table of owners.
+"""The ledger of an image: who owns each byte of the file and of the loaded memory.
 
-Half a million symbols make two million spans, so everything is a column: entry i of each array of a table is row i of it.
+It is two exact partitions over one table of owners. Half a million symbols make two million spans,
+so everything is a column: entry i of each array of a table is row i.
 """
 
 from __future__ import annotations
@@ -13,22 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.formats.texts import Int, Texts
+from sizeguard.columns.sums import Sums
+from sizeguard.columns.texts import Int, Int8, Int32, Texts
 from sizeguard.ledger.partition import Partition
-from sizeguard.ledger.sums import Sums
 
 if TYPE_CHECKING:
-    from sizeguard.formats.linkmap.row import InputSection
+    from sizeguard.formats.linkmap.link_map import InputSection
 
-Int32 = npt.NDArray[np.int32]
-Int8 = npt.NDArray[np.int8]
 
 NONE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class ImageInfo:
-    """What was measured. Bytes: file all of it, load of ALLOC sections but NOBITS, ram of writable ALLOC sections with NOBITS.
+    """The image that was measured.
+
+    file: bytes of the file; load: of ALLOC sections without NOBITS; ram: of writable ALLOC sections
+    with NOBITS.
 
     format: elf or macho; id: build id or UUID in hex, empty if there is none.
     """
@@ -44,79 +46,102 @@ class ImageInfo:
 
 
 class Owners:
-    """Whom spans belong to. NONE where nothing is known.
+    """Owners of spans, as columns; NONE where nothing is known.
 
-    section:    of Ledger.sections, where the bytes lie
-    segment:    of Ledger.segments
-    kind:       of ledger.kinds.KINDS: code, rodata, unwind, padding …
-    analyzer:   of ledger.kinds.ANALYZERS: who said so
-    confidence: percent: 100 what the file itself states, less what was inferred
-    symbol:     of Ledger.symbols; of an alias group its first name
-    group:      of Ledger.groups if several symbols share the bytes
-    input:      of Ledger.inputs: the row of the linker map
-    part:       of Ledger.parts: what says more than a symbol can: a registration entry
+    section:    index into Ledger.sections: where the bytes are
+    segment:    index into Ledger.segments
+    kind:       index into ledger.kinds.KINDS: code, rodata, unwind, padding …
+    analyzer:   index into ledger.kinds.ANALYZERS: who found the owner
+    confidence: percent: 100 for what the file itself states, less for what was inferred
+    symbol:     index into Ledger.symbols; for an alias group its first name
+    group:      index into Ledger.groups if several symbols share the bytes
+    input:      index into Ledger.inputs: the row of the linker map
+    part:       index into Ledger.parts: a name that says more than a symbol: a registration entry
 
     Slots and stubs of imports have the import as their symbol.
 
-    A column is made when it is first asked for: of libtorch_cpu.so each takes 3 or 14 MB, and a report by symbol needs three.
+    A column is made when it is first asked for. For libtorch_cpu.so each takes 3 or 14 MB, and a
+    report by symbol needs three.
     """
 
-    COLUMNS = ("section", "segment", "kind", "analyzer", "confidence", "symbol", "group", "input", "part")
+    COLUMNS = (
+        "section",
+        "segment",
+        "kind",
+        "analyzer",
+        "confidence",
+        "symbol",
+        "group",
+        "input",
+        "part",
+    )
 
     def __init__(self, count: int, make: Callable[[str], npt.NDArray[Any]]) -> None:
+        """Keep the number of rows, and a function that makes a column by its name."""
         self._count = count
         self._make = make
 
     @staticmethod
     def of(columns: Mapping[str, npt.NDArray[Any]]) -> Owners:
-        """Of columns that are there."""
+        """Make a table of columns that are in memory."""
         return Owners(len(columns["section"]), columns.__getitem__)
 
     def __len__(self) -> int:
+        """Return the number of rows."""
         return self._count
 
     @cached_property
     def section(self) -> Int32:
+        """Index into Ledger.sections."""
         return self._make("section")
 
     @cached_property
     def segment(self) -> Int32:
+        """Index into Ledger.segments."""
         return self._make("segment")
 
     @cached_property
     def kind(self) -> Int8:
+        """Index into ledger.kinds.KINDS."""
         return self._make("kind")
 
     @cached_property
     def analyzer(self) -> Int8:
+        """Index into ledger.kinds.ANALYZERS."""
         return self._make("analyzer")
 
     @cached_property
     def confidence(self) -> Int8:
+        """Confidence in percent."""
         return self._make("confidence")
 
     @cached_property
     def symbol(self) -> Int32:
+        """Index into Ledger.symbols, or NONE."""
         return self._make("symbol")
 
     @cached_property
     def group(self) -> Int32:
+        """Index into Ledger.groups, or NONE."""
         return self._make("group")
 
     @cached_property
     def input(self) -> Int32:
+        """Index into Ledger.inputs, or NONE."""
         return self._make("input")
 
     @cached_property
     def part(self) -> Int32:
+        """Index into Ledger.parts, or NONE."""
         return self._make("part")
 
 
 @dataclass(frozen=True, slots=True)
 class AliasGroups:
-    """Names of the same bytes: aliases, and functions that the linker folded. Group g has the symbols member[first[g]:first[g + 1]].
+    """Names of the same bytes: aliases, and functions that the linker folded.
 
-    Who is charged: each member an equal share, the remainder a byte each to the first ones, so that shares sum exactly.
+    Group g has the symbols member[first[g]:first[g + 1]]. Each member is charged an equal share.
+    The remainder goes to the first ones, a byte each, so shares sum exactly.
     """
 
     first: Int32
@@ -125,7 +150,10 @@ class AliasGroups:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPartition:
-    """Spans that cover the memory of all loaded segments once, in order of address: [address[i], address[i] + size[i])."""
+    """Spans that cover the memory of all loaded segments once, in order of address.
+
+    Span i is [address[i], address[i] + size[i]).
+    """
 
     address: Int
     size: Int
@@ -134,11 +162,16 @@ class MemoryPartition:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """file covers [0, image.file); memory the loaded segments. owner in both: a row of owners.
+    """The two partitions of an image, and the tables that their owners point into.
 
-    symbols are distinct, hashes are text_hash.hash_texts of them, make_hash_order says in which order those ascend.
+    file covers [0, image.file), memory the loaded segments. The owner of a span in both is a row of
+    owners.
 
-    make_file, make_memory: the partitions of three million spans take as long as all sums; reports do not ask for them.
+    symbols: distinct names; hashes: text_hash.hash_texts of them; make_hash_order: returns the
+    order in which the hashes ascend.
+
+    make_file, make_memory: make the partitions. For three million spans that takes as long as all
+    sums, and reports do not need them.
     """
 
     image: ImageInfo
@@ -155,32 +188,35 @@ class Ledger:
     hashes: npt.NDArray[np.uint64]
     make_hash_order: Callable[[], Int]
 
-    # Made anew each time: together they take 110 MB of libtorch_cpu.so, and fresh memory costs more time (30 ms a column) than they do.
+    # Made anew each time: together they take 110 MB for libtorch_cpu.so. Fresh memory costs more
+    # time, 30 ms a column, than computing them.
 
     @property
     def file_bytes(self) -> Int:
-        """int64, of each owner; they sum to image.file."""
+        """Bytes of the file of each owner, int64; they sum to image.file."""
         return self.sums.column("file")
 
     @property
     def load(self) -> Int:
-        """They sum to image.load."""
+        """Loaded bytes of each owner, int64; they sum to image.load."""
         return self.sums.column("load")
 
     @property
     def ram(self) -> Int:
-        """They sum to image.ram."""
+        """Bytes of writable memory of each owner, int64; they sum to image.ram."""
         return self.sums.column("ram")
 
     @property
     def count(self) -> Int:
-        """Spans of the file, and of memory those that the file does not hold."""
+        """Spans of each owner: all in the file, and those in memory that are not in the file."""
         return self.sums.column("count")
 
     @cached_property
     def file(self) -> Partition:
+        """The partition of the file."""
         return self.make_file()
 
     @cached_property
     def memory(self) -> MemoryPartition:
+        """The partition of the loaded memory."""
         return self.make_memory()

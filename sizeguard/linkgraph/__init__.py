@@ -1,1 +1,1 @@
-"""The section graph: what a linker keeps, why, and what would leave with it."""
+"""Section graphs of links: which sections a linker keeps, why, and which would go with another."""

@@ -1,4 +1,4 @@
-"""Turns a node of a section graph into the bytes that it brings into a loaded image: its own, and tables' entries for it."""
+"""Bytes that each node of a section graph adds to a loaded image, table entries included."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sizeguard.formats.texts import Int
+from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import FDE, IMPORT, SectionGraph
 
-# Sizes of 64-bit ELF: a relocation, a dynamic symbol with its version, a slot of the GOT, an entry of the PLT, one of .eh_frame_hdr.
+# Bytes in 64-bit ELF of a relocation, a dynamic symbol with its version, a GOT slot, a PLT entry
+# and an .eh_frame_hdr entry.
 RELOCATION_SIZE, SYMBOL_SIZE, SLOT_SIZE, PLT_SIZE, HEADER_ENTRY = 24, 26, 8, 16, 8
 
-# x86-64: absolute 64-bit; through the PLT; through the GOT. aarch64 likewise.
+# Relocation types of x86-64 and aarch64: absolute 64-bit addresses, and calls.
 ABSOLUTE = (1, 257)
 CALLS = (4, 2, 282, 283)
 
@@ -21,8 +22,9 @@ CALLS = (4, 2, 282, 283)
 class Costs:
     """Bytes by node.
 
-    load: what leaves the loaded file with the node: its content and its entries in tables of the dynamic linker and of unwinding
-    ram:  the part of it that is writable, NOBITS included
+    load: bytes of the loaded file that go with the node: its content and its entries in tables of
+          the dynamic linker and of unwinding
+    ram:  the part of them that is writable, NOBITS included
     """
 
     load: Int
@@ -30,13 +32,16 @@ class Costs:
 
 
 def costs_of(graph: SectionGraph) -> Costs:
+    """Compute the loaded and the writable bytes of each node."""
     nodes, edges = graph.nodes, graph.edges
     load = np.where(nodes.is_nobits, 0, nodes.size)
     ram = np.where(nodes.is_write, nodes.size, 0)
     source = edges.source
-    # Each relocation has one edge to its target and maybe one more to a string in it: count the places.
+    # A relocation may have two edges, to its target and to a string in it: count the places.
     absolute = np.isin(edges.type, ABSOLUTE) & (edges.symbol >= 0) & nodes.is_alloc[source]
-    places = np.unique(np.stack([source[absolute].astype(np.int64), edges.offset[absolute]]), axis=1)[0]
+    places = np.unique(
+        np.stack([source[absolute].astype(np.int64), edges.offset[absolute]]), axis=1
+    )[0]
     if graph.is_pic:
         load += RELOCATION_SIZE * np.bincount(places, minlength=len(nodes))
     load[nodes.kind == FDE] += HEADER_ENTRY
@@ -45,6 +50,12 @@ def costs_of(graph: SectionGraph) -> Costs:
         called = np.zeros(len(nodes), bool)
         called[edges.target[np.isin(edges.type, CALLS)]] = True
         names = np.array([len(graph.names[i].encode()) + 1 for i in imports.tolist()], np.int64)
-        load[imports] += SYMBOL_SIZE + names + RELOCATION_SIZE + SLOT_SIZE + np.where(called[imports], PLT_SIZE, 0)
+        load[imports] += (
+            SYMBOL_SIZE
+            + names
+            + RELOCATION_SIZE
+            + SLOT_SIZE
+            + np.where(called[imports], PLT_SIZE, 0)
+        )
         ram[imports] += SLOT_SIZE
     return Costs(load, ram)

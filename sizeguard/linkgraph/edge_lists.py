@@ -1,4 +1,4 @@
-"""Turns edges as they are found, in pieces of any order, into columns sorted by source."""
+"""Collector of edges: pieces in any order, sorted by source at the end."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ class EdgeLists:
 
     parts: list[tuple[npt.NDArray[np.int64], ...]] = field(default_factory=list)
 
+    # A parameter for each column of an edge.
     def add(
         self,
         source: npt.ArrayLike,
@@ -26,11 +27,19 @@ class EdgeLists:
         type_: npt.ArrayLike = 0,
         place: npt.ArrayLike = 0,
     ) -> None:
-        columns = (np.atleast_1d(np.asarray(c, np.int64)) for c in (source, target, reason, offset, symbol, type_, place))
+        """Add edges, given as columns or single values that are broadcast; see graph.Edges."""
+        columns = (
+            np.atleast_1d(np.asarray(c, np.int64))
+            for c in (source, target, reason, offset, symbol, type_, place)
+        )
         self.parts.append(tuple(np.broadcast_arrays(*columns)))
 
     def edges(self, nodes: int) -> Edges:
-        columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in self.parts)]) for i in range(7)]
+        """Join the pieces, sorted by source and offset. Edges with a node of -1 are dropped."""
+        columns = [
+            np.concatenate([np.zeros(0, np.int64), *(part[i] for part in self.parts)])
+            for i in range(7)
+        ]
         valid = (columns[0] >= 0) & (columns[1] >= 0)
         columns = [column[valid] for column in columns]
         order = np.lexsort((columns[3], columns[0]))

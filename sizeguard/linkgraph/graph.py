@@ -1,4 +1,7 @@
-"""The section graph: what a linker moves or leaves as a whole, and what keeps what. It knows no file format and no command."""
+"""Section graph: nodes that a linker keeps or removes as a whole, and edges that keep them.
+
+It knows no file format and no command.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +12,30 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.formats.texts import Int
+from sizeguard.columns.texts import Int
 
-# What a node is.
+# Kinds of nodes.
 SECTION, ENTRY, STRING, FDE, CIE, IMPORT, CONSTANT = range(7)
 KINDS = ("section", "table entry", "string", "unwind entry", "unwind header", "import", "constant")
 
-# What keeps an edge's target, or makes a root one.
+# Reasons why an edge keeps its target.
 RELOCATION, GROUP, LINK_ORDER, START_STOP, UNWIND, PART = range(6)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nodes:
-    """Nodes as columns. Sections come first: node i < sections is section `index[i]` of object `object[i]`.
+    """Nodes as parallel columns.
 
-    kind:    of KINDS
-    object:  index into SectionGraph.objects; of an import -1
-    index:   the section's number in its object; of what lies in a section, that section's
-    offset:  of what lies in a section: where in it
-    size:    bytes of memory; of a section what its parts (entries, strings, unwind entries) do not take
+    Sections come first: node i < sections is section `index[i]` of object `object[i]`. The others
+    are parts of sections (entries, strings, constants, unwind entries) or imports.
+
+    kind:    index into KINDS
+    object:  index into SectionGraph.objects; -1 for imports
+    index:   number of the section in its object; for a part, of the section that holds it
+    offset:  of a part, in its section, in bytes
+    size:    bytes of memory; a section's own size leaves out its parts
     align:   in bytes
-    is_alloc, is_write, is_exec, is_nobits: of the section; all false if it takes no part in the link
+    is_alloc, is_write, is_exec, is_nobits: flags of the section; all false if it is not linked
     is_duplicate: a section left out because an earlier object has its group; never live
     """
 
@@ -47,16 +53,21 @@ class Nodes:
     is_duplicate: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
+        """Return the number of nodes."""
         return len(self.kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Edges sorted by source: those of node i are [start[i], start[i + 1]).
+    """Edges as parallel columns, sorted by source: those of node i are [start[i], start[i + 1]).
 
-    target: a node. reason: RELOCATION …. offset: of a relocation, where in the source's section it stands. type: of the relocation.
-    symbol: number of the symbol that it names in SectionGraph.symbols, -1 for other reasons.
-    place:  of a relocation, where in the target's section it points; of a named symbol where that begins
+    target: node
+    reason: RELOCATION and the like
+    offset: of a relocation, in the source's section, in bytes
+    symbol: of a relocation, index into SectionGraph.symbols; -1 for other reasons
+    type:   of a relocation
+    place:  of a relocation, the offset in the target's section that it points at; where a named
+            symbol begins
     """
 
     start: Int
@@ -69,12 +80,17 @@ class Edges:
 
     @property
     def source(self) -> npt.NDArray[np.int32]:
+        """Source nodes of all edges; computed at each access."""
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Symbols:
-    """Defined symbols as columns: names, the node of their section, their offset in it, size, whether global."""
+class GraphSymbols:
+    """Defined symbols as parallel columns.
+
+    node:   section that holds it
+    offset: in that section, in bytes
+    """
 
     names: tuple[bytes, ...]
     node: npt.NDArray[np.int32]
@@ -86,23 +102,23 @@ class Symbols:
 
 @dataclass(frozen=True, eq=False)
 class SectionGraph:
-    """What a link loads, and what keeps what.
+    """Section graph of one link.
 
     objects:    labels, path or archive(member), in the order of loading
-    names:      of each node: a section's name, an import's symbol, a string's text
-    roots:      nodes that stay by themselves; root_kind: why, by node
+    names:      by node: a section's name, an import's symbol, a string's text
+    root_kind:  nodes that are kept unconditionally → why
     is_pic:     absolute addresses are relocated when the image is loaded
-    is_dynamic: the image has a table of dynamic symbols
-    providers:  of imports the library and the symbol's version there, by node
+    is_dynamic: the image has a dynamic symbol table
+    providers:  import → the library and the symbol's version there
     linker:     family
-    literals:   by node and offset of a reference to constant data that is not merged: the operator name that stands there
+    literals:   (node, offset) of a reference to unmerged constant data → the operator name there
     """
 
     objects: tuple[str, ...]
     nodes: Nodes
     names: tuple[str, ...]
     edges: Edges
-    symbols: Symbols
+    symbols: GraphSymbols
     root_kind: dict[int, str]
     is_pic: bool
     is_dynamic: bool
@@ -112,14 +128,20 @@ class SectionGraph:
 
     @property
     def roots(self) -> Int:
+        """Nodes that are kept unconditionally, ascending."""
         return np.array(sorted(self.root_kind), np.int64)
 
     @cached_property
     def _first_symbols(self) -> dict[int, int]:
-        """Of each section the symbol that names it: a function or object at its start, a global one before a local one."""
+        """The symbol that names each section.
+
+        A function or object at its start; a global symbol before a local one.
+        """
         y = self.symbols
         named = np.flatnonzero((y.node >= 0) & np.isin(y.type, (0, 1, 2, 6, 10)))
-        order = named[np.lexsort((~y.is_global[named], y.type[named] == 0, y.offset[named], y.node[named]))]
+        order = named[
+            np.lexsort((~y.is_global[named], y.type[named] == 0, y.offset[named], y.node[named]))
+        ]
         found: dict[int, int] = {}
         for i in order.tolist():
             if self.symbols.names[i]:
@@ -127,23 +149,31 @@ class SectionGraph:
         return found
 
     def symbol_of(self, node: int) -> str:
-        """The mangled name of a section's first symbol; empty if it has none."""
+        """Return the mangled name of a section's first symbol; empty if it has none."""
         symbol = self._first_symbols.get(node)
-        return "" if symbol is None else self.symbols.names[symbol].decode("utf-8", "backslashreplace")
+        return (
+            "" if symbol is None else self.symbols.names[symbol].decode("utf-8", "backslashreplace")
+        )
 
     def section_of(self, node: int) -> int:
-        """The section that a part lies in."""
+        """Return the section that holds a part."""
         if node < self.nodes.sections:
             return node
         k = int(self.nodes.object[node])
         if self.linker != "ld64.lld":
             return int(self.base[k]) + int(self.nodes.index[node])
-        # Of Mach-O a section has many nodes: the one that a part lies in begins last before it.
+        # A Mach-O section has many nodes: the last one that begins before the part holds it.
         low, high = int(self.base[k]), int(self.base[k + 1])
         here = low + np.flatnonzero(self.nodes.index[low:high] == self.nodes.index[node])
-        return int(here[np.searchsorted(self.nodes.offset[here], self.nodes.offset[node], side="right") - 1])
+        return int(
+            here[
+                np.searchsorted(self.nodes.offset[here], self.nodes.offset[node], side="right") - 1
+            ]
+        )
 
     @cached_property
     def base(self) -> Int:
-        """Of each object the node of its first section."""
-        return np.searchsorted(self.nodes.object[: self.nodes.sections], np.arange(len(self.objects) + 1)).astype(np.int64)
+        """Node of the first section of each object, and the number of sections at the end."""
+        return np.searchsorted(
+            self.nodes.object[: self.nodes.sections], np.arange(len(self.objects) + 1)
+        ).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Turns a section graph into the graph of a part of it."""
+"""Section graph of a part of an image."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sizeguard.linkgraph.live import Bool
 
 
 def pruned(graph: SectionGraph, kept: Bool) -> SectionGraph:
-    """The same nodes, of which only the kept ones have edges and are roots."""
+    """Return a graph of the same nodes in which only the kept ones have edges and are roots."""
     edges = graph.edges
     source = edges.source
     chosen = kept[source] & kept[edges.target]

@@ -1,4 +1,4 @@
-"""Turns a section graph into what each operator costs: alone, with others, in all."""
+"""Costs of operators: the bytes that each keeps alone, shares with others, and reaches."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ Key = TypeVar("Key")
 class Retained:
     """Loaded bytes of an owner.
 
-    exclusive: what leaves if it leaves
-    shared:    what it shares with other owners, and the program itself does not need
-    reachable: all that it reaches, the program's own included
-    share:     its exact share of `shared`: each node's bytes divided among its users, the remainder to the first of them
+    exclusive: bytes that go if it goes
+    shared:    bytes that it shares with other owners and that the program itself does not need
+    reachable: all bytes that it reaches, the program's own included
+    share:     its exact part of `shared`: each node's bytes are divided among its users, the
+               remainder goes to the first of them
     """
 
     exclusive: int
@@ -36,25 +37,31 @@ class Retained:
 
 
 def retained(graph: SectionGraph) -> dict[str, Retained]:
-    """Of each registered operator. exclusive + share of all operators and what the program needs sum to the live bytes."""
+    """Compute the costs of each registered operator.
+
+    exclusive + share of all operators and what the program needs sum to the live bytes.
+    """
     return retained_of(graph, operators(graph))
 
 
 def retained_of(graph: SectionGraph, owners: dict[str, list[int]]) -> dict[str, Retained]:
-    """The same of any owners, each by the nodes that leave with it."""
+    """Compute the costs of any owners, each given by the nodes that go with it."""
     return _retained(graph, owners, _exclusive_by_dominators(graph, owners))
 
 
 def retained_by_dtype(
     graph: SectionGraph, dtype_of: Callable[[str], str], owners: dict[str, list[int]] | None = None
 ) -> dict[tuple[str, str], Retained]:
-    """Of each dtype branch, (operator, dtype): the sections that the operator reaches whose symbol carries the dtype.
+    """Compute the costs of each dtype branch, by (operator, dtype).
 
-    A body that converts between two dtypes counts to both, as shared.
+    A branch is the sections that the operator reaches and whose symbol carries the dtype. A body
+    that converts between two dtypes belongs to both, as shared.
     """
     kept = live(graph)
     dtypes: dict[int, list[str]] = {}
-    for node in np.flatnonzero(kept[: graph.nodes.sections] & graph.nodes.is_exec[: graph.nodes.sections]).tolist():
+    for node in np.flatnonzero(
+        kept[: graph.nodes.sections] & graph.nodes.is_exec[: graph.nodes.sections]
+    ).tolist():
         found = dtype_of(graph.symbol_of(node))
         if found:
             dtypes[node] = found.split("+")
@@ -68,7 +75,8 @@ def retained_by_dtype(
     costs = costs_of(graph).load
     exclusive = {}
     for key, nodes in branches.items():
-        # Nodes of a branch that others reach, too, stay when the branch goes: cut what only this operator leads to.
+        # Nodes that another operator's branch also has stay when this branch goes, so remove only
+        # those that no other has.
         own = [node for node in nodes if _users(branches, node, key[1]) == 1]
         barred = np.zeros(len(graph.nodes), bool)
         barred[own] = True
@@ -82,7 +90,11 @@ def _users(branches: dict[tuple[str, str], list[int]], node: int, dtype: str) ->
 
 
 def _exclusive_by_dominators(graph: SectionGraph, owners: dict[str, list[int]]) -> dict[str, int]:
-    """An operator that is registered once is its entry's dominated bytes; one of several entries goes with all of them."""
+    """Compute the bytes that go with each owner.
+
+    An operator that is registered once owns what its entry dominates. One with several entries owns
+    what goes with all of them.
+    """
     costs = costs_of(graph).load
     sums = dominated_sums(immediate_dominators(graph), costs)
     kept = live(graph)
@@ -97,7 +109,9 @@ def _exclusive_by_dominators(graph: SectionGraph, owners: dict[str, list[int]]) 
     return found
 
 
-def _retained(graph: SectionGraph, owners: dict[Key, list[int]], exclusive: dict[Key, int]) -> dict[Key, Retained]:
+def _retained(
+    graph: SectionGraph, owners: dict[Key, list[int]], exclusive: dict[Key, int]
+) -> dict[Key, Retained]:
     costs = costs_of(graph).load
     kept = live(graph)
     barred = np.zeros(len(graph.nodes), bool)
@@ -117,5 +131,7 @@ def _retained(graph: SectionGraph, owners: dict[Key, list[int]], exclusive: dict
         count = users[shared]
         share = costs[shared] // count + (given[shared] < costs[shared] % count)
         given[shared] += 1
-        found[name] = Retained(exclusive[name], int(costs[shared].sum()), int(costs[mine].sum()), int(share.sum()))
+        found[name] = Retained(
+            exclusive[name], int(costs[shared].sum()), int(costs[mine].sum()), int(share.sum())
+        )
     return found

@@ -1,4 +1,4 @@
-"""What is said of why a subject is there."""
+"""Result of asking why something is in an image, as data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A node of a chain. how: by what the one before keeps it; frees: the bytes that go if that one link is cut."""
+class WhyStep:
+    """Node of a chain.
+
+    how:   how the previous step keeps it
+    frees: bytes that go if this one link is cut
+    """
 
     node: int
     section: str
@@ -19,17 +23,24 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """root_kind: why the first step stays by itself. The last step is, or is part of, the subject."""
+    """Shortest chain from one root to the subject, or to a part of it.
+
+    root_kind: why the linker keeps the first step
+    """
 
     root_kind: str
-    steps: tuple[Step, ...]
+    steps: tuple[WhyStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """size: bytes of the subject that are live. frees: bytes that would go with it. chains: one a root, the shortest first.
+    """Why a subject is in the image.
 
-    roots: how many roots reach it; chains may be fewer. coarse: objects whose functions stay or go together, which blurs every chain.
+    size:   live bytes of the subject
+    frees:  bytes that would go with it
+    roots:  number of roots that reach it; there may be fewer chains
+    chains: one for each root, the shortest first
+    coarse: objects whose functions stay or go together, which makes every chain less exact
     """
 
     subject: str

@@ -1,1 +1,1 @@
-"""Turns results into text for people and for machines; computes nothing."""
+"""Results as text, for people and for machines; nothing is computed here."""

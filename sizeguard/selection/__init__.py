@@ -1,1 +1,1 @@
-"""Turns selection files into answers: what a selective build keeps, and for whom."""
+"""Selection files: which operators, dtypes, classes and features a selective build keeps."""

@@ -1,4 +1,4 @@
-"""Turns a place in a selection file and what is wrong there into one line."""
+"""Findings of lint about a place in a selection file."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ from enum import Enum
 
 
 class Level(Enum):
-    """error: the entry cannot do what it says. warning: it keeps more than it seems to say, or says it badly."""
+    """Severity of a finding.
+
+    error:   the entry cannot have the effect that it states
+    warning: it keeps more than it seems to, or states it badly
+    """
 
     ERROR = "error"
     WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One result of lint. check is a stable name (unknown-operator); line 0 stands for the whole file."""
+class LintFinding:
+    """One result of lint.
+
+    line:  0 for the whole file
+    check: a stable name such as unknown-operator
+    """
 
     file: str
     line: int
@@ -24,5 +32,6 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
+        """Format the finding as compilers do."""
         place = f"{self.file}:{self.line}" if self.line else self.file
         return f"{place}: {self.level.value}: {self.message} [{self.check}]"

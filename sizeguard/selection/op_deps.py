@@ -1,26 +1,45 @@
-"""Turns who calls which operator into the text of an op_deps.yaml, in the format of PyTorch's former code analyzer."""
+"""Write which operators each operator calls as op_deps.yaml.
+
+The format is that of PyTorch's former code analyzer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from sizeguard.files import write_if_changed
-from sizeguard.selection.yaml_writer import word
+from sizeguard.base.files import write_if_changed
+from sizeguard.selection.write import word
 
-# PyTorch's name for what every build needs, whatever the model.
+# PyTorch's name for the operators that every build needs.
 BASE = "__BASE__"
 
 
-def write_op_deps(path: Path, calls: Mapping[str, Collection[str]], at_load: Collection[str], unknown: Iterable[tuple[str, str]]) -> bool:
-    """Write a file, unless it has this content already. True if written."""
+def write_op_deps(
+    path: Path,
+    calls: Mapping[str, Collection[str]],
+    at_load: Collection[str],
+    unknown: Iterable[tuple[str, str]],
+) -> bool:
+    """Write the file, unless it has this content already.
+
+    True if it was written.
+    """
     return write_if_changed(path, format_op_deps(calls, at_load, unknown))
 
 
-def format_op_deps(calls: Mapping[str, Collection[str]], at_load: Collection[str], unknown: Iterable[tuple[str, str]]) -> str:
-    """All operators, sorted, with those that they call. unknown: pairs of an operator and a function; they stand in comments."""
+def format_op_deps(
+    calls: Mapping[str, Collection[str]],
+    at_load: Collection[str],
+    unknown: Iterable[tuple[str, str]],
+) -> str:
+    """List all operators, sorted, with those that they call.
+
+    unknown: pairs of an operator and a function; they become comments
+    """
     lines = [
-        f"# {_line(owner) or 'at load'} may call more: {_line(function)} hands over a name that is not constant"
+        f"# {_line(owner) or 'at load'} may call more: {_line(function)} hands over a name that is"
+        " not constant"
         for owner, function in unknown
     ]
     if at_load:
@@ -38,5 +57,5 @@ def _entry(name: str, called: Collection[str]) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """Symbols out of damaged objects may hold anything."""
+    """Escape a symbol: symbols of damaged objects may have any characters."""
     return text if text.isprintable() and text.isascii() else ascii(text)

@@ -1,7 +1,7 @@
-"""Turns what one model asked for into a line of debug_info, and back.
+"""Write and read the needs of one model as a line of debug_info.
 
-The format has a debug_info per operator but none per dtype, class or feature, and torchgen refuses keys of our own. It takes
-any text in the top level's debug_info, so there stands one JSON record per model.
+The format has a debug_info per operator but none per dtype, class or feature, and torchgen refuses
+unknown keys. The top level's debug_info takes any text, so it holds one JSON record per model.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, fields
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a model, or a file that names no model, asked for besides operators.
+    """The needs of a model, or of a file that names no model, besides operators.
 
-    operator_dtypes: operator -> dtypes of the tensors at its calls, as far as the model file shows them. It selects nothing:
-                     which dtypes a kernel's switches see is known to a trace alone.
+    operator_dtypes: operator → dtypes of the tensors at its calls, as far as the model file shows
+                     them. It selects nothing: only a trace shows the dtypes that a kernel's
+                     switches see.
     """
 
     include_all_operators: bool = False
@@ -28,6 +29,7 @@ class Provenance:
     operator_dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def union(self, other: Provenance) -> Provenance:
+        """Combine the needs of two models."""
         return Provenance(
             self.include_all_operators or other.include_all_operators,
             self.include_all_non_op_selectives or other.include_all_non_op_selectives,
@@ -39,13 +41,18 @@ class Provenance:
         )
 
 
-def union_of_lists(left: Mapping[str, frozenset[str]], right: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """Key by key."""
-    return {key: left.get(key, frozenset()) | right.get(key, frozenset()) for key in [*left, *(key for key in right if key not in left)]}
+def union_of_lists(
+    left: Mapping[str, frozenset[str]], right: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    """Combine the sets of each key."""
+    return {
+        key: left.get(key, frozenset()) | right.get(key, frozenset())
+        for key in [*left, *(key for key in right if key not in left)]
+    }
 
 
 def write_record(model: str, asked: Provenance) -> str:
-    """One line of JSON, the same for equal content. What is empty or false is left out."""
+    """Write one line of JSON, equal for equal content; empty and false parts are left out."""
     record: dict[str, object] = {"model": model}
     for part in fields(asked):
         value = getattr(asked, part.name)
@@ -55,12 +62,13 @@ def write_record(model: str, asked: Provenance) -> str:
 
 
 def read_record(text: str) -> tuple[str, Provenance] | None:
-    """The model and what it asked for; None for text that others wrote."""
+    """Read the model and its needs; None for text that others wrote."""
     if not text.startswith("{"):
         return None
     try:
         record = json.loads(text)
-        json.dumps(record, ensure_ascii=False).encode()  # JSON can write halves of surrogate pairs; no text can hold them
+        # JSON can write halves of surrogate pairs; no text can hold them
+        json.dumps(record, ensure_ascii=False).encode()
         if not isinstance(record, dict):
             return None
         model = record.pop("model", None)

@@ -1,7 +1,7 @@
-"""Turns the content of selection files into answers: is this operator, dtype, class or feature kept?
+"""Selections and their queries: is this operator, dtype, class or feature kept?
 
-The queries answer as PyTorch's SelectiveBuilder does, oddities included (tests/data/torchgen holds its answers): the
-same file must mean the same build in both.
+The queries answer as PyTorch's SelectiveBuilder does, oddities included (tests/data/torchgen holds
+its answers): the same file must mean the same build in both.
 """
 
 from __future__ import annotations
@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.operators.name import family_of
 from sizeguard.selection.provenance import Provenance
-
-
-def family_of(name: str) -> str:
-    """The name without its overload: aten::add of aten::add.Tensor."""
-    return name.split(".", maxsplit=1)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedOperator:
-    """One entry of `operators`. PyTorch's defaults for what an entry leaves out are the inclusive ones.
+    """One entry of `operators`.
 
-    include_all_overloads counts only if the name has no overload: then the entry stands for its whole family.
-    debug_info: the models that asked for the operator; empty if the file does not say.
+    The defaults are PyTorch's for keys that an entry leaves out: the inclusive ones.
+
+    include_all_overloads: only counts for a name without an overload; then the entry stands for its
+                           whole family
+    debug_info: the models that asked for the operator; empty if the file does not say
     """
 
     is_root_operator: bool = True
@@ -34,12 +33,12 @@ class SelectedOperator:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a selective build keeps.
+    """The content of a selection file.
 
-    kernel_metadata:    kernel tag -> names of dtypes ("Float")
-    et_kernel_metadata: operator -> ExecuTorch's kernel keys ("v1/6;0,1|6;0,1" or "default")
+    kernel_metadata:    kernel tag → names of dtypes ("Float")
+    et_kernel_metadata: operator → ExecuTorch's kernel keys ("v1/6;0,1|6;0,1" or "default")
     debug_info:         free text that others wrote
-    provenance:         model -> what it asked for besides operators; stands in the file's debug_info
+    provenance:         model → its needs besides operators, from the file's debug_info
     """
 
     operators: Mapping[str, SelectedOperator] = field(default_factory=dict)
@@ -54,27 +53,30 @@ class Selection:
 
     @property
     def all_operators_included(self) -> bool:
-        """Nothing is selective: every operator, dtype, class and feature is kept."""
+        """True if nothing is selective: every operator, dtype, class and feature is kept."""
         return self.include_all_operators
 
     @property
     def all_non_operators_included(self) -> bool:
-        """Every dtype of every tag, every class and every feature is kept."""
+        """True if every dtype of every tag, every class and every feature is kept."""
         return self.include_all_operators or self.include_all_non_op_selectives
 
     def is_empty(self) -> bool:
-        """Selects no operator: often a merge of no files."""
+        """Tell whether no operator is selected, as in a merge of no files."""
         return not self.operators and not self.include_all_operators
 
     def is_operator_selected(self, name: str) -> bool:
-        """By its own entry, or by an entry of its family for all overloads."""
+        """Tell whether the operator is kept, by its own entry or its family's for all overloads."""
         if self.include_all_operators or name in self.operators:
             return True
         family = self.operators.get(family_of(name))
         return family is not None and family.include_all_overloads
 
     def is_root_operator(self, name: str) -> bool:
-        """Whether a model names it. An entry of its own decides alone, even against its family's."""
+        """Tell whether a model names the operator.
+
+        An entry of its own decides alone, even against its family's.
+        """
         if self.include_all_operators:
             return True
         own = self.operators.get(name)
@@ -84,7 +86,10 @@ class Selection:
         return family is not None and family.include_all_overloads and family.is_root_operator
 
     def is_operator_selected_for_training(self, name: str) -> bool:
-        """Unlike is_root_operator, the family's entry counts beside the operator's own."""
+        """Tell whether the operator is kept for training.
+
+        Unlike in is_root_operator, the family's entry counts beside the operator's own.
+        """
         if self.include_all_operators:
             return True
         own = self.operators.get(name)
@@ -94,29 +99,31 @@ class Selection:
         return family is not None and family.include_all_overloads and family.is_used_for_training
 
     def is_kernel_dtype_selected(self, tag: str, dtype: str) -> bool:
-        """A tag that the file does not name keeps no dtype."""
+        """Tell whether a dtype is kept; a tag that the file does not name keeps none."""
         return self.all_non_operators_included or dtype in self.kernel_metadata.get(tag, ())
 
     def is_class_selected(self, name: str) -> bool:
+        """Tell whether a custom class is kept."""
         return self.all_non_operators_included or name in self.custom_classes
 
     def is_feature_selected(self, name: str) -> bool:
+        """Tell whether a build feature is kept."""
         return self.all_non_operators_included or name in self.build_features
 
     def selected_operators(self, known: Iterable[str]) -> tuple[str, ...]:
-        """The operators of a library that are kept, sorted."""
+        """List the operators of a library that are kept, sorted."""
         return tuple(sorted(name for name in set(known) if self.is_operator_selected(name)))
 
     def selected_dtypes(self, tag: str, known: Iterable[str]) -> tuple[str, ...]:
-        """The dtypes of a switch that are kept, in the switch's order."""
+        """List the dtypes of a switch that are kept, in the switch's order."""
         return tuple(dtype for dtype in known if self.is_kernel_dtype_selected(tag, dtype))
 
     def selected_kernel_keys(self, operator: str, available: Iterable[str]) -> frozenset[str]:
-        """ExecuTorch's choice: of the kernel keys that a library has, those that serve the models.
+        """Choose the kernel keys of a library that serve the models, as ExecuTorch does.
 
-        Keys match by what follows '/', whatever the version before it; "default" serves what no key matches.
-        torchgen breaks on a key without '/' here ("default" from a list of operators): we give it the default kernel.
-        Raises InputError if a model's key is not served.
+        Keys match by the part after '/', whatever the version before it; "default" serves keys that
+        no other matches. torchgen fails on a key without '/' here ("default" from a list of
+        operators): we give it the default kernel. Raises InputError if a model's key is not served.
         """
         keys = tuple(available)
         wanted = self.et_kernel_metadata.get(operator)
@@ -131,5 +138,8 @@ def _serving_key(operator: str, wanted: str, available: tuple[str, ...]) -> str:
         if arguments and key != "default" and key.split("/")[1:2] == arguments:
             return key
     if "default" not in available:
-        raise InputError(f"{operator}: no kernel for {wanted}, and no default kernel; the library has {', '.join(available) or 'none'}")
+        raise InputError(
+            f"{operator}: no kernel for {wanted}, and no default kernel; the library has"
+            f" {', '.join(available) or 'none'}"
+        )
     return "default"

@@ -1,1 +1,1 @@
-"""Turns claims that something is gone from an image, or in it, into verdicts with evidence."""
+"""Verification: judge by evidence whether code is absent from an image, or present in it."""

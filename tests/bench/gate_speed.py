@@ -1,15 +1,18 @@
-"""Measures the gate on 2 apps, 3 targets and all sample models: from nothing, with builds and store at hand, after a change, unchanged.
+"""Measures the gate on 2 apps, 3 targets and all sample models.
 
-In a copy of the source tree that is a repository of its own. Exit code 1 beyond a limit, or if the gate says anything but that it passes.
+From nothing, with builds and store at hand, after a change, unchanged.
 
-Processor seconds of 2 Xeon cores, gcc 12 and clang 19 (wall seconds were of no use on a crowded machine): nothing changed 1.4, a document
-1.3, all again with a warm store 2.5, one kernel changed 32 in all (6 gates of one build each; compiling and linking is most of it), the
-store lost 17, from nothing 176.
+In a copy of the source tree that is a repository of its own. Exit code 1 beyond a limit, or if the
+gate says anything but that it passes.
+
+Processor seconds of 2 Xeon cores, gcc 12 and clang 19 (wall seconds were of no use on a crowded
+machine): nothing changed 1.4, a document 1.3, all again with a warm store 2.5, one kernel changed
+32 in all (6 gates of one build each; compiling and linking is most of it), the store lost 17, from
+nothing 176.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -18,8 +21,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("native", "sizeguard.yaml", "sizeguard/codegen", "sizeguard/selection")
+from tests.support.places import ROOT
+from tests.support.script import Tally, options_of
+
+COPIED = ("native", "sizeguard.yaml", "sizeguard/runtimes/sizeguard/codegen", "sizeguard/selection")
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 POLICY = """\
@@ -34,7 +39,8 @@ limits:
   operator/aten::*: {growth: "max(2%, 128B)"}
   page_slack: 64 KiB
 """
-# One instruction more in a kernel that both apps select: all builds change, and all that hangs on them is asked anew.
+# One instruction more in a kernel that both apps select: all builds change, and all that hangs on
+# them is asked anew.
 KERNEL = Path("native/operators/kernels/softmax.cpp")
 HEAD = "Result<Tensor> _softmax(Context& context, Tensor self, int64_t dim, bool half_to_float) {\n"
 CHANGE = '  __asm__ volatile("nop");\n'
@@ -51,32 +57,59 @@ class Run:
 
 def gate(tree: Path, *options: str) -> Run:
     started, before = time.perf_counter(), os.times()
-    done = subprocess.run([SIZEGUARD, "gate", *options], cwd=tree, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [SIZEGUARD, "gate", *options], cwd=tree, check=False, capture_output=True, text=True
+    )
     after, wall = os.times(), time.perf_counter() - started
     if done.returncode != 0:
         sys.stderr.write(done.stdout + done.stderr)
-    used = after.children_user + after.children_system - before.children_user - before.children_system
+    used = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
     return Run(done.returncode, wall, used)
 
 
 def make_tree(tree: Path) -> None:
-    """Both apps run every model: one selects what the traces used, the other all that is in reach."""
+    """Make a tree whose apps run every model.
+
+    One selects what the traces used, the other all that is in reach.
+    """
     models = sorted((ROOT / "native" / "models").iterdir())
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+            shutil.copytree(
+                ROOT / name,
+                tree / name,
+                ignore=shutil.ignore_patterns("__pycache__"),
+                dirs_exist_ok=True,
+            )
     listed = "".join(f"      - native/models/{model.name}/model.pt2\n" for model in models)
-    apps = [f"  {app}:\n    selection: native/apps/{app}/selected_operators.yaml\n    models:\n{listed}" for app in ("vision", "language")]
+    apps = [
+        f"  {app}:\n    selection: native/apps/{app}/selected_operators.yaml\n    models:\n{listed}"
+        for app in ("vision", "language")
+    ]
     (tree / "sizeguard.yaml").write_text(f"{POLICY}apps:\n{''.join(apps)}")
     (tree / ".gitignore").write_text("build/\n.sizeguard/\n")
-    # The copy has the times of what was copied: what the last run changed must look newer than what was made of it.
+    # The copy has the times of what was copied: what the last run changed must look newer than what
+    # was made of it.
     (tree / KERNEL).touch()
     run(tree, SIZEGUARD, "select", "update", "--app", "vision", "--exact")
     run(tree, SIZEGUARD, "select", "update", "--app", "language", "--static")
     run(tree, SIZEGUARD, "baseline", "update")
     run(tree, "git", "init", "-q", "-b", "main")
     run(tree, "git", "add", ".")
-    run(tree, "git", "-c", "user.name=bench", "-c", "user.email=bench@example.invalid", "commit", "-q", "-m", "The tree that is gated")
+    run(
+        tree,
+        "git",
+        "-c",
+        "user.name=bench",
+        "-c",
+        "user.email=bench@example.invalid",
+        "commit",
+        "-q",
+        "-m",
+        "The tree that is gated",
+    )
     print(f"2 apps, 3 targets, {len(models)} models")
 
 
@@ -85,9 +118,12 @@ def run(tree: Path, *command: str | Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of(__doc__)
     parser.add_argument(
-        "--tree", type=Path, default=ROOT / "build" / "bench" / "gate", help="Where the copy is made; builds in it are used again."
+        "--tree",
+        type=Path,
+        default=ROOT / "build" / "bench" / "gate",
+        help="Where the copy is made; builds in it are used again.",
     )
     tree = parser.parse_args().tree.resolve()
     tree.mkdir(parents=True, exist_ok=True)
@@ -106,15 +142,18 @@ def main() -> int:
     steps.append(("a kernel changed, warm", 90, gate(tree)))
     shutil.rmtree(tree / ".sizeguard")
     steps.append(("store lost, builds there", None, gate(tree)))
-    failed = False
+    tally = Tally()
     print(f"{'':26} {'wall':>10} {'processor':>10}")
     for what, limit, took in steps:
         beyond = limit is not None and took.wall > limit
-        failed |= beyond or took.code != 0
         bound = f"limit {limit:g} s" if limit is not None else "no limit"
         more = "  BEYOND" if beyond else ""
-        print(f"{what:26} {took.wall:8.2f} s {took.processor:8.2f} s   {bound}{more}  exit {took.code}")
-    return 1 if failed else 0
+        print(
+            f"{what:26} {took.wall:8.2f} s {took.processor:8.2f} s   {bound}{more}  exit"
+            f" {took.code}"
+        )
+        tally.check(not beyond and took.code == 0, f"{what}: {bound}, exit {took.code}")
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
-"""Measures reports and diffs against `nm -S --size-sort -C`, paired in one run: wall time as a ratio, and peak memory.
+"""Measures reports and diffs against `nm -S --size-sort -C`, paired in one run.
 
-python tests/bench/report_speed.py libtorch_cpu.so libtensorflow_cc.so.2 --old before/libtorch_cpu.so --runs 7
+Wall time as a ratio, and peak memory.
 
-A diff is of the image with itself, and with an older build of it if one is given: of those most names are found again, and none lies
-where it did.
+python -m tests.bench.report_speed libtorch_cpu.so libtensorflow_cc.so.2 --old
+before/libtorch_cpu.so --runs 7
+
+A diff is of the image with itself, and with an older build of it if one is given: of those most
+names are found again, and none lies where it did.
 """
 
 from __future__ import annotations
 
-import argparse
 import compileall
 import os
 import statistics
@@ -18,12 +20,26 @@ import time
 from itertools import zip_longest
 from pathlib import Path
 
-# Command, limit of the ratio to nm, limits of the peak in MiB: for libtorch_cpu.so, and for one twice as large.
+from tests.support.places import ROOT
+from tests.support.script import Tally, options_of
+
+# Command, limit of the ratio to nm, limits of the peak in MiB: for libtorch_cpu.so, and for one
+# twice as large.
 CASES: tuple[tuple[str, tuple[str, ...], float, tuple[int, int]], ...] = (
     ("report by symbol", ("report", "{new}", "--by", "symbol", "-n", "50"), 0.45, (600, 1126)),
-    ("report by operator,dtype", ("report", "{new}", "--by", "operator,dtype", "-n", "50"), 1.0, (600, 1126)),
+    (
+        "report by operator,dtype",
+        ("report", "{new}", "--by", "operator,dtype", "-n", "50"),
+        1.0,
+        (600, 1126),
+    ),
     ("diff by symbol", ("diff", "{old}", "{new}", "--by", "symbol"), 1.0, (800, 1536)),
-    ("diff by operator,dtype", ("diff", "{old}", "{new}", "--by", "operator,dtype"), 1.7, (800, 1536)),
+    (
+        "diff by operator,dtype",
+        ("diff", "{old}", "{new}", "--by", "operator,dtype"),
+        1.7,
+        (800, 1536),
+    ),
 )
 LARGE = 600 << 20  # bytes of an image from which the second limit of memory counts
 
@@ -40,7 +56,9 @@ def measure(command: list[str]) -> tuple[float, int]:
     return seconds, usage.ru_maxrss >> 10
 
 
-def compare(title: str, command: list[str], image: Path, runs: int, most: float, memory: int) -> bool:
+def compare(
+    title: str, command: list[str], image: Path, runs: int, most: float, memory: int
+) -> bool:
     """Prints what was measured. Whether the limits are kept."""
     sizeguard = str(Path(sys.executable).parent / "sizeguard")
     ratios, seconds, peaks = [], [], []
@@ -54,20 +72,31 @@ def compare(title: str, command: list[str], image: Path, runs: int, most: float,
     spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
     kept = ratio <= most and max(peaks) <= memory
     verdict = f"limits {most} × nm, {memory} MiB{'' if kept else '  ✗'}"
-    print(f"  {title:<36} {statistics.median(seconds):6.2f} s  {ratio:5.2f} × nm ({spread})  {max(peaks):5} MiB   {verdict}", flush=True)
+    print(
+        f"  {title:<36} {statistics.median(seconds):6.2f} s  {ratio:5.2f} × nm ({spread}) "
+        f" {max(peaks):5} MiB   {verdict}",
+        flush=True,
+    )
     return kept
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> int:
+    parser = options_of(__doc__)
     parser.add_argument("images", nargs="+", type=Path)
-    parser.add_argument("--old", nargs="+", type=Path, default=[], help="Older builds of the images, in their order.")
+    parser.add_argument(
+        "--old",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="Older builds of the images, in their order.",
+    )
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--limit", action="store_true", help="Fail if a limit is not kept.")
     given = parser.parse_args()
-    # As pip installs it: where PYTHONDONTWRITEBYTECODE is set, compiling its modules would be measured, 0.1 s in each run.
-    compileall.compile_dir(Path(__file__).parents[2] / "sizeguard", quiet=1)
-    broken = False
+    # As pip installs it: where PYTHONDONTWRITEBYTECODE is set, compiling its modules would be
+    # measured, 0.1 s in each run.
+    compileall.compile_dir(ROOT / "sizeguard", quiet=1)
+    tally = Tally()
     for image, old in zip_longest(given.images, given.old):
         print(f"{image.name}: medians of {given.runs} pairs")
         for name, words, most, memory in CASES:
@@ -75,10 +104,11 @@ def main() -> None:
                 if before is not None:
                     title = f"{name}, older build" if before is old else name
                     command = [word.format(old=before, new=image) for word in words]
-                    broken |= not compare(title, command, image, given.runs, most, memory[image.stat().st_size >= LARGE])
-    if broken and given.limit:
-        raise SystemExit(1)
+                    most_memory = memory[image.stat().st_size >= LARGE]
+                    kept = compare(title, command, image, given.runs, most, most_memory)
+                    tally.check(kept or not given.limit, f"{image.name}, {title}: beyond a limit")
+    return tally.close()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

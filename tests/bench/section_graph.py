@@ -1,11 +1,13 @@
-"""Measures section graphs of the full runtime: reading its objects, building one, why, a prediction, 1,000 random selections.
+"""Measures section graphs of the full runtime.
 
-Reading is compared with pyelftools: sections, symbols with their names, and relocations of all objects. Exit code 1 beyond a limit.
+Reading its objects, building one, why, a prediction, 1,000 random selections.
+
+Reading is compared with pyelftools: sections, symbols with their names, and relocations of all
+objects. Exit code 1 beyond a limit.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import random
 import sys
@@ -17,22 +19,21 @@ from pathlib import Path
 import numpy as np
 from elftools.elf.elffile import ELFFile
 
-from sizeguard.attribution.names import dtype_of
-from sizeguard.attribution.predict import predictor_of
-from sizeguard.build.record import Build, read_build
+from sizeguard.builds.build_record import Build, read_build
 from sizeguard.formats.archive import open_archive
 from sizeguard.formats.elf import SHF_ALLOC, SHT_RELA, read_bytes
 from sizeguard.formats.elf.relocations import read_plain
-from sizeguard.linkgraph.inputs import kind_of
-from sizeguard.linkgraph.objects import names_of, read_object
-from sizeguard.linkgraph.predict import Kept
+from sizeguard.linkgraph.chains import why
+from sizeguard.linkgraph.inputs.link_inputs import kind_of
+from sizeguard.linkgraph.inputs.objects import names_of, read_object
+from sizeguard.linkgraph.open_graph import graph_of_path
 from sizeguard.linkgraph.retained import retained
-from sizeguard.linkgraph.sources import graph_of_path
 from sizeguard.linkgraph.subjects import find_subject
-from sizeguard.linkgraph.why import why
-
-ROOT = Path(__file__).resolve().parents[2]
-
+from sizeguard.names.dtype_of import dtype_of
+from sizeguard.predict.predictor import Kept
+from sizeguard.predict.what_if import predictor_of
+from tests.support.places import ROOT
+from tests.support.script import Tally, options_of
 
 FASTER = 10  # times than pyelftools
 
@@ -54,9 +55,17 @@ def read_all(build: Build) -> Counter[str]:
         found["sections"] += len(read.elf.sections)
         if read.symbols is not None:
             found["symbols"] += len(names_of(read.symbols, np.arange(len(read.symbols))))
-        tables = [s for s in read.elf.sections if s.type == SHT_RELA and read.elf.sections[s.info].is_allocated]
-        joined = np.concatenate([data[:0], *(data[s.offset : s.offset + s.size // 24 * 24] for s in tables)])
-        found["relocations"] += len(read_plain(joined, read.elf.layout, 0, len(joined), addend=True))
+        tables = [
+            s
+            for s in read.elf.sections
+            if s.type == SHT_RELA and read.elf.sections[s.info].is_allocated
+        ]
+        joined = np.concatenate(
+            [data[:0], *(data[s.offset : s.offset + s.size // 24 * 24] for s in tables)]
+        )
+        found["relocations"] += len(
+            read_plain(joined, read.elf.layout, 0, len(joined), addend=True)
+        )
     return found
 
 
@@ -68,9 +77,16 @@ def read_all_slowly(build: Build) -> Counter[str]:
         for section in file.iter_sections():
             found["sections"] += section.name is not None
             if section["sh_type"] == "SHT_SYMTAB":
-                found["symbols"] += sum(symbol.name is not None for symbol in section.iter_symbols())
-            if section["sh_type"] == "SHT_RELA" and file.get_section(section["sh_info"])["sh_flags"] & SHF_ALLOC:
-                found["relocations"] += sum(r["r_offset"] >= 0 and r["r_info_type"] >= 0 for r in section.iter_relocations())
+                found["symbols"] += sum(
+                    symbol.name is not None for symbol in section.iter_symbols()
+                )
+            if (
+                section["sh_type"] == "SHT_RELA"
+                and file.get_section(section["sh_info"])["sh_flags"] & SHF_ALLOC
+            ):
+                found["relocations"] += sum(
+                    r["r_offset"] >= 0 and r["r_info_type"] >= 0 for r in section.iter_relocations()
+                )
     return found
 
 
@@ -80,7 +96,10 @@ def compare_readers(build: Build) -> bool:
     for read, times in ((read_all, 20), (read_all_slowly, 5)):
         best.append(min(timed(lambda read=read: read(build)) for _ in range(times)))
     ratio = best[1] / best[0]
-    print(f"{'reading all objects':28} {best[0]:8.3f} s, pyelftools {best[1]:.3f} s: {ratio:.1f} times (limit {FASTER})")
+    print(
+        f"{'reading all objects':28} {best[0]:8.3f} s, pyelftools {best[1]:.3f} s: {ratio:.1f}"
+        f" times (limit {FASTER})"
+    )
     return ratio >= FASTER and read_all(build) == read_all_slowly(build)
 
 
@@ -91,11 +110,14 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of(__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "full")
     options = parser.parse_args()
     predictor = predictor_of(options.build)
-    names, tags = sorted(predictor.operators), sorted({tag for tags in predictor.branches.tags for tag in tags})
+    names, tags = (
+        sorted(predictor.operators),
+        sorted({tag for tags in predictor.branches.tags for tag in tags}),
+    )
     chance = random.Random(0)
 
     def selections() -> None:
@@ -115,14 +137,15 @@ def main() -> int:
         ("predict, set up", 5, lambda: predictor_of(options.build)),
         ("1,000 random selections", 60, selections),
     ]
-    failed = not compare_readers(read_build(options.build))
+    tally = Tally()
+    tally.check(compare_readers(read_build(options.build)), "reading all objects is too slow")
     for what, limit, run in steps:
         started = time.perf_counter()
         run()
         seconds = time.perf_counter() - started
-        failed |= seconds > limit
         print(f"{what:28} {seconds:8.3f} s  (limit {limit} s)")
-    return 1 if failed else 0
+        tally.check(seconds <= limit, f"{what}: {seconds:.3f} s, limit {limit} s")
+    return tally.close()
 
 
 if __name__ == "__main__":

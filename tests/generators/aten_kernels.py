@@ -1,11 +1,15 @@
-"""Turns PyTorch's native_functions.yaml into the functions of at::native whose names do not say for which operator they are registered.
+"""Write the functions of at::native whose names do not say which operator they serve.
 
-    python tests/generators/aten_kernels.py SITE_PACKAGES/torchgen/packaged/ATen/native/native_functions.yaml \\
-        > sizeguard/attribution/presets/aten_kernels.txt
+They come from PyTorch's native_functions.yaml.
 
-A line is an operator and its functions, the wrappers of torchgen among them: wrapper_CPU__softmax is that of _softmax, which is
-structured, and wrapper_CPU__stack that of stack. Functions of several operators are left out: none is theirs alone. Whether a name says
-it by itself is judged without the file that this one makes.
+    python -m tests.generators.aten_kernels
+    SITE_PACKAGES/torchgen/packaged/ATen/native/native_functions.yaml \\
+        > sizeguard/runtimes/aten/kernels.txt
+
+A line is an operator and its functions, the wrappers of torchgen among them: wrapper_CPU__softmax
+is that of _softmax, which is structured, and wrapper_CPU__stack that of stack. Functions of several
+operators are left out: none is theirs alone. Whether a name says it by itself is judged without the
+file that this one makes.
 """
 
 from __future__ import annotations
@@ -18,31 +22,51 @@ from typing import Any
 
 import yaml
 
-from sizeguard.attribution.operator_names import OperatorNames
-from sizeguard.attribution.preset import FOLDER
+from sizeguard import runtimes
+from sizeguard.names.operator_words import OperatorNames
 
 STRUCTURED_KEYS = ("CPU", "CUDA", "MPS", "Meta", "CompositeExplicitAutogradNonFunctional")
 
+RUNTIMES = Path(runtimes.__file__).parent
+
 
 def main() -> int:
-    preset = yaml.safe_load((FOLDER / "aten.yaml").read_text())
-    known = [line for line in (FOLDER / "aten_operators.txt").read_text().splitlines() if line and not line.startswith("#")]
+    preset = yaml.safe_load((RUNTIMES / "aten/names.yaml").read_text())
+    known = [
+        line
+        for line in (RUNTIMES / "aten_operators.txt").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
     names = OperatorNames(known, preset["words"]["first"], preset["words"]["last"])
-    by_rule = {rule["identifier"] for rule in preset["rules"] if "identifier" in rule and "operator" in rule}
+    by_rule = {
+        rule["identifier"]
+        for rule in preset["rules"]
+        if "identifier" in rule and "operator" in rule
+    }
     lines: dict[str, list[str]] = defaultdict(list)
     entries = yaml.safe_load(Path(sys.argv[1]).read_text())
     for kernel, operators in sorted((registered(entries) | structured_wrappers(entries)).items()):
         plain = {operator.rstrip("_") for operator in operators}
-        if len(plain) == 1 and kernel not in by_rule and names.find(kernel).rstrip("_") not in plain:
+        if (
+            len(plain) == 1
+            and kernel not in by_rule
+            and names.find(kernel).rstrip("_") not in plain
+        ):
             lines[min(operators)].append(kernel)
-    print("# Functions of PyTorch 2.13's at::native whose names do not say for which operator native_functions.yaml registers them.")
+    print(
+        "# Functions of PyTorch 2.13's at::native whose names do not say for which operator"
+        " native_functions.yaml registers them."
+    )
     for operator, kernels in sorted(lines.items()):
         print(operator, *kernels)
     return 0
 
 
 def registered(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """Function of at::native → operators. Without `dispatch` the function has the operator's name."""
+    """Operators by function of at::native.
+
+    Without `dispatch` the function has the operator's name.
+    """
     found: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
         name, operator, _ = named(entry)
@@ -53,14 +77,19 @@ def registered(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
 
 
 def structured_wrappers(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """wrapper_KEY_NAME_OVERLOAD of structured operators, whose names alone do not say whether an underscore is theirs."""
+    """Names wrapper_KEY_NAME_OVERLOAD of structured operators.
+
+    Such a name alone does not say whether an underscore in it is the operator's.
+    """
     found: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
         name, operator, overload = named(entry)
         if name.startswith("_") and ("structured" in entry or "structured_delegate" in entry):
             out = "_out" if "structured" in entry else ""
             for key in STRUCTURED_KEYS:
-                found["_".join(filter(None, [f"wrapper_{key}_{name}{out}", overload]))].add(operator)
+                found["_".join(filter(None, [f"wrapper_{key}_{name}{out}", overload]))].add(
+                    operator
+                )
     return found
 
 

@@ -1,7 +1,10 @@
-"""Turns hand-made ExecuTorch programs, full of what small models lack, into .pte files and gen_oplist's answers about them.
+"""Write hand-made ExecuTorch programs, and gen_oplist's answers about them.
 
-Written to tests/data/models_executorch. Run with a Python that has executorch 1.5.1 and flatc on the path:
-    python tests/generators/executorch_programs.py
+They hold what small models lack.
+
+Written to tests/data/models_executorch. Run with a Python that has executorch 1.5.1 and flatc on
+the path:
+    python -m tests.generators.executorch_programs
 """
 
 from __future__ import annotations
@@ -14,13 +17,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-MODELS = Path(__file__).resolve().parents[2] / "tests/data/models_executorch"
+from tests.support.places import DATA
+
+MODELS = DATA / "models_executorch"
 
 Json = dict[str, Any]
 
 
 def tensor(dtype: str, *dim_order: int) -> Json:
-    return value("Tensor", scalar_type=dtype, sizes=[2] * len(dim_order), dim_order=list(dim_order), data_buffer_idx=0)
+    return value(
+        "Tensor",
+        scalar_type=dtype,
+        sizes=[2] * len(dim_order),
+        dim_order=list(dim_order),
+        data_buffer_idx=0,
+    )
 
 
 def value(kind: str, **content: Any) -> Json:
@@ -41,15 +52,26 @@ def plan(name: str, values: list[Json], operators: list[str], *chains: list[Json
         "values": values,
         "inputs": [],
         "outputs": [],
-        "operators": [{"name": text.partition(".")[0], "overload": text.partition(".")[2]} for text in operators],
-        "chains": [{"inputs": [], "outputs": [], "instructions": instructions} for instructions in chains],
+        "operators": [
+            {"name": text.partition(".")[0], "overload": text.partition(".")[2]}
+            for text in operators
+        ],
+        "chains": [
+            {"inputs": [], "outputs": [], "instructions": instructions} for instructions in chains
+        ],
         "delegates": [],
         "non_const_buffer_sizes": [0],
     }
 
 
 def program(*plans: Json) -> Json:
-    return {"version": 0, "execution_plan": list(plans), "constant_buffer": [], "backend_delegate_data": [], "segments": []}
+    return {
+        "version": 0,
+        "execution_plan": list(plans),
+        "constant_buffer": [],
+        "backend_delegate_data": [],
+        "segments": [],
+    }
 
 
 LISTS = program(
@@ -91,7 +113,10 @@ METHODS = program(
         [call(0, 1, 1)],
     ),
     plan(
-        "other", [tensor("LONG", 0), value("Int", int_val=2)], ["aten::relu", "executorch_prim::add.Scalar"], [call(0, 0), call(1, 1, 1, 1)]
+        "other",
+        [tensor("LONG", 0), value("Int", int_val=2)],
+        ["aten::relu", "executorch_prim::add.Scalar"],
+        [call(0, 0), call(1, 1, 1, 1)],
     ),
 )
 CONTROL = program(
@@ -108,7 +133,9 @@ CONTROL = program(
                 instruction("FreeCall", value_index=0),
             ],
         ),
-        "delegates": [{"id": "Backend", "processed": {"location": "INLINE", "index": 0}, "compile_specs": []}],
+        "delegates": [
+            {"id": "Backend", "processed": {"location": "INLINE", "index": 0}, "compile_specs": []}
+        ],
     }
 )
 
@@ -130,10 +157,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         programs = {
-            case: compiled(schema, content, folder) for case, content in (("lists", LISTS), ("methods", METHODS), ("control", CONTROL))
+            case: compiled(schema, content, folder)
+            for case, content in (("lists", LISTS), ("methods", METHODS), ("control", CONTROL))
         }
         suites = [{"method_name": "forward", "test_cases": []}]
-        programs["bundled"] = compiled(bundle, {"version": 0, "method_test_suites": suites, "program": list(programs["lists"])}, folder)
+        programs["bundled"] = compiled(
+            bundle,
+            {"version": 0, "method_test_suites": suites, "program": list(programs["lists"])},
+            folder,
+        )
     for case, data in programs.items():
         path = MODELS / f"{case}.pte"
         path.write_bytes(data)
@@ -151,7 +183,7 @@ def main() -> None:
 
 
 def folder_with_models() -> Path:
-    """A folder in which models/ holds the files, since gen_oplist writes the path that it is given."""
+    """A folder whose models/ holds the files: gen_oplist writes the path that it is given."""
     folder = Path(tempfile.mkdtemp())
     (folder / "models").symlink_to(MODELS)
     return folder

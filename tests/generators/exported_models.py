@@ -1,19 +1,22 @@
-"""Writes tests/data/exported_models: models that use one feature of torch.export each. Needs PyTorch 2.13, which the tests do not.
+"""Writes tests/data/exported_models: models that use one feature of torch.export each.
 
-Usage: python tests/generators/exported_models.py
+Needs PyTorch 2.13, which the tests do not.
+
+Usage: python -m tests.generators.exported_models
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from pathlib import Path
 
 import numpy
 import torch
 from torch.export import Dim, export, save
 
-OUT = Path(__file__).parent.parent / "data" / "exported_models"
+from tests.support.places import DATA
+
+OUT = DATA / "exported_models"
 
 
 class NestedCond(torch.nn.Module):
@@ -38,7 +41,9 @@ class NestedCond(torch.nn.Module):
 class ConstantInputs(torch.nn.Module):
     """Inputs that are no tensors are constants of the export."""
 
-    def forward(self, x: torch.Tensor, scale: float, flag: bool, nothing: None, keep: int, mode: str) -> torch.Tensor:
+    def forward(
+        self, x: torch.Tensor, scale: float, flag: bool, nothing: None, keep: int, mode: str
+    ) -> torch.Tensor:
         return x * scale + keep if flag and nothing is None and mode == "on" else x
 
 
@@ -86,7 +91,10 @@ class Passthrough(torch.nn.Module):
 
 
 class SharedWeights(torch.nn.Module):
-    """Weights that view one storage: tied, transposed, expanded, with an offset, and without elements."""
+    """Weights that view one storage.
+
+    Tied, transposed, expanded, with an offset, and without elements.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +131,11 @@ class SymbolicSizes(torch.nn.Module):
         torch._check(rows * columns < 10000)
         scale = 1.0 / math.sqrt(16) * (rows + columns)
         larger = torch.sym_max(rows, columns) - torch.sym_min(rows, 3) % 5
-        return half.sum(0) * scale, torch.zeros(larger, 2), torch.full((rows, columns), torch.sym_float(rows) / 2)
+        return (
+            half.sum(0) * scale,
+            torch.zeros(larger, 2),
+            torch.full((rows, columns), torch.sym_float(rows) / 2),
+        )
 
 
 class DataDependentSize(torch.nn.Module):
@@ -157,7 +169,11 @@ class Unsupported(torch.nn.Module):
     """Operators that the runtime does not have, one of them twice, one with complex results."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.fft.rfft(x).abs() + torch.special.bessel_j0(x).sum() + torch.special.bessel_j0(x).sum()
+        return (
+            torch.fft.rfft(x).abs()
+            + torch.special.bessel_j0(x).sum()
+            + torch.special.bessel_j0(x).sum()
+        )
 
 
 class ComplexWeight(torch.nn.Module):
@@ -176,8 +192,21 @@ class AllDtypes(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        for dtype in ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool", "bfloat16"):
-            self.register_buffer(f"of_{dtype}", torch.tensor([1, 0, 1], dtype=getattr(torch, dtype)))
+        for dtype in (
+            "uint8",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "float16",
+            "float32",
+            "float64",
+            "bool",
+            "bfloat16",
+        ):
+            self.register_buffer(
+                f"of_{dtype}", torch.tensor([1, 0, 1], dtype=getattr(torch, dtype))
+            )
 
     def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
         return [x + buffer for buffer in self.buffers()]
@@ -213,7 +242,10 @@ def write(
     more: tuple[tuple[object, ...], ...] = (),
     with_core: bool = True,
 ) -> None:
-    """Write model.pt2 and model_core.pt2 as they lie in native/models, and what the model gives for `inputs` and `more`."""
+    """Write model.pt2 and model_core.pt2 as in native/models, with expected outputs.
+
+    The outputs are those for `inputs` and for `more`.
+    """
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)
     program = export(model.eval(), inputs, dynamic_shapes=dynamic)
@@ -226,13 +258,19 @@ def write(
         save(exported, folder / f"{form}.pt2")
     is_number_input = dynamic is not None
     for case, arguments in enumerate((inputs, *more)):
-        arrays = [a for a in arguments if isinstance(a, torch.Tensor) or (is_number_input and isinstance(a, int))]
+        arrays = [
+            a
+            for a in arguments
+            if isinstance(a, torch.Tensor) or (is_number_input and isinstance(a, int))
+        ]
         for i, array in enumerate(arrays):
             numpy.save(folder / f"case{case}_input{i}.npy", numpy.array(array))
         given = copy.deepcopy(model)(*copy.deepcopy(arguments))
         for i, result in enumerate(given if isinstance(given, tuple | list) else [given]):
             if isinstance(result, torch.Tensor):
-                numpy.save(folder / f"case{case}_expected{i}.npy", result.detach().contiguous().numpy())
+                numpy.save(
+                    folder / f"case{case}_expected{i}.npy", result.detach().contiguous().numpy()
+                )
 
 
 def write_refused(name: str, model: torch.nn.Module, inputs: tuple[object, ...]) -> None:
@@ -250,7 +288,9 @@ def main() -> None:
     n = Dim("n", min=2, max=12)
     sizes = ({0: 2 * Dim("rows", min=2, max=64)}, {1: Dim("columns", min=2, max=9)})
     small = (torch.linspace(-1, 1, 6).reshape(2, 3),)
-    write("nested_cond", NestedCond(), (torch.ones(6, 3),), ({0: n},), ((-torch.ones(5, 3),), small))
+    write(
+        "nested_cond", NestedCond(), (torch.ones(6, 3),), ({0: n},), ((-torch.ones(5, 3),), small)
+    )
     write("constant_inputs", ConstantInputs(), (x, 0.5, True, None, 3, "on"))
     write("buffer_mutation", BufferMutation(), (x,))
     write("view_mutation", ViewMutation(), (x,), with_core=False)  # its core form needs arange
@@ -258,8 +298,16 @@ def main() -> None:
     write("passthrough", Passthrough(), (torch.ones(4),))
     write("shared_weights", SharedWeights(), (torch.ones(2, 4),))
     write("tensor_constant", TensorConstant(), (x,))
-    write("symbolic_sizes", SymbolicSizes(), (torch.ones(8, 3), torch.ones(2, 5)), sizes, ((torch.ones(4, 3), torch.ones(2, 9)),))
-    write("data_dependent_size", DataDependentSize(), (torch.tensor(3),), more=((torch.tensor(0),),))
+    write(
+        "symbolic_sizes",
+        SymbolicSizes(),
+        (torch.ones(8, 3), torch.ones(2, 5)),
+        sizes,
+        ((torch.ones(4, 3), torch.ones(2, 9)),),
+    )
+    write(
+        "data_dependent_size", DataDependentSize(), (torch.tensor(3),), more=((torch.tensor(0),),)
+    )
     write("int_input", IntInput(), (torch.ones(3), 5), (None, Dim.DYNAMIC), ((torch.ones(3), 2),))
     write("no_grad", NoGrad(), (x,))
     write("all_dtypes", AllDtypes(), (x,))

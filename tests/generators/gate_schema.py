@@ -1,19 +1,20 @@
-"""Turns the types of a gate's result into the JSON Schema of `sizeguard gate --format json`.
+"""Print the JSON Schema of `sizeguard gate --format json`, made from the result's types.
 
-python tests/generators/gate_schema.py > sizeguard/report/schemas/gate.schema.json
+python -m tests.generators.gate_schema > sizeguard/report/schemas/gate.schema.json
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
 
-from sizeguard.gate.result import AppResult, Check, GateResult, ModelResult, Saving
-from sizeguard.plain_data import LARGEST, LONGEST
+from sizeguard.base.plain_data import LARGEST, LONGEST
+from sizeguard.gate.gate_result import AppResult, Check, GateResult, ModelResult, Saving
 
 VERDICTS = ["pass", "fail", "inconclusive"]
 LISTS = {"checks": Check, "models": ModelResult, "savings": Saving}
@@ -43,9 +44,11 @@ def definition(kind: Any, without: typing.Iterable[str] = ()) -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(kind) if field.name not in without]
     properties = {name: schema_of(hints[name]) for name in names}
     if "verdict" in properties:
-        properties["verdict"] = {"enum": VERDICTS + ["not_run"] * (kind.__name__ in ("ModelResult", "AppResult"))}
-    text = (kind.__doc__ or "").strip()
-    described = {} if text.startswith(f"{kind.__name__}(") else {"description": " ".join(text.split())}
+        properties["verdict"] = {
+            "enum": VERDICTS + ["not_run"] * (kind.__name__ in ("ModelResult", "AppResult"))
+        }
+    text = inspect.cleandoc(kind.__doc__ or "")
+    described = {} if text.startswith(f"{kind.__name__}(") else {"description": text}
     return {"type": "object", **described, "properties": properties, "required": names}
 
 
@@ -63,7 +66,10 @@ def used(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
 def schema() -> dict[str, Any]:
     kinds = used(GateResult, {})
     del kinds["GateResult"]
-    definitions = {name: definition(kind, LISTS if kind is AppResult else ()) for name, kind in sorted(kinds.items())}
+    definitions = {
+        name: definition(kind, LISTS if kind is AppResult else ())
+        for name, kind in sorted(kinds.items())
+    }
     for kind in (Check, ModelResult, Saving):
         rows = definitions[kind.__name__]
         for name in ("app", "target"):
@@ -76,7 +82,10 @@ def schema() -> dict[str, Any]:
         "schema_version": {"const": 1},
         "exit_code": {"enum": [0, 1, 2, 3, 4]},
         **whole["properties"],
-        **{name: {"type": "array", "items": {"$ref": f"#/$defs/{kind}"}} for name, kind in lists.items()},
+        **{
+            name: {"type": "array", "items": {"$ref": f"#/$defs/{kind}"}}
+            for name, kind in lists.items()
+        },
     }
     whole["properties"]["apps"]["maxItems"] = 1000
     whole["required"] = list(whole["properties"])

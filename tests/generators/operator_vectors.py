@@ -1,6 +1,8 @@
-"""Turns native/operators/operators.yaml into tests/data/vectors: cases of each operator with PyTorch's own results.
+"""Record cases of each operator of operators.yaml with PyTorch's own results.
 
-Run it with a Python that has torch 2.13 and pyyaml; its output is kept. usage: operator_vectors.py [OPERATOR …]
+    python -m tests.generators.operator_vectors [OPERATOR …]
+
+Run it with a Python that has torch 2.13 and pyyaml; its output, tests/data/vectors, is kept.
 """
 
 from __future__ import annotations
@@ -8,30 +10,18 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from pathlib import Path
 
 import torch
 import yaml
-from vector_cases.recorder import GENERATORS, Recorder
 
-ROOT = Path(__file__).resolve().parents[2]
-OUTPUT = ROOT / "tests" / "data" / "vectors"
+from tests.generators.vector_cases.recorder import GENERATORS, Recorder
+from tests.support.places import DATA, ROOT
+
+OUTPUT = DATA / "vectors"
 FAMILIES = (
-    "pointwise",
-    "in_place",
-    "unary",
-    "reductions",
-    "matrices",
-    "attention",
-    "convolutions",
-    "pooling",
-    "normalization",
-    "views",
-    "copies",
-    "lookups",
-    "quantization",
-    "primitives",
-)
+    "pointwise", "in_place", "unary", "reductions", "matrices", "attention", "convolutions",
+    "pooling", "normalization", "views", "copies", "lookups", "quantization", "primitives",
+)  # fmt: skip
 
 
 def operator_names() -> list[str]:
@@ -42,13 +32,14 @@ def operator_names() -> list[str]:
 
 def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)  # the order of sums does not depend on the machine
-    # Nor do 16-bit results: oneDNN and fused attention keep other intermediate results, and are used where the processor allows.
+    # Nor do 16-bit results: oneDNN and fused attention keep other intermediate results, and are
+    # used where the processor allows.
     torch.backends.mkldnn.enabled = False
     torch.backends.cuda.enable_flash_sdp(False)
     torch.manual_seed(0)
     warnings.simplefilter("ignore")
     for family in FAMILIES:
-        importlib.import_module(f"vector_cases.{family}")
+        importlib.import_module(f"tests.generators.vector_cases.{family}")
     names = operator_names()
     missing = sorted(set(names) - GENERATORS.keys())
     extra = sorted(GENERATORS.keys() - set(names))
@@ -62,7 +53,11 @@ def main(arguments: list[str]) -> None:
         data = recorder.file()
         (OUTPUT / f"{name.replace('::', '.')}.zip").write_bytes(data)
         total += len(data)
-        print(f"{name}: {len(recorder.cases)} cases, {len(recorder.refusals)} refusals, {len(data)} bytes", flush=True)
+        print(
+            f"{name}: {len(recorder.cases)} cases, {len(recorder.refusals)} refusals, {len(data)}"
+            " bytes",
+            flush=True,
+        )
     print(f"{total} bytes")
 
 

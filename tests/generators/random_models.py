@@ -1,6 +1,9 @@
-"""Turns hypothesis' choices into a hundred models with inputs and PyTorch's results, in tests/data/random_models.
+"""Write a hundred models drawn by hypothesis, with inputs and PyTorch's results.
 
-Run it with a Python that has torch 2.13, hypothesis and pyyaml; its output is kept: the choices are fixed by the seed.
+They go to tests/data/random_models.
+
+Run it with a Python that has torch 2.13, hypothesis and pyyaml; its output is kept: the choices are
+fixed by the seed.
 """
 
 from __future__ import annotations
@@ -18,25 +21,46 @@ import torch
 import torch.ao.quantization.fx._decomposed
 import yaml
 from hypothesis import strategies as st
-from random_graphs import layers, steps
-from random_graphs.conditioning import is_steady
-from random_graphs.graph import Graph, Model
 
-ROOT = Path(__file__).resolve().parents[2]
-OUTPUT = ROOT / "tests" / "data" / "random_models"
+from tests.generators.random_graphs import layers, steps
+from tests.generators.random_graphs.conditioning import is_steady
+from tests.generators.random_graphs.graph import Graph, Model
+from tests.support.places import DATA, ROOT
+
+OUTPUT = DATA / "random_models"
 COUNT = 100
 SEED = 20
 DRAWS = 6000  # more than enough
 MAXIMUM_OUTPUTS = 4
-COMMON = 5  # an operator in this many models is no longer rare; each model names a rare one when it is made
+# An operator in this many models is no longer rare; each model names a rare one when it is made
+COMMON = 5
 HIGHER_ORDER = {"cond"}
 # Arithmetic on sizes; the importer turns it into operators on numbers.
 ON_SIZES = {"add", "sub", "mul", "floordiv", "mod", "getitem", "eq", "ne", "lt", "le", "gt", "ge"}
-SHAPES = ((3,), (2, 3), (4, 5), (1, 4), (2, 3, 4), (3, 1, 2), (2, 4, 5, 5), (1, 3, 6, 4), (2, 2, 3, 4), (3, 4, 2))
+SHAPES = (
+    (3,),
+    (2, 3),
+    (4, 5),
+    (1, 4),
+    (2, 3, 4),
+    (3, 1, 2),
+    (2, 4, 5, 5),
+    (1, 3, 6, 4),
+    (2, 2, 3, 4),
+    (3, 4, 2),
+)
 
 
 # What PyTorch raises for models that it cannot export.
-EXPORT_ERRORS = (RuntimeError, ValueError, TypeError, AttributeError, KeyError, AssertionError, NotImplementedError)
+EXPORT_ERRORS = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+    AssertionError,
+    NotImplementedError,
+)
 
 
 class Refused(Exception):
@@ -54,7 +78,9 @@ def graphs(draw: st.DrawFn) -> Graph:
             shape = (5, *shape[1:])
         dtype = draw(st.sampled_from(steps.DTYPES))
         low = 0 if dtype in (torch.uint8, torch.bool) else -20
-        inputs.append(steps.weights(draw, *shape, dtype=dtype, low=low, high=1 if dtype == torch.bool else 20))
+        inputs.append(
+            steps.weights(draw, *shape, dtype=dtype, low=low, high=1 if dtype == torch.bool else 20)
+        )
     graph = Graph(inputs, dynamic)
     wanted = draw(st.integers(3, 10))
     for _ in range(3 * wanted):
@@ -80,7 +106,9 @@ def names_in_order(module: torch.fx.GraphModule) -> list[str]:
                 continue
             schema = getattr(node.target, "_schema", None)
             if schema is not None:
-                found.append(schema.name + (f".{schema.overload_name}" if schema.overload_name else ""))
+                found.append(
+                    schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
+                )
             else:
                 found.append(getattr(node.target, "__name__", str(node.target)))
     return found
@@ -109,7 +137,14 @@ def anonymous(program: torch.export.ExportedProgram) -> None:
 
 def save_array(path: Path, tensor: torch.Tensor) -> None:
     tensor = tensor.detach().contiguous()
-    np.save(path, tensor.view(torch.int16).numpy().view("V2") if tensor.dtype == torch.bfloat16 else tensor.numpy())
+    np.save(
+        path,
+        (
+            tensor.view(torch.int16).numpy().view("V2")
+            if tensor.dtype == torch.bfloat16
+            else tensor.numpy()
+        ),
+    )
 
 
 def save(number: int, graph: Graph, model: Model, program: torch.export.ExportedProgram) -> None:
@@ -197,7 +232,9 @@ def main() -> None:
     assert maker.made == COUNT, f"{maker.made} of {COUNT} models"
     record = [f"{maker.made} models; draws that made none: {maker.refused.total()}"]
     record += [f"  {count} {reason}" for reason, count in maker.refused.most_common()]
-    record.append(f"operators that no model names: {', '.join(sorted(maker.known - maker.operators.keys()))}")
+    record.append(
+        f"operators that no model names: {', '.join(sorted(maker.known - maker.operators.keys()))}"
+    )
     record.append("models that name an operator:")
     record += [f"  {count} {name}" for name, count in sorted(maker.operators.items())]
     (OUTPUT / "record.txt").write_text("\n".join(record) + "\n")

@@ -1,32 +1,38 @@
-"""Turns a corpus of selection files into torchgen's answers about them, kept in tests/data/torchgen/answers.json.
+"""Record torchgen's answers about a corpus of selection files.
 
-Run with a Python that has torch 2.13 (for torchgen) and this project's PyYAML; the tests need neither torch nor this script:
-    python tests/generators/torchgen_answers.py
+They go to tests/data/torchgen/answers.json.
+
+Run with a Python that has torch 2.13 (for torchgen) and this project's PyYAML; the tests need
+neither torch nor this script:
+    python -m tests.generators.torchgen_answers
 """
 
 from __future__ import annotations
 
 import json
 import random
-import sys
 import tempfile
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY))
+from torchgen.selective_build.selector import (
+    SelectiveBuilder,
+    combine_selective_builders,
+)
 
-from torchgen.selective_build.selector import SelectiveBuilder, combine_selective_builders  # noqa: E402
+from sizeguard.selection.read import read_selection
+from sizeguard.selection.write import format_selection
+from tests.support.places import ROOT
 
-from sizeguard.selection.yaml_reader import read_selection  # noqa: E402
-from sizeguard.selection.yaml_writer import format_selection  # noqa: E402
-
-ANSWERS = REPOSITORY / "tests/data/torchgen/answers.json"
+ANSWERS = ROOT / "tests/data/torchgen/answers.json"
 SEED = 20
 RANDOM_FILES = 60
 RANDOM_MERGES = 40
 
 # Beyond the names in a file: its families, other overloads of them, and strangers.
-STRANGERS = ("aten::add", "aten::add.out", "aten::mul", "aten::mul.Scalar", "aten::sub.Tensor", "add", "aten::add.Tensor.out", "")
+STRANGERS = (
+    "aten::add", "aten::add.out", "aten::mul", "aten::mul.Scalar", "aten::sub.Tensor", "add",
+    "aten::add.Tensor.out", "",
+)  # fmt: skip
 DTYPES = ("Byte", "Int", "Long", "Float", "Double", "Bool", "6", "float")
 LIBRARY_KEYS = (
     ("default",),
@@ -39,69 +45,105 @@ LIBRARY_KEYS = (
 ACCEPTED = {
     "nothing": "{}\n",
     "all_operators": "include_all_operators: true\n",
-    "all_operators_but_named": "include_all_operators: Yes\noperators:\n  aten::add: {is_root_operator: No, include_all_overloads: No}\n",
+    "all_operators_but_named": (
+        "include_all_operators: Yes\noperators:\n  aten::add: {is_root_operator: No,"
+        " include_all_overloads: No}\n"
+    ),
     "all_non_operators": "include_all_non_op_selectives: true\nkernel_metadata:\n  add: [Float]\n",
     "entry_without_keys": "operators:\n  aten::add: {}\n  aten::mul.Scalar: {}\n",
-    "root_left_out": "operators:\n  aten::add: {is_used_for_training: false, include_all_overloads: false}\n",
-    "training_left_out": "operators:\n  aten::add: {is_root_operator: false, include_all_overloads: false}\n",
-    "overloads_left_out": "operators:\n  aten::add: {is_root_operator: false, is_used_for_training: false}\n",
-    "family": "operators:\n  aten::add: {is_root_operator: true, is_used_for_training: false, include_all_overloads: true}\n",
-    "family_alone": "operators:\n  aten::add: {is_root_operator: true, is_used_for_training: true, include_all_overloads: false}\n",
+    "root_left_out": (
+        "operators:\n  aten::add: {is_used_for_training: false, include_all_overloads: false}\n"
+    ),
+    "training_left_out": (
+        "operators:\n  aten::add: {is_root_operator: false, include_all_overloads: false}\n"
+    ),
+    "overloads_left_out": (
+        "operators:\n  aten::add: {is_root_operator: false, is_used_for_training: false}\n"
+    ),
+    "family": (
+        "operators:\n  aten::add: {is_root_operator: true, is_used_for_training: false,"
+        " include_all_overloads: true}\n"
+    ),
+    "family_alone": (
+        "operators:\n  aten::add: {is_root_operator: true, is_used_for_training: true,"
+        " include_all_overloads: false}\n"
+    ),
     "inert_flag": "operators:\n  aten::add.Tensor: {include_all_overloads: true}\n",
     "shadowed_root": (
-        "operators:\n"
-        "  aten::add: {is_root_operator: true, is_used_for_training: false, include_all_overloads: true}\n"
-        "  aten::add.Tensor: {is_root_operator: false, is_used_for_training: false, include_all_overloads: false}\n"
+        "operators:\n  aten::add: {is_root_operator: true, is_used_for_training: false,"
+        " include_all_overloads: true}\n  aten::add.Tensor: {is_root_operator: false,"
+        " is_used_for_training: false, include_all_overloads: false}\n"
     ),
     "shadowed_training": (
-        "operators:\n"
-        "  aten::add: {is_root_operator: false, is_used_for_training: true, include_all_overloads: true}\n"
-        "  aten::add.Tensor: {is_root_operator: true, is_used_for_training: false, include_all_overloads: false}\n"
+        "operators:\n  aten::add: {is_root_operator: false, is_used_for_training: true,"
+        " include_all_overloads: true}\n  aten::add.Tensor: {is_root_operator: true,"
+        " is_used_for_training: false, include_all_overloads: false}\n"
     ),
     "two_dots": "operators:\n  aten::add.Tensor.out: {is_used_for_training: false}\n",
-    "no_namespace": "operators:\n  add: {include_all_overloads: true}\n  'aten':\n    include_all_overloads: false\n",
-    "name_stated": "operators:\n  aten::add.out:\n    name: aten::add.out\n    is_root_operator: False\n",
+    "no_namespace": (
+        "operators:\n  add: {include_all_overloads: true}\n  'aten':\n    include_all_overloads:"
+        " false\n"
+    ),
+    "name_stated": (
+        "operators:\n  aten::add.out:\n    name: aten::add.out\n    is_root_operator: False\n"
+    ),
     "empty_name": "operators:\n  '': {is_root_operator: false}\n",
     "dtypes": "kernel_metadata:\n  add: [Float, Int, Float]\n  cumsum: []\n  mul: [6, Half]\n",
     "kernel_keys": (
-        "operators:\n  aten::add.out: {include_all_overloads: false}\n  aten::mul.out: {include_all_overloads: false}\n"
-        "et_kernel_metadata:\n  aten::add.out: ['v1/6;0,1|6;0,1']\n  aten::sub.out: ['v2/3;0|3;0', v1/7;0]\n"
+        "operators:\n  aten::add.out: {include_all_overloads: false}\n  aten::mul.out:"
+        " {include_all_overloads: false}\net_kernel_metadata:\n  aten::add.out:"
+        " ['v1/6;0,1|6;0,1']\n  aten::sub.out: ['v2/3;0|3;0', v1/7;0]\n"
     ),
     "default_kernel": "et_kernel_metadata:\n  aten::add.out: [default]\n  aten::mul.out: []\n",
-    "all_operators_with_keys": "include_all_operators: true\net_kernel_metadata:\n  aten::add.out: ['v1/6;0,1|6;0,1']\n",
-    "classes_and_features": "custom_classes: [LinearOpContext, Conv2dOpContext]\nbuild_features:\n- bundled_inputs\n",
-    "debug_info": "debug_info: [model@1, 'a: b', 3, true, 1.50, 2020-01-01, ~]\noperators:\n  aten::add: {debug_info: [m, m, '']}\n",
+    "all_operators_with_keys": (
+        "include_all_operators: true\net_kernel_metadata:\n  aten::add.out: ['v1/6;0,1|6;0,1']\n"
+    ),
+    "classes_and_features": (
+        "custom_classes: [LinearOpContext, Conv2dOpContext]\nbuild_features:\n- bundled_inputs\n"
+    ),
+    "debug_info": (
+        "debug_info: [model@1, 'a: b', 3, true, 1.50, 2020-01-01, ~]\noperators:\n  aten::add:"
+        " {debug_info: [m, m, '']}\n"
+    ),
     "mobile_tracer": (
-        "include_all_non_op_selectives: false\ninclude_all_operators: false\n"
-        "build_features: []\ncustom_classes:\n  - LinearOpContext\n"
-        "operators:\n  aten::add.Tensor:\n    is_used_for_training: false\n    is_root_operator: true\n    include_all_overloads: false\n"
-        "  aten::resize_:\n    is_used_for_training: false\n    is_root_operator: false\n    include_all_overloads: false\n"
-        "kernel_metadata:\n  add_stub:\n    - Float\n    - Int\n  __unused__:\n    - Float\n"
+        "include_all_non_op_selectives: false\ninclude_all_operators: false\nbuild_features:"
+        " []\ncustom_classes:\n  - LinearOpContext\noperators:\n  aten::add.Tensor:\n   "
+        " is_used_for_training: false\n    is_root_operator: true\n    include_all_overloads:"
+        " false\n  aten::resize_:\n    is_used_for_training: false\n    is_root_operator: false\n  "
+        "  include_all_overloads: false\nkernel_metadata:\n  add_stub:\n    - Float\n    - Int\n "
+        " __unused__:\n    - Float\n"
     ),
     "unified_model": (
-        'debug_info: [\'{"asset_info": {"a": {"md5_hash": ["1"]}}, "is_new_style_rule": true}\']\n'
-        "operators:\n  aten::conv2d: {include_all_overloads: Yes, is_root_operator: Yes, is_used_for_training: No, debug_info: [kws]}\n"
-        "include_all_non_op_selectives: Yes\n"
+        'debug_info: [\'{"asset_info": {"a": {"md5_hash": ["1"]}}, "is_new_style_rule":'
+        " true}']\noperators:\n  aten::conv2d: {include_all_overloads: Yes, is_root_operator: Yes,"
+        " is_used_for_training: No, debug_info: [kws]}\ninclude_all_non_op_selectives: Yes\n"
     ),
     "our_tracer": (
-        'build_features:\n- bundled_inputs\ncustom_classes: []\ndebug_info:\n- "a b.sgp"\n- "b.sgp"\net_kernel_metadata: {}\n'
-        "include_all_non_op_selectives: false\ninclude_all_operators: false\nkernel_metadata:\n  cumsum:\n  - Float\n  - Long\n"
-        'operators:\n  aten::cumsum:\n    debug_info:\n    - "a b.sgp"\n    - "b.sgp"\n'
-        "    include_all_overloads: false\n    is_root_operator: true\n    is_used_for_training: false\n"
+        'build_features:\n- bundled_inputs\ncustom_classes: []\ndebug_info:\n- "a b.sgp"\n-'
+        ' "b.sgp"\net_kernel_metadata: {}\ninclude_all_non_op_selectives:'
+        " false\ninclude_all_operators: false\nkernel_metadata:\n  cumsum:\n  - Float\n  -"
+        ' Long\noperators:\n  aten::cumsum:\n    debug_info:\n    - "a b.sgp"\n    - "b.sgp"\n   '
+        " include_all_overloads: false\n    is_root_operator: true\n    is_used_for_training:"
+        " false\n"
     ),
     "our_records": (
-        'kernel_metadata: {cumsum: [Float]}\ndebug_info: [\'{"kernel_metadata": {"cumsum": ["Float"]}, "model": "a.sgp"}\', \'by hand\']\n'
+        'kernel_metadata: {cumsum: [Float]}\ndebug_info: [\'{"kernel_metadata": {"cumsum":'
+        ' ["Float"]}, "model": "a.sgp"}\', \'by hand\']\n'
     ),
     "anchors": (
-        "operators:\n  aten::add.out: &entry\n    include_all_overloads: false\n    debug_info: &by [model]\n"
-        "  aten::mul.out: *entry\n  aten::sub.out: {debug_info: *by}\n"
+        "operators:\n  aten::add.out: &entry\n    include_all_overloads: false\n    debug_info: &by"
+        " [model]\n  aten::mul.out: *entry\n  aten::sub.out: {debug_info: *by}\n"
     ),
     "yaml_words": (
-        "{include_all_operators: off, 'operators': {\"aten::add.\\x54ensor\": {is_root_operator: on}}, # a comment\n"
-        " custom_classes: ['yes', \"null\", '1'], kernel_metadata: {'on': [Float]}}\n"
+        "{include_all_operators: off, 'operators': {\"aten::add.\\x54ensor\": {is_root_operator:"
+        " on}}, # a comment\n custom_classes: ['yes', \"null\", '1'], kernel_metadata: {'on':"
+        " [Float]}}\n"
     ),
     "explicit_tags": "!!map\ncustom_classes: !!seq [!!str yes]\ninclude_all_operators: !!bool no\n",
-    "given_twice": "operators:\n  aten::add: {include_all_overloads: true}\n  aten::add: {include_all_overloads: false}\n",
+    "given_twice": (
+        "operators:\n  aten::add: {include_all_overloads: true}\n  aten::add:"
+        " {include_all_overloads: false}\n"
+    ),
     "no_ascii": 'custom_classes: [Größe, "\\U0001F600", "a\\nb", "it\'s"]\n',
 }
 
@@ -156,7 +198,8 @@ REFUSED = {
     "list_as_key": "operators:\n  ? [a]\n  : {}\n",
 }
 
-# torchgen takes these for something that nobody can mean, or breaks on them only later: the tests ask that we refuse them.
+# torchgen takes these for something that nobody can mean, or breaks on them only later: the tests
+# ask that we refuse them.
 NONSENSE = {
     "dtypes_word": "kernel_metadata:\n  add: Float\n",
     "dtypes_table": "kernel_metadata:\n  add: {Float: 1}\n",
@@ -173,7 +216,10 @@ NONSENSE = {
 
 def random_selection(source: random.Random) -> str:
     """A file as a person could write it: some keys, some flags, in any order."""
-    names = ("aten::add", "aten::add.Tensor", "aten::add.out", "aten::mul", "aten::mul.Scalar", "my::op", "my::op.x", "prim::If")
+    names = (
+        "aten::add", "aten::add.Tensor", "aten::add.out", "aten::mul", "aten::mul.Scalar", "my::op",
+        "my::op.x", "prim::If",
+    )  # fmt: skip
     parts = []
     for key in ("include_all_operators", "include_all_non_op_selectives"):
         if source.random() < 0.3:
@@ -186,13 +232,20 @@ def random_selection(source: random.Random) -> str:
                 if source.random() < 0.7:
                     flags.append(f"{flag}: {source.choice(('true', 'false'))}")
             if source.random() < 0.5:
-                flags.append(f"debug_info: [{', '.join(source.choices(('kws', 'vad', 'asr'), k=source.randint(0, 3)))}]")
+                flags.append(
+                    "debug_info:"
+                    f" [{', '.join(source.choices(('kws', 'vad', 'asr'), k=source.randint(0, 3)))}]"
+                )
             entries += f"  {name}: {{{', '.join(flags)}}}\n"
         parts.append("operators:\n" + entries)
     if source.random() < 0.7:
         tags = source.sample(("add", "mul", "cumsum"), source.randint(1, 3))
         parts.append(
-            "kernel_metadata:\n" + "".join(f"  {tag}: [{', '.join(source.choices(DTYPES[:6], k=source.randint(0, 4)))}]\n" for tag in tags)
+            "kernel_metadata:\n"
+            + "".join(
+                f"  {tag}: [{', '.join(source.choices(DTYPES[:6], k=source.randint(0, 4)))}]\n"
+                for tag in tags
+            )
         )
     if source.random() < 0.4:
         keys = ("default", "'v1/6;0,1|6;0,1'", "'v1/3;0|3;0'", "v1/7;0", "v1")
@@ -203,7 +256,11 @@ def random_selection(source: random.Random) -> str:
                 for name in source.sample(names, source.randint(1, 3))
             )
         )
-    for key, words in (("custom_classes", ("A", "B")), ("build_features", ("x", "y")), ("debug_info", ("kws@1", "vad@2"))):
+    for key, words in (
+        ("custom_classes", ("A", "B")),
+        ("build_features", ("x", "y")),
+        ("debug_info", ("kws@1", "vad@2")),
+    ):
         if source.random() < 0.4:
             parts.append(f"{key}: [{', '.join(source.sample(words, source.randint(0, 2)))}]\n")
     source.shuffle(parts)
@@ -211,8 +268,14 @@ def random_selection(source: random.Random) -> str:
 
 
 def answers(builder: SelectiveBuilder) -> dict[str, object]:
-    """What torchgen says to every query, over the names of the file and some others."""
-    names = sorted({*builder.operators, *(name + ".other" for name in builder.operators if "." not in name), *STRANGERS})
+    """torchgen's answer to every query, over the names of the file and some others."""
+    names = sorted(
+        {
+            *builder.operators,
+            *(name + ".other" for name in builder.operators if "." not in name),
+            *STRANGERS,
+        }
+    )
     tags = sorted({*builder.kernel_metadata, "unknown_tag"})
     return {
         "operators": {
@@ -223,7 +286,10 @@ def answers(builder: SelectiveBuilder) -> dict[str, object]:
             ]
             for name in names
         },
-        "dtypes": {tag: [dtype for dtype in DTYPES if builder.is_kernel_dtype_selected(tag, dtype)] for tag in tags},
+        "dtypes": {
+            tag: [dtype for dtype in DTYPES if builder.is_kernel_dtype_selected(tag, dtype)]
+            for tag in tags
+        },
         "kernels": [
             [name, list(keys), kernels(builder, name, keys)]
             for name in sorted({*builder.et_kernel_metadata, "aten::add.out"})
@@ -234,7 +300,10 @@ def answers(builder: SelectiveBuilder) -> dict[str, object]:
 
 
 def kernels(builder: SelectiveBuilder, name: str, keys: tuple[str, ...]) -> list[str] | str:
-    """torchgen's choice, or the name of the exception: IndexError is its defect on keys without '/'."""
+    """torchgen's choice, or the name of the exception.
+
+    IndexError is its defect on keys without '/'.
+    """
     try:
         return sorted(builder.et_get_selected_kernels(name, list(keys)))
     except Exception as error:  # torchgen raises Exception itself
@@ -242,7 +311,10 @@ def kernels(builder: SelectiveBuilder, name: str, keys: tuple[str, ...]) -> list
 
 
 def blunt(answer: dict[str, object]) -> str:
-    """Answers without the kind of an exception: with several bad keys it depends on which comes first in the file."""
+    """Answers without the kind of an exception.
+
+    With several bad keys it depends on which comes first in the file.
+    """
     return json.dumps(answer, sort_keys=True).replace('"IndexError"', '"Exception"')
 
 
@@ -261,8 +333,12 @@ def content(builder: SelectiveBuilder) -> dict[str, object]:
             ]
             for name, operator in sorted(builder.operators.items())
         },
-        "kernel_metadata": {tag: sorted(set(dtypes)) for tag, dtypes in sorted(builder.kernel_metadata.items())},
-        "et_kernel_metadata": {name: sorted(set(keys)) for name, keys in sorted(builder.et_kernel_metadata.items())},
+        "kernel_metadata": {
+            tag: sorted(set(dtypes)) for tag, dtypes in sorted(builder.kernel_metadata.items())
+        },
+        "et_kernel_metadata": {
+            name: sorted(set(keys)) for name, keys in sorted(builder.et_kernel_metadata.items())
+        },
         "custom_classes": sorted(builder.custom_classes),
         "build_features": sorted(builder.build_features),
     }
@@ -292,7 +368,7 @@ def refusal(text: str, folder: Path) -> str:
 def main() -> None:
     source = random.Random(SEED)
     texts = dict(ACCEPTED)
-    for model in sorted((REPOSITORY / "tests/data/models_executorch").glob("*.yaml")):
+    for model in sorted((ROOT / "tests/data/models_executorch").glob("*.yaml")):
         texts[f"gen_oplist_{model.stem}"] = model.read_text(encoding="utf-8")
     texts |= {f"random{i:02}": random_selection(source) for i in range(RANDOM_FILES)}
 
@@ -305,8 +381,14 @@ def main() -> None:
             if blunt(answers(build(rewritten, folder))) != blunt(theirs):
                 raise SystemExit(f"{case}: torchgen answers otherwise about our file")
             accepted.append({"case": case, "text": text, "ours": rewritten, "answers": theirs})
-        refused = [{"case": case, "text": text, "error": refusal(text, folder)} for case, text in REFUSED.items()]
-        nonsense = [{"case": case, "text": text, "error": refusal(text, folder)} for case, text in NONSENSE.items()]
+        refused = [
+            {"case": case, "text": text, "error": refusal(text, folder)}
+            for case, text in REFUSED.items()
+        ]
+        nonsense = [
+            {"case": case, "text": text, "error": refusal(text, folder)}
+            for case, text in NONSENSE.items()
+        ]
         for entry in refused + nonsense:
             if bool(entry["error"]) != (entry in refused):
                 raise SystemExit(f"{entry['case']}: torchgen says '{entry['error']}'")
@@ -322,13 +404,23 @@ def main() -> None:
     ANSWERS.write_text(
         "{\n"
         + ",\n".join(
-            f'"{part}": [\n' + ",\n".join(json.dumps(entry, sort_keys=True) for entry in entries) + "\n]"
-            for part, entries in (("accepted", accepted), ("refused", refused), ("nonsense", nonsense), ("merges", merges))
+            f'"{part}": [\n'
+            + ",\n".join(json.dumps(entry, sort_keys=True) for entry in entries)
+            + "\n]"
+            for part, entries in (
+                ("accepted", accepted),
+                ("refused", refused),
+                ("nonsense", nonsense),
+                ("merges", merges),
+            )
         )
         + "\n}\n",
         encoding="utf-8",
     )
-    print(f"{len(accepted)} accepted, {len(refused)} refused, {len(NONSENSE)} nonsense, {len(merges)} merges")
+    print(
+        f"{len(accepted)} accepted, {len(refused)} refused, {len(NONSENSE)} nonsense, {len(merges)}"
+        " merges"
+    )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
-"""Checks every commit of a native history against a clean build: what bisect measured, build upon build in one tree, is what all get.
+"""Checks every commit of a native history against a clean build.
 
-    .venv/bin/python tests/soak/bisect_history.py [--folder DIR] [--commits N]
+What bisect measured, build upon build in one tree, is what all get.
 
---commits: only every so many of the commits are built anew; 1 is all. Bytes are read with readelf from the stripped file of each build.
+    python -m tests.soak.bisect_history [--folder DIR] [--commits N]
+
+--commits: only every so many of the commits are built anew; 1 is all. Bytes are read with readelf
+from the stripped file of each build.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import subprocess
@@ -15,9 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from native_history import SELECTION, make_history
+from tests.support.native_history import SELECTION, make_history
+from tests.support.script import Tally, options_of
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
@@ -25,15 +26,22 @@ SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 def loaded_bytes(image: Path) -> int:
     """The sum of all ALLOC sections but NOBITS, as readelf says."""
     total = 0
-    for line in subprocess.run(["readelf", "-SW", str(image)], capture_output=True, text=True, check=True).stdout.splitlines():
+    for line in subprocess.run(
+        ["readelf", "-SW", str(image)], capture_output=True, text=True, check=True
+    ).stdout.splitlines():
         words = line.partition("]")[2].split()
-        if len(words) >= 8 and words[0].startswith(".") and "A" in words[6] and words[1] != "NOBITS":
+        if (
+            len(words) >= 8
+            and words[0].startswith(".")
+            and "A" in words[6]
+            and words[1] != "NOBITS"
+        ):
             total += int(words[4], 16)
     return total
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
+    parser = options_of(__doc__)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--commits", type=int, default=1)
     arguments = parser.parse_args()
@@ -41,15 +49,28 @@ def main() -> int:
     shutil.rmtree(folder, ignore_errors=True)
     history = make_history(folder / "runtime")
     root, commits = history.repository.path, history.commits
-    command = [str(SIZEGUARD), "bisect", commits["good"], commits["bad"], "--app", "tiny", "--exhaustive", "--format", "json"]
-    result = json.loads(subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True).stdout)
+    command = [
+        str(SIZEGUARD),
+        "bisect",
+        commits["good"],
+        commits["bad"],
+        "--app",
+        "tiny",
+        "--exhaustive",
+        "--format",
+        "json",
+    ]
+    result = json.loads(
+        subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True).stdout
+    )
     names = {commit: name for name, commit in commits.items()}
     found = [names[each["commit"]] for each in result["culprits"]]
-    wrong = 0
-    if found != list(history.moves):
-        print(f"culprits {found}, expected {list(history.moves)}")
-        wrong += 1
-    print(f"{result['builds']} builds, {result['failed_builds']} failed, of {result['commits']} commits; delta {result['delta']:+,}")
+    tally = Tally()
+    tally.check(found == list(history.moves), f"culprits {found}, expected {list(history.moves)}")
+    print(
+        f"{result['builds']} builds, {result['failed_builds']} failed, of {result['commits']}"
+        f" commits; delta {result['delta']:+,}"
+    )
     for point in result["series"][:: arguments.commits]:
         clean = folder / "clean"
         shutil.rmtree(clean, ignore_errors=True)
@@ -59,12 +80,10 @@ def main() -> int:
         done = subprocess.run(build, cwd=clean, capture_output=True, text=True, check=False)
         image = clean / "build" / "tiny" / "run_program.stripped"
         size = loaded_bytes(image) if done.returncode == 0 else None
-        ok = size == point["value"]
-        wrong += not ok
         said = f"{point['how']:15} bisect {point['value']}  clean {size}  {names[point['commit']]}"
-        print(f"{'ok   ' if ok else 'WRONG'} {point['commit'][:7]} {said}", flush=True)
-    print(f"{wrong} wrong")
-    return 1 if wrong else 0
+        if tally.check(size == point["value"], f"{point['commit'][:7]} {said}"):
+            print(f"ok   {point['commit'][:7]} {said}", flush=True)
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
-"""Kills the gate at random moments and takes its disk away: it never says that all holds, and leaves no half-written file.
+"""Kill the gate at random moments and take its disk away.
 
-The next run passes. A source tree of its own has this project's sources; its builds are made once and then again, in part, after each kill.
+It never says that all holds, and leaves no half-written file.
+
+It never says that all holds, and leaves no half-written file.
+
+The next run passes. A source tree of its own has this project's sources; its builds are made once
+and then again, in part, after each kill.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
@@ -14,9 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.places import ROOT
+from tests.support.script import Tally, options_of
+
 SIZEGUARD = [sys.executable, "-P", "-m", "sizeguard.cli.main"]
 
 # write() and its like fail with ENOSPC for files, not for pipes and terminals, after some bytes.
@@ -51,13 +58,20 @@ ssize_t write(int file, const void* data, size_t size) {
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+class BrokenError(Exception):
+    """Something did not hold: what comes after it says nothing."""
+
+
+TALLY = Tally()
+
+
+def main() -> int:
+    parser = options_of(__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
     dice = random.Random(arguments.seed)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, suppress(BrokenError):
         tree = Path(folder) / "tree"
         tree.mkdir()
         shutil.copy(ROOT / "sizeguard.yaml", tree)
@@ -71,11 +85,14 @@ def main() -> None:
         whole = max(time.monotonic() - start, 2.0)
         kills(tree, dice, arguments.kills, whole)
         full_disks(tree, Path(folder), dice)
-    print("all held")
+    return TALLY.close()
 
 
 def kills(tree: Path, dice: random.Random, count: int, whole: float) -> None:
-    """Each time one source looks new and the results are forgotten, so that there is building, measuring and keeping to be hit."""
+    """Kill the gate again and again, each time with something to build, measure and keep.
+
+    One source looks new and the results are forgotten.
+    """
     sources = sorted((tree / "native" / "operators" / "kernels").glob("*.cpp"))
     hit = 0
     for i in range(count):
@@ -90,13 +107,20 @@ def kills(tree: Path, dice: random.Random, count: int, whole: float) -> None:
             process.communicate()
             check(process.returncode != 0, f"kill {i}: killed, and not 0")
         else:
-            check(process.returncode == 0, f"kill {i}: ended before it was killed, so all held: {process.communicate()[1].decode()[-300:]}")
+            check(
+                process.returncode == 0,
+                f"kill {i}: ended before it was killed, so all held:"
+                f" {process.communicate()[1].decode()[-300:]}",
+            )
     done = begin(tree, ["gate", "--target", "x86_64-linux", "--again"])
     said = done.communicate()[1].decode()
     check(done.returncode == 0, f"after {hit} kills the gate holds: {said[-500:]}")
     for path in (tree / "baselines").rglob("*"):
         if path.is_file():
-            check(path.read_bytes() == (ROOT / path.relative_to(tree)).read_bytes(), f"{path.name} is as it was")
+            check(
+                path.read_bytes() == (ROOT / path.relative_to(tree)).read_bytes(),
+                f"{path.name} is as it was",
+            )
     print(f"{hit} of {count} hit", flush=True)
 
 
@@ -104,12 +128,22 @@ def full_disks(tree: Path, folder: Path, dice: random.Random) -> None:
     """From no byte to many; the store is forgotten first, so that there is something to keep."""
     source, shim = folder / "shim.c", folder / "shim.so"
     source.write_text(SHIM)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", str(shim), str(source), "-ldl"], check=True)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-O1", "-o", str(shim), str(source), "-ldl"], check=True
+    )
     for left in (0, 1, 100, 5_000, *(dice.randrange(200_000) for _ in range(8))):
         shutil.rmtree(tree / ".sizeguard" / "store", ignore_errors=True)
-        process = begin(tree, ["gate", "--target", "x86_64-linux", "--again"], LD_PRELOAD=str(shim), DISK_LEFT=str(left))
+        process = begin(
+            tree,
+            ["gate", "--target", "x86_64-linux", "--again"],
+            LD_PRELOAD=str(shim),
+            DISK_LEFT=str(left),
+        )
         said = process.communicate()[1].decode()
-        check(process.returncode != 0 or "error" not in said, f"{left} bytes left: an error is no success")
+        check(
+            process.returncode != 0 or "error" not in said,
+            f"{left} bytes left: an error is no success",
+        )
         if process.returncode:
             check("Traceback" not in said, f"{left} bytes left: {said[-400:]}")
         check(run(tree) == 0, f"and with room again it holds, after {left} bytes")
@@ -135,9 +169,9 @@ def run(tree: Path) -> int:
 
 
 def check(holds: bool, what: str) -> None:
-    if not holds:
-        sys.exit(f"error: {what}")
+    if not TALLY.check(holds, what):
+        raise BrokenError
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

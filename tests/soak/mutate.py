@@ -1,15 +1,16 @@
-"""Mutates files of every format and reads them: each is read or refused in one line, in bounded time and memory.
+"""Mutates files of every format and reads them.
 
-    python tests/soak/mutate.py [--count 50000] [--seed 0] [--only maps] [--jobs 1]
+Each is read or refused in one line, in bounded time and memory.
 
-A format is a module in tests/soak/mutations with TARGETS: name → (what makes its seed files in a folder, what reads a file).
-Fails for another exception than ours, a message of several lines, a crash, 10 seconds without an answer, or more than 1 GiB.
-What failed is kept in build/mutations.
+    python -m tests.soak.mutate [--count 50000] [--seed 0] [--only maps]…
+
+A format is a module in tests/soak/mutations with TARGETS: name → (what makes its seed files in a
+folder, what reads a file). Fails for another exception than ours, a message of several lines, a
+crash, 10 seconds without an answer, or more than 1 GiB. What failed is kept in build/mutations.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import random
@@ -24,10 +25,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "soak")]
-
-from sizeguard.errors import SizeguardError  # noqa: E402
+from sizeguard.base.errors import SizeguardError
+from tests.support.places import ROOT
+from tests.support.script import Tally, options_of
 
 SECONDS = 10
 MEMORY = 1 << 30  # bytes that reading may take beyond what a process has at its start
@@ -41,12 +41,15 @@ def targets() -> dict[str, Target]:
     """All formats there are, by name."""
     found: dict[str, Target] = {}
     for module in sorted((ROOT / "tests" / "soak" / "mutations").glob("[a-z]*.py")):
-        found |= importlib.import_module(f"mutations.{module.stem}").TARGETS
+        found |= importlib.import_module(f"tests.soak.mutations.{module.stem}").TARGETS
     return found
 
 
 def mutated(original: bytes, random_: random.Random) -> bytes:
-    """One to sixteen changes: bytes, numbers, cuts, copies, lines. Half of all keep the size, so that tables stay where they are."""
+    """One to sixteen changes: bytes, numbers, cuts, copies, lines.
+
+    Half of all keep the size, so that tables stay where they are.
+    """
     data = bytearray(original)
     keeps_size = random_.random() < 0.5
     for _ in range(random_.choice((1, 1, 2, 4, 16))):
@@ -54,16 +57,24 @@ def mutated(original: bytes, random_: random.Random) -> bytes:
             break
         # Headers and the tables at the end matter most.
         size = len(data)
-        places = (random_.randrange(min(size, 128)), size - 1 - random_.randrange(min(size, 4096)), random_.randrange(size))
+        places = (
+            random_.randrange(min(size, 128)),
+            size - 1 - random_.randrange(min(size, 4096)),
+            random_.randrange(size),
+        )
         place = places[2] if keeps_size else random_.choice(places)
         kind = random_.choice((0, 1, 2, 4, 7)) if keeps_size else random_.randrange(10)
         if kind < 4:
             data[place] = random_.choice(INTERESTING) if kind < 2 else random_.randrange(256)
         elif kind == 4:
             width = random_.choice((2, 4, 8))
-            value = random_.choice((0, 1, -1, 1 << 31, 1 << 62, size, size + 1, random_.getrandbits(64)))
+            value = random_.choice(
+                (0, 1, -1, 1 << 31, 1 << 62, size, size + 1, random_.getrandbits(64))
+            )
             place = min(place, size - width) if size >= width else 0
-            data[place : place + width] = (value % (1 << 8 * width)).to_bytes(width, random_.choice(("little", "big")))
+            data[place : place + width] = (value % (1 << 8 * width)).to_bytes(
+                width, random_.choice(("little", "big"))
+            )
         elif kind == 5:
             del data[place : place + random_.choice((1, 2, 8, 60, 200))]
         elif kind == 6:
@@ -84,7 +95,11 @@ def mutated(original: bytes, random_: random.Random) -> bytes:
 def worker(name: str, seed: int, first: int, last: int, folder: Path) -> None:
     """Read the inputs [first, last) and print a line before and after each."""
     _, read = targets()[name]
-    seeds = sorted(path for path in (folder / "seeds").rglob("*") if path.is_file() and path.name.startswith("seed"))
+    seeds = sorted(
+        path
+        for path in (folder / "seeds").rglob("*")
+        if path.is_file() and path.name.startswith("seed")
+    )
     originals = [path.read_bytes() for path in seeds]
     limit = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (6 * MEMORY, 6 * MEMORY))
@@ -99,7 +114,11 @@ def worker(name: str, seed: int, first: int, last: int, folder: Path) -> None:
             read(path)
             verdict = "read"
         except SizeguardError as error:
-            verdict = "refused" if "\n" not in str(error) else f"failed: a message of several lines: {error!r}"
+            verdict = (
+                "refused"
+                if "\n" not in str(error)
+                else f"failed: a message of several lines: {error!r}"
+            )
         except BaseException:  # what else may come is what this looks for
             verdict = "failed: " + traceback.format_exc().strip().replace("\n", " | ")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -111,22 +130,43 @@ def worker(name: str, seed: int, first: int, last: int, folder: Path) -> None:
 
 
 def keep(name: str, seed: int, index: int, folder: Path) -> Path:
-    seeds = sorted(path for path in (folder / "seeds").rglob("*") if path.is_file() and path.name.startswith("seed"))
+    seeds = sorted(
+        path
+        for path in (folder / "seeds").rglob("*")
+        if path.is_file() and path.name.startswith("seed")
+    )
     KEPT.mkdir(parents=True, exist_ok=True)
     kept = KEPT / f"{name}-{seed}-{index}"
-    kept.write_bytes(mutated(seeds[index % len(seeds)].read_bytes(), random.Random(f"{name} {seed} {index}")))
+    kept.write_bytes(
+        mutated(seeds[index % len(seeds)].read_bytes(), random.Random(f"{name} {seed} {index}"))
+    )
     return kept
 
 
 def run(name: str, seed: int, count: int, folder: Path) -> tuple[Counter[str], float, list[str]]:
-    """Read `count` inputs of a format in worker processes; how many were read and refused, the slowest, and what failed."""
+    """Read `count` inputs of a format in worker processes.
+
+    Returns how many were read and refused, the slowest, and failures.
+    """
     results: Counter[str] = Counter()
     failures: list[str] = []
     slowest = 0.0
     index = 0
     while index < count:
-        command = [sys.executable, __file__, "--worker", name, str(seed), str(index), str(count), str(folder)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        command = [
+            sys.executable,
+            "-m",
+            "tests.soak.mutate",
+            "--worker",
+            name,
+            str(seed),
+            str(index),
+            str(count),
+            str(folder.resolve()),
+        ]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+        ) as process:
             assert process.stdout is not None and process.stderr is not None
             lines = selectors.DefaultSelector()
             lines.register(process.stdout, selectors.EVENT_READ)
@@ -149,11 +189,16 @@ def run(name: str, seed: int, count: int, folder: Path) -> tuple[Counter[str], f
                     verdict = rest[0].strip()
                     results[verdict.partition(":")[0]] += 1
                     if verdict.startswith("failed"):
-                        failures.append(f"{keep(name, seed, int(number), folder)}: {verdict[-300:]}")
+                        failures.append(
+                            f"{keep(name, seed, int(number), folder)}: {verdict[-300:]}"
+                        )
                     index = int(number) + 1
             process.wait()
             if process.returncode and not verdict.startswith("failed"):
-                verdict = f"failed: a crash, {process.returncode}: {process.stderr.read().decode()[-200:]}"
+                verdict = (
+                    f"failed: a crash, {process.returncode}:"
+                    f" {process.stderr.read().decode()[-200:]}"
+                )
         if index < count and verdict.startswith(("failed: no answer", "failed: a crash")):
             results["failed"] += 1
             failures.append(f"{keep(name, seed, index, folder)}: {verdict}")
@@ -168,14 +213,14 @@ def main() -> int:
         name, seed, first, last, folder = sys.argv[2:]
         worker(name, int(seed), int(first), int(last), Path(folder))
         return 0
-    parser = argparse.ArgumentParser()
+    parser = options_of(__doc__)
     parser.add_argument("--count", type=int, default=50_000, help="inputs of all formats together")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", help="a format; all if left out")
     options = parser.parse_args()
     known = targets()
     names = options.only or list(known)
-    failed = 0
+    tally = Tally()
     for name in names:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
@@ -183,13 +228,18 @@ def main() -> int:
             for i, made in enumerate(known[name][0](folder)):
                 made.rename(folder / "seeds" / f"seed{i:03}")
             began = time.monotonic()
-            results, slowest, failures = run(name, options.seed, -(-options.count // len(names)), folder)
+            results, slowest, failures = run(
+                name, options.seed, -(-options.count // len(names)), folder
+            )
         counts = ", ".join(f"{results[word]} {word}" for word in ("read", "refused", "failed"))
-        print(f"{name}: {counts}; slowest {slowest:.2f} s; {time.monotonic() - began:.0f} s in all", flush=True)
+        print(
+            f"{name}: {counts}; slowest {slowest:.2f} s; {time.monotonic() - began:.0f} s in all",
+            flush=True,
+        )
+        tally.checked += results.total() - len(failures)
         for line in failures:
-            print(f"  {line}")
-        failed += len(failures)
-    return 1 if failed else 0
+            tally.check(False, line)
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
-"""Compares the live set of the runtime, full and selective, with every linker's own log: compilers × levels × linkers × modes.
+"""Compare the live set of the runtime, full and selective, with every linker's own log.
 
-Each pair of compiler and level is compiled once, and its objects are linked again by all linkers in all modes. The
-runtime is compiled with hidden visibility; for shared libraries that export everything it is compiled again, with default visibility.
+Compilers × levels × linkers × modes.
+
+Each pair of compiler and level is compiled once, and its objects are linked again by all linkers in
+all modes. The runtime is compiled with hidden visibility; for shared libraries that export
+everything it is compiled again, with default visibility.
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -14,33 +16,47 @@ import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from link_cases import COMPILERS, LEVELS, LINKERS, MODES, linker_flags, model
-from test_why import driver_words
-
-from sizeguard.build.link_command import link_command
-from sizeguard.build.toolchain import find_toolchain
-from sizeguard.build.variants import Variant
-
-ROOT = Path(__file__).resolve().parents[2]
+from sizeguard.runtimes.sizeguard.building.variants import Variant
+from sizeguard.toolchains.link_record import link_command
+from sizeguard.toolchains.toolchain import find_toolchain
+from tests.support.link_cases import COMPILERS, LEVELS, LINKERS, MODES, linker_flags, model
+from tests.support.lld_chains import driver_words
+from tests.support.places import ROOT
+from tests.support.script import Tally, options_of
 
 
-def compiled(folder: Path, variant: Variant, compiler: str, level: str, *, visible: bool) -> list[str]:
-    """Configure and compile; the driver's command that links run_program. -O0 and default visibility are no choice of `sizeguard build`."""
+def compiled(
+    folder: Path, variant: Variant, compiler: str, level: str, *, visible: bool
+) -> list[str]:
+    """Configure and compile; the driver's command that links run_program.
+
+    -O0 and default visibility are no choice of `sizeguard build`.
+    """
     toolchain = find_toolchain(compiler, None)
-    options = [*variant.cmake_options(ROOT, toolchain), f"-DSG_OPTIMIZE=-O{level}", f"-DSIZEGUARD={ROOT / '.venv' / 'bin' / 'sizeguard'}"]
-    subprocess.run(["cmake", "-S", str(ROOT / "native"), "-B", str(folder), "-G", "Ninja", *options], check=True, capture_output=True)
+    options = [
+        *variant.cmake_options(ROOT, toolchain),
+        f"-DSG_OPTIMIZE=-O{level}",
+        f"-DSIZEGUARD={ROOT / '.venv' / 'bin' / 'sizeguard'}",
+    ]
+    subprocess.run(
+        ["cmake", "-S", str(ROOT / "native"), "-B", str(folder), "-G", "Ninja", *options],
+        check=True,
+        capture_output=True,
+    )
     if visible:
         ninja = folder / "build.ninja"
-        text = ninja.read_text().replace("-fvisibility=hidden", "-fvisibility=default -fPIC").replace("-fvisibility-inlines-hidden", "")
+        text = (
+            ninja.read_text()
+            .replace("-fvisibility=hidden", "-fvisibility=default -fPIC")
+            .replace("-fvisibility-inlines-hidden", "")
+        )
         ninja.write_text(text.replace("-fPIE", "-fPIC"))
     subprocess.run(["ninja", "-C", str(folder), "run_program"], check=True, capture_output=True)
     return driver_words(folder, "run_program")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of(__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "native-live-set")
     parser.add_argument("--level", action="append", choices=LEVELS)
     parser.add_argument("--compiler", action="append", choices=tuple(COMPILERS))
@@ -49,6 +65,7 @@ def main() -> int:
     started = time.monotonic()
     links: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
+    tally = Tally()
     vision = ROOT / "native" / "apps" / "vision" / "selected_operators.yaml"
     with tempfile.TemporaryDirectory() as name:
         for compiler in options.compiler or COMPILERS:
@@ -56,26 +73,42 @@ def main() -> int:
                 for variant in (Variant("full"), Variant("selective", "vision", vision)):
                     for mode in options.mode or MODES:
                         visible = mode == "shared"
-                        folder = options.folder / f"{compiler}-{level}-{variant.kind}{'-visible' if visible else ''}"
+                        folder = (
+                            options.folder
+                            / f"{compiler}-{level}-{variant.kind}{'-visible' if visible else ''}"
+                        )
                         driver = compiled(folder, variant, compiler, level, visible=visible)
                         for linker in LINKERS:
                             output = Path(name) / "out"
-                            plain = [w for w in driver if not w.startswith(("-fuse-ld=", "-B", "-Wl,-Map", "-Wl,-z,noseparate-code"))]
+                            plain = [
+                                w
+                                for w in driver
+                                if not w.startswith(
+                                    ("-fuse-ld=", "-B", "-Wl,-Map", "-Wl,-z,noseparate-code")
+                                )
+                            ]
                             plain[plain.index("-o") + 1] = str(output)
                             words = [*plain, *MODES[mode], *linker_flags(linker)]
-                            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+                            done = subprocess.run(
+                                words, cwd=folder, capture_output=True, text=True, check=False
+                            )
                             if done.returncode != 0:
-                                print(f"{compiler} -O{level} {variant.name} {linker} {mode}: refused: {done.stderr.strip()[:150]}")
+                                print(
+                                    f"{compiler} -O{level} {variant.name} {linker} {mode}: refused:"
+                                    f" {done.stderr.strip()[:150]}"
+                                )
                                 continue
-                            differences = model(link_command(words, folder), done.stdout + done.stderr, output).differences
+                            differences = model(
+                                link_command(words, folder), done.stdout + done.stderr, output
+                            ).differences
                             links[linker] += 1
-                            if differences != ({}, {}):
-                                wrong[linker] += 1
-                                print(f"{compiler} -O{level} {variant.name} {linker} {mode}: {differences}"[:600], flush=True)
+                            where = f"{compiler} -O{level} {variant.name} {linker} {mode}"
+                            wrong[linker] += not tally.check(
+                                differences == ({}, {}), f"{where}: {differences}"[:600]
+                            )
     for linker in LINKERS:
         print(f"{linker:8} {wrong[linker]:4} of {links[linker]:4} links differ")
-    print(f"{sum(links.values())} links, {sum(wrong.values())} differ, {time.monotonic() - started:.0f} s")
-    return 1 if wrong else 0
+    return tally.close(f"{time.monotonic() - started:.0f} s")
 
 
 if __name__ == "__main__":

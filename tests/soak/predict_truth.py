@@ -1,29 +1,32 @@
-"""Compares predictions with builds, for all sample models: operators alone, operators as traced, operators and dtypes.
+"""Compares predictions with builds, for all sample models.
 
-Holds if operators are within 0.5 %, dtypes within 3 %, and both within the margin that the prediction states. Exit code 1 otherwise.
+Operators alone, operators as traced, operators and dtypes.
+
+Holds if operators are within 0.5 %, dtypes within 3 %, and both within the margin that the
+prediction states. Exit code 1 otherwise.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from sizeguard.attribution.predict import kept_by, predictor_of
-from sizeguard.build.driver import build
-from sizeguard.build.toolchain import COMPILERS, find_toolchain
-from sizeguard.build.trace import trace
-from sizeguard.build.variants import OPTIMIZATIONS, Variant, default_folder
-from sizeguard.selection.yaml_reader import read_selection
-from sizeguard.selection.yaml_writer import format_selection
+from sizeguard.predict.what_if import kept_by, predictor_of
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.tracing import trace
+from sizeguard.runtimes.sizeguard.building.variants import OPTIMIZATIONS, Variant, default_folder
+from sizeguard.selection.read import read_selection
+from sizeguard.selection.write import format_selection
+from sizeguard.toolchains.toolchain import COMPILERS, find_toolchain
+from tests.support.places import ROOT
+from tests.support.script import Tally, options_of
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMITS = {"operators alone": 0.005, "operators": 0.005, "dtypes": 0.03}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of(__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "predict-truth")
     parser.add_argument("--compiler", choices=COMPILERS, default="gcc")
     parser.add_argument("--optimize", choices=OPTIMIZATIONS, default="s")
@@ -34,8 +37,10 @@ def main() -> int:
     whole = Variant("full", optimize=options.optimize)
     full = build(ROOT, whole, toolchain, default_folder(ROOT, whole, toolchain))
     predictor = predictor_of(full.image.parent)
-    failed = False
-    models = options.model or sorted(path.name for path in (ROOT / "native" / "models").iterdir() if path.is_dir())
+    tally = Tally()
+    models = options.model or sorted(
+        path.name for path in (ROOT / "native" / "models").iterdir() if path.is_dir()
+    )
     print(f"{toolchain.name} -O{options.optimize}; columns: built, predicted, difference, margin")
     print(f"{'model':16}", *(f"{kind:>40}" for kind in LIMITS))
     rows: dict[str, list[str]] = {model: [] for model in models}
@@ -43,23 +48,46 @@ def main() -> int:
         for model in models:
             traced = options.folder / f"{model}.yaml"
             if not traced.is_file():
-                trace(ROOT, [ROOT / "native" / "models" / model / "model.pt2"], traced, executed_only=False)
+                trace(
+                    ROOT,
+                    [ROOT / "native" / "models" / model / "model.pt2"],
+                    traced,
+                    executed_only=False,
+                )
             selection = read_selection(traced).selection
             if kind == "operators alone":
-                selection = replace(selection, include_all_non_op_selectives=True, kernel_metadata={})
-            # One file and one folder for all models: only what a selection changes is compiled again.
+                selection = replace(
+                    selection, include_all_non_op_selectives=True, kernel_metadata={}
+                )
+            # One file and one folder for all models: only what a selection changes is compiled
+            # again.
             current = options.folder / f"current-{kind.replace(' ', '-')}.yaml"
             current.write_text(format_selection(selection))
-            variant = Variant("selective", "predicted", current, dtypes=kind == "dtypes", optimize=options.optimize)
-            folder = options.folder / f"{options.compiler}-O{options.optimize}-{kind.replace(' ', '-')}"
+            variant = Variant(
+                "selective",
+                "predicted",
+                current,
+                dtypes=kind == "dtypes",
+                optimize=options.optimize,
+            )
+            folder = (
+                options.folder / f"{options.compiler}-O{options.optimize}-{kind.replace(' ', '-')}"
+            )
             built = build(ROOT, variant, toolchain, folder).sizes.load
             size = predictor.size(kept_by(selection, predictor, dtypes=kind == "dtypes"))
             error = (size.load - built) / built
-            failed |= abs(error) > limit or abs(size.load - built) > max(size.margin, limit * built)
-            rows[model].append(f"{built:8,} {size.load:8,} {size.load - built:+6,} {100 * error:+6.2f}% {size.margin:7,}")
+            beyond = abs(size.load - built) > max(size.margin, limit * built)
+            tally.check(
+                abs(error) <= limit and not beyond,
+                f"{model}, {kind}: built {built:,}, predicted {size.load:,}",
+            )
+            rows[model].append(
+                f"{built:8,} {size.load:8,} {size.load - built:+6,} {100 * error:+6.2f}%"
+                f" {size.margin:7,}"
+            )
     for model, cells in rows.items():
         print(f"{model:16}", *(f"{cell:>40}" for cell in cells))
-    return 1 if failed else 0
+    return tally.close()
 
 
 if __name__ == "__main__":

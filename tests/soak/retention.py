@@ -1,26 +1,27 @@
-"""All ways that code is retained × all compilers × all linkers: every verdict against the marker in the stripped file."""
+"""All ways that code is retained × all compilers × all linkers.
+
+Every verdict against the marker in the stripped file.
+"""
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from retention_programs import CASES, COMPILERS, LINKERS, build, wrong
+from tests.support.retention_programs import CASES, COMPILERS, LINKERS, build, wrong
+from tests.support.script import Tally, options_of
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of(__doc__)
     parser.add_argument("--compiler", action="append", choices=tuple(COMPILERS))
     parser.add_argument("--linker", action="append", choices=tuple(LINKERS))
     parser.add_argument("--optimize", action="append", choices=("-O0", "-O2", "-Os"))
     options = parser.parse_args()
     found: Counter[tuple[str, str]] = Counter()
-    failures = []
+    tally = Tally()
     with tempfile.TemporaryDirectory() as folder:
         for compiler in options.compiler or COMPILERS:
             for linker in options.linker or LINKERS:
@@ -29,16 +30,19 @@ def main() -> int:
                         if options.optimize and optimize not in options.optimize:
                             continue
                         name = f"{case.name} {compiler} {linker} {optimize}"
-                        program = build(case, compiler, linker, Path(folder) / name.replace(" ", "-"), optimize)
+                        program = build(
+                            case, compiler, linker, Path(folder) / name.replace(" ", "-"), optimize
+                        )
                         problem = wrong(case, program)
-                        found["kept" if program.kept else "gone", "wrong" if problem else "right"] += 1
-                        if problem or (case.kept is not None and case.kept != program.kept):
-                            failures.append(f"{name}: {problem or 'the case says otherwise'}")
+                        found[
+                            "kept" if program.kept else "gone", "wrong" if problem else "right"
+                        ] += 1
+                        told = case.kept is None or case.kept == program.kept
+                        tally.check(
+                            not problem and told, f"{name}: {problem or 'the case says otherwise'}"
+                        )
             print(f"{compiler}: {dict(found)}", flush=True)
-    for failure in failures:
-        print(f"WRONG {failure}")
-    print(f"retention: {sum(found.values())} programs, {len(failures)} wrong verdicts")
-    return 1 if failures else 0
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
-"""Turns the whole product of targets, compilers, linkers and kinds of link into a table of sizes, and checks every image of it.
+"""Build every target, compiler, linker and kind of link, and check every image.
 
-    python tests/soak/targets.py [--apps core,mlp,full] [--targets x86_64-linux,aarch64-linux,arm64-macos,x86_64-macos] [--results FILE]
+    python -m tests.soak.targets [--apps core,mlp,full] [--targets
+    x86_64-linux,aarch64-linux,arm64-macos,x86_64-macos] [--results FILE]
 
-With --results, rows that passed are written to the file as they pass, with the commit, and are not built again: a run that was
-stopped goes on, and runs of different targets may write to one file side by side. Objects are shared over links; with ccache
-(CMAKE_C_COMPILER_LAUNCHER and CMAKE_CXX_COMPILER_LAUNCHER, CCACHE_BASEDIR the source tree) those of the runtime over apps, too.
+With --results, rows that passed are written to the file as they pass, with the commit, and are not
+built again: a run that was stopped goes on, and runs of different targets may write to one file
+side by side. Objects are shared over links; with ccache (CMAKE_C_COMPILER_LAUNCHER and
+CMAKE_CXX_COMPILER_LAUNCHER, CCACHE_BASEDIR the source tree) those of the runtime over apps, too.
 
-Must hold of each: the ledger is an exact partition of the file and of memory, of the image and of its stripped twin; the two
-hold the same loaded bytes; `sizeguard report` sums to the file; and what can be run here runs mlp with the right results.
+Must hold of each: the ledger is an exact partition of the file and of memory, of the image and of
+its stripped twin; the two hold the same loaded bytes; `sizeguard report` sums to the file; and what
+can be run here runs mlp with the right results.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import subprocess
 import sys
@@ -23,25 +25,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from image_laws import check_laws, check_report, check_runs, check_stripped_twin
-from link_matrix import Row, build_row
-
-from sizeguard.build.programs import program_of
-from sizeguard.build.targets import TARGETS, host_target, run_prefix
-from sizeguard.build.trace import trace
-from sizeguard.errors import SizeguardError
-from sizeguard.project import project_root
+from sizeguard.base.errors import SizeguardError
+from sizeguard.projects.root import project_root
+from sizeguard.runtimes.sizeguard.building.programs import program_of
+from sizeguard.runtimes.sizeguard.building.tracing import trace
+from sizeguard.toolchains.targets import TARGETS, host_target, run_prefix
+from tests.support.image_laws import check_laws, check_report, check_runs, check_stripped_twin
+from tests.support.link_matrix import Row, build_row
+from tests.support.script import Tally, options_of
 
 FORMS = ("executable", "static", "static-pie", "shared", "lto", "thinlto")
 LINKERS = ("bfd", "gold", "lld", "mold", "lld-14", "lld-22")
 
 
 def rows(apps: list[str], targets: list[str]) -> Iterator[Row]:
-    """Every way that is possible, ordered by what is compiled once. The shipped twin of each is checked with it."""
+    """Every way that is possible, ordered by what is compiled once.
+
+    The shipped twin of each is checked with it.
+    """
     found = []
-    for target, app, compiler, optimize, form, linker in itertools.product(targets, apps, ("gcc", "clang"), "s2", FORMS, LINKERS):
+    for target, app, compiler, optimize, form, linker in itertools.product(
+        targets, apps, ("gcc", "clang"), "s2", FORMS, LINKERS
+    ):
         is_macho = TARGETS[target].is_macho
         if is_macho and (compiler == "gcc" or not linker.startswith("lld") or linker == "lld-14"):
             continue  # refused, and lld 14 reads neither these stubs' end nor chained fix-ups
@@ -72,7 +77,10 @@ def check(row: Row, selection: Path, program: Path, model: Path) -> str:
 
 
 def title_of(row: Row) -> str:
-    return f"{row.target or host_target()} {row.app} {row.compiler} -O{row.optimize} {row.linker} {row.form}"
+    return (
+        f"{row.target or host_target()} {row.app} {row.compiler} -O{row.optimize} {row.linker}"
+        f" {row.form}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +104,18 @@ class Results:
 
 
 def results_in(path: Path | None) -> Results:
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=project_root(), check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=project_root(),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return Results(path, done.stdout.strip())
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
+    parser = options_of(__doc__)
     parser.add_argument("--apps", default="core,mlp,full")
     parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("--results", type=Path)
@@ -115,7 +129,7 @@ def main() -> int:
     selection.parent.mkdir(parents=True, exist_ok=True)
     trace(root, [model / "model.pt2"], selection, executed_only=False)
 
-    failures = []
+    tally = Tally()
     commits = Counter[str]()
     start = time.monotonic()
     print(f"{'':56}{'load':>11}{'ram':>10}{'file':>11}")
@@ -124,22 +138,29 @@ def main() -> int:
         if title in passed:
             columns, commit = passed[title]
             commits[commit] += 1
+            tally.check(True, title)
             print(f"{title:56}{columns}  {commit}", flush=True)
             continue
         commits[results.commit] += 1
         try:
             columns = check(row, selection, program, model)
             results.add(title, columns)
-        except (AssertionError, SizeguardError, ValueError, LookupError, OSError, subprocess.SubprocessError) as error:
+            tally.check(True, title)
+        except (
+            AssertionError,
+            SizeguardError,
+            ValueError,
+            LookupError,
+            OSError,
+            subprocess.SubprocessError,
+        ) as error:
             # The rest of the table matters, too; each failure is shown, and counted.
-            failures.append(f"{row}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
-            columns = f"  FAIL {failures[-1]}"
+            said = str(error).splitlines()[0] if str(error) else ""
+            tally.check(False, f"{row}: {type(error).__name__}: {said}")
+            columns = "  FAIL"
         print(f"{title:56}{columns}", flush=True)
-    for failure in failures:
-        print(f"FAIL {failure}")
     print(", ".join(f"{count} on {commit}" for commit, count in commits.items()))
-    print(f"{commits.total()} builds, {len(failures)} failures, {time.monotonic() - start:.0f} s")
-    return 1 if failures else 0
+    return tally.close(f"{time.monotonic() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ struct Masking {
 
 /// Scales and masks rows of scores; notes those in which all is hidden, of which softmax makes NaN.
 template <typename T>
-SG_DTYPE_BODY void mask_scores(int64_t rows, const Masking& how, const T* mask, T* scores, bool* hidden) {
+SG_DTYPE_BODY void mask_scores(int64_t rows, const Masking& how, const T* mask, T* scores,
+                               bool* hidden) {
   constexpr T kHidden = -HUGE_VALF;
   for (int64_t row = 0; row < rows; ++row) {
     hidden[row] = true;
@@ -39,14 +40,16 @@ SG_DTYPE_BODY void mask_scores(int64_t rows, const Masking& how, const T* mask, 
 Result<Tensor> repeat_heads(Context& context, Tensor self, int64_t heads) {
   const int64_t axis = self.dim() - 3;
   const int64_t own = axis < 0 ? 0 : self.size(axis);
-  if (own == 0 || heads % own != 0) return context.invalid("the heads of key and value must divide the query's");
+  if (own == 0 || heads % own != 0)
+    return context.invalid("the heads of key and value must divide the query's");
   Shape sizes(self.sizes());
   sizes[static_cast<size_t>(axis)] = heads;
   SG_ASSIGN(const Tensor repeated, context.empty(self.scalar_type(), sizes));
   Shape strides(repeated.strides());
   strides[static_cast<size_t>(axis)] *= heads / own;
   for (int64_t i = 0; i < heads / own; ++i) {
-    SG_ASSIGN(const Tensor target, context.view(repeated, self.sizes(), strides, i * repeated.stride(axis)));
+    SG_ASSIGN(const Tensor target,
+              context.view(repeated, self.sizes(), strides, i * repeated.stride(axis)));
     SG_TRY(copy_elements(context, target, self));
   }
   return repeated;
@@ -54,17 +57,20 @@ Result<Tensor> repeat_heads(Context& context, Tensor self, int64_t heads) {
 
 }  // namespace
 
-Result<Tensor> scaled_dot_product_attention(Context& context, Tensor query, Tensor key, Tensor value, Tensor attn_mask,
-                                            double dropout_p, bool is_causal, std::optional<double> scale,
+Result<Tensor> scaled_dot_product_attention(Context& context, Tensor query, Tensor key,
+                                            Tensor value, Tensor attn_mask, double dropout_p,
+                                            bool is_causal, std::optional<double> scale,
                                             bool enable_gqa) {
   const ScalarType dtype = query.scalar_type();
-  if (query.dim() < 2 || key.dim() < 2 || value.dim() < 2) return context.invalid("needs two dimensions or more");
+  if (query.dim() < 2 || key.dim() < 2 || value.dim() < 2)
+    return context.invalid("needs two dimensions or more");
   if (key.scalar_type() != dtype || value.scalar_type() != dtype)
     return context.invalid("the arguments differ in dtype");
   if (!is_floating(dtype)) return context.invalid("computes with floating point alone");
-  if (dropout_p != 0) return context.invalid("drops nothing at random: export the model in evaluation mode");
-  if (attn_mask.defined() && attn_mask.scalar_type() != ScalarType::Bool && attn_mask.scalar_type() != dtype &&
-      attn_mask.scalar_type() != ScalarType::Float) {
+  if (dropout_p != 0)
+    return context.invalid("drops nothing at random: export the model in evaluation mode");
+  if (attn_mask.defined() && attn_mask.scalar_type() != ScalarType::Bool &&
+      attn_mask.scalar_type() != dtype && attn_mask.scalar_type() != ScalarType::Float) {
     return context.invalid("the mask must be bool, float or of the query's dtype");
   }
   if (enable_gqa) {
@@ -101,7 +107,8 @@ Result<Tensor> scaled_dot_product_attention(Context& context, Tensor query, Tens
   SG_ASSIGN(const Tensor weights, ops::_softmax::call(context, scores, -1, false));
   const int64_t row_bytes = how.keys * weights.element_size();
   for (int64_t row = 0; row < rows; ++row) {
-    if (hidden[row]) std::memset(weights.bytes() + row * row_bytes, 0, static_cast<size_t>(row_bytes));
+    if (hidden[row])
+      std::memset(weights.bytes() + row * row_bytes, 0, static_cast<size_t>(row_bytes));
   }
   SG_ASSIGN(const Tensor out, ops::matmul::call(context, weights, value));
   return to_dtype(context, out, dtype);

@@ -1,4 +1,5 @@
-// add, sub, mul, div, remainder, pow, bitwise_and, bitwise_or, bitwise_xor: two tensors, element by element.
+// add, sub, mul, div, remainder, pow, bitwise_and, bitwise_or, bitwise_xor: two tensors, element by
+// element.
 
 #include "generated/ops.h"
 #include "native/operators/kernel.h"
@@ -73,7 +74,8 @@ struct DivideRounded {
   }
 };
 
-/// Parameter 0: whether exponents of one half become roots, which differ at minus infinity: not for Half in PyTorch.
+/// Parameter 0: whether exponents of one half become roots, which differ at minus infinity: not for
+/// Half in PyTorch.
 struct Power {
   template <typename T>
   static T apply(T a, T b, const Parameters& takes_roots) {
@@ -121,7 +123,8 @@ struct Xor {
 Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor self, Tensor other,
                    const Parameters& parameters = {}) {
   const Tensor operands[] = {self, other};
-  return elementwise(context, {loop, compute_type(dtype), compute_type(dtype), dtype}, operands, parameters);
+  return elementwise(context, {loop, compute_type(dtype), compute_type(dtype), dtype}, operands,
+                     parameters);
 }
 
 ScalarType promote(Tensor self, Tensor other) {
@@ -131,8 +134,10 @@ ScalarType promote(Tensor self, Tensor other) {
 
 /// PyTorch's rules for alpha: no float for integers, no number but a bool for bools.
 Status check_alpha(Context& context, ScalarType dtype, Scalar alpha) {
-  if (alpha.is_floating() && !is_floating(dtype)) return context.invalid("alpha must not be a float for integers");
-  if (alpha.is_bool() && dtype != ScalarType::Bool) return context.invalid("a bool alpha is for bool tensors");
+  if (alpha.is_floating() && !is_floating(dtype))
+    return context.invalid("alpha must not be a float for integers");
+  if (alpha.is_bool() && dtype != ScalarType::Bool)
+    return context.invalid("a bool alpha is for bool tensors");
   return {};
 }
 
@@ -140,7 +145,8 @@ Status check_alpha(Context& context, ScalarType dtype, Scalar alpha) {
 Result<Tensor> write_back(Context& context, Tensor self, Tensor computed) {
   const ScalarType from = computed.scalar_type();
   const ScalarType to = self.scalar_type();
-  if ((is_floating(from) && !is_floating(to)) || (from != ScalarType::Bool && to == ScalarType::Bool)) {
+  if ((is_floating(from) && !is_floating(to)) ||
+      (from != ScalarType::Bool && to == ScalarType::Bool)) {
     return context.invalid("the result does not fit the tensor's dtype");
   }
   return ops::copy_::call(context, self, computed, false);
@@ -169,8 +175,9 @@ Status check_divisor(Context& context, ScalarType dtype, Tensor self, Tensor oth
   if (is_floating(dtype) || self.numel() == 0) return {};
   static constexpr char kZero[8] = {};
   const auto size = static_cast<size_t>(element_size(dtype));
-  SG_ASSIGN(const Tensor divisor, other.is_wrapped_number() ? number_as(context, wrapped_number(other), dtype)
-                                                            : to_contiguous(context, other, dtype));
+  SG_ASSIGN(const Tensor divisor, other.is_wrapped_number()
+                                      ? number_as(context, wrapped_number(other), dtype)
+                                      : to_contiguous(context, other, dtype));
   for (int64_t i = 0; i < divisor.numel(); ++i) {
     if (std::memcmp(divisor.bytes() + static_cast<size_t>(i) * size, kZero, size) == 0) {
       return context.invalid("division by zero");
@@ -190,13 +197,15 @@ Result<Tensor> sub(Context& context, Tensor self, Tensor other, Scalar alpha) {
     return context.invalid("bools are not subtracted: use logical_xor");
   }
   if (alpha.is_bool()) return context.invalid("a bool alpha is for bool tensors");
-  return add_scaled(context, self, other, alpha.is_floating() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int()));
+  return add_scaled(context, self, other,
+                    alpha.is_floating() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int()));
 }
 
 Result<Tensor> mul(Context& context, Tensor self, Tensor other) {
   const ScalarType dtype = promote(self, other);
   ElementLoop loop;
-  SG_SWITCH_ALL(compute_type(dtype), mul, [&]<typename T>() { loop = binary_loop<T, T, Multiply>; });
+  SG_SWITCH_ALL(compute_type(dtype), mul,
+                [&]<typename T>() { loop = binary_loop<T, T, Multiply>; });
   return run(context, loop, dtype, self, other);
 }
 
@@ -204,7 +213,8 @@ Result<Tensor> mul(Context& context, Tensor self, Tensor other) {
 Result<Tensor> div(Context& context, Tensor self, Tensor other) {
   const ScalarType dtype = floating_type(promote(self, other));
   ElementLoop loop;
-  SG_SWITCH_FLOATING(compute_type(dtype), div, [&]<typename T>() { loop = binary_loop<T, T, Divide>; });
+  SG_SWITCH_FLOATING(compute_type(dtype), div,
+                     [&]<typename T>() { loop = binary_loop<T, T, Divide>; });
   return run(context, loop, dtype, self, other);
 }
 
@@ -212,11 +222,13 @@ Result<Tensor> div(Context& context, Tensor self, Tensor other) {
 Result<Tensor> div_mode(Context& context, Tensor self, Tensor other, const char* rounding_mode) {
   if (rounding_mode == nullptr) return div(context, self, other);
   const bool down = std::strcmp(rounding_mode, "floor") == 0;
-  if (!down && std::strcmp(rounding_mode, "trunc") != 0) return context.invalid("rounds by floor or trunc");
+  if (!down && std::strcmp(rounding_mode, "trunc") != 0)
+    return context.invalid("rounds by floor or trunc");
   const ScalarType dtype = promote(self, other);
   SG_TRY(check_divisor(context, dtype, self, other));
   ElementLoop loop;
-  SG_SWITCH_REAL(compute_type(dtype), div_mode, [&]<typename T>() { loop = binary_loop<T, T, DivideRounded>; });
+  SG_SWITCH_REAL(compute_type(dtype), div_mode,
+                 [&]<typename T>() { loop = binary_loop<T, T, DivideRounded>; });
   return run(context, loop, dtype, self, other, Parameters(down));
 }
 
@@ -224,14 +236,15 @@ Result<Tensor> remainder(Context& context, Tensor self, Tensor other) {
   const ScalarType dtype = promote(self, other);
   SG_TRY(check_divisor(context, dtype, self, other));
   ElementLoop loop;
-  SG_SWITCH_REAL(compute_type(dtype), remainder, [&]<typename T>() { loop = binary_loop<T, T, Remainder>; });
+  SG_SWITCH_REAL(compute_type(dtype), remainder,
+                 [&]<typename T>() { loop = binary_loop<T, T, Remainder>; });
   return run(context, loop, dtype, self, other);
 }
 
 Result<Tensor> pow(Context& context, Tensor self, Tensor exponent) {
   const ScalarType dtype = promote(self, exponent);
-  if (!is_floating(dtype) && exponent.is_wrapped_number() && exponent.scalar_type() == ScalarType::Long &&
-      *exponent.data<int64_t>() < 0) {
+  if (!is_floating(dtype) && exponent.is_wrapped_number() &&
+      exponent.scalar_type() == ScalarType::Long && *exponent.data<int64_t>() < 0) {
     return context.invalid("integers to negative integer powers are not allowed");
   }
   return power(context, self, exponent, dtype != ScalarType::Half);

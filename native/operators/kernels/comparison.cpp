@@ -1,4 +1,5 @@
-// eq, ne, gt, lt, ge, le, logical_not, logical_and, logical_or, where: what gives or takes truth, element by element.
+// eq, ne, gt, lt, ge, le, logical_not, logical_and, logical_or, where: what gives or takes truth,
+// element by element.
 
 #include "native/operators/kernel.h"
 #include "selected/eq.h"
@@ -63,10 +64,12 @@ struct Not {
 
 /// result[i] = condition[i] ? a[i] : b[i]
 template <typename T>
-SG_DTYPE_BODY void where_loop(int64_t n, char* const* data, const int64_t* strides, const Parameters&) {
+SG_DTYPE_BODY void where_loop(int64_t n, char* const* data, const int64_t* strides,
+                              const Parameters&) {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t from = data[1][i * strides[1]] != 0 ? 2 : 3;
-    *reinterpret_cast<T*>(data[0] + i * strides[0]) = *reinterpret_cast<const T*>(data[from] + i * strides[from]);
+    *reinterpret_cast<T*>(data[0] + i * strides[0]) =
+        *reinterpret_cast<const T*>(data[from] + i * strides[from]);
   }
 }
 
@@ -75,7 +78,8 @@ ScalarType promote(Tensor self, Tensor other) {
   return result_type(operands);
 }
 
-/// Numbers are rounded to the promoted dtype before they are compared: a Half is equal to 0.1 if it is the Half of 0.1.
+/// Numbers are rounded to the promoted dtype before they are compared: a Half is equal to 0.1 if it
+/// is the Half of 0.1.
 Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor self, Tensor other,
                    const Parameters& parameters = {}) {
   Tensor operands[] = {self, other};
@@ -84,27 +88,31 @@ Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor 
       SG_ASSIGN(operand, to_dtype(context, operand, dtype));
     }
   }
-  return elementwise(context, {loop, compute_type(dtype), ScalarType::Bool, ScalarType::Bool}, operands, parameters);
+  return elementwise(context, {loop, compute_type(dtype), ScalarType::Bool, ScalarType::Bool},
+                     operands, parameters);
 }
 
 Result<Tensor> greater(Context& context, Tensor self, Tensor other, bool swapped) {
   const ScalarType dtype = promote(self, other);
   ElementLoop loop;
-  SG_SWITCH_ALL(compute_type(dtype), gt, [&]<typename T>() { loop = binary_loop<T, bool, Greater>; });
+  SG_SWITCH_ALL(compute_type(dtype), gt,
+                [&]<typename T>() { loop = binary_loop<T, bool, Greater>; });
   return run(context, loop, dtype, self, other, Parameters(swapped));
 }
 
 Result<Tensor> greater_equal(Context& context, Tensor self, Tensor other, bool swapped) {
   const ScalarType dtype = promote(self, other);
   ElementLoop loop;
-  SG_SWITCH_ALL(compute_type(dtype), ge, [&]<typename T>() { loop = binary_loop<T, bool, GreaterEqual>; });
+  SG_SWITCH_ALL(compute_type(dtype), ge,
+                [&]<typename T>() { loop = binary_loop<T, bool, GreaterEqual>; });
   return run(context, loop, dtype, self, other, Parameters(swapped));
 }
 
 /// Operands of all dtypes are read as Bool.
 Result<Tensor> run_logical(Context& context, ElementLoop loop, Tensor self, Tensor other) {
   const Tensor operands[] = {self, other};
-  return elementwise(context, {loop, ScalarType::Bool, ScalarType::Bool, ScalarType::Bool}, operands);
+  return elementwise(context, {loop, ScalarType::Bool, ScalarType::Bool, ScalarType::Bool},
+                     operands);
 }
 
 }  // namespace
@@ -119,7 +127,8 @@ Result<Tensor> eq(Context& context, Tensor self, Tensor other) {
 Result<Tensor> ne(Context& context, Tensor self, Tensor other) {
   const ScalarType dtype = promote(self, other);
   ElementLoop loop;
-  SG_SWITCH_ALL(compute_type(dtype), ne, [&]<typename T>() { loop = binary_loop<T, bool, NotEqual>; });
+  SG_SWITCH_ALL(compute_type(dtype), ne,
+                [&]<typename T>() { loop = binary_loop<T, bool, NotEqual>; });
   return run(context, loop, dtype, self, other);
 }
 
@@ -162,7 +171,8 @@ Result<Tensor> where(Context& context, Tensor condition, Tensor self, Tensor oth
   ElementLoop loop;
   SG_SWITCH_ALL(compute_type(dtype), where, [&]<typename T>() { loop = where_loop<T>; });
   const Tensor operands[] = {condition, self, other};
-  return elementwise(context, {loop, compute_type(dtype), compute_type(dtype), dtype, true}, operands);
+  return elementwise(context, {loop, compute_type(dtype), compute_type(dtype), dtype, true},
+                     operands);
 }
 
 }  // namespace sg::kernels

@@ -1,4 +1,5 @@
-// convolution, conv2d: of one to three dimensions, in groups, transposed, by matrix products over unfolded columns.
+// convolution, conv2d: of one to three dimensions, in groups, transposed, by matrix products over
+// unfolded columns.
 
 #include "selected/convolution.h"
 #include "generated/ops.h"
@@ -8,12 +9,14 @@
 namespace sg::kernels {
 namespace {
 
-constexpr int64_t kColumnBytes = 1 << 18;  // of unfolded columns at a time: they fit the second-level cache
-constexpr int64_t kLargest = 1 << 30;      // size, stride, padding or dilation: sums of products of two fit 64 bits
+constexpr int64_t kColumnBytes =
+    1 << 18;  // of unfolded columns at a time: they fit the second-level cache
+constexpr int64_t kLargest =
+    1 << 30;  // size, stride, padding or dilation: sums of products of two fit 64 bits
 
-/// A convolution relates an image to points: at each point stands the kernel, and its taps meet elements of the image.
-/// The image is what comes in and the points go out, or the other way round if transposed. One and two dimensions get
-/// leading ones of size 1.
+/// A convolution relates an image to points: at each point stands the kernel, and its taps meet
+/// elements of the image. The image is what comes in and the points go out, or the other way round
+/// if transposed. One and two dimensions get leading ones of size 1.
 struct Geometry {
   enum List { Stride, Padding, Dilation, OutputPadding, Lists };
 
@@ -29,17 +32,20 @@ int64_t volume(const int64_t* sizes) {
   return sizes[0] * sizes[1] * sizes[2];
 }
 
-/// What happens where a tap meets the image: to a run of n elements, at a stride in the image, without one in the
-/// points.
+/// What happens where a tap meets the image: to a run of n elements, at a stride in the image,
+/// without one in the points.
 using RunBody = void (*)(int64_t n, char* image, int64_t stride, char* points, const void* weight);
 
 /// Calls `body` for each run of points in [first, end) at which tap number `tap` meets the image.
-[[gnu::noinline]] void for_each_run(const Geometry& at, int64_t tap, int64_t first, int64_t end, int64_t element,
-                                    RunBody body, char* image, char* points, const void* weight) {
-  const int64_t tap_at[] = {tap / (at.kernel[1] * at.kernel[2]), tap / at.kernel[2] % at.kernel[1], tap % at.kernel[2]};
+[[gnu::noinline]] void for_each_run(const Geometry& at, int64_t tap, int64_t first, int64_t end,
+                                    int64_t element, RunBody body, char* image, char* points,
+                                    const void* weight) {
+  const int64_t tap_at[] = {tap / (at.kernel[1] * at.kernel[2]), tap / at.kernel[2] % at.kernel[1],
+                            tap % at.kernel[2]};
   int64_t offset[3];
   for (int axis = 0; axis < 3; ++axis)
-    offset[axis] = tap_at[axis] * at.lists[Geometry::Dilation][axis] - at.lists[Geometry::Padding][axis];
+    offset[axis] =
+        tap_at[axis] * at.lists[Geometry::Dilation][axis] - at.lists[Geometry::Padding][axis];
   // The points of a line that meet the image lie in [low, high).
   const int64_t stride = at.stride()[2];
   const int64_t low = offset[2] < 0 ? (stride - 1 - offset[2]) / stride : 0;
@@ -55,9 +61,12 @@ using RunBody = void (*)(int64_t n, char* image, int64_t stride, char* points, c
     const int64_t image_y = y * at.stride()[1] + offset[1];
     const int64_t from = low < x ? x : low;
     const int64_t to = high < line_end ? high : line_end;
-    if (from < to && image_z >= 0 && image_z < at.image[0] && image_y >= 0 && image_y < at.image[1]) {
-      const int64_t element_at = (image_z * at.image[1] + image_y) * at.image[2] + from * stride + offset[2];
-      body(to - from, image + element_at * element, stride, points + (point + from - x) * element, weight);
+    if (from < to && image_z >= 0 && image_z < at.image[0] && image_y >= 0 &&
+        image_y < at.image[1]) {
+      const int64_t element_at =
+          (image_z * at.image[1] + image_y) * at.image[2] + from * stride + offset[2];
+      body(to - from, image + element_at * element, stride, points + (point + from - x) * element,
+           weight);
     }
     point += line_end - x;
     if (++y == at.points[1]) {
@@ -77,7 +86,8 @@ void copy_run(int64_t n, char* image, int64_t stride, char* points, const void*)
 
 /// points += weight · image
 template <typename T>
-SG_DTYPE_BODY void gather_run(int64_t n, char* image, int64_t stride, char* points, const void* weight) {
+SG_DTYPE_BODY void gather_run(int64_t n, char* image, int64_t stride, char* points,
+                              const void* weight) {
   using Element = Arithmetic<T>;  // signed and unsigned may alias
   const Element factor = *static_cast<const Element*>(weight);
   const auto* from = reinterpret_cast<const Element*>(image);
@@ -102,13 +112,14 @@ struct Group {
   char* image;
   char* points;
   const char* weight;  // point_channels × image_channels × taps
-  char* columns;       // of one chunk: image_channels × taps rows of as many points; null if the image is that already
-  int64_t chunk;       // points
-  bool accumulate;     // the result holds the bias
+  // Of one chunk: image_channels × taps rows of as many points. Null if the image is that already.
+  char* columns;
+  int64_t chunk;    // points
+  bool accumulate;  // the result holds the bias
 };
 
-/// Calls `body` for all runs of n points from `first` on: of the columns, or of a depthwise convolution's points, which
-/// gather from the one channel of the image.
+/// Calls `body` for all runs of n points from `first` on: of the columns, or of a depthwise
+/// convolution's points, which gather from the one channel of the image.
 void for_each_row(const Group& group, RunBody body, bool depthwise, int64_t first, int64_t n) {
   const int64_t element = element_size(group.dtype);
   const int64_t taps = volume(group.geometry.kernel);
@@ -121,15 +132,17 @@ void for_each_row(const Group& group, RunBody body, bool depthwise, int64_t firs
       points += channel * n * element;
     } else {
       image += channel * volume(group.geometry.image) * element;
-      points = group.columns + (row * n - first) * element;  // runs count points from the start of the image
+      points = group.columns +
+               (row * n - first) * element;  // runs count points from the start of the image
     }
     for_each_run(group.geometry, row % taps, first, first + n, element, body, image, points,
                  group.weight + row * element);
   }
 }
 
-/// columns[channel, tap][point] = the image's element there, or zero; points += weight · columns. Transposed (`scatter`
-/// is given): columns = weightᵀ · points, and the image gets what they add up to.
+/// columns[channel, tap][point] = the image's element there, or zero; points += weight · columns.
+/// Transposed (`scatter` is given): columns = weightᵀ · points, and the image gets what they add up
+/// to.
 void run_columns(Context& context, const Group& group, RunBody scatter) {
   const int64_t element = element_size(group.dtype);
   const int64_t count = volume(group.geometry.points);
@@ -158,7 +171,8 @@ void run_columns(Context& context, const Group& group, RunBody scatter) {
     }
     if (unfolds) {
       std::memset(columns, 0, static_cast<size_t>(rows * product.n * element));
-      for_each_row(group, element == 4 ? copy_run<uint32_t> : copy_run<uint64_t>, false, first, product.n);
+      for_each_row(group, element == 4 ? copy_run<uint32_t> : copy_run<uint64_t>, false, first,
+                   product.n);
     }
     product.m = group.point_channels;
     product.k = rows;
@@ -175,11 +189,12 @@ void run_columns(Context& context, const Group& group, RunBody scatter) {
 
 }  // namespace
 
-Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor bias, IntArrayRef stride,
-                           IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
-                           int64_t groups) {
+Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor bias,
+                           IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                           bool transposed, IntArrayRef output_padding, int64_t groups) {
   const int dims = static_cast<int>(weight.dim()) - 2;
-  if (dims < 1 || dims > 3 || input.dim() != weight.dim()) return context.invalid("wrong number of dimensions");
+  if (dims < 1 || dims > 3 || input.dim() != weight.dim())
+    return context.invalid("wrong number of dimensions");
   const ScalarType dtype = input.scalar_type();
   if (weight.scalar_type() != dtype) return context.invalid("input and weight differ in dtype");
   if (groups < 1 || weight.size(0) < groups || weight.size(0) % groups != 0) {
@@ -202,14 +217,17 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
   bool dilated = false;
   bool pointwise = true;
   for (int axis = 0; axis < 3; ++axis) {
-    const int own = axis - (3 - dims);  // of the given lists; below zero for the leading ones of size 1
+    const int own =
+        axis - (3 - dims);  // of the given lists; below zero for the leading ones of size 1
     int64_t values[Geometry::Lists];
     for (int list = 0; list < Geometry::Lists; ++list) {
       const size_t count = given[list].size();
-      if (count != 1 && count != static_cast<size_t>(dims)) return context.invalid("a list has the wrong size");
+      if (count != 1 && count != static_cast<size_t>(dims))
+        return context.invalid("a list has the wrong size");
       const int64_t minimum = list == Geometry::Stride || list == Geometry::Dilation;
       values[list] = own < 0 ? minimum : given[list][count == 1 ? 0 : static_cast<size_t>(own)];
-      if (values[list] < minimum || values[list] > kLargest) return context.invalid("a number is out of range");
+      if (values[list] < minimum || values[list] > kLargest)
+        return context.invalid("a number is out of range");
       geometry.lists[list][axis] = values[list];
     }
     const auto [step, pad, spread, extra] = values;
@@ -222,7 +240,8 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
     int64_t out_size = in_size + 2 * pad < span ? 0 : (in_size + 2 * pad - span) / step + 1;
     if (transposed) {
       out_size = (in_size - 1) * step - 2 * pad + span + extra;
-      if (extra >= step && extra >= spread) return context.invalid("the output padding is too large");
+      if (extra >= step && extra >= spread)
+        return context.invalid("the output padding is too large");
     }
     if (out_size < 1) return context.invalid("the kernel does not fit the input");
     if (own >= 0) sizes.push_back(out_size);
@@ -237,7 +256,8 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
   SG_ASSIGN(const Tensor out, context.empty(wide, sizes));
   if (out.numel() == 0) return to_dtype(context, out, dtype);
   // Among the integers, PyTorch has kernels for Long, and for the others only the plain one.
-  if (dtype == ScalarType::Bool || ((transposed || dilated) && wide == ScalarType::Long && wide != dtype)) {
+  if (dtype == ScalarType::Bool ||
+      ((transposed || dilated) && wide == ScalarType::Long && wide != dtype)) {
     dtype_not_supported(context, dtype);
   }
   SG_ASSIGN(input, to_contiguous(context, input, wide));
@@ -261,14 +281,16 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
     // A column of the result's shape: the same element all over a channel.
     const int64_t ones[] = {out_channels, 1, 1, 1};
     const int64_t steps[] = {bias.stride(0), 0, 0, 0};
-    SG_ASSIGN(const Tensor column, context.view(bias, {ones, sizes.size - 1}, {steps, sizes.size - 1}, 0));
+    SG_ASSIGN(const Tensor column,
+              context.view(bias, {ones, sizes.size - 1}, {steps, sizes.size - 1}, 0));
     SG_TRY(copy_elements(context, out, column));
   } else if (depthwise || (transposed && unfolds)) {
     std::memset(out.bytes(), 0, static_cast<size_t>(out.numel() * element));
   }
   RunBody body = nullptr;
   if (depthwise || transposed) {
-    SG_SWITCH_ACCUMULATE(wide, convolution, [&]<typename T>() { body = transposed ? scatter_run<T> : gather_run<T>; });
+    SG_SWITCH_ACCUMULATE(wide, convolution,
+                         [&]<typename T>() { body = transposed ? scatter_run<T> : gather_run<T>; });
   }
   const int64_t image_bytes = group.image_channels * volume(geometry.image) * element;
   const int64_t point_bytes = group.point_channels * volume(geometry.points) * element;
@@ -287,16 +309,17 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
   return to_dtype(context, out, dtype);
 }
 
-Result<Tensor> conv2d(Context& context, Tensor input, Tensor weight, Tensor bias, IntArrayRef stride,
-                      IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+Result<Tensor> conv2d(Context& context, Tensor input, Tensor weight, Tensor bias,
+                      IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                      int64_t groups) {
   const bool batched = input.dim() == 4;
   if (!batched) {
     if (input.dim() != 3) return context.invalid("the input must have three or four dimensions");
     SG_ASSIGN(input, ops::unsqueeze::call(context, input, 0));
   }
   const int64_t zeros[] = {0, 0};
-  const auto out =
-      ops::convolution::call(context, input, weight, bias, stride, padding, dilation, false, zeros, groups);
+  const auto out = ops::convolution::call(context, input, weight, bias, stride, padding, dilation,
+                                          false, zeros, groups);
   if (batched || !out.ok()) return out;
   return ops::select_int::call(context, out.value(), 0, 0);
 }

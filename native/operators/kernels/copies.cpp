@@ -22,8 +22,10 @@ Status joined_shape(Context& context, TensorList tensors, int64_t axis, Shape& s
     const auto place = static_cast<size_t>(axis);
     const int64_t length = shape[place];
     shape[place] = tensor.dim() == static_cast<int64_t>(shape.size) ? tensor.size(axis) : 0;
-    if (!same_sizes(shape, tensor.sizes())) return context.invalid("sizes differ in another dimension");
-    if (__builtin_add_overflow(length, tensor.size(axis), &shape[place])) return context.invalid("too large");
+    if (!same_sizes(shape, tensor.sizes()))
+      return context.invalid("sizes differ in another dimension");
+    if (__builtin_add_overflow(length, tensor.size(axis), &shape[place]))
+      return context.invalid("too large");
   }
   return {};
 }
@@ -76,16 +78,18 @@ Result<Tensor> copy_(Context& context, Tensor self, Tensor src, bool) {
   return self;
 }
 
-Result<Tensor> _to_copy(Context& context, Tensor self, std::optional<ScalarType> dtype, std::optional<int64_t>,
-                        std::optional<int64_t>, std::optional<bool>, bool, std::optional<int64_t> memory_format) {
-  return copy_formatted(context, self, dtype.value_or(self.scalar_type()), memory_format.value_or(kPreserve));
+Result<Tensor> _to_copy(Context& context, Tensor self, std::optional<ScalarType> dtype,
+                        std::optional<int64_t>, std::optional<int64_t>, std::optional<bool>, bool,
+                        std::optional<int64_t> memory_format) {
+  return copy_formatted(context, self, dtype.value_or(self.scalar_type()),
+                        memory_format.value_or(kPreserve));
 }
 
 Result<Tensor> to(Context& context, Tensor self, ScalarType dtype, bool non_blocking, bool copy,
                   std::optional<int64_t> memory_format) {
   if (self.scalar_type() == dtype && !copy && memory_format != kChannelsLast) return self;
-  return ops::_to_copy::call(context, self, dtype, std::nullopt, std::nullopt, std::nullopt, non_blocking,
-                             memory_format);
+  return ops::_to_copy::call(context, self, dtype, std::nullopt, std::nullopt, std::nullopt,
+                             non_blocking, memory_format);
 }
 
 Result<Tensor> cat(Context& context, TensorList tensors, int64_t dim) {
@@ -111,7 +115,8 @@ Result<Tensor> cat(Context& context, TensorList tensors, int64_t dim) {
 }
 
 Result<Tensor> stack(Context& context, TensorList tensors, int64_t dim) {
-  auto* parts = static_cast<Tensor*>(context.allocate(static_cast<int64_t>(tensors.size() * sizeof(Tensor))));
+  auto* parts =
+      static_cast<Tensor*>(context.allocate(static_cast<int64_t>(tensors.size() * sizeof(Tensor))));
   if (parts == nullptr) return Failed{};
   for (size_t i = 0; i < tensors.size(); ++i) {
     SG_ASSIGN(parts[i], ops::unsqueeze::call(context, tensors[i], dim));
@@ -135,7 +140,8 @@ Result<Tensor> embedding(Context& context, Tensor weight, Tensor indices, int64_
   for (int64_t i = 0; i < rows.numel(); ++i, target += weight.size(1) * size) {
     const int64_t row = rows.data<int64_t>()[i];
     if (row < 0 || row >= weight.size(0)) return context.invalid("index out of range");
-    copy_row(weight.size(1), weight.bytes() + row * weight.stride(0) * size, weight.stride(1) * size, target, size);
+    copy_row(weight.size(1), weight.bytes() + row * weight.stride(0) * size,
+             weight.stride(1) * size, target, size);
   }
   return out;
 }

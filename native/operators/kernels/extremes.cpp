@@ -1,4 +1,5 @@
-// maximum, minimum, amax, amin, max, min, argmax, argmin: the largest and the smallest. NaN is both.
+// maximum, minimum, amax, amin, max, min, argmax, argmin: the largest and the smallest. NaN is
+// both.
 
 #include "native/operators/kernel.h"
 #include "selected/amax.h"
@@ -51,11 +52,13 @@ SG_DTYPE_BODY void gather_extreme(int64_t n, const char* data, int64_t stride, A
 
 /// From infinity, or the integer that is furthest.
 template <typename Op>
-Result<Tensor> reduce_to(Context& context, Tensor self, IntArrayRef dim, bool keepdim, bool largest) {
+Result<Tensor> reduce_to(Context& context, Tensor self, IntArrayRef dim, bool keepdim,
+                         bool largest) {
   const ScalarType dtype = self.scalar_type();
   SG_ASSIGN(const DimMask dims, wrap_dims(context, dim, self));
   for (int64_t axis = 0; axis < self.dim(); ++axis) {
-    if (((dims >> axis) & 1) != 0 && self.size(axis) == 0) return context.invalid("nothing is the extreme of none");
+    if (((dims >> axis) & 1) != 0 && self.size(axis) == 0)
+      return context.invalid("nothing is the extreme of none");
   }
   SG_ASSIGN(const Tensor in, to_dtype(context, self, compared_type(dtype)));
   Accumulator initial;
@@ -67,9 +70,11 @@ Result<Tensor> reduce_to(Context& context, Tensor self, IntArrayRef dim, bool ke
   return to_dtype(context, out, dtype);
 }
 
-/// Index of the first of the largest (or smallest) elements of each line, or of its first NaN; and that element.
+/// Index of the first of the largest (or smallest) elements of each line, or of its first NaN; and
+/// that element.
 template <typename T>
-SG_DTYPE_BODY void find_extreme(const T* in, int64_t* indices, T* values, const Lines& lines, bool largest) {
+SG_DTYPE_BODY void find_extreme(const T* in, int64_t* indices, T* values, const Lines& lines,
+                                bool largest) {
   for (int64_t line = 0; line < lines.count; ++line) {
     const T* first = in + lines.offset(line);
     T best = *first;
@@ -86,8 +91,8 @@ SG_DTYPE_BODY void find_extreme(const T* in, int64_t* indices, T* values, const 
 }
 
 /// Indices, and the elements there if they are wanted; over all elements if there is no `dim`.
-Result<std::array<Tensor, 2>> find(Context& context, Tensor self, std::optional<int64_t> dim, bool keepdim,
-                                   bool largest, bool wants_values) {
+Result<std::array<Tensor, 2>> find(Context& context, Tensor self, std::optional<int64_t> dim,
+                                   bool keepdim, bool largest, bool wants_values) {
   const ScalarType dtype = self.scalar_type();
   SG_ASSIGN(const Tensor in, to_contiguous(context, self, compared_type(dtype)));
   Lines lines{1, in.numel(), 1};
@@ -105,7 +110,8 @@ Result<std::array<Tensor, 2>> find(Context& context, Tensor self, std::optional<
     SG_ASSIGN(values, context.empty(in.scalar_type(), shape));
   }
   SG_SWITCH_ACCUMULATE(in.scalar_type(), argmax, [&]<typename T>() {
-    find_extreme(in.data<T>(), indices.data<int64_t>(), wants_values ? values.data<T>() : nullptr, lines, largest);
+    find_extreme(in.data<T>(), indices.data<int64_t>(), wants_values ? values.data<T>() : nullptr,
+                 lines, largest);
   });
   if (wants_values) {
     SG_ASSIGN(values, to_dtype(context, values, dtype));
@@ -113,7 +119,8 @@ Result<std::array<Tensor, 2>> find(Context& context, Tensor self, std::optional<
   return std::array{values, indices};
 }
 
-Result<Tensor> find_index(Context& context, Tensor self, std::optional<int64_t> dim, bool keepdim, bool largest) {
+Result<Tensor> find_index(Context& context, Tensor self, std::optional<int64_t> dim, bool keepdim,
+                          bool largest) {
   if (self.scalar_type() == ScalarType::Bool) return context.invalid("not implemented for Bool");
   SG_ASSIGN(const auto found, find(context, self, dim, keepdim, largest, false));
   return found[1];

@@ -6,8 +6,10 @@
 namespace sg::kernels {
 namespace {
 
-/// out[…, i, …] = self[…, index, …] along `axis`, where the index stands at `steps` (bytes) for the place in `out`.
-Status look_up(Context& context, Tensor out, Tensor self, int64_t axis, Tensor indices, IntArrayRef steps) {
+/// out[…, i, …] = self[…, index, …] along `axis`, where the index stands at `steps` (bytes) for the
+/// place in `out`.
+Status look_up(Context& context, Tensor out, Tensor self, int64_t axis, Tensor indices,
+               IntArrayRef steps) {
   const int64_t size = self.element_size();
   const bool has_axis = self.dim() > 0;
   const int64_t length = has_axis ? self.size(axis) : 1;
@@ -24,8 +26,8 @@ Status look_up(Context& context, Tensor out, Tensor self, int64_t axis, Tensor i
     for (int64_t i = 0; i < rows.length(); ++i) {
       const int64_t index = *reinterpret_cast<const int64_t*>(rows.data[2] + i * rows.strides[2]);
       if (index < 0 || index >= length) return context.invalid("index out of range");
-      std::memcpy(rows.data[0] + i * rows.strides[0], rows.data[1] + i * rows.strides[1] + index * stride,
-                  static_cast<size_t>(size));
+      std::memcpy(rows.data[0] + i * rows.strides[0],
+                  rows.data[1] + i * rows.strides[1] + index * stride, static_cast<size_t>(size));
     }
   }
   return {};
@@ -43,11 +45,13 @@ Result<Tensor> to_indices(Context& context, Tensor indices) {
 Result<Tensor> index_select(Context& context, Tensor self, int64_t dim, Tensor index) {
   SG_ASSIGN(const int64_t axis, wrap_dim(context, dim, self.dim()));
   if (index.dim() > 1) return context.invalid("the index has one dimension at most");
-  if (self.dim() == 0 && index.numel() != 1) return context.invalid("a tensor without dimensions takes one index");
+  if (self.dim() == 0 && index.numel() != 1)
+    return context.invalid("a tensor without dimensions takes one index");
   SG_ASSIGN(const Tensor indices, to_indices(context, index));
   Shape sizes(self.sizes());
   Shape steps;
-  for (int64_t other = 0; other < self.dim(); ++other) steps.push_back(other == axis ? indices.element_size() : 0);
+  for (int64_t other = 0; other < self.dim(); ++other)
+    steps.push_back(other == axis ? indices.element_size() : 0);
   if (self.dim() > 0) sizes.data[axis] = indices.numel();
   SG_ASSIGN(const Tensor out, context.empty(self.scalar_type(), sizes));
   SG_TRY(look_up(context, out, self, axis, indices, steps));
@@ -66,10 +70,12 @@ Result<Tensor> gather(Context& context, Tensor self, int64_t dim, Tensor index, 
     SG_ASSIGN(self, context.view(self, ones, ones, 0));
   }
   const bool one_element = indices.dim() == 0 && self.dim() == 1;
-  if (self.dim() != indices.dim() && !one_element) return context.invalid("wrong number of dimensions of the index");
+  if (self.dim() != indices.dim() && !one_element)
+    return context.invalid("wrong number of dimensions of the index");
   Shape steps;
   for (int64_t other = 0; other < indices.dim(); ++other) {
-    if (other != axis && indices.size(other) > self.size(other)) return context.invalid("the index is too large");
+    if (other != axis && indices.size(other) > self.size(other))
+      return context.invalid("the index is too large");
     steps.push_back(indices.stride(other) * indices.element_size());
   }
   SG_TRY(look_up(context, out, self, axis, indices, steps));
@@ -78,7 +84,8 @@ Result<Tensor> gather(Context& context, Tensor self, int64_t dim, Tensor index, 
 
 Result<Tensor> constant_pad_nd(Context& context, Tensor self, IntArrayRef pad, Scalar value) {
   const auto dims = static_cast<size_t>(self.dim());
-  if (pad.size() % 2 != 0 || pad.size() > 2 * dims) return context.invalid("wrong length of the padding");
+  if (pad.size() % 2 != 0 || pad.size() > 2 * dims)
+    return context.invalid("wrong length of the padding");
   Shape sizes(self.sizes());
   Shape kept(self.sizes());  // of what is copied: a negative padding cuts off
   int64_t from = 0;          // its first element in self
@@ -116,7 +123,8 @@ Result<Tensor> repeat(Context& context, Tensor self, IntArrayRef repeats) {
   for (size_t axis = 0; axis < repeats.size(); ++axis) {
     const int64_t own = static_cast<int64_t>(axis) - missing;
     int64_t size = 0;
-    if (__builtin_mul_overflow(repeats[axis], own < 0 ? 1 : self.size(own), &size)) return context.invalid("too large");
+    if (__builtin_mul_overflow(repeats[axis], own < 0 ? 1 : self.size(own), &size))
+      return context.invalid("too large");
     sizes.push_back(size);
   }
   SG_ASSIGN(const Tensor out, context.empty(self.scalar_type(), sizes));
@@ -136,7 +144,8 @@ Result<Tensor> repeat(Context& context, Tensor self, IntArrayRef repeats) {
     const int64_t own = static_cast<int64_t>(axis) - missing;
     const int64_t size = own < 0 ? 1 : self.size(own);
     const int64_t stride = out.stride(static_cast<int64_t>(axis));
-    if (!push_back(repeats[axis], size * stride, 0) || !push_back(size, stride, own < 0 ? 0 : self.stride(own))) {
+    if (!push_back(repeats[axis], size * stride, 0) ||
+        !push_back(size, stride, own < 0 ? 0 : self.stride(own))) {
       return context.invalid("too many dimensions");
     }
   }
@@ -147,8 +156,9 @@ Result<Tensor> repeat(Context& context, Tensor self, IntArrayRef repeats) {
 }
 
 /// Computed in Long or Double, then converted.
-Result<Tensor> arange(Context& context, Scalar start, Scalar end, Scalar step, std::optional<ScalarType> dtype,
-                      std::optional<int64_t>, std::optional<int64_t>, std::optional<bool>) {
+Result<Tensor> arange(Context& context, Scalar start, Scalar end, Scalar step,
+                      std::optional<ScalarType> dtype, std::optional<int64_t>,
+                      std::optional<int64_t>, std::optional<bool>) {
   const bool any_floating = start.is_floating() || end.is_floating() || step.is_floating();
   const ScalarType result = dtype.value_or(any_floating ? ScalarType::Float : ScalarType::Long);
   if (result == ScalarType::Bool) return context.invalid("not implemented for Bool");
@@ -161,36 +171,42 @@ Result<Tensor> arange(Context& context, Scalar start, Scalar end, Scalar step, s
   double count = std::ceil(length / step.to_double());
   if (result == ScalarType::Long) {
     // Doubles do not tell large integers apart.
-    const auto distance = static_cast<uint64_t>(end.to_int()) - static_cast<uint64_t>(start.to_int());
+    const auto distance =
+        static_cast<uint64_t>(end.to_int()) - static_cast<uint64_t>(start.to_int());
     const bool down = step.to_int() < 0;
-    const uint64_t stride = down ? -static_cast<uint64_t>(step.to_int()) : static_cast<uint64_t>(step.to_int());
+    const uint64_t stride =
+        down ? -static_cast<uint64_t>(step.to_int()) : static_cast<uint64_t>(step.to_int());
     const uint64_t positive = down ? -distance : distance;
     if (count > 0) count = static_cast<double>(positive / stride + (positive % stride != 0));
   }
   if (!(count >= 0)) return context.invalid("the step goes away from the end");
   if (count > 0x1p62) return context.invalid("too large");
   const int64_t sizes[] = {static_cast<int64_t>(count)};
-  SG_ASSIGN(const Tensor out, context.empty(in_double ? ScalarType::Double : ScalarType::Long, sizes));
+  SG_ASSIGN(const Tensor out,
+            context.empty(in_double ? ScalarType::Double : ScalarType::Long, sizes));
   for (int64_t i = 0; i < sizes[0]; ++i) {
     if (in_double) {
       out.data<double>()[i] = start.to_double() + static_cast<double>(i) * step.to_double();
     } else {
-      out.data<uint64_t>()[i] =
-          static_cast<uint64_t>(start.to_int()) + static_cast<uint64_t>(i) * static_cast<uint64_t>(step.to_int());
+      out.data<uint64_t>()[i] = static_cast<uint64_t>(start.to_int()) +
+                                static_cast<uint64_t>(i) * static_cast<uint64_t>(step.to_int());
     }
   }
   return to_dtype(context, out, result);
 }
 
-Result<Tensor> arange_to(Context& context, Scalar end, std::optional<ScalarType> dtype, std::optional<int64_t> layout,
-                         std::optional<int64_t> device, std::optional<bool> pin_memory) {
-  return ops::arange_start_step::call(context, Scalar(0), end, Scalar(1), dtype, layout, device, pin_memory);
+Result<Tensor> arange_to(Context& context, Scalar end, std::optional<ScalarType> dtype,
+                         std::optional<int64_t> layout, std::optional<int64_t> device,
+                         std::optional<bool> pin_memory) {
+  return ops::arange_start_step::call(context, Scalar(0), end, Scalar(1), dtype, layout, device,
+                                      pin_memory);
 }
 
-Result<Tensor> arange_from(Context& context, Scalar start, Scalar end, std::optional<ScalarType> dtype,
-                           std::optional<int64_t> layout, std::optional<int64_t> device,
-                           std::optional<bool> pin_memory) {
-  return ops::arange_start_step::call(context, start, end, Scalar(1), dtype, layout, device, pin_memory);
+Result<Tensor> arange_from(Context& context, Scalar start, Scalar end,
+                           std::optional<ScalarType> dtype, std::optional<int64_t> layout,
+                           std::optional<int64_t> device, std::optional<bool> pin_memory) {
+  return ops::arange_start_step::call(context, start, end, Scalar(1), dtype, layout, device,
+                                      pin_memory);
 }
 
 }  // namespace sg::kernels

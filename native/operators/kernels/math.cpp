@@ -1,5 +1,5 @@
-// exp, log, sin, cos, rsqrt, silu, hardswish, hardsigmoid, leaky_relu, floor, round, abs, neg, reciprocal, bitwise_not:
-// more of one tensor, element by element.
+// exp, log, sin, cos, rsqrt, silu, hardswish, hardsigmoid, leaky_relu, floor, round, abs, neg,
+// reciprocal, bitwise_not: more of one tensor, element by element.
 
 #include "selected/math.h"
 #include "generated/ops.h"
@@ -105,7 +105,8 @@ struct Abs {
 
 /// What is computed in Float or Double, and refuses the other dtypes.
 template <typename Op>
-Result<Tensor> floating(Context& context, Tensor self, ScalarType dtype, const Parameters& parameters = {}) {
+Result<Tensor> floating(Context& context, Tensor self, ScalarType dtype,
+                        const Parameters& parameters = {}) {
   const ScalarType computed = compute_type(dtype);
   ElementLoop loop;
   SG_SWITCH_FLOATING(computed, math, [&]<typename T>() { loop = unary_loop<T, T, Op>; });
@@ -121,7 +122,8 @@ Result<Tensor> function(Context& context, Tensor self) {
 /// Integers are round.
 template <typename Op>
 Result<Tensor> rounded(Context& context, Tensor self) {
-  if (!is_integral(self.scalar_type(), false)) return floating<Op>(context, self, self.scalar_type());
+  if (!is_integral(self.scalar_type(), false))
+    return floating<Op>(context, self, self.scalar_type());
   return ops::clone::call(context, self, std::nullopt);
 }
 
@@ -181,7 +183,8 @@ Result<Tensor> abs(Context& context, Tensor self) {
 
 /// By −1: zero gets the other sign too.
 Result<Tensor> neg(Context& context, Tensor self) {
-  if (self.scalar_type() == ScalarType::Bool) return context.invalid("bools have no sign: use logical_not");
+  if (self.scalar_type() == ScalarType::Bool)
+    return context.invalid("bools have no sign: use logical_not");
   SG_ASSIGN(const Tensor minus_one, context.wrap_number(Scalar(-1)));
   return ops::mul_Tensor::call(context, self, minus_one);
 }

@@ -14,7 +14,8 @@ namespace {
 template <typename T>
 SG_DTYPE_BODY void scale_elements(int64_t n, T* data, const Parameters& factor) {
   using Number = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
-  for (; n > 0; --n, ++data) *data = static_cast<T>(static_cast<Number>(*data) * static_cast<Number>(factor.get<T>(0)));
+  for (; n > 0; --n, ++data)
+    *data = static_cast<T>(static_cast<Number>(*data) * static_cast<Number>(factor.get<T>(0)));
 }
 
 /// Failed unless both are matrices, or batches of as many, whose inner sizes agree.
@@ -30,8 +31,8 @@ Status check_product(Context& context, Tensor a, Tensor b, int64_t dims) {
   return {};
 }
 
-/// The product of two matrices, or of each two of a batch, as a tensor of dtype `result`: added to `sums` if that is
-/// defined, whose dtype is the accumulate type.
+/// The product of two matrices, or of each two of a batch, as a tensor of dtype `result`: added to
+/// `sums` if that is defined, whose dtype is the accumulate type.
 Result<Tensor> multiply(Context& context, Tensor a, Tensor b, Tensor sums, ScalarType result) {
   const ScalarType wide = accumulate_type(result);
   SG_ASSIGN(a, to_dtype(context, a, wide));
@@ -42,10 +43,11 @@ Result<Tensor> multiply(Context& context, Tensor a, Tensor b, Tensor sums, Scala
   if (!out.defined()) {
     SG_ASSIGN(out, context.empty(wide, {sizes + 1 - batched, static_cast<size_t>(a.dim())}));
   }
-  MatrixProduct product{
-      sizes[1],  sizes[2],          a.size(1 + batched),   a.bytes(),   a.stride(batched), a.stride(1 + batched),
-      b.bytes(), b.stride(batched), b.stride(1 + batched), out.bytes(), sizes[2],          sums.defined(),
-      false};
+  MatrixProduct product{sizes[1],    sizes[2],          a.size(1 + batched),
+                        a.bytes(),   a.stride(batched), a.stride(1 + batched),
+                        b.bytes(),   b.stride(batched), b.stride(1 + batched),
+                        out.bytes(), sizes[2],          sums.defined(),
+                        false};
   const int64_t element = element_size(wide);
   for (int64_t left = batched != 0 ? sizes[0] : 1; left > 0; --left) {
     gemm(context, wide, product);
@@ -57,8 +59,9 @@ Result<Tensor> multiply(Context& context, Tensor a, Tensor b, Tensor sums, Scala
 }
 
 void scale(Context& context, Tensor self, Scalar factor) {
-  SG_SWITCH_ACCUMULATE(self.scalar_type(), addmm,
-                       [&]<typename T>() { scale_elements<T>(self.numel(), self.data<T>(), Parameters(factor)); });
+  SG_SWITCH_ACCUMULATE(self.scalar_type(), addmm, [&]<typename T>() {
+    scale_elements<T>(self.numel(), self.data<T>(), Parameters(factor));
+  });
 }
 
 /// A matrix with the last dimension of `self`, and all others as one.
@@ -95,7 +98,8 @@ Result<Tensor> bmm(Context& context, Tensor self, Tensor mat2) {
 }
 
 /// beta · self + alpha · mat1 · mat2; a factor of zero leaves its term out, NaNs included.
-Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
+Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Scalar beta,
+                     Scalar alpha) {
   SG_TRY(check_product(context, mat1, mat2, 2));
   const ScalarType dtype = mat1.scalar_type();
   if (self.scalar_type() != dtype) return context.invalid("the matrices differ in dtype");
@@ -116,8 +120,8 @@ Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Sc
   return multiply(context, mat1, mat2, sums, dtype);
 }
 
-/// A vector counts as a matrix of one row on the left, of one column on the right, and the result lacks that dimension.
-/// What more dimensions there are is a batch, broadcast.
+/// A vector counts as a matrix of one row on the left, of one column on the right, and the result
+/// lacks that dimension. What more dimensions there are is a batch, broadcast.
 Result<Tensor> matmul(Context& context, Tensor self, Tensor other) {
   Tensor sides[] = {self, other};
   int64_t dims = 2;
@@ -163,9 +167,11 @@ Result<Tensor> matmul(Context& context, Tensor self, Tensor other) {
   return context.view(out, {sizes, at}, {}, 0);
 }
 
-/// input · weightᵀ + bias. Leading dimensions of the input are folded to one, so that the product adds the bias.
+/// input · weightᵀ + bias. Leading dimensions of the input are folded to one, so that the product
+/// adds the bias.
 Result<Tensor> linear(Context& context, Tensor input, Tensor weight, Tensor bias) {
-  if (input.dim() == 0 || weight.dim() == 0) return context.invalid("both arguments need a dimension");
+  if (input.dim() == 0 || weight.dim() == 0)
+    return context.invalid("both arguments need a dimension");
   const bool folds = input.dim() != 2;
   if (weight.dim() > 1) {
     const int64_t swapped[] = {1, 0};
@@ -175,14 +181,15 @@ Result<Tensor> linear(Context& context, Tensor input, Tensor weight, Tensor bias
     SG_ASSIGN(const Tensor out, ops::matmul::call(context, input, weight));
     if (!bias.defined()) return out;
     SG_ASSIGN(const Tensor sum, ops::add_Tensor::call(context, out, bias, 1));
-    if (!same_sizes(sum.sizes(), out.sizes())) return context.invalid("the bias is larger than the result");
+    if (!same_sizes(sum.sizes(), out.sizes()))
+      return context.invalid("the bias is larger than the result");
     return sum;
   }
   Shape sizes(input.sizes());
   sizes[sizes.size - 1] = weight.size(1);
   SG_ASSIGN(const Tensor flat, flatten(context, input));
-  const auto product =
-      bias.defined() ? ops::addmm::call(context, bias, flat, weight, 1, 1) : ops::mm::call(context, flat, weight);
+  const auto product = bias.defined() ? ops::addmm::call(context, bias, flat, weight, 1, 1)
+                                      : ops::mm::call(context, flat, weight);
   if (!folds || !product.ok()) return product;
   return context.view(product.value(), sizes, {}, 0);
 }

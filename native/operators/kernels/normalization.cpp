@@ -8,10 +8,11 @@
 namespace sg::kernels {
 namespace {
 
-/// out = (in − mean) / √(variance + eps) · weight + bias, channel by channel, with one factor and one term for each.
+/// out = (in − mean) / √(variance + eps) · weight + bias, channel by channel, with one factor and
+/// one term for each.
 template <typename T>
-SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t length, const T* const* data, T* out,
-                                      T eps) {
+SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t length,
+                                      const T* const* data, T* out, T eps) {
   const T* in = data[0];
   const T* weight = data[1];
   const T* bias = data[2];
@@ -27,8 +28,8 @@ SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t 
 
 /// Rows of `length` elements to mean 0 and variance 1, then · weight + bias. Sums in double.
 template <typename T>
-SG_DTYPE_BODY void normalize_rows(int64_t rows, int64_t length, const T* const* data, T* out, T* means, T* factors,
-                                  double eps) {
+SG_DTYPE_BODY void normalize_rows(int64_t rows, int64_t length, const T* const* data, T* out,
+                                  T* means, T* factors, double eps) {
   const T* in = data[0];
   const T* weight = data[1];
   const T* bias = data[2];
@@ -48,8 +49,9 @@ SG_DTYPE_BODY void normalize_rows(int64_t rows, int64_t length, const T* const* 
   }
 }
 
-/// Checks that what is given of the tensors after the first, the input, shares a dtype: the input's, or Float if that
-/// is Half or BFloat16. Makes all contiguous and of the dtype that is computed in; gives the one that they had.
+/// Checks that what is given of the tensors after the first, the input, shares a dtype: the
+/// input's, or Float if that is Half or BFloat16. Makes all contiguous and of the dtype that is
+/// computed in; gives the one that they had.
 Result<ScalarType> prepare(Context& context, Span<Tensor> tensors) {
   const ScalarType dtype = tensors[0].scalar_type();
   const ScalarType wide = compute_type(dtype);
@@ -58,7 +60,8 @@ Result<ScalarType> prepare(Context& context, Span<Tensor> tensors) {
   for (Tensor& one : tensors) {
     if (!one.defined()) continue;
     const ScalarType own = one.scalar_type();
-    if (own != given && (!first || own != wide)) return context.invalid("the parameters are of another dtype");
+    if (own != given && (!first || own != wide))
+      return context.invalid("the parameters are of another dtype");
     first = &one == tensors.data();
     given = own;
     SG_ASSIGN(one, to_contiguous(context, one, wide));
@@ -73,9 +76,11 @@ const T* data_of(Tensor tensor) {
 
 }  // namespace
 
-Result<std::array<Tensor, 3>> _native_batch_norm_legit_no_training(Context& context, Tensor input, Tensor weight,
-                                                                   Tensor bias, Tensor running_mean, Tensor running_var,
-                                                                   double, double eps) {
+Result<std::array<Tensor, 3>> _native_batch_norm_legit_no_training(Context& context, Tensor input,
+                                                                   Tensor weight, Tensor bias,
+                                                                   Tensor running_mean,
+                                                                   Tensor running_var, double,
+                                                                   double eps) {
   if (input.dim() < 2) return context.invalid("the input needs a channel dimension");
   const int64_t channels = input.size(1);
   Tensor tensors[] = {input, weight, bias, running_mean, running_var};
@@ -100,17 +105,21 @@ Result<std::array<Tensor, 3>> _native_batch_norm_legit_no_training(Context& cont
   return std::array{out, save_mean, save_invstd};
 }
 
-Result<Tensor> batch_norm(Context& context, Tensor input, Tensor weight, Tensor bias, Tensor running_mean,
-                          Tensor running_var, bool training, double momentum, double eps, bool) {
+Result<Tensor> batch_norm(Context& context, Tensor input, Tensor weight, Tensor bias,
+                          Tensor running_mean, Tensor running_var, bool training, double momentum,
+                          double eps, bool) {
   if (training) return context.invalid("does not train: export the model in evaluation mode");
-  if (!running_mean.defined() || !running_var.defined()) return context.invalid("needs the running mean and variance");
-  SG_ASSIGN(const auto results, ops::_native_batch_norm_legit_no_training::call(
-                                    context, input, weight, bias, running_mean, running_var, momentum, eps));
+  if (!running_mean.defined() || !running_var.defined())
+    return context.invalid("needs the running mean and variance");
+  SG_ASSIGN(const auto results,
+            ops::_native_batch_norm_legit_no_training::call(
+                context, input, weight, bias, running_mean, running_var, momentum, eps));
   return results[0];
 }
 
-Result<std::array<Tensor, 3>> native_layer_norm(Context& context, Tensor input, IntArrayRef normalized_shape,
-                                                Tensor weight, Tensor bias, double eps) {
+Result<std::array<Tensor, 3>> native_layer_norm(Context& context, Tensor input,
+                                                IntArrayRef normalized_shape, Tensor weight,
+                                                Tensor bias, double eps) {
   const size_t kept = input.sizes().size() - normalized_shape.size();
   if (normalized_shape.empty() || normalized_shape.size() > input.sizes().size() ||
       !same_sizes({input.sizes().data() + kept, normalized_shape.size()}, normalized_shape)) {
@@ -132,8 +141,8 @@ Result<std::array<Tensor, 3>> native_layer_norm(Context& context, Tensor input, 
   SG_SWITCH_FLOATING(wide, layer_norm, [&]<typename T>() {
     const T* pointers[3];
     for (int i = 0; i < 3; ++i) pointers[i] = data_of<T>(tensors[i]);
-    normalize_rows(means.numel(), count_elements(normalized_shape), pointers, out.data<T>(), means.data<T>(),
-                   factors.data<T>(), eps);
+    normalize_rows(means.numel(), count_elements(normalized_shape), pointers, out.data<T>(),
+                   means.data<T>(), factors.data<T>(), eps);
   });
   SG_ASSIGN(const Tensor result, to_dtype(context, out, input.scalar_type()));
   SG_ASSIGN(const Tensor save_mean, to_dtype(context, means, given));
@@ -141,9 +150,10 @@ Result<std::array<Tensor, 3>> native_layer_norm(Context& context, Tensor input, 
   return std::array{result, save_mean, save_rstd};
 }
 
-Result<Tensor> layer_norm(Context& context, Tensor input, IntArrayRef normalized_shape, Tensor weight, Tensor bias,
-                          double eps, bool) {
-  SG_ASSIGN(const auto results, ops::native_layer_norm::call(context, input, normalized_shape, weight, bias, eps));
+Result<Tensor> layer_norm(Context& context, Tensor input, IntArrayRef normalized_shape,
+                          Tensor weight, Tensor bias, double eps, bool) {
+  SG_ASSIGN(const auto results,
+            ops::native_layer_norm::call(context, input, normalized_shape, weight, bias, eps));
   return results[0];
 }
 

@@ -11,11 +11,11 @@
 namespace sg::kernels {
 namespace {
 
-/// Planes of in[0] × in[1] elements to planes of out[0] × out[1]. Window i starts at ⌊i · in / out⌋ and ends before
-/// ⌈(i + 1) · in / out⌉.
+/// Planes of in[0] × in[1] elements to planes of out[0] × out[1]. Window i starts at ⌊i · in / out⌋
+/// and ends before ⌈(i + 1) · in / out⌉.
 template <typename T>
-SG_DTYPE_BODY void average_windows(int64_t planes, const int64_t* in_sizes, const int64_t* out_sizes, const T* in,
-                                   T* out) {
+SG_DTYPE_BODY void average_windows(int64_t planes, const int64_t* in_sizes,
+                                   const int64_t* out_sizes, const T* in, T* out) {
   const int64_t height = in_sizes[0];
   const int64_t width = in_sizes[1];
   for (; planes > 0; --planes, in += height * width) {
@@ -51,7 +51,8 @@ struct Windows {
   /// First element of window i, or the first in the plane if the window starts in the padding.
   int64_t first(int axis, int64_t i) const {
     const int64_t place = i * step[axis] - padding[axis];
-    return place >= 0 ? place : place + (-place + dilation[axis] - 1) / dilation[axis] * dilation[axis];
+    return place >= 0 ? place
+                      : place + (-place + dilation[axis] - 1) / dilation[axis] * dilation[axis];
   }
   /// The end of window i, in the plane.
   int64_t end(int axis, int64_t i) const {
@@ -68,12 +69,14 @@ struct Windows {
 
 /// The largest element of each window and its place in the plane; NaN is larger than all.
 template <typename T>
-SG_DTYPE_BODY void largest_of_windows(const Windows& windows, const T* in, T* out, int64_t* places) {
+SG_DTYPE_BODY void largest_of_windows(const Windows& windows, const T* in, T* out,
+                                      int64_t* places) {
   for (int64_t plane = 0; plane < windows.planes; ++plane, in += windows.in[0] * windows.in[1]) {
     for (int64_t i = 0; i < windows.out[0]; ++i) {
       for (int64_t j = 0; j < windows.out[1]; ++j) {
         // A dilated window may lie in the padding altogether.
-        T largest = std::is_floating_point_v<T> ? static_cast<T>(-HUGE_VAL) : std::numeric_limits<T>::lowest();
+        T largest = std::is_floating_point_v<T> ? static_cast<T>(-HUGE_VAL)
+                                                : std::numeric_limits<T>::lowest();
         int64_t place = windows.first(0, i) * windows.in[1] + windows.first(1, j);
         for (int64_t y = windows.first(0, i); y < windows.end(0, i); y += windows.dilation[0]) {
           for (int64_t x = windows.first(1, j); x < windows.end(1, j); x += windows.dilation[1]) {
@@ -100,9 +103,11 @@ SG_DTYPE_BODY void means_of_windows(const Windows& windows, const T* in, T* out)
         const T* corner = in + windows.first(0, i) * windows.in[1] + windows.first(1, j);
         Arithmetic<T> sum = 0;
         for (int64_t y = 0; y < height; ++y) {
-          for (int64_t x = 0; x < width; ++x) sum += static_cast<Arithmetic<T>>(corner[y * windows.in[1] + x]);
+          for (int64_t x = 0; x < width; ++x)
+            sum += static_cast<Arithmetic<T>>(corner[y * windows.in[1] + x]);
         }
-        const int64_t count = windows.counts_padding ? windows.length(0, i) * windows.length(1, j) : height * width;
+        const int64_t count =
+            windows.counts_padding ? windows.length(0, i) * windows.length(1, j) : height * width;
         const int64_t divisor = windows.divisor != 0 ? windows.divisor : count;
         if (height <= 0 || width <= 0) {
           *out++ = 0;
@@ -118,18 +123,21 @@ SG_DTYPE_BODY void means_of_windows(const Windows& windows, const T* in, T* out)
 
 /// One number for both dimensions, or two; none if there is a default.
 Status read_pair(Context& context, IntArrayRef given, int64_t least, int64_t* pair) {
-  if (given.size() != 1 && given.size() != 2) return context.invalid("one or two numbers are needed");
+  if (given.size() != 1 && given.size() != 2)
+    return context.invalid("one or two numbers are needed");
   for (size_t axis = 0; axis < 2; ++axis) {
     pair[axis] = given[given.size() == 2 ? axis : 0];
     // Products of these and of the sizes stay far from overflow.
-    if (pair[axis] < least || pair[axis] > INT32_MAX) return context.invalid("a number is too small or too large");
+    if (pair[axis] < least || pair[axis] > INT32_MAX)
+      return context.invalid("a number is too small or too large");
   }
   return {};
 }
 
 /// Reads the arguments; `shape` becomes that of the result.
-Status find_windows(Context& context, Tensor self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                    IntArrayRef dilation, bool ceil_mode, Windows& windows, Shape& shape) {
+Status find_windows(Context& context, Tensor self, IntArrayRef kernel_size, IntArrayRef stride,
+                    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Windows& windows,
+                    Shape& shape) {
   const int64_t dims = self.dim();
   if (dims != 3 && dims != 4) return context.invalid("wrong number of dimensions");
   SG_TRY(read_pair(context, kernel_size, 1, windows.size));
@@ -144,7 +152,8 @@ Status find_windows(Context& context, Tensor self, IntArrayRef kernel_size, IntA
     const int64_t in = self.size(dims - 2 + static_cast<int64_t>(axis));
     const int64_t step = windows.step[axis];
     const int64_t reach = (windows.size[axis] - 1) * windows.dilation[axis] + 1;
-    if (windows.padding[axis] > reach / 2) return context.invalid("the padding is more than half of the window");
+    if (windows.padding[axis] > reach / 2)
+      return context.invalid("the padding is more than half of the window");
     const int64_t room = in + 2 * windows.padding[axis] - reach;
     int64_t out = (room >= 0 ? room : room - step + 1) / step + 1;
     // In ceil mode a last window that is not whole counts too, unless it starts in the padding.
@@ -165,12 +174,14 @@ ScalarType pooled_type(ScalarType dtype) {
 
 }  // namespace
 
-Result<std::array<Tensor, 2>> max_pool2d_with_indices(Context& context, Tensor self, IntArrayRef kernel_size,
-                                                      IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+Result<std::array<Tensor, 2>> max_pool2d_with_indices(Context& context, Tensor self,
+                                                      IntArrayRef kernel_size, IntArrayRef stride,
+                                                      IntArrayRef padding, IntArrayRef dilation,
                                                       bool ceil_mode) {
   Windows windows;
   Shape shape;
-  SG_TRY(find_windows(context, self, kernel_size, stride, padding, dilation, ceil_mode, windows, shape));
+  SG_TRY(find_windows(context, self, kernel_size, stride, padding, dilation, ceil_mode, windows,
+                      shape));
   SG_ASSIGN(const Tensor in, to_contiguous(context, self, pooled_type(self.scalar_type())));
   SG_ASSIGN(Tensor out, context.empty(in.scalar_type(), shape));
   SG_ASSIGN(const Tensor places, context.empty(ScalarType::Long, shape));
@@ -181,35 +192,40 @@ Result<std::array<Tensor, 2>> max_pool2d_with_indices(Context& context, Tensor s
   return std::array{out, places};
 }
 
-Result<Tensor> max_pool2d(Context& context, Tensor self, IntArrayRef kernel_size, IntArrayRef stride,
-                          IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  SG_ASSIGN(const auto found,
-            ops::max_pool2d_with_indices::call(context, self, kernel_size, stride, padding, dilation, ceil_mode));
+Result<Tensor> max_pool2d(Context& context, Tensor self, IntArrayRef kernel_size,
+                          IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                          bool ceil_mode) {
+  SG_ASSIGN(const auto found, ops::max_pool2d_with_indices::call(context, self, kernel_size, stride,
+                                                                 padding, dilation, ceil_mode));
   return found[0];
 }
 
-Result<Tensor> avg_pool2d(Context& context, Tensor self, IntArrayRef kernel_size, IntArrayRef stride,
-                          IntArrayRef padding, bool ceil_mode, bool count_include_pad,
-                          std::optional<int64_t> divisor_override) {
+Result<Tensor> avg_pool2d(Context& context, Tensor self, IntArrayRef kernel_size,
+                          IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                          bool count_include_pad, std::optional<int64_t> divisor_override) {
   if (divisor_override == 0) return context.invalid("divides by zero");
   const int64_t ones[] = {1};
   Windows windows;
   Shape shape;
-  SG_TRY(find_windows(context, self, kernel_size, stride, padding, ones, ceil_mode, windows, shape));
+  SG_TRY(
+      find_windows(context, self, kernel_size, stride, padding, ones, ceil_mode, windows, shape));
   windows.divisor = divisor_override.value_or(0);
   windows.counts_padding = count_include_pad;
   SG_ASSIGN(const Tensor in, to_contiguous(context, self, pooled_type(self.scalar_type())));
   SG_ASSIGN(const Tensor out, context.empty(in.scalar_type(), shape));
-  SG_SWITCH_ACCUMULATE(in.scalar_type(), avg_pool2d,
-                       [&]<typename T>() { means_of_windows(windows, in.data<T>(), out.data<T>()); });
+  SG_SWITCH_ACCUMULATE(in.scalar_type(), avg_pool2d, [&]<typename T>() {
+    means_of_windows(windows, in.data<T>(), out.data<T>());
+  });
   return to_dtype(context, out, self.scalar_type());
 }
 
 Result<Tensor> _adaptive_avg_pool2d(Context& context, Tensor self, IntArrayRef output_size) {
   const int64_t dims = self.dim();
-  if (output_size.size() != 2 || (dims != 3 && dims != 4)) return context.invalid("wrong number of dimensions");
+  if (output_size.size() != 2 || (dims != 3 && dims != 4))
+    return context.invalid("wrong number of dimensions");
   // Of the dimensions but the batch, PyTorch lets the channels alone be empty.
-  if (self.size(dims - 2) == 0 || self.size(dims - 1) == 0) return context.invalid("the planes are empty");
+  if (self.size(dims - 2) == 0 || self.size(dims - 1) == 0)
+    return context.invalid("the planes are empty");
   Shape sizes(self.sizes());
   sizes[sizes.size - 2] = output_size[0];
   sizes[sizes.size - 1] = output_size[1];
@@ -220,8 +236,8 @@ Result<Tensor> _adaptive_avg_pool2d(Context& context, Tensor self, IntArrayRef o
   if (out.numel() == 0) return to_dtype(context, out, dtype);
   const int64_t* in_sizes = self.sizes().data() + dims - 2;
   SG_SWITCH_FLOATING(wide, adaptive_avg_pool2d, [&]<typename T>() {
-    average_windows(self.numel() / (in_sizes[0] * in_sizes[1]), in_sizes, output_size.data(), self.data<T>(),
-                    out.data<T>());
+    average_windows(self.numel() / (in_sizes[0] * in_sizes[1]), in_sizes, output_size.data(),
+                    self.data<T>(), out.data<T>());
   });
   return to_dtype(context, out, dtype);
 }
@@ -229,7 +245,8 @@ Result<Tensor> _adaptive_avg_pool2d(Context& context, Tensor self, IntArrayRef o
 /// One window over everything is a mean.
 Result<Tensor> adaptive_avg_pool2d(Context& context, Tensor self, IntArrayRef output_size) {
   if (output_size.size() != 2) return context.invalid("the output size must be two numbers");
-  if (output_size[0] != 1 || output_size[1] != 1) return ops::_adaptive_avg_pool2d::call(context, self, output_size);
+  if (output_size[0] != 1 || output_size[1] != 1)
+    return ops::_adaptive_avg_pool2d::call(context, self, output_size);
   const int64_t dims[] = {-1, -2};
   return ops::mean_dim::call(context, self, dims, true, std::nullopt);
 }

@@ -1,5 +1,5 @@
-// quantize_per_tensor, dequantize_per_tensor, dequantize_per_channel: PyTorch's decomposed quantization, step by step,
-// so that every rounding is the same.
+// quantize_per_tensor, dequantize_per_tensor, dequantize_per_channel: PyTorch's decomposed
+// quantization, step by step, so that every rounding is the same.
 
 #include "native/operators/kernel.h"
 #include "selected/dequantize_difference.h"
@@ -9,13 +9,15 @@ namespace sg::kernels {
 namespace {
 
 /// Parameters: the numbers are 1 / scale and the zero point, the integers the bounds.
-void quantize_loop(int64_t n, char* const* data, const int64_t* strides, const Parameters& parameters) {
+void quantize_loop(int64_t n, char* const* data, const int64_t* strides,
+                   const Parameters& parameters) {
   const auto inverse_scale = static_cast<float>(parameters.numbers[0]);
   const auto zero_point = static_cast<float>(parameters.numbers[1]);
   const auto low = static_cast<float>(parameters.integers[0]);
   const auto high = static_cast<float>(parameters.integers[1]);
   for (int64_t i = 0; i < n; ++i) {
-    const float value = std::rint(*reinterpret_cast<float*>(data[1] + i * strides[1]) * inverse_scale) + zero_point;
+    const float value =
+        std::rint(*reinterpret_cast<float*>(data[1] + i * strides[1]) * inverse_scale) + zero_point;
     const float raised = value < low ? low : value;
     *reinterpret_cast<float*>(data[0] + i * strides[0]) = raised > high ? high : raised;
   }
@@ -40,7 +42,8 @@ Result<Tensor> subtract(Context& context, Tensor a, Tensor b) {
   const ScalarType dtype = result_type(operands);
   const ScalarType computed = is_floating(dtype) ? compute_type(dtype) : ScalarType::Long;
   ElementLoop loop;
-  SG_SWITCH_ACCUMULATE(computed, dequantize_difference, [&]<typename T>() { loop = binary_loop<T, T, Difference>; });
+  SG_SWITCH_ACCUMULATE(computed, dequantize_difference,
+                       [&]<typename T>() { loop = binary_loop<T, T, Difference>; });
   return elementwise(context, {loop, computed, computed, dtype}, operands);
 }
 
@@ -49,7 +52,8 @@ Result<Tensor> multiply(Context& context, Tensor a, Tensor b) {
   const ScalarType dtype = result_type(operands);
   const ScalarType computed = compute_type(dtype);
   ElementLoop loop;
-  SG_SWITCH_FLOATING(computed, dequantize_product, [&]<typename T>() { loop = binary_loop<T, T, Product>; });
+  SG_SWITCH_FLOATING(computed, dequantize_product,
+                     [&]<typename T>() { loop = binary_loop<T, T, Product>; });
   return elementwise(context, {loop, computed, computed, dtype}, operands);
 }
 
@@ -63,7 +67,8 @@ Status check_bounds(Context& context, ScalarType dtype, int64_t low, int64_t hig
   SG_TRY(check_quantized(context, dtype));
   const bool is_signed = dtype != ScalarType::Byte;
   const int64_t limit = int64_t{1} << (8 * element_size(dtype) - is_signed);
-  if (low < (is_signed ? -limit : 0) || high >= limit) return context.invalid("bounds beyond the dtype");
+  if (low < (is_signed ? -limit : 0) || high >= limit)
+    return context.invalid("bounds beyond the dtype");
   return {};
 }
 
@@ -81,20 +86,24 @@ Result<Tensor> along_axis(Context& context, Tensor numbers, int64_t dims, int64_
 
 }  // namespace
 
-Result<Tensor> quantize_per_tensor(Context& context, Tensor input, double scale, int64_t zero_point, int64_t quant_min,
-                                   int64_t quant_max, ScalarType dtype) {
-  if (compute_type(input.scalar_type()) != ScalarType::Float) return context.invalid("the input must be Float");
+Result<Tensor> quantize_per_tensor(Context& context, Tensor input, double scale, int64_t zero_point,
+                                   int64_t quant_min, int64_t quant_max, ScalarType dtype) {
+  if (compute_type(input.scalar_type()) != ScalarType::Float)
+    return context.invalid("the input must be Float");
   SG_TRY(check_bounds(context, dtype, quant_min, quant_max));
   if (scale == 0) return context.invalid("the scale is zero");
   Parameters parameters(1 / scale, zero_point);
   parameters.integers[0] = quant_min;
   parameters.integers[1] = quant_max;
-  return elementwise(context, {quantize_loop, ScalarType::Float, ScalarType::Float, dtype}, {&input, 1}, parameters);
+  return elementwise(context, {quantize_loop, ScalarType::Float, ScalarType::Float, dtype},
+                     {&input, 1}, parameters);
 }
 
-Result<Tensor> dequantize_per_tensor(Context& context, Tensor input, double scale, int64_t zero_point, int64_t, int64_t,
-                                     ScalarType dtype, std::optional<ScalarType> out_dtype) {
-  if (input.scalar_type() != dtype) return context.invalid("the input is not of the quantized dtype");
+Result<Tensor> dequantize_per_tensor(Context& context, Tensor input, double scale,
+                                     int64_t zero_point, int64_t, int64_t, ScalarType dtype,
+                                     std::optional<ScalarType> out_dtype) {
+  if (input.scalar_type() != dtype)
+    return context.invalid("the input is not of the quantized dtype");
   SG_TRY(check_quantized(context, dtype));
   if (out_dtype == ScalarType::Bool) return context.invalid("bools are not subtracted");
   SG_ASSIGN(const Tensor in, to_dtype(context, input, out_dtype.value_or(ScalarType::Float)));
@@ -104,16 +113,19 @@ Result<Tensor> dequantize_per_tensor(Context& context, Tensor input, double scal
   return multiply(context, difference, factor);
 }
 
-Result<Tensor> dequantize_per_channel(Context& context, Tensor input, Tensor scales, Tensor zero_points, int64_t axis,
-                                      int64_t quant_min, int64_t quant_max, ScalarType dtype,
+Result<Tensor> dequantize_per_channel(Context& context, Tensor input, Tensor scales,
+                                      Tensor zero_points, int64_t axis, int64_t quant_min,
+                                      int64_t quant_max, ScalarType dtype,
                                       std::optional<ScalarType> out_dtype) {
-  if (input.scalar_type() != dtype) return context.invalid("the input is not of the quantized dtype");
+  if (input.scalar_type() != dtype)
+    return context.invalid("the input is not of the quantized dtype");
   SG_TRY(check_bounds(context, dtype, quant_min, quant_max));
   if (input.dim() == 0) return context.invalid("the input has no dimensions");
   SG_ASSIGN(const int64_t channel, wrap_dim(context, axis, input.dim()));
   SG_ASSIGN(const Tensor factors, along_axis(context, scales, input.dim(), channel));
   if (zero_points.defined()) {
-    if (zero_points.numel() != scales.numel()) return context.invalid("as many zero points as scales are needed");
+    if (zero_points.numel() != scales.numel())
+      return context.invalid("as many zero points as scales are needed");
     SG_ASSIGN(const Tensor zeros, along_axis(context, zero_points, input.dim(), channel));
     SG_ASSIGN(input, subtract(context, input, zeros));
   }

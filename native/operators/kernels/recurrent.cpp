@@ -26,15 +26,18 @@ Result<Tensor> select(Context& context, Tensor self, int64_t axis, int64_t index
   return context.view(self, sizes, strides, index * self.stride(axis));
 }
 
-/// One step. `gates` is what the input contributes to them, `state` the hidden and the cell state (batch × hidden).
-/// In PyTorch's order, so that 16-bit numbers round alike.
+/// One step. `gates` is what the input contributes to them, `state` the hidden and the cell state
+/// (batch × hidden). In PyTorch's order, so that 16-bit numbers round alike.
 Status advance(Context& context, Tensor gates, const Cell& cell, Tensor* state) {
-  SG_ASSIGN(const Tensor recurrent, ops::linear::call(context, state[0], cell.hidden_weight, cell.hidden_bias));
+  SG_ASSIGN(const Tensor recurrent,
+            ops::linear::call(context, state[0], cell.hidden_weight, cell.hidden_bias));
   SG_ASSIGN(const Tensor all, ops::add_Tensor::call(context, recurrent, gates, 1));
   Tensor parts[4];
   for (int64_t i = 0; i < 4; ++i) {
-    SG_ASSIGN(const Tensor part, context.view(all, state[0].sizes(), all.strides(), i * state[0].size(1)));
-    SG_ASSIGN(parts[i], i == 2 ? ops::tanh::call(context, part) : ops::sigmoid::call(context, part));
+    SG_ASSIGN(const Tensor part,
+              context.view(all, state[0].sizes(), all.strides(), i * state[0].size(1)));
+    SG_ASSIGN(parts[i],
+              i == 2 ? ops::tanh::call(context, part) : ops::sigmoid::call(context, part));
   }
   SG_ASSIGN(const Tensor kept, ops::mul_Tensor::call(context, parts[1], state[1]));
   SG_ASSIGN(const Tensor added, ops::mul_Tensor::call(context, parts[0], parts[2]));
@@ -44,10 +47,13 @@ Status advance(Context& context, Tensor gates, const Cell& cell, Tensor* state) 
   return {};
 }
 
-/// Runs over all steps, the last one first if reversed; writes the hidden states to `out` (steps × batch × hidden).
-Status run_direction(Context& context, Tensor input, const Cell& cell, bool reversed, Tensor* state, Tensor out) {
+/// Runs over all steps, the last one first if reversed; writes the hidden states to `out` (steps ×
+/// batch × hidden).
+Status run_direction(Context& context, Tensor input, const Cell& cell, bool reversed, Tensor* state,
+                     Tensor out) {
   // What the input contributes at all steps: one product instead of one for each step.
-  SG_ASSIGN(const Tensor gates, ops::linear::call(context, input, cell.input_weight, cell.input_bias));
+  SG_ASSIGN(const Tensor gates,
+            ops::linear::call(context, input, cell.input_weight, cell.input_bias));
   const int64_t steps = input.size(0);
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t step = reversed ? steps - 1 - i : i;
@@ -67,20 +73,22 @@ Result<Tensor> swap_batch(Context& context, Tensor self) {
 
 }  // namespace
 
-Result<std::array<Tensor, 3>> lstm(Context& context, Tensor input, TensorList hx, TensorList params, bool has_biases,
-                                   int64_t num_layers, double dropout, bool train, bool bidirectional,
-                                   bool batch_first) {
+Result<std::array<Tensor, 3>> lstm(Context& context, Tensor input, TensorList hx, TensorList params,
+                                   bool has_biases, int64_t num_layers, double dropout, bool train,
+                                   bool bidirectional, bool batch_first) {
   const int64_t each = has_biases ? 4 : 2;
   const int64_t directions = bidirectional ? 2 : 1;
   const auto cells = static_cast<int64_t>(params.size()) / each;
   if (num_layers < 1 || cells % directions != 0 || cells / directions != num_layers ||
       params.size() != static_cast<size_t>(cells * each)) {
-    return context.invalid("wrong number of parameters for the layers (projections are not supported)");
+    return context.invalid(
+        "wrong number of parameters for the layers (projections are not supported)");
   }
   if (train && dropout != 0 && num_layers > 1) {
     return context.invalid("drops nothing at random: export the model in evaluation mode");
   }
-  if (input.dim() != 3 || hx.size() != 2) return context.invalid("wrong number of dimensions or states");
+  if (input.dim() != 3 || hx.size() != 2)
+    return context.invalid("wrong number of dimensions or states");
   Tensor layer = input;
   if (batch_first) {
     SG_ASSIGN(layer, swap_batch(context, layer));
@@ -103,13 +111,15 @@ Result<std::array<Tensor, 3>> lstm(Context& context, Tensor input, TensorList hx
     SG_ASSIGN(const Tensor outputs, context.empty(dtype, sizes));
     for (int64_t direction = 0; direction < directions; ++direction, ++i) {
       const Tensor* own = params.data() + i * each;
-      const Cell cell{own[0], own[1], has_biases ? own[2] : Tensor(), has_biases ? own[3] : Tensor()};
+      const Cell cell{own[0], own[1], has_biases ? own[2] : Tensor(),
+                      has_biases ? own[3] : Tensor()};
       Tensor state[2];
       for (int kind = 0; kind < 2; ++kind) {
         SG_ASSIGN(state[kind], select(context, hx[static_cast<size_t>(kind)], 0, i));
       }
       const int64_t half[] = {sizes[0], sizes[1], hidden};
-      SG_ASSIGN(const Tensor target, context.view(outputs, half, outputs.strides(), direction * hidden));
+      SG_ASSIGN(const Tensor target,
+                context.view(outputs, half, outputs.strides(), direction * hidden));
       SG_TRY(run_direction(context, layer, cell, direction == 1, state, target));
       for (int kind = 0; kind < 2; ++kind) {
         SG_ASSIGN(const Tensor kept, select(context, last[kind], 0, i));

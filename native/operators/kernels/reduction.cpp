@@ -18,7 +18,8 @@ SG_DTYPE_BODY void add_elements(int64_t n, const char* data, int64_t stride, Acc
     if constexpr (std::is_floating_point_v<T>) {
       total.number += element;
     } else {
-      total.integer = static_cast<int64_t>(static_cast<uint64_t>(total.integer) + static_cast<uint64_t>(element));
+      total.integer = static_cast<int64_t>(static_cast<uint64_t>(total.integer) +
+                                           static_cast<uint64_t>(element));
     }
   }
 }
@@ -32,13 +33,15 @@ void find_false(int64_t n, const char* data, int64_t stride, Accumulator& found)
 }
 
 template <typename T>
-SG_DTYPE_BODY void multiply_elements(int64_t n, const char* data, int64_t stride, Accumulator& product) {
+SG_DTYPE_BODY void multiply_elements(int64_t n, const char* data, int64_t stride,
+                                     Accumulator& product) {
   for (; n > 0; --n, data += stride) {
     const T element = *reinterpret_cast<const T*>(data);
     if constexpr (std::is_floating_point_v<T>) {
       product.number *= element;
     } else {
-      product.integer = static_cast<int64_t>(static_cast<uint64_t>(product.integer) * static_cast<uint64_t>(element));
+      product.integer = static_cast<int64_t>(static_cast<uint64_t>(product.integer) *
+                                             static_cast<uint64_t>(element));
     }
   }
 }
@@ -56,7 +59,8 @@ void add_doubles(int64_t n, const char* data, int64_t stride, Accumulator& total
   for (; n > 0; --n, data += stride) total.number += *reinterpret_cast<const double*>(data);
 }
 
-/// Totals along every line, in place. Gathers in a double for floats, as PyTorch's CPU kernel does: equal rounding.
+/// Totals along every line, in place. Gathers in a double for floats, as PyTorch's CPU kernel does:
+/// equal rounding.
 template <typename T>
 SG_DTYPE_BODY void running_totals(T* data, const Lines& lines) {
   for (int64_t line = 0; line < lines.count; ++line) {
@@ -71,7 +75,8 @@ SG_DTYPE_BODY void running_totals(T* data, const Lines& lines) {
 
 /// The dtype of a sum.
 ScalarType sum_dtype(Tensor self, std::optional<ScalarType> dtype) {
-  return dtype.value_or(is_integral(self.scalar_type(), true) ? ScalarType::Long : self.scalar_type());
+  return dtype.value_or(is_integral(self.scalar_type(), true) ? ScalarType::Long
+                                                              : self.scalar_type());
 }
 
 /// Elements that become one.
@@ -83,22 +88,25 @@ double count_reduced(Tensor in, DimMask dims) {
   return count;
 }
 
-/// What a dtype is gathered as: integers of all widths and bools as Long, whose sums wrap to the same.
+/// What a dtype is gathered as: integers of all widths and bools as Long, whose sums wrap to the
+/// same.
 ScalarType gathered_type(ScalarType dtype) {
   return is_floating(dtype) ? compute_type(dtype) : ScalarType::Long;
 }
 
 /// Bool, but Byte for Byte.
-Result<Tensor> reduce_truth(Context& context, ReductionLoop loop, Accumulator initial, Tensor self, DimMask dims,
-                            bool keepdim) {
+Result<Tensor> reduce_truth(Context& context, ReductionLoop loop, Accumulator initial, Tensor self,
+                            DimMask dims, bool keepdim) {
   SG_ASSIGN(const Tensor in, to_dtype(context, self, ScalarType::Bool));
   SG_ASSIGN(const Tensor found, reduce(context, loop, initial, in, dims, keepdim));
-  return to_dtype(context, found, self.scalar_type() == ScalarType::Byte ? ScalarType::Byte : ScalarType::Bool);
+  return to_dtype(context, found,
+                  self.scalar_type() == ScalarType::Byte ? ScalarType::Byte : ScalarType::Bool);
 }
 
 }  // namespace
 
-Result<Tensor> sum(Context& context, Tensor self, IntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+Result<Tensor> sum(Context& context, Tensor self, IntArrayRef dim, bool keepdim,
+                   std::optional<ScalarType> dtype) {
   const ScalarType result = sum_dtype(self, dtype);
   SG_ASSIGN(const DimMask dims, wrap_dims(context, dim, self));
   SG_ASSIGN(Tensor in, to_dtype(context, self, result));
@@ -113,7 +121,8 @@ Result<Tensor> sum_all(Context& context, Tensor self, std::optional<ScalarType> 
   return ops::sum_dim_IntList::call(context, self, {}, false, dtype);
 }
 
-Result<Tensor> mean(Context& context, Tensor self, IntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+Result<Tensor> mean(Context& context, Tensor self, IntArrayRef dim, bool keepdim,
+                    std::optional<ScalarType> dtype) {
   const ScalarType result = dtype.value_or(self.scalar_type());
   if (!is_floating(result)) return context.invalid("the mean needs a floating dtype");
   SG_ASSIGN(const DimMask dims, wrap_dims(context, dim, self));
@@ -121,7 +130,8 @@ Result<Tensor> mean(Context& context, Tensor self, IntArrayRef dim, bool keepdim
   SG_ASSIGN(in, to_dtype(context, in, compute_type(result)));
   ReductionLoop loop;
   SG_SWITCH_FLOATING(in.scalar_type(), mean, [&]<typename T>() { loop = add_elements<T>; });
-  SG_ASSIGN(const Tensor total, reduce(context, loop, {}, in, dims, keepdim, count_reduced(in, dims)));
+  SG_ASSIGN(const Tensor total,
+            reduce(context, loop, {}, in, dims, keepdim, count_reduced(in, dims)));
   return to_dtype(context, total, result);
 }
 
@@ -129,7 +139,8 @@ Result<Tensor> mean_all(Context& context, Tensor self, std::optional<ScalarType>
   return ops::mean_dim::call(context, self, {}, false, dtype);
 }
 
-Result<Tensor> prod(Context& context, Tensor self, int64_t dim, bool keepdim, std::optional<ScalarType> dtype) {
+Result<Tensor> prod(Context& context, Tensor self, int64_t dim, bool keepdim,
+                    std::optional<ScalarType> dtype) {
   const ScalarType result = sum_dtype(self, dtype);
   SG_ASSIGN(const int64_t axis, wrap_dim(context, dim, self.dim()));
   SG_ASSIGN(Tensor in, to_dtype(context, self, result));
@@ -143,18 +154,23 @@ Result<Tensor> prod(Context& context, Tensor self, int64_t dim, bool keepdim, st
   return to_dtype(context, product, result);
 }
 
-/// Squared distances from the mean, summed and divided by their number less the correction (1 if none is given).
-Result<Tensor> var(Context& context, Tensor self, IntArrayRef dim, std::optional<Scalar> correction, bool keepdim) {
+/// Squared distances from the mean, summed and divided by their number less the correction (1 if
+/// none is given).
+Result<Tensor> var(Context& context, Tensor self, IntArrayRef dim, std::optional<Scalar> correction,
+                   bool keepdim) {
   constexpr ScalarType wide = ScalarType::Double;
-  if (!is_floating(self.scalar_type())) return context.invalid("the variance needs a floating dtype");
+  if (!is_floating(self.scalar_type()))
+    return context.invalid("the variance needs a floating dtype");
   SG_ASSIGN(const DimMask dims, wrap_dims(context, dim, self));
   SG_ASSIGN(const Tensor in, to_dtype(context, self, wide));
   const double count = count_reduced(in, dims);
   const double freedom = count - correction.value_or(Scalar(1)).to_double();
   SG_ASSIGN(const Tensor mean, reduce(context, add_doubles, {}, in, dims, true, count));
   const Tensor operands[] = {in, mean};
-  SG_ASSIGN(const Tensor squares, elementwise(context, {square_difference, wide, wide, wide}, operands));
-  SG_ASSIGN(const Tensor out, reduce(context, add_doubles, {}, squares, dims, keepdim, freedom > 0 ? freedom : 0));
+  SG_ASSIGN(const Tensor squares,
+            elementwise(context, {square_difference, wide, wide, wide}, operands));
+  SG_ASSIGN(const Tensor out,
+            reduce(context, add_doubles, {}, squares, dims, keepdim, freedom > 0 ? freedom : 0));
   return to_dtype(context, out, self.scalar_type());
 }
 
@@ -181,7 +197,8 @@ Result<Tensor> cumsum(Context& context, Tensor self, int64_t dim, std::optional<
   SG_ASSIGN(Tensor out, copy_to_dtype(context, self, result));
   SG_ASSIGN(out, to_dtype(context, out, gathered_type(result)));
   const Lines lines = lines_along(out, axis);
-  SG_SWITCH_ACCUMULATE(out.scalar_type(), cumsum, [&]<typename T>() { running_totals(out.data<T>(), lines); });
+  SG_SWITCH_ACCUMULATE(out.scalar_type(), cumsum,
+                       [&]<typename T>() { running_totals(out.data<T>(), lines); });
   return to_dtype(context, out, result);
 }
 

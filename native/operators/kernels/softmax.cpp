@@ -26,7 +26,8 @@ SG_DTYPE_BODY void softmax_lines(const T* in, T* out, const Lines& lines) {
       total += power;
     }
     if constexpr (is_logarithm) total = std::log(total);
-    for (int64_t i = 0; i < end; i += stride) y[i] = static_cast<T>(is_logarithm ? y[i] - total : y[i] / total);
+    for (int64_t i = 0; i < end; i += stride)
+      y[i] = static_cast<T>(is_logarithm ? y[i] - total : y[i] / total);
   }
 }
 
@@ -56,25 +57,29 @@ Result<Tensor> converted(Context& context, Tensor self, std::optional<ScalarType
 Result<Tensor> _softmax(Context& context, Tensor self, int64_t dim, bool half_to_float) {
   Prepared p;
   SG_TRY(prepare(context, self, dim, half_to_float, p));
-  SG_SWITCH_FLOATING(p.in.scalar_type(), _softmax,
-                     [&]<typename T>() { softmax_lines<T, false>(p.in.data<T>(), p.out.data<T>(), p.lines); });
+  SG_SWITCH_FLOATING(p.in.scalar_type(), _softmax, [&]<typename T>() {
+    softmax_lines<T, false>(p.in.data<T>(), p.out.data<T>(), p.lines);
+  });
   return to_dtype(context, p.out, self.scalar_type());
 }
 
 Result<Tensor> _log_softmax(Context& context, Tensor self, int64_t dim, bool half_to_float) {
   Prepared p;
   SG_TRY(prepare(context, self, dim, half_to_float, p));
-  SG_SWITCH_FLOATING(p.in.scalar_type(), _log_softmax,
-                     [&]<typename T>() { softmax_lines<T, true>(p.in.data<T>(), p.out.data<T>(), p.lines); });
+  SG_SWITCH_FLOATING(p.in.scalar_type(), _log_softmax, [&]<typename T>() {
+    softmax_lines<T, true>(p.in.data<T>(), p.out.data<T>(), p.lines);
+  });
   return to_dtype(context, p.out, self.scalar_type());
 }
 
-Result<Tensor> softmax(Context& context, Tensor self, int64_t dim, std::optional<ScalarType> dtype) {
+Result<Tensor> softmax(Context& context, Tensor self, int64_t dim,
+                       std::optional<ScalarType> dtype) {
   SG_ASSIGN(const Tensor in, converted(context, self, dtype));
   return ops::_softmax::call(context, in, dim, false);
 }
 
-Result<Tensor> log_softmax(Context& context, Tensor self, int64_t dim, std::optional<ScalarType> dtype) {
+Result<Tensor> log_softmax(Context& context, Tensor self, int64_t dim,
+                           std::optional<ScalarType> dtype) {
   SG_ASSIGN(const Tensor in, converted(context, self, dtype));
   return ops::_log_softmax::call(context, in, dim, false);
 }

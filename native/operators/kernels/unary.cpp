@@ -66,7 +66,8 @@ struct Erf {
 struct Gelu {
   template <typename T>
   static T apply(T a, const Parameters& approximate) {
-    if (approximate.integers[0] == 0) return T(0.5) * a * (T(1) + std::erf(a * T(0.70710678118654752440)));
+    if (approximate.integers[0] == 0)
+      return T(0.5) * a * (T(1) + std::erf(a * T(0.70710678118654752440)));
     const T inner = T(0.79788456080286535588) * (a + T(0.044715) * a * a * a);
     return T(0.5) * a * (T(1) + std::tanh(inner));
   }
@@ -74,7 +75,8 @@ struct Gelu {
 
 Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor self,
                    const Parameters& parameters = {}) {
-  return elementwise(context, {loop, compute_type(dtype), compute_type(dtype), dtype}, {&self, 1}, parameters);
+  return elementwise(context, {loop, compute_type(dtype), compute_type(dtype), dtype}, {&self, 1},
+                     parameters);
 }
 
 }  // namespace
@@ -96,11 +98,13 @@ Result<Tensor> hardtanh(Context& context, Tensor self, Scalar min_val, Scalar ma
   if (dtype == ScalarType::Byte && (min_val.to_int() < 0 || max_val.to_int() < 0)) {
     return context.invalid("bytes are not clamped to negative bounds");
   }
-  if (!is_floating(dtype) && !(std::fabs(min_val.to_double()) < 0x1p63 && std::fabs(max_val.to_double()) < 0x1p63)) {
+  if (!is_floating(dtype) &&
+      !(std::fabs(min_val.to_double()) < 0x1p63 && std::fabs(max_val.to_double()) < 0x1p63)) {
     return context.invalid("a bound is no integer");
   }
   ElementLoop loop;
-  SG_SWITCH_REAL(compute_type(dtype), hardtanh, [&]<typename T>() { loop = unary_loop<T, T, Clamp>; });
+  SG_SWITCH_REAL(compute_type(dtype), hardtanh,
+                 [&]<typename T>() { loop = unary_loop<T, T, Clamp>; });
   return run(context, loop, dtype, self, Parameters(min_val, max_val));
 }
 
@@ -109,13 +113,14 @@ Result<Tensor> hardtanh_(Context& context, Tensor self, Scalar min_val, Scalar m
   return ops::copy_::call(context, self, out, false);
 }
 
-Result<Tensor> clamp(Context& context, Tensor self, std::optional<Scalar> min, std::optional<Scalar> max) {
+Result<Tensor> clamp(Context& context, Tensor self, std::optional<Scalar> min,
+                     std::optional<Scalar> max) {
   if (!min.has_value() && !max.has_value()) return context.invalid("needs a bound");
   // Bounds promote as wrapped numbers do: they count only by category.
   ScalarType dtype = self.scalar_type();
   for (const auto& bound : {min, max}) {
-    if (bound.has_value() &&
-        (is_floating(dtype) ? 2 : dtype != ScalarType::Bool) < (bound->is_floating() ? 2 : !bound->is_bool())) {
+    if (bound.has_value() && (is_floating(dtype) ? 2 : dtype != ScalarType::Bool) <
+                                 (bound->is_floating() ? 2 : !bound->is_bool())) {
       dtype = promote_types(dtype, bound->scalar_type());
     }
   }
@@ -140,21 +145,24 @@ Result<Tensor> clamp(Context& context, Tensor self, std::optional<Scalar> min, s
 Result<Tensor> sigmoid(Context& context, Tensor self) {
   const ScalarType dtype = floating_type(self.scalar_type());
   ElementLoop loop;
-  SG_SWITCH_FLOATING(compute_type(dtype), sigmoid, [&]<typename T>() { loop = unary_loop<T, T, Sigmoid>; });
+  SG_SWITCH_FLOATING(compute_type(dtype), sigmoid,
+                     [&]<typename T>() { loop = unary_loop<T, T, Sigmoid>; });
   return run(context, loop, dtype, self);
 }
 
 Result<Tensor> tanh(Context& context, Tensor self) {
   const ScalarType dtype = floating_type(self.scalar_type());
   ElementLoop loop;
-  SG_SWITCH_FLOATING(compute_type(dtype), tanh, [&]<typename T>() { loop = unary_loop<T, T, Tanh>; });
+  SG_SWITCH_FLOATING(compute_type(dtype), tanh,
+                     [&]<typename T>() { loop = unary_loop<T, T, Tanh>; });
   return run(context, loop, dtype, self);
 }
 
 Result<Tensor> sqrt(Context& context, Tensor self) {
   const ScalarType dtype = floating_type(self.scalar_type());
   ElementLoop loop;
-  SG_SWITCH_FLOATING(compute_type(dtype), sqrt, [&]<typename T>() { loop = unary_loop<T, T, Sqrt>; });
+  SG_SWITCH_FLOATING(compute_type(dtype), sqrt,
+                     [&]<typename T>() { loop = unary_loop<T, T, Sqrt>; });
   return run(context, loop, dtype, self);
 }
 
@@ -167,10 +175,12 @@ Result<Tensor> erf(Context& context, Tensor self) {
 
 Result<Tensor> gelu(Context& context, Tensor self, const char* approximate) {
   const bool by_tanh = std::strcmp(approximate, "tanh") == 0;
-  if (!by_tanh && std::strcmp(approximate, "none") != 0) return context.invalid("approximate must be none or tanh");
+  if (!by_tanh && std::strcmp(approximate, "none") != 0)
+    return context.invalid("approximate must be none or tanh");
   const ScalarType dtype = self.scalar_type();
   ElementLoop loop;
-  SG_SWITCH_FLOATING(compute_type(dtype), gelu, [&]<typename T>() { loop = unary_loop<T, T, Gelu>; });
+  SG_SWITCH_FLOATING(compute_type(dtype), gelu,
+                     [&]<typename T>() { loop = unary_loop<T, T, Gelu>; });
   return run(context, loop, dtype, self, Parameters(by_tanh));
 }
 

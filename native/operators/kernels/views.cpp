@@ -40,7 +40,8 @@ Status infer_sizes(Context& context, IntArrayRef wanted, int64_t numel, Shape& s
   size_t inferred = wanted.size();
   for (size_t axis = 0; axis < wanted.size(); ++axis) {
     const bool is_hole = wanted[axis] == -1;
-    if (is_hole && inferred < wanted.size()) return context.invalid("only one dimension can be inferred");
+    if (is_hole && inferred < wanted.size())
+      return context.invalid("only one dimension can be inferred");
     if (is_hole) inferred = axis;
     sizes.push_back(is_hole ? 1 : wanted[axis]);
   }
@@ -55,7 +56,8 @@ Status infer_sizes(Context& context, IntArrayRef wanted, int64_t numel, Shape& s
 
 /// Strides that give a tensor other sizes; false if only a copy can have them.
 bool view_strides(Tensor self, const Shape& sizes, Shape& strides) {
-  // Runs of dimensions that lie in memory as one, from the last; each must be filled by dimensions of the view.
+  // Runs of dimensions that lie in memory as one, from the last; each must be filled by dimensions
+  // of the view.
   strides.size = sizes.size;
   size_t left = sizes.size;
   int64_t run = 1;
@@ -96,9 +98,11 @@ Tensor* make_list(Context& context, int64_t size) {
 }
 
 /// `count` parts of a size along an axis, the last one perhaps smaller.
-Result<TensorList> split_equally(Context& context, Tensor self, int64_t part, int64_t count, int64_t axis) {
+Result<TensorList> split_equally(Context& context, Tensor self, int64_t part, int64_t count,
+                                 int64_t axis) {
   if (count > INT32_MAX) return context.invalid("too many tensors");
-  auto* sizes = static_cast<int64_t*>(context.allocate(count * static_cast<int64_t>(sizeof(int64_t))));
+  auto* sizes =
+      static_cast<int64_t*>(context.allocate(count * static_cast<int64_t>(sizeof(int64_t))));
   if (sizes == nullptr) return Failed{};
   for (int64_t i = 0; i < count; ++i) sizes[i] = part;
   sizes[count - 1] = self.size(axis) - part * (count - 1);
@@ -138,7 +142,8 @@ Result<Tensor> expand(Context& context, Tensor self, IntArrayRef size, bool) {
 }
 
 Result<Tensor> permute(Context& context, Tensor self, IntArrayRef dims) {
-  if (static_cast<int64_t>(dims.size()) != self.dim()) return context.invalid("wrong number of dimensions");
+  if (static_cast<int64_t>(dims.size()) != self.dim())
+    return context.invalid("wrong number of dimensions");
   SG_TRY(wrap_dims(context, dims, self));
   Layout layout;
   for (const int64_t dim : dims) {
@@ -184,7 +189,8 @@ Result<Tensor> slice(Context& context, Tensor self, int64_t dim, std::optional<i
   Layout layout(self);
   layout.sizes.data[axis] = length / step + (length % step != 0);
   if (length > step)
-    layout.strides.data[axis] *= step;  // with one element left, any step may be given: it could overflow
+    layout.strides.data[axis] *=
+        step;  // with one element left, any step may be given: it could overflow
   layout.offset = first * self.stride(axis);
   return make_view(context, self, layout);
 }
@@ -194,7 +200,8 @@ Result<Tensor> squeeze(Context& context, Tensor self, IntArrayRef dim) {
   SG_ASSIGN(const DimMask dims, wrap_dims(context, dim, self));
   Layout layout;
   for (int64_t axis = 0; axis < self.dim(); ++axis) {
-    if (self.size(axis) != 1 || ((dims >> axis) & 1) == 0) layout.push_back(self.size(axis), self.stride(axis));
+    if (self.size(axis) != 1 || ((dims >> axis) & 1) == 0)
+      layout.push_back(self.size(axis), self.stride(axis));
   }
   return make_view(context, self, layout);
 }
@@ -214,7 +221,8 @@ Result<Tensor> unsqueeze(Context& context, Tensor self, int64_t dim) {
   SG_ASSIGN(const int64_t place, wrap_dim(context, dim, self.dim() + 1));
   Layout layout;
   for (int64_t axis = 0; axis <= self.dim(); ++axis) {
-    if (axis == place) layout.push_back(1, axis == self.dim() ? 1 : self.size(axis) * self.stride(axis));
+    if (axis == place)
+      layout.push_back(1, axis == self.dim() ? 1 : self.size(axis) * self.stride(axis));
     if (axis < self.dim()) layout.push_back(self.size(axis), self.stride(axis));
   }
   return make_view(context, self, layout);
@@ -230,14 +238,16 @@ Result<TensorList> unbind(Context& context, Tensor self, int64_t dim) {
   return TensorList(parts, static_cast<size_t>(self.size(axis)));
 }
 
-Result<TensorList> split_with_sizes(Context& context, Tensor self, IntArrayRef split_sizes, int64_t dim) {
+Result<TensorList> split_with_sizes(Context& context, Tensor self, IntArrayRef split_sizes,
+                                    int64_t dim) {
   SG_ASSIGN(const int64_t axis, existing_dim(context, self, dim));
   Tensor* parts = make_list(context, static_cast<int64_t>(split_sizes.size()));
   if (parts == nullptr) return Failed{};
   Layout layout(self);
   int64_t left = self.size(axis);
   for (size_t i = 0; i < split_sizes.size(); ++i) {
-    if (split_sizes[i] < 0 || split_sizes[i] > left) return context.invalid("the parts do not add up to the whole");
+    if (split_sizes[i] < 0 || split_sizes[i] > left)
+      return context.invalid("the parts do not add up to the whole");
     layout.offset = (self.size(axis) - left) * self.stride(axis);
     layout.sizes.data[axis] = split_sizes[i];
     left -= split_sizes[i];
@@ -251,7 +261,8 @@ Result<TensorList> split_with_sizes(Context& context, Tensor self, IntArrayRef s
 Result<TensorList> split(Context& context, Tensor self, int64_t split_size, int64_t dim) {
   SG_ASSIGN(const int64_t axis, existing_dim(context, self, dim));
   const int64_t size = self.size(axis);
-  if (split_size < 0 || (split_size == 0 && size != 0)) return context.invalid("parts must have a positive size");
+  if (split_size < 0 || (split_size == 0 && size != 0))
+    return context.invalid("parts must have a positive size");
   const int64_t count = size == 0 ? 1 : size / split_size + (size % split_size != 0);
   return split_equally(context, self, split_size, count, axis);
 }
@@ -262,7 +273,8 @@ Result<TensorList> chunk(Context& context, Tensor self, int64_t chunks, int64_t 
   if (chunks <= 0) return context.invalid("the number of chunks must be positive");
   const int64_t size = self.size(axis);
   const int64_t part = size / chunks + (size % chunks != 0);
-  return split_equally(context, self, part, part == 0 ? chunks : size / part + (size % part != 0), axis);
+  return split_equally(context, self, part, part == 0 ? chunks : size / part + (size % part != 0),
+                       axis);
 }
 
 Result<Tensor> reshape(Context& context, Tensor self, IntArrayRef shape) {

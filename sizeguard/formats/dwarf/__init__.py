@@ -1,4 +1,4 @@
-"""Turns DWARF 2 to 5 into inline frames."""
+"""Read inline frames from DWARF 2 to 5."""
 
-from sizeguard.formats.dwarf.frames import Frames as Frames
+from sizeguard.formats.dwarf.frames import InlineFrames as InlineFrames
 from sizeguard.formats.dwarf.frames import inline_frames as inline_frames

@@ -1,4 +1,4 @@
-"""Turns the debug information of an image into its inline frames: for each range of code the functions that are over it."""
+"""Inline frames of an image: for each range of code the functions over it."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats import sniff
-from sizeguard.formats.dwarf.aliases import Branches, branch_aliases
-from sizeguard.formats.dwarf.code import Code, elf_code, macho_code
-from sizeguard.formats.dwarf.names import Names
+from sizeguard.formats.dwarf.case_aliases import Branches, branch_aliases
+from sizeguard.formats.dwarf.code_sections import Code, elf_code, macho_code
+from sizeguard.formats.dwarf.function_names import FunctionNames
 from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
 from sizeguard.formats.dwarf.units import UT_SKELETON, DwarfError, Info
-from sizeguard.formats.dwarf.walk import NONE, Tree, read_tree
+from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
 from sizeguard.formats.elf import Elf, read_elf
 from sizeguard.formats.macho import MachO, read_macho
 from sizeguard.formats.macho.dsym import with_debug_information
-from sizeguard.formats.texts import Int, Texts
 
 Int32 = npt.NDArray[np.int32]
 
 
-MOST_FRAMES = 64  # over a range, on average; ceph-mon has 8
+MOST_FRAMES = 64  # functions over a range, on average; ceph-mon has 8
 
 
 @dataclass(frozen=True, slots=True)
-class Frames:
-    """Ranges of code in order, that do not overlap, and the functions over each.
+class InlineFrames:
+    """Ranges of code, ascending and disjoint, and the functions over each.
 
     start, end: int64 addresses, half open
-    first:      int64; the frames of range i are frame[first[i]:first[i + 1]], the innermost first, the function itself last
+    first:      int64; the frames of range i are frame[first[i]:first[i + 1]], the innermost first,
+                the function itself last
     frame:      int32, index into names
-    names:      mangled, as the linker knows them; of functions that it does not know, such as lambdas, as the source has them
-    branches:   of each name the branches of switches that the function stands in, if they were asked for; equal names may differ in them
+    names:      mangled, as the linker knows them; functions that it does not know, such as
+                lambdas, have their names in the source
+    branches:   for each name the branches of switches that contain the function, if they were
+                asked for; equal names may differ in them
     """
 
     start: Int
@@ -46,69 +49,105 @@ class Frames:
     branches: tuple[Branches, ...] = ()
 
     def __len__(self) -> int:
+        """Return the number of ranges."""
         return len(self.start)
 
     @property
     def depth(self) -> Int:
-        """How many functions are over each range; 1 where nothing is inlined."""
+        """The number of functions over each range; 1 where nothing is inlined."""
         return np.diff(self.first)
 
     def at(self, address: int) -> tuple[str, ...]:
-        """The names over an address, the innermost first."""
+        """Return the names over an address, the innermost first."""
         i = int(np.searchsorted(self.start, address, side="right")) - 1
         if i < 0 or address >= self.end[i]:
             return ()
-        return tuple(self.names[int(name)] for name in self.frame[self.first[i] : self.first[i + 1]])
+        return tuple(
+            self.names[int(name)] for name in self.frame[self.first[i] : self.first[i + 1]]
+        )
 
 
-def inline_frames(path: Path, debug: Path | None = None, arch: str = "", templates: tuple[str, ...] = ()) -> Frames:
-    """Of an image, or of its debug file or dSYM alone. `debug`: where its debug information is, if not in it or in a dSYM beside it.
+def inline_frames(
+    path: Path, debug: Path | None = None, arch: str = "", templates: tuple[str, ...] = ()
+) -> InlineFrames:
+    """Read the frames of an image, or of its debug file or dSYM alone.
 
-    templates: of classes that have the type of a switch's branch (dwarf.aliases); with them the branches of functions are found.
-    Raises InputError for what is damaged, InconclusiveError if there is no debug information or if it is of another build.
+    debug: the file with its debug information, if that is not in the image or in a dSYM beside it.
+    templates: names of classes that have the type of a switch's branch (see case_aliases); with
+    them the branches of functions are found.
+
+    Raises InputError for a damaged file, InconclusiveError if there is no debug information or if
+    it is of another build.
     """
     if sniff.image_format(path) == sniff.MACHO:
         image = read_macho(path, arch)
         dsym = _dsym(image, debug)
-        return _frames(macho_code(image), dsym.path, macho_sections(dsym), dsym.order == ">", templates)
+        return _frames(
+            macho_code(image), dsym.path, macho_sections(dsym), dsym.order == ">", templates
+        )
     elf = read_elf(path)
     if elf.is_relocatable:
         raise InputError(f"{path}: an object: its code has no addresses yet; give the linked image")
     holder = elf if debug is None else _same_build(elf, debug)
-    return _frames(elf_code(elf), holder.path, elf_sections(holder), holder.layout.order == ">", templates)
+    return _frames(
+        elf_code(elf), holder.path, elf_sections(holder), holder.layout.order == ">", templates
+    )
 
 
 def _dsym(image: MachO, debug: Path | None) -> MachO:
+    """Return the image with the debug information."""
     dsym = with_debug_information(image, debug)
     if dsym is None:
-        raise InconclusiveError(f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with dsymutil")
+        raise InconclusiveError(
+            f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with"
+            " dsymutil"
+        )
     return dsym
 
 
 def _same_build(elf: Elf, debug: Path) -> Elf:
+    """Read the debug file; raise InconclusiveError if its build id is another."""
     other = read_elf(debug)
     if not elf.build_id or elf.build_id != other.build_id:
         ours, theirs = elf.build_id or "no build id", other.build_id or "no build id"
-        raise InconclusiveError(f"{debug}: debug information of another build: it has {theirs}, {elf.path} has {ours}")
+        raise InconclusiveError(
+            f"{debug}: debug information of another build: it has {theirs}, {elf.path} has {ours}"
+        )
     return other
 
 
-def _frames(code: Code, path: Path, sections: dict[str, bytes], is_big: bool, templates: tuple[str, ...]) -> Frames:
+def _frames(
+    code: Code, path: Path, sections: dict[str, bytes], is_big: bool, templates: tuple[str, ...]
+) -> InlineFrames:
+    """Read the frames; path: of the file with the debug information."""
     try:
         info = Info(sections, "big" if is_big else "little")
         tree = read_tree(info, code.end_at)
         if not tree.low:
             if any(unit.type == UT_SKELETON for unit in info.units):
-                raise InconclusiveError(f"{path}: its debug information is in .dwo files; build without -gsplit-dwarf")
+                raise InconclusiveError(
+                    f"{path}: its debug information is in .dwo files; build without -gsplit-dwarf"
+                )
             raise InconclusiveError(f"{path}: no debug information of the code of {code.path}")
-        start, end, node = _painted(tree)
-        return _named(code, info, tree, templates, start, end, node)
+        return _named(code, info, tree, templates, _painted(tree))
     except DwarfError as error:
         raise InputError(f"{path}: damaged debug information: {error}") from error
 
 
-def _painted(tree: Tree) -> tuple[Int, Int, Int]:
-    """Ranges that do not overlap, each with its innermost node: nodes are painted over those that they are in."""
+@dataclass(frozen=True, slots=True)
+class _Painted:
+    """Ranges [start, end) in order that do not overlap, each with its innermost node."""
+
+    start: Int
+    end: Int
+    node: Int
+
+
+def _painted(tree: InlineTree) -> _Painted:
+    """Cut the code into ranges with their innermost nodes.
+
+    Nodes are painted over those that contain them, level by level.
+    """
     low, high = np.array(tree.low, np.int64), np.array(tree.high, np.int64)
     node = np.array(tree.node, np.int64)
     depth = np.array(tree.depth, np.int64)[node]
@@ -121,21 +160,54 @@ def _painted(tree: Tree) -> tuple[Int, Int, Int]:
     for bound in bounds:
         level = order[begin:bound]
         begin = int(bound)
-        # Functions that the linker folded are at one address: the last one counts.
+        # Folded functions are at one address: the last one counts.
         stop = np.minimum(last[level], np.append(first[level][1:], len(edges)))
         count = np.maximum(stop - first[level], 0)
-        cells = np.repeat(first[level] - np.append(0, np.cumsum(count)[:-1]), count) + np.arange(int(count.sum()))
+        cells = np.repeat(first[level] - np.append(0, np.cumsum(count)[:-1]), count) + np.arange(
+            int(count.sum())
+        )
         painted[cells] = np.repeat(node[level], count)
     keep = np.flatnonzero(painted[:-1] != NONE)
-    return edges[keep], edges[keep + 1], painted[keep]
+    return _Painted(edges[keep], edges[keep + 1], painted[keep])
 
 
-def _named(code: Code, info: Info, tree: Tree, templates: tuple[str, ...], start: Int, end: Int, node: Int) -> Frames:
-    """The functions over each range, the outermost named as the symbol table does: DWARF has no name for a cold part."""
-    ids: dict[tuple[bytes, Branches], int] = {}
-    names = Names(info)
+def _named(
+    code: Code, info: Info, tree: InlineTree, templates: tuple[str, ...], painted: _Painted
+) -> InlineFrames:
+    """Name the functions over each range, the outermost as the symbol table does.
+
+    DWARF has no name for a cold part.
+    """
+    names = FunctionNames(info)
     found_branches = branch_aliases(info, names, templates) if templates else {}
-    parent, entry = np.array(tree.parent, np.int64), np.array(tree.entry, np.int64)
+    first, nodes = _nodes_over(tree, painted.node)
+    used, index = np.unique(nodes, return_inverse=True)
+    places = np.array(tree.entry, np.int64)[used].tolist()
+    branches = [_branches(place, names, found_branches) for place in places]
+    ids: dict[tuple[bytes, Branches], int] = {}
+    frame = np.array(
+        [
+            ids.setdefault((names.of(place), of), len(ids))
+            for place, of in zip(places, branches, strict=True)
+        ],
+        np.int32,
+    )[index]
+
+    outermost = first[1:] - 1
+    listed = list(dict.fromkeys([(), *branches]))
+    numbers = {of: i for i, of in enumerate(listed)}
+    branch = np.array([numbers[of] for of in branches], np.int64)[index[outermost]]
+    rows, known = _by_symbol(code, painted.start, branch, listed, ids)
+    frame[outermost[rows]] = known
+    return _merged(painted.start, painted.end, first, frame, list(ids))
+
+
+def _nodes_over(tree: InlineTree, node: Int) -> tuple[Int, Int]:
+    """Return the nodes over each range, from its innermost `node` out, one range after the other.
+
+    Those of range i are at [first[i], first[i + 1]); first is the first result.
+    """
+    parent = np.array(tree.parent, np.int64)
     depth = np.array(tree.depth, np.int64)[node] + 1
     first = np.append(np.int64(0), np.cumsum(depth))
     if first[-1] > MOST_FRAMES * len(depth) + (1 << 20):
@@ -144,39 +216,56 @@ def _named(code: Code, info: Info, tree: Tree, templates: tuple[str, ...], start
     rows, level = np.arange(len(node)), node
     for step in range(int(depth.max())):
         nodes[first[rows] + step] = level
-        rows, level = rows[depth[rows] > step + 1], level[depth[rows] > step + 1]
-        level = parent[level]
-    used, index = np.unique(nodes, return_inverse=True)
-    places = entry[used].tolist()
-    branches = [_branches(place, names, found_branches) for place in places]
-    known = np.array([ids.setdefault((names.of(place), of), len(ids)) for place, of in zip(places, branches, strict=True)], np.int32)
-    frame = known[index]
-    which = code.symbol_at(start)
-    found = which >= 0
-    numbers = {of: i for i, of in enumerate(dict.fromkeys([(), *branches]))}
-    listed = list(numbers)
-    outermost = np.array([numbers[of] for of in branches], np.int64)[index[first[1:][found] - 1]]
-    symbols, index = np.unique(which[found] * len(listed) + outermost, return_inverse=True)
-    pairs = [(code.names.raw(i // len(listed)), listed[i % len(listed)]) for i in symbols.tolist()]
-    known = np.array([ids.setdefault(pair, len(ids)) for pair in pairs], np.int32)
-    if len(symbols):
-        frame[first[1:][found] - 1] = known[index]
-    return _merged(start, end, first, frame, list(ids))
+        goes_on = depth[rows] > step + 1
+        rows, level = rows[goes_on], parent[level[goes_on]]
+    return first, nodes
 
 
-def _branches(place: int, names: Names, found: dict[int, Branches]) -> Branches:
-    """Of a function that is compiled or inlined there: known by its entry or by one that it stands for."""
-    return next((found[entry] for entry in names.entries(place) if entry in found), ()) if found else ()
+def _by_symbol(
+    code: Code,
+    start: Int,
+    branch: Int,
+    listed: list[Branches],
+    ids: dict[tuple[bytes, Branches], int],
+) -> tuple[Int, Int32]:
+    """Name ranges by the symbol over their start.
+
+    branch: index into `listed` of each range's function; ids: numbers of names, which grow.
+
+    Returns the ranges that have a symbol, and the number of each one's name.
+    """
+    symbol = code.symbol_at(start)
+    rows = np.flatnonzero(symbol >= 0)
+    used, index = np.unique(symbol[rows] * len(listed) + branch[rows], return_inverse=True)
+    pairs = [(code.names.raw(i // len(listed)), listed[i % len(listed)]) for i in used.tolist()]
+    return rows, np.array([ids.setdefault(pair, len(ids)) for pair in pairs], np.int32)[index]
 
 
-def _merged(start: Int, end: Int, first: Int, frame: Int32, names: list[tuple[bytes, Branches]]) -> Frames:
+def _branches(place: int, names: FunctionNames, found: dict[int, Branches]) -> Branches:
+    """Return the branches of a function that is compiled or inlined at an entry.
+
+    It is known by this entry or by one that the entry stands for.
+    """
+    return (
+        next((found[entry] for entry in names.entries(place) if entry in found), ())
+        if found
+        else ()
+    )
+
+
+def _merged(
+    start: Int, end: Int, first: Int, frame: Int32, names: list[tuple[bytes, Branches]]
+) -> InlineFrames:
     """Join neighbours with equal frames."""
     depth = np.diff(first)
     alike = (start[1:] == end[:-1]) & (depth[1:] == depth[:-1])
     pairs = np.flatnonzero(alike)
     count = depth[pairs]
     step = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-    differs = frame[np.repeat(first[pairs], count) + step] != frame[np.repeat(first[pairs + 1], count) + step]
+    differs = (
+        frame[np.repeat(first[pairs], count) + step]
+        != frame[np.repeat(first[pairs + 1], count) + step]
+    )
     alike[pairs[np.repeat(np.arange(len(pairs)), count)[differs]]] = False
     begins = np.flatnonzero(np.append(True, ~alike))
     ends = np.append(begins[1:] - 1, len(start) - 1)
@@ -184,4 +273,6 @@ def _merged(start: Int, end: Int, first: Int, frame: Int32, names: list[tuple[by
     new_first = np.append(np.int64(0), np.cumsum(depth))
     step = np.arange(int(depth.sum())) - np.repeat(new_first[:-1], depth)
     columns = start[begins], end[ends], new_first, frame[np.repeat(first[begins], depth) + step]
-    return Frames(*columns, Texts.of([name for name, _ in names]), tuple(branches for _, branches in names))
+    return InlineFrames(
+        *columns, Texts.of([name for name, _ in names]), tuple(branches for _, branches in names)
+    )

@@ -1,4 +1,4 @@
-"""Turns the attributes of an entry into the addresses that it covers."""
+"""Addresses that an entry covers."""
 
 from __future__ import annotations
 
@@ -20,22 +20,33 @@ from sizeguard.formats.dwarf.units import (
 
 index_forms = frozenset({FORM_ADDRX, FORM_GNU_ADDR_INDEX, *range(FORM_ADDRX1, FORM_ADDRX4 + 1)})
 
-RLE_END, RLE_BASE_X, RLE_START_X_END_X, RLE_START_X_LENGTH, RLE_OFFSETS, RLE_BASE, RLE_START_END, RLE_START_LENGTH = range(8)
+(
+    RLE_END,
+    RLE_BASE_X,
+    RLE_START_X_END_X,
+    RLE_START_X_LENGTH,
+    RLE_OFFSETS,
+    RLE_BASE,
+    RLE_START_END,
+    RLE_START_LENGTH,
+) = range(8)
 
 
-class Ranges:
-    """Low and high addresses, range lists of DWARF 2 to 5."""
+class AddressRanges:
+    """Low and high addresses, and range lists of DWARF 2 to 5."""
 
     def __init__(self, info: Info) -> None:
+        """Take the sections with range lists and addresses."""
         self.info = info
         self.old = info.sections.get("ranges", b"")
         self.new = info.sections.get("rnglists", b"")
         self.addresses = info.sections.get("addr", b"")
-        # Lists are seldom shared; a file whose entries all have the same long one is made to exhaust us.
+        # Lists are seldom shared. A file whose entries all have the same long list was made to
+        # exhaust memory.
         self.budget = 4 * (len(self.old) + len(self.new)) + 4096
 
     def of(self, unit: Unit, found: dict[int, tuple[int, int]]) -> list[tuple[int, int]]:
-        """Half open; empty ranges are left out."""
+        """Return the half-open, non-empty ranges of an entry; found: its attributes."""
         if DW_AT_RANGES in found:
             pairs = self._list(unit, *found[DW_AT_RANGES])
             self.budget -= len(pairs)
@@ -53,20 +64,26 @@ class Ranges:
         return [(low, high)] if low < high else []
 
     def address(self, unit: Unit, index: int) -> int:
-        """An entry of .debug_addr."""
-        return self.info.number(self.addresses, unit.addr_base + index * unit.address_size, unit.address_size)
+        """Return an entry of .debug_addr."""
+        return self.info.number(
+            self.addresses, unit.addr_base + index * unit.address_size, unit.address_size
+        )
 
     def _list(self, unit: Unit, value: int, form: int) -> list[tuple[int, int]]:
+        """Read the range list that an attribute refers to."""
         if unit.version < 5:
             return self._old(unit, value + unit.ranges_base)
         if form == FORM_RNGLISTX:
-            value = unit.ranges_base + self.info.number(self.new, unit.ranges_base + value * unit.offset_size, unit.offset_size)
+            value = unit.ranges_base + self.info.number(
+                self.new, unit.ranges_base + value * unit.offset_size, unit.offset_size
+            )
         try:
             return self._new(unit, value)
         except IndexError as error:
             raise DwarfError(f"the range list at {value} is cut") from error
 
     def _old(self, unit: Unit, position: int) -> list[tuple[int, int]]:
+        """Read a list of DWARF 2 to 4."""
         size, base = unit.address_size, unit.low_pc
         last = (1 << 8 * size) - 1
         found: list[tuple[int, int]] = []
@@ -83,6 +100,7 @@ class Ranges:
         raise DwarfError(f"range lists without end at {position}")
 
     def _new(self, unit: Unit, position: int) -> list[tuple[int, int]]:
+        """Read a list of DWARF 5."""
         data, size, base = self.new, unit.address_size, unit.low_pc
         found: list[tuple[int, int]] = []
         while len(found) < self.budget:

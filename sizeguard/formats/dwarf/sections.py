@@ -1,4 +1,4 @@
-"""Turns an image into its sections of debug information, unpacked."""
+"""Read an image's sections of debug information, decompressed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import struct
 import zlib
 from pathlib import Path
 
-from sizeguard.errors import InconclusiveError, InputError
+import zstandard
+
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import SHF_COMPRESSED
 from sizeguard.formats.macho import MachO
 
 ZLIB, ZSTD = 1, 2
 
-# What sections may grow by when they are unpacked: real ones grow two to six times.
+# The most that sections may grow when decompressed: real ones grow two to six times.
 MOST_TIMES, MOST_MORE = 30, 128 << 20
 
 _WANTED = frozenset(
@@ -24,7 +26,10 @@ _CUT = {"str_offs": "str_offsets"}
 
 
 def elf_sections(elf: Elf) -> dict[str, bytes]:
-    """The content of .debug_NAME by NAME. Raises InputError for damaged ones, InconclusiveError if there is no .debug_info."""
+    """Return the content of each .debug_NAME by NAME.
+
+    Raises InputError for damaged sections, InconclusiveError if there is no .debug_info.
+    """
     found: dict[str, bytes] = {}
     for section in elf.sections:
         old = section.name.startswith(".zdebug_")
@@ -39,26 +44,36 @@ def elf_sections(elf: Elf) -> dict[str, bytes]:
             kind, size = layout.unpack_from(content)
             content = _unpack(elf.path, section.name, kind, size, content[layout.size :])
         elif old and content[:4] == b"ZLIB":
-            content = _unpack(elf.path, section.name, ZLIB, int.from_bytes(content[4:12], "big"), content[12:])
+            content = _unpack(
+                elf.path, section.name, ZLIB, int.from_bytes(content[4:12], "big"), content[12:]
+            )
         found[name] = content
     if not found.get("info"):
-        raise InconclusiveError(f"{elf.path}: no debug information: build with -g, or name the debug file")
+        raise InconclusiveError(
+            f"{elf.path}: no debug information: build with -g, or name the debug file"
+        )
     return found
 
 
 def macho_sections(image: MachO) -> dict[str, bytes]:
-    """The same of a dSYM."""
+    """Return the sections of a dSYM, as elf_sections does."""
     found = {}
     for section in image.sections:
         name = section.name.removeprefix("__debug_")
         if section.segment_name == "__DWARF" and name != section.name:
-            found[_CUT.get(name, name)] = image.data[section.offset : section.offset + section.file_size].tobytes()
+            found[_CUT.get(name, name)] = image.data[
+                section.offset : section.offset + section.file_size
+            ].tobytes()
     if not found.get("info"):
-        raise InconclusiveError(f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with dsymutil")
+        raise InconclusiveError(
+            f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with"
+            " dsymutil"
+        )
     return found
 
 
 def _unpack(path: Path, name: str, kind: int, size: int, content: bytes) -> bytes:
+    """Decompress a section that states its size."""
     if size > MOST_TIMES * len(content) + MOST_MORE:
         raise _damaged(path, f"{name} claims {size} bytes in {len(content)}")
     if kind not in (ZLIB, ZSTD):
@@ -73,6 +88,7 @@ def _unpack(path: Path, name: str, kind: int, size: int, content: bytes) -> byte
 
 
 def _zlib(content: bytes, size: int) -> bytes:
+    """Decompress; raises ValueError for damaged bytes."""
     try:
         return zlib.decompressobj().decompress(content, size)
     except zlib.error as error:
@@ -80,8 +96,7 @@ def _zlib(content: bytes, size: int) -> bytes:
 
 
 def _zstd(content: bytes, size: int) -> bytes:
-    import zstandard
-
+    """Decompress; raises ValueError for damaged bytes."""
     try:
         with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(content) as reader:
             return reader.read(size)
@@ -90,4 +105,5 @@ def _zstd(content: bytes, size: int) -> bytes:
 
 
 def _damaged(path: Path, what: str) -> InputError:
+    """Make the error for damaged debug information."""
     return InputError(f"{path}: damaged debug information: {what}")

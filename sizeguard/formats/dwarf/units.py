@@ -1,4 +1,4 @@
-"""Turns .debug_info and .debug_abbrev into units whose entries can be read and skipped."""
+"""Read units of .debug_info, with the means to read and skip their entries."""
 
 from __future__ import annotations
 
@@ -7,27 +7,91 @@ from typing import Literal
 
 DW_TAG_COMPILE_UNIT, DW_TAG_SUBPROGRAM, DW_TAG_INLINED, DW_TAG_SKELETON = 0x11, 0x2E, 0x1D, 0x4A
 DW_TAG_TYPEDEF, DW_AT_DECLARATION, DW_AT_TYPE = 0x16, 0x3C, 0x49
-DW_AT_SIBLING, DW_AT_NAME, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_ABSTRACT_ORIGIN = 0x01, 0x03, 0x11, 0x12, 0x31
-DW_AT_SPECIFICATION, DW_AT_RANGES, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME = 0x47, 0x55, 0x6E, 0x2007
+DW_AT_SIBLING, DW_AT_NAME, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_ABSTRACT_ORIGIN = (
+    0x01,
+    0x03,
+    0x11,
+    0x12,
+    0x31,
+)
+DW_AT_SPECIFICATION, DW_AT_RANGES, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME = (
+    0x47,
+    0x55,
+    0x6E,
+    0x2007,
+)
 DW_AT_STR_OFFSETS_BASE, DW_AT_ADDR_BASE, DW_AT_RNGLISTS_BASE = 0x72, 0x73, 0x74
 DW_AT_GNU_RANGES_BASE, DW_AT_GNU_ADDR_BASE = 0x2132, 0x2133
 
-# What says where the code of an entry is, and whose.
-WANTED = frozenset({DW_AT_SIBLING, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES, DW_AT_ABSTRACT_ORIGIN})
+# Attributes that say where the code of an entry is, and whose.
+WANTED = frozenset(
+    {DW_AT_SIBLING, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES, DW_AT_ABSTRACT_ORIGIN}
+)
 
-# Types: what is in them has no code; concrete functions stand outside of their class.
-TYPE_TAGS = frozenset({0x02, 0x04, 0x13, 0x17, 0x15, 0x01, 0x38, 0x42})  # class, enumeration, structure, union, subroutine, array, …
+# Types, which contain no code: concrete functions are outside of their class.
+TYPE_TAGS = frozenset({0x02, 0x04, 0x13, 0x17, 0x15, 0x01, 0x38, 0x42})
 
-FORM_ADDR, FORM_BLOCK2, FORM_BLOCK4, FORM_DATA2, FORM_DATA4, FORM_DATA8, FORM_STRING = 0x01, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08
-FORM_BLOCK, FORM_BLOCK1, FORM_DATA1, FORM_FLAG, FORM_SDATA, FORM_STRP, FORM_UDATA = 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x0F
-FORM_REF_ADDR, FORM_REF1, FORM_REF2, FORM_REF4, FORM_REF8, FORM_REF_UDATA = 0x10, 0x11, 0x12, 0x13, 0x14, 0x15
-FORM_INDIRECT, FORM_SEC_OFFSET, FORM_EXPRLOC, FORM_FLAG_PRESENT, FORM_STRX, FORM_ADDRX = 0x16, 0x17, 0x18, 0x19, 0x1A, 0x1B
-FORM_REF_SUP4, FORM_STRP_SUP, FORM_DATA16, FORM_LINE_STRP, FORM_REF_SIG8, FORM_IMPLICIT = 0x1C, 0x1D, 0x1E, 0x1F, 0x20, 0x21
+FORM_ADDR, FORM_BLOCK2, FORM_BLOCK4, FORM_DATA2, FORM_DATA4, FORM_DATA8, FORM_STRING = (
+    0x01,
+    0x03,
+    0x04,
+    0x05,
+    0x06,
+    0x07,
+    0x08,
+)
+FORM_BLOCK, FORM_BLOCK1, FORM_DATA1, FORM_FLAG, FORM_SDATA, FORM_STRP, FORM_UDATA = (
+    0x09,
+    0x0A,
+    0x0B,
+    0x0C,
+    0x0D,
+    0x0E,
+    0x0F,
+)
+FORM_REF_ADDR, FORM_REF1, FORM_REF2, FORM_REF4, FORM_REF8, FORM_REF_UDATA = (
+    0x10,
+    0x11,
+    0x12,
+    0x13,
+    0x14,
+    0x15,
+)
+FORM_INDIRECT, FORM_SEC_OFFSET, FORM_EXPRLOC, FORM_FLAG_PRESENT, FORM_STRX, FORM_ADDRX = (
+    0x16,
+    0x17,
+    0x18,
+    0x19,
+    0x1A,
+    0x1B,
+)
+FORM_REF_SUP4, FORM_STRP_SUP, FORM_DATA16, FORM_LINE_STRP, FORM_REF_SIG8, FORM_IMPLICIT = (
+    0x1C,
+    0x1D,
+    0x1E,
+    0x1F,
+    0x20,
+    0x21,
+)
 FORM_LOCLISTX, FORM_RNGLISTX, FORM_REF_SUP8 = 0x22, 0x23, 0x24
-FORM_STRX1, FORM_STRX2, FORM_STRX3, FORM_STRX4, FORM_ADDRX1, FORM_ADDRX2, FORM_ADDRX3, FORM_ADDRX4 = range(0x25, 0x2D)
-FORM_GNU_ADDR_INDEX, FORM_GNU_STR_INDEX, FORM_GNU_REF_ALT, FORM_GNU_STRP_ALT = 0x1F01, 0x1F02, 0x1F20, 0x1F21
+(
+    FORM_STRX1,
+    FORM_STRX2,
+    FORM_STRX3,
+    FORM_STRX4,
+    FORM_ADDRX1,
+    FORM_ADDRX2,
+    FORM_ADDRX3,
+    FORM_ADDRX4,
+) = range(0x25, 0x2D)
+FORM_GNU_ADDR_INDEX, FORM_GNU_STR_INDEX, FORM_GNU_REF_ALT, FORM_GNU_STRP_ALT = (
+    0x1F01,
+    0x1F02,
+    0x1F20,
+    0x1F21,
+)
 
-# Bytes of a form; ADDRESS and OFFSET are as wide as the unit's, the rest has to be looked at.
+# Bytes of a form. ADDRESS and OFFSET are as wide as the unit's; the other forms have no fixed size.
 ADDRESS, OFFSET = -1, -2
 _FIXED = {
     FORM_ADDR: ADDRESS,
@@ -61,19 +125,22 @@ _FIXED = {
     FORM_ADDRX3: 3,
     FORM_ADDRX4: 4,
 }
-_NUMBERS = frozenset({FORM_SDATA, FORM_UDATA, FORM_REF_UDATA, FORM_STRX, FORM_ADDRX, FORM_LOCLISTX, FORM_RNGLISTX})
+_NUMBERS = frozenset(
+    {FORM_SDATA, FORM_UDATA, FORM_REF_UDATA, FORM_STRX, FORM_ADDRX, FORM_LOCLISTX, FORM_RNGLISTX}
+)
 _INDICES = frozenset({FORM_GNU_ADDR_INDEX, FORM_GNU_STR_INDEX})
 _BLOCKS = {FORM_BLOCK1: 1, FORM_BLOCK2: 2, FORM_BLOCK4: 4}
 # References into another file or to a type.
 ELSEWHERE = frozenset({FORM_GNU_REF_ALT, FORM_REF_SUP4, FORM_REF_SUP8, FORM_REF_SIG8})
 _UNIT_REFERENCES = frozenset({FORM_REF1, FORM_REF2, FORM_REF4, FORM_REF8, FORM_REF_UDATA})
 
-# Steps of skipping an entry: a number of bytes, or one of these.
+# Steps to skip an entry: a number of bytes, or one of these.
 _LEB, _BLOCK, _TEXT, _INDIRECT = -1, -2, -3, -4
 
 UT_TYPE, UT_SKELETON, UT_SPLIT, UT_SPLIT_TYPE = 2, 4, 5, 6
 
 PLAIN, TYPE, FUNCTION, INLINED = range(4)
+_KINDS = {DW_TAG_SUBPROGRAM: FUNCTION, DW_TAG_INLINED: INLINED}
 
 
 class DwarfError(ValueError):
@@ -84,8 +151,9 @@ class DwarfError(ValueError):
 class Abbreviation:
     """The shape of an entry. attributes: (attribute, form, constant).
 
-    size:   its bytes, -1 if they differ: then steps says how to skip it
-    places: if its size is known, of WANTED: (attribute, form, offset, bytes, whether it refers to its own unit)
+    size:   bytes of the entry, -1 if entries differ: then steps tell how to skip one
+    places: for a known size, those of WANTED: (attribute, form, offset, bytes, whether it refers
+            to its own unit)
     """
 
     tag: int
@@ -117,7 +185,7 @@ class Unit:
 
 
 def leb(data: bytes, position: int) -> tuple[int, int]:
-    """An unsigned LEB128 number and where it ends."""
+    """Read an unsigned LEB128 number; return it and where it ends."""
     value = shift = 0
     while True:
         byte = data[position]
@@ -131,7 +199,7 @@ def leb(data: bytes, position: int) -> tuple[int, int]:
 
 
 def sleb(data: bytes, position: int) -> tuple[int, int]:
-    """A signed one."""
+    """Read a signed LEB128 number; return it and where it ends."""
     start = position
     value, position = leb(data, position)
     bits = 7 * (position - start)
@@ -142,60 +210,78 @@ class Info:
     """.debug_info with all that its entries refer to."""
 
     def __init__(self, sections: dict[str, bytes], order: Literal["big", "little"]) -> None:
+        """Read the headers of all units. Raises DwarfError for damaged ones."""
         self.data = sections["info"]
         self.sections = sections
         self.order = order
         self._tables: dict[tuple[int, int, int], dict[int, Abbreviation]] = {}
-        # Tables lie one behind the other; a file whose units read the same bytes again and again is made to exhaust us.
+        # Tables are one behind the other. A file whose units read the same bytes again and again
+        # was made to exhaust time.
         self._budget = 4 * len(sections.get("abbrev", b"")) + 4096
         self.units = self._units()
 
     def number(self, data: bytes, position: int, size: int) -> int:
+        """Read a number of `size` bytes."""
         if position < 0 or position + size > len(data):
             raise DwarfError(f"a place outside of its section: {position}")
         return int.from_bytes(data[position : position + size], self.order)
 
     def _units(self) -> list[Unit]:
-        units = []
+        """Read the headers of all units."""
+        units: list[Unit] = []
         position = 0
         while position < len(self.data):
-            start, offset_size = position, 4
-            length = self.number(self.data, position, 4)
-            position += 4
-            if length == 0xFFFFFFFF:
-                offset_size = 8
-                length = self.number(self.data, position, 8)
-                position += 8
-            end = position + length
-            if end > len(self.data):
-                raise DwarfError(f"the unit at {start} is cut")
-            version = self.number(self.data, position, 2)
-            position += 2
-            if not 2 <= version <= 5:
-                raise DwarfError(f"the unit at {start} is of DWARF {version}")
-            unit_type = 1
-            if version == 5:
-                unit_type, address_size = self.number(self.data, position, 1), self.number(self.data, position + 1, 1)
-                offset = self.number(self.data, position + 2, offset_size)
-                position += 2 + offset_size
-                position += {UT_SKELETON: 8, UT_SPLIT: 8, UT_TYPE: 8 + offset_size, UT_SPLIT_TYPE: 8 + offset_size}.get(unit_type, 0)
-            else:
-                offset, address_size = self.number(self.data, position, offset_size), self.number(self.data, position + offset_size, 1)
-                position += offset_size + 1
-            if address_size not in (2, 4, 8) or position > end:
-                raise DwarfError(f"the header of the unit at {start}")
-            table = self._table(offset, address_size, offset_size if version > 2 else -address_size)
-            units.append(Unit(start, position, end, version, unit_type, address_size, offset_size, table))
-            position = end
+            units.append(self._unit(position))
+            position = units[-1].end
         return units
 
+    def _unit(self, start: int) -> Unit:
+        """Read the header of the unit at `start`, and its abbreviations."""
+        position, offset_size = start, 4
+        length = self.number(self.data, position, 4)
+        position += 4
+        if length == 0xFFFFFFFF:
+            offset_size = 8
+            length = self.number(self.data, position, 8)
+            position += 8
+        end = position + length
+        if end > len(self.data):
+            raise DwarfError(f"the unit at {start} is cut")
+        version = self.number(self.data, position, 2)
+        position += 2
+        if not 2 <= version <= 5:
+            raise DwarfError(f"the unit at {start} is of DWARF {version}")
+        unit_type = 1
+        if version == 5:
+            unit_type = self.number(self.data, position, 1)
+            address_size = self.number(self.data, position + 1, 1)
+            offset = self.number(self.data, position + 2, offset_size)
+            position += 2 + offset_size + _more_of_header(unit_type, offset_size)
+        else:
+            offset = self.number(self.data, position, offset_size)
+            address_size = self.number(self.data, position + offset_size, 1)
+            position += offset_size + 1
+        if address_size not in (2, 4, 8) or position > end:
+            raise DwarfError(f"the header of the unit at {start}")
+        table = self._table(offset, address_size, offset_size if version > 2 else -address_size)
+        return Unit(start, position, end, version, unit_type, address_size, offset_size, table)
+
     def _table(self, offset: int, address_size: int, reference: int) -> dict[int, Abbreviation]:
+        """Return the abbreviations at an offset.
+
+        reference: bytes of FORM_REF_ADDR; negative for DWARF 2, where it is as wide as an address.
+        """
         key = (offset, address_size, reference)
         if key not in self._tables:
-            self._tables[key] = self._read_table(offset, address_size, abs(reference) if reference > 0 else 4, abs(reference))
+            self._tables[key] = self._read_table(
+                offset, address_size, abs(reference) if reference > 0 else 4, abs(reference)
+            )
         return self._tables[key]
 
-    def _read_table(self, position: int, address_size: int, offset_size: int, reference_size: int) -> dict[int, Abbreviation]:
+    def _read_table(
+        self, position: int, address_size: int, offset_size: int, reference_size: int
+    ) -> dict[int, Abbreviation]:
+        """Read a table of abbreviations, by code."""
         data = self.sections.get("abbrev", b"")
         table: dict[int, Abbreviation] = {}
         widths = {ADDRESS: address_size, OFFSET: offset_size}
@@ -225,6 +311,7 @@ class Info:
             raise DwarfError("abbreviations that are cut") from error
 
     def skip(self, position: int, steps: tuple[int, ...], unit: Unit) -> int:
+        """Skip an entry; return where it ends."""
         data = self.data
         for step in steps:
             if step >= 0:
@@ -252,13 +339,17 @@ class Info:
         return position
 
     def text_end(self, position: int) -> int:
+        """Return the place of the NUL that ends the string at `position`."""
         end = self.data.find(0, position)
         if end < 0:
             raise DwarfError(f"a text without end at {position}")
         return end
 
     def value(self, unit: Unit, form: int, constant: int, position: int) -> tuple[int, int]:
-        """What an attribute holds as a number (of texts and blocks the place), and where it ends. References are places in the section."""
+        """Read an attribute; return its number and where it ends.
+
+        For strings and blocks the number is their place, for references a place in the section.
+        """
         data = self.data
         width = _FIXED.get(form)
         if width is not None:
@@ -266,7 +357,9 @@ class Info:
                 return 1, position
             if form == FORM_IMPLICIT:
                 return constant, position
-            size = width if width >= 0 else unit.address_size if width == ADDRESS else unit.offset_size
+            size = (
+                width if width >= 0 else unit.address_size if width == ADDRESS else unit.offset_size
+            )
             number = self.number(data, position, size)
             return (unit.start + number if form in _UNIT_REFERENCES else number), position + size
         if form == FORM_SDATA:
@@ -288,9 +381,21 @@ class Info:
         raise DwarfError(f"an unknown form {form:#x} at {position}")
 
 
+def _more_of_header(unit_type: int, offset_size: int) -> int:
+    """Return the bytes behind the common header of DWARF 5: ids and references."""
+    if unit_type in (UT_SKELETON, UT_SPLIT):
+        return 8
+    return 8 + offset_size if unit_type in (UT_TYPE, UT_SPLIT_TYPE) else 0
+
+
 def _abbreviation(
-    tag: int, has_children: bool, attributes: list[tuple[int, int, int]], widths: dict[int, int], reference_size: int
+    tag: int,
+    has_children: bool,
+    attributes: list[tuple[int, int, int]],
+    widths: dict[int, int],
+    reference_size: int,
 ) -> Abbreviation:
+    """Make an abbreviation; widths: bytes of ADDRESS and OFFSET."""
     steps: list[int] = []
     places = []
     offset = 0
@@ -307,15 +412,20 @@ def _abbreviation(
                 steps.append(width)
         else:
             steps.append(_step(form))
-    kind = FUNCTION if tag == DW_TAG_SUBPROGRAM else INLINED if tag == DW_TAG_INLINED else TYPE if tag in TYPE_TAGS else PLAIN
-    # A wanted constant in the abbreviation itself is left to the long way.
-    is_plain = all(step >= 0 for step in steps) and not any(a in WANTED and form == FORM_IMPLICIT for a, form, _ in attributes)
+    kind = _KINDS.get(tag, TYPE if tag in TYPE_TAGS else PLAIN)
+    # An entry with a wanted constant in its abbreviation is read attribute by attribute.
+    is_plain = all(step >= 0 for step in steps) and not any(
+        a in WANTED and form == FORM_IMPLICIT for a, form, _ in attributes
+    )
     size = sum(steps) if is_plain else -1
     has_sibling = any(attribute == DW_AT_SIBLING for attribute, _, _ in attributes)
-    return Abbreviation(tag, kind, has_children, has_sibling, tuple(attributes), size, tuple(steps), tuple(places))
+    return Abbreviation(
+        tag, kind, has_children, has_sibling, tuple(attributes), size, tuple(steps), tuple(places)
+    )
 
 
 def _step(form: int) -> int:
+    """Return the step that skips an attribute without a fixed size."""
     if form in _NUMBERS or form in _INDICES:
         return _LEB
     if form in (FORM_EXPRLOC, FORM_BLOCK):

@@ -1,11 +1,11 @@
-"""Turns the entries of debug information into the tree of functions and what is inlined into them, as columns."""
+"""Read the tree of functions and those inlined into them, as columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sizeguard.formats.dwarf.ranges import Ranges
+from sizeguard.formats.dwarf.ranges import AddressRanges
 from sizeguard.formats.dwarf.units import (
     DW_AT_ABSTRACT_ORIGIN,
     DW_AT_ADDR_BASE,
@@ -32,19 +32,29 @@ from sizeguard.formats.dwarf.units import (
 )
 
 NONE = -1
-TOP = -2  # outside of all functions, where types hold no code
-DEEPEST = 512  # functions in each other; real ones stay under 100
+TOP = -2  # outside of all functions, where types contain no code
+DEEPEST = 512  # nested functions; real files stay under 100
 
 _OF_UNIT = frozenset(
-    {DW_AT_LOW_PC, DW_AT_STR_OFFSETS_BASE, DW_AT_ADDR_BASE, DW_AT_GNU_ADDR_BASE, DW_AT_RNGLISTS_BASE, DW_AT_GNU_RANGES_BASE}
+    {
+        DW_AT_LOW_PC,
+        DW_AT_STR_OFFSETS_BASE,
+        DW_AT_ADDR_BASE,
+        DW_AT_GNU_ADDR_BASE,
+        DW_AT_RNGLISTS_BASE,
+        DW_AT_GNU_RANGES_BASE,
+    }
 )
 
 
 @dataclass(slots=True)
-class Tree:
-    """Node n is a function or one inlined into node parent[n]; NONE for functions. entry: where its name is to be looked up.
+class InlineTree:
+    """Functions, and functions inlined into them.
 
-    Rows (low, high, node): the addresses of nodes, half open. depth: of each node, 0 a function.
+    Node n is inlined into node parent[n], or a function if that is NONE. depth: 0 for a function;
+    entry: the entry that has the node's name.
+
+    Row i (low, high, node): a half-open range of addresses of node[i].
     """
 
     parent: list[int] = field(default_factory=list)
@@ -55,6 +65,7 @@ class Tree:
     node: list[int] = field(default_factory=list)
 
     def add(self, parent: int, entry: int, ranges: list[tuple[int, int]]) -> int:
+        """Add a node and return its number. Raises DwarfError if it is too deep."""
         number = len(self.parent)
         depth = self.depth[parent] + 1 if parent != NONE else 0
         if depth > DEEPEST:
@@ -69,13 +80,14 @@ class Tree:
         return number
 
 
-def read_tree(info: Info, code_end: Callable[[int], int]) -> Tree:
-    """All functions with an address in code: those that the linker removed are at 0, or at a marker.
+def read_tree(info: Info, code_end: Callable[[int], int]) -> InlineTree:
+    """Read all functions with an address in code.
 
-    code_end: where the section of code ends that an address is in, 0 if in none.
+    code_end: returns the end of the code section that contains an address, 0 if none does.
+    Functions that the linker removed are at 0, or at a marker, where no code is.
     """
-    tree = Tree()
-    ranges = Ranges(info)
+    tree = InlineTree()
+    ranges = AddressRanges(info)
     for unit in info.units:
         if unit.type in (UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
             continue
@@ -87,7 +99,10 @@ def read_tree(info: Info, code_end: Callable[[int], int]) -> Tree:
 
 
 def read_unit(info: Info, unit: Unit) -> int:
-    """Read the attributes of the unit's own entry that others need; where its children begin."""
+    """Read those attributes of the unit's own entry that others need.
+
+    Returns the place where its children begin.
+    """
     position = unit.entries
     code, position = leb(info.data, position)
     if not code:
@@ -102,17 +117,20 @@ def read_unit(info: Info, unit: Unit) -> int:
     unit.ranges_base = found.get(DW_AT_RNGLISTS_BASE, found.get(DW_AT_GNU_RANGES_BASE, (0, 0)))[0]
     if DW_AT_LOW_PC in found:
         value, form = found[DW_AT_LOW_PC]
-        unit.low_pc = value if form == FORM_ADDR else Ranges(info).address(unit, value)
+        unit.low_pc = value if form == FORM_ADDR else AddressRanges(info).address(unit, value)
     return position if unit.abbreviations[code].has_children else unit.end
 
 
-def _attributes(info: Info, unit: Unit, shape: Abbreviation, position: int) -> tuple[dict[int, tuple[int, int]], int]:
-    """attribute → (value, form) of those that say where code is, and where the entry ends."""
+def _attributes(
+    info: Info, unit: Unit, shape: Abbreviation, position: int
+) -> tuple[dict[int, tuple[int, int]], int]:
+    """Read the wanted attributes of an entry, as attribute → (value, form), and where it ends."""
     if shape.size >= 0:
         order, data = info.order, info.data
         return {
             attribute: (
-                int.from_bytes(data[position + offset : position + offset + width], order) + (unit.start if is_reference else 0),
+                int.from_bytes(data[position + offset : position + offset + width], order)
+                + (unit.start if is_reference else 0),
                 form,
             )
             for attribute, form, offset, width, is_reference in shape.places
@@ -125,8 +143,14 @@ def _attributes(info: Info, unit: Unit, shape: Abbreviation, position: int) -> t
     return found, position
 
 
-def _walk(info: Info, unit: Unit, ranges: Ranges, code_end: Callable[[int], int], tree: Tree) -> None:
-    """In the order of the entries. context: the node that an inlined function would be in, NONE where no code is described."""
+# One loop over all entries: 56 ms for 1.1 MB of .debug_info; a call for each entry adds 3 ms.
+def _walk(
+    info: Info, unit: Unit, ranges: AddressRanges, code_end: Callable[[int], int], tree: InlineTree
+) -> None:
+    """Add the functions of a unit to the tree, in the order of the entries.
+
+    context: the node that an inlined function would be in, NONE where no code is described.
+    """
     data, shapes, end = info.data, unit.abbreviations, unit.end
     position = read_unit(info, unit)
     context = TOP
@@ -144,10 +168,16 @@ def _walk(info: Info, unit: Unit, ranges: Ranges, code_end: Callable[[int], int]
             continue
         shape = shapes[code]
         kind = shape.kind
-        if kind == PLAIN or (kind == INLINED and context < 0) or (kind == TYPE and (context != TOP or not shape.has_sibling)):
-            # The most of all entries: variables, parameters, call sites. Blocks hand their context down; gcc puts the
-            # functions of a class that is local to a function into the class.
-            position = position + shape.size if shape.size >= 0 else info.skip(position, shape.steps, unit)
+        if (
+            kind == PLAIN
+            or (kind == INLINED and context < 0)
+            or (kind == TYPE and (context != TOP or not shape.has_sibling))
+        ):
+            # Most entries: variables, parameters, call sites. Blocks hand their context down. gcc
+            # puts the functions of a class that is local to a function into the class.
+            position = (
+                position + shape.size if shape.size >= 0 else info.skip(position, shape.steps, unit)
+            )
             if shape.has_children:
                 outer.append(context)
                 if kind == TYPE:
@@ -161,12 +191,16 @@ def _walk(info: Info, unit: Unit, ranges: Ranges, code_end: Callable[[int], int]
             elif shape.has_children:
                 outer.append(context)
             continue
-        covered = [(low, min(high, code_end(low))) for low, high in ranges.of(unit, found) if code_end(low)]
+        covered = [
+            (low, min(high, code_end(low))) for low, high in ranges.of(unit, found) if code_end(low)
+        ]
         inner = context if kind == INLINED else NONE
         if covered:
-            # Many are inlined from one function, whose name is then looked up once.
+            # One function is inlined often; its name is then looked up once.
             origin, form = found.get(DW_AT_ABSTRACT_ORIGIN, (place, 0))
-            inner = tree.add(inner, origin if kind == INLINED and form not in ELSEWHERE else place, covered)
+            inner = tree.add(
+                inner, origin if kind == INLINED and form not in ELSEWHERE else place, covered
+            )
         if shape.has_children:
             outer.append(context)
             if len(outer) > 16 * DEEPEST:

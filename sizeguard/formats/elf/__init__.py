@@ -1,5 +1,6 @@
-"""Turns ELF files into sections, segments, symbols and relocations, in columns where there are many."""
+"""Read ELF files: sections, segments, symbols and relocations, in columns where there are many."""
 
+from sizeguard.base.memory import release as release
 from sizeguard.formats.elf.image import RELOCATION_TYPES as RELOCATION_TYPES
 from sizeguard.formats.elf.image import Elf as Elf
 from sizeguard.formats.elf.image import Section as Section
@@ -8,7 +9,6 @@ from sizeguard.formats.elf.layout import *  # noqa: F403  (the numbers of the fo
 from sizeguard.formats.elf.reader import parse_elf as parse_elf
 from sizeguard.formats.elf.reader import read_bytes as read_bytes
 from sizeguard.formats.elf.reader import read_elf as read_elf
-from sizeguard.formats.elf.reader import release as release
 from sizeguard.formats.elf.relocations import Relocations as Relocations
 from sizeguard.formats.elf.symbols import Symbol as Symbol
 from sizeguard.formats.elf.symbols import SymbolTable as SymbolTable

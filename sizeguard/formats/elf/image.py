@@ -1,4 +1,4 @@
-"""Turns an ELF file's tables into what can be asked of it."""
+"""An ELF file as its tables describe it: sections, segments, symbols, relocations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.layout import (
     ET_REL,
     SHF_ALLOC,
@@ -27,15 +28,21 @@ from sizeguard.formats.elf.layout import (
     Layout,
 )
 from sizeguard.formats.elf.relocations import Relocations, read_packed, read_plain, read_relr
-from sizeguard.formats.elf.symbols import Bytes, Symbol, SymbolTable, read_symbols
+from sizeguard.formats.elf.symbols import Symbol, SymbolTable, read_symbols
 
-RELOCATION_TYPES = frozenset({SHT_REL, SHT_RELA, SHT_RELR, SHT_ANDROID_REL, SHT_ANDROID_RELA, SHT_ANDROID_RELR})
+RELOCATION_TYPES = frozenset(
+    {SHT_REL, SHT_RELA, SHT_RELR, SHT_ANDROID_REL, SHT_ANDROID_RELA, SHT_ANDROID_RELR}
+)
 
 
-# Not frozen, though nobody writes it: a link of small objects has thousands, and making them would take half of reading it.
+# Not frozen, though nothing writes to it: a link of small objects has thousands, and making frozen
+# ones would take half of the time of reading.
 @dataclass(slots=True, unsafe_hash=True)
 class Section:
-    """A section; offset and size in bytes, size as in memory (a NOBITS section has none in the file)."""
+    """A section; offset and size in bytes.
+
+    size is that in memory; a NOBITS section has no bytes in the file.
+    """
 
     index: int
     name: str
@@ -51,26 +58,32 @@ class Section:
 
     @property
     def is_allocated(self) -> bool:
+        """Whether it is loaded."""
         return bool(self.flags & SHF_ALLOC)
 
     @property
     def is_writable(self) -> bool:
+        """Whether it is writable when loaded."""
         return bool(self.flags & SHF_WRITE)
 
     @property
     def is_executable(self) -> bool:
+        """Whether it holds code."""
         return bool(self.flags & SHF_EXECINSTR)
 
     @property
     def is_thread_local(self) -> bool:
+        """Whether each thread has its own copy."""
         return bool(self.flags & SHF_TLS)
 
     @property
     def is_nobits(self) -> bool:
+        """Whether it is zeros that the file does not hold."""
         return self.type == SHT_NOBITS
 
     @property
     def file_size(self) -> int:
+        """Bytes of it in the file."""
         return 0 if self.is_nobits else self.size
 
     @property
@@ -80,8 +93,15 @@ class Section:
 
     @property
     def ram_size(self) -> int:
-        """Bytes of memory that it takes for itself: of a writable one, NOBITS or not, but not what lld pads its read-only part with."""
-        return self.size if self.is_allocated and self.is_writable and self.name != ".relro_padding" else 0
+        """Bytes of memory that the section alone uses: if it is writable, NOBITS or not.
+
+        The padding behind lld's read-only part does not count.
+        """
+        return (
+            self.size
+            if self.is_allocated and self.is_writable and self.name != ".relro_padding"
+            else 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +118,12 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Elf:
-    """An ELF file. header and the header tables: bytes in the file, as (offset, size). data: the file, mapped if it is large.
+    """An ELF file.
 
-    Tables are read when they are asked for, as columns: 530,469 symbols as objects take 1.3 s and 200 MB.
+    header, program_headers, section_headers: extents in the file, as (offset, size) in bytes.
+    data: the file's bytes, mapped if they are many.
+
+    Tables are read when asked for, as columns: 530,469 symbols as objects take 1.3 s and 200 MB.
     """
 
     path: Path
@@ -118,66 +141,93 @@ class Elf:
 
     @property
     def is_relocatable(self) -> bool:
+        """Whether it is an object, which no linker has placed."""
         return self.type == ET_REL
 
     @cached_property
     def is_stripped(self) -> bool:
+        """Whether there is no .symtab."""
         return all(section.type != SHT_SYMTAB for section in self.sections)
 
     @cached_property
     def load(self) -> int:
-        """Bytes of all ALLOC sections but NOBITS."""
+        """Bytes of all ALLOC sections without NOBITS."""
         return sum(section.load_size for section in self.sections)
 
     @cached_property
     def ram(self) -> int:
-        """Bytes of writable ALLOC sections with NOBITS, less what lld pads its read-only part with."""
+        """Bytes of writable ALLOC sections with NOBITS.
+
+        The padding behind lld's read-only part does not count.
+        """
         return sum(section.ram_size for section in self.sections)
 
     def content(self, section: Section) -> bytes:
-        """The section's bytes in the file."""
+        """Return a section's bytes in the file."""
         return self.view(section).tobytes()
 
     def view(self, section: Section) -> Bytes:
-        """The same without a copy."""
+        """Return a section's bytes in the file, without a copy."""
         return self.data[section.offset : section.offset + section.file_size]
 
     def section(self, name: str) -> Section | None:
-        """The first of that name."""
+        """Return the first section of that name, None if there is none."""
         return next((section for section in self.sections if section.name == name), None)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Of .symtab, or of .dynsym if the file is stripped."""
+        """The symbols of .symtab, of .dynsym if the file is stripped."""
         tables = self.static_symbols or self.dynamic_symbols
         return tuple(symbol for table in tables for symbol in table.objects())
 
     @cached_property
     def static_symbols(self) -> tuple[SymbolTable, ...]:
         """.symtab; empty if the file is stripped."""
-        return tuple(self._table(section) for section in self.sections if section.type == SHT_SYMTAB)
+        return tuple(
+            self._table(section) for section in self.sections if section.type == SHT_SYMTAB
+        )
 
     @cached_property
     def dynamic_symbols(self) -> tuple[SymbolTable, ...]:
-        """.dynsym"""
-        return tuple(self._table(section) for section in self.sections if section.type == SHT_DYNSYM and not section.is_nobits)
+        """.dynsym; empty if there is none."""
+        return tuple(
+            self._table(section)
+            for section in self.sections
+            if section.type == SHT_DYNSYM and not section.is_nobits
+        )
 
     def table_of(self, section: Section) -> SymbolTable | None:
-        """The symbol table that a section (relocations, versions, a hash table) links to."""
-        return next((t for t in (*self.static_symbols, *self.dynamic_symbols) if t.section_index == section.link), None)
+        """Return the symbol table that a section (relocations, versions, a hash table) links to."""
+        return next(
+            (
+                t
+                for t in (*self.static_symbols, *self.dynamic_symbols)
+                if t.section_index == section.link
+            ),
+            None,
+        )
 
     def _table(self, section: Section) -> SymbolTable:
+        """Read a section's symbol table."""
         if section.link >= len(self.sections):
-            raise InputError(f"{self.path}: a damaged ELF file: symbol names in section {section.link} of {len(self.sections)}")
+            raise InputError(
+                f"{self.path}: a damaged ELF file: symbol names in section {section.link} of"
+                f" {len(self.sections)}"
+            )
         strings = self.sections[section.link]
-        indices = next((s for s in self.sections if s.type == SHT_SYMTAB_SHNDX and s.link == section.index), None)
+        indices = next(
+            (s for s in self.sections if s.type == SHT_SYMTAB_SHNDX and s.link == section.index),
+            None,
+        )
         extended = self.data[:0] if indices is None else self.view(indices)
         place = (section.index, section.offset, section.file_size)
-        low = min(strings.offset, self.size)  # of a debug file the names of .dynsym are NOBITS
-        return read_symbols(self.path, self.data, self.layout, place, (low, low + strings.file_size), extended)
+        low = min(strings.offset, self.size)  # in a debug file the names of .dynsym are NOBITS
+        return read_symbols(
+            self.path, self.data, self.layout, place, (low, low + strings.file_size), extended
+        )
 
     def relocation_table(self, section: Section) -> Relocations:
-        """The relocations of a section of RELOCATION_TYPES."""
+        """Return the relocations of a section whose type is one of RELOCATION_TYPES."""
         extent = (section.offset, section.file_size)
         if section.type in (SHT_RELR, SHT_ANDROID_RELR):
             return read_relr(self.data, self.layout, *extent)
@@ -186,6 +236,9 @@ class Elf:
         return read_plain(self.data, self.layout, *extent, addend=section.type == SHT_RELA)
 
     def relocations(self, section: Section) -> Iterator[tuple[int, int, int]]:
-        """Of a section with addends (RELA): offset in the section that it relocates, index of the symbol, addend."""
+        """Iterate over a section with addends (RELA).
+
+        Each item: offset in the section that it relocates, index of the symbol, addend.
+        """
         table = self.relocation_table(section)
         return zip(table.offset.tolist(), table.symbol.tolist(), table.addend.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Turns the class and byte order of an ELF file into the layouts of its tables; the numbers of the format."""
+"""Numbers of the ELF format, and the layout of its tables by class and byte order."""
 
 from __future__ import annotations
 
@@ -9,17 +9,57 @@ import numpy as np
 
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 
-SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-SHT_REL, SHT_DYNSYM, SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY, SHT_SYMTAB_SHNDX, SHT_RELR = 9, 11, 14, 15, 16, 18, 19
+(
+    SHT_NULL,
+    SHT_PROGBITS,
+    SHT_SYMTAB,
+    SHT_STRTAB,
+    SHT_RELA,
+    SHT_HASH,
+    SHT_DYNAMIC,
+    SHT_NOTE,
+    SHT_NOBITS,
+) = (0, 1, 2, 3, 4, 5, 6, 7, 8)
+(
+    SHT_REL,
+    SHT_DYNSYM,
+    SHT_INIT_ARRAY,
+    SHT_FINI_ARRAY,
+    SHT_PREINIT_ARRAY,
+    SHT_SYMTAB_SHNDX,
+    SHT_RELR,
+) = (9, 11, 14, 15, 16, 18, 19)
 SHT_ANDROID_REL, SHT_ANDROID_RELA, SHT_ANDROID_RELR = 0x60000001, 0x60000002, 0x6FFFFF00
-SHT_GNU_HASH, SHT_GNU_VERDEF, SHT_GNU_VERNEED, SHT_GNU_VERSYM = 0x6FFFFFF6, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF
+SHT_GNU_HASH, SHT_GNU_VERDEF, SHT_GNU_VERNEED, SHT_GNU_VERSYM = (
+    0x6FFFFFF6,
+    0x6FFFFFFD,
+    0x6FFFFFFE,
+    0x6FFFFFFF,
+)
 
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_MERGE, SHF_STRINGS, SHF_TLS, SHF_COMPRESSED = 1, 2, 4, 0x10, 0x20, 0x400, 0x800
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_MERGE, SHF_STRINGS, SHF_TLS, SHF_COMPRESSED = (
+    1,
+    2,
+    4,
+    0x10,
+    0x20,
+    0x400,
+    0x800,
+)
 
 PF_X, PF_W, PF_R = 1, 2, 4
 PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_TLS, PT_GNU_EH_FRAME = 1, 2, 4, 7, 0x6474E550
 
-STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_COMMON, STT_TLS, STT_IFUNC = 0, 1, 2, 3, 4, 5, 6, 10
+STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_COMMON, STT_TLS, STT_IFUNC = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    10,
+)
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
 SHN_UNDEF, SHN_LORESERVE, SHN_ABS, SHN_COMMON, SHN_XINDEX = 0, 0xFF00, 0xFFF1, 0xFFF2, 0xFFFF
 
@@ -43,58 +83,77 @@ MACHINES = {
     258: "loongarch",
 }
 
-_SECTION_64 = "name:u4 type:u4 flags:u8 address:u8 offset:u8 size:u8 link:u4 info:u4 alignment:u8 entry_size:u8"
-_SECTION_32 = "name:u4 type:u4 flags:u4 address:u4 offset:u4 size:u4 link:u4 info:u4 alignment:u4 entry_size:u4"
-_SEGMENT_64 = "type:u4 flags:u4 offset:u8 address:u8 physical:u8 file_size:u8 memory_size:u8 alignment:u8"
-_SEGMENT_32 = "type:u4 offset:u4 address:u4 physical:u4 file_size:u4 memory_size:u4 flags:u4 alignment:u4"
+_SECTION_64 = (
+    "name:u4 type:u4 flags:u8 address:u8 offset:u8 size:u8 link:u4 info:u4 alignment:u8"
+    " entry_size:u8"
+)
+_SECTION_32 = (
+    "name:u4 type:u4 flags:u4 address:u4 offset:u4 size:u4 link:u4 info:u4 alignment:u4"
+    " entry_size:u4"
+)
+_SEGMENT_64 = (
+    "type:u4 flags:u4 offset:u8 address:u8 physical:u8 file_size:u8 memory_size:u8 alignment:u8"
+)
+_SEGMENT_32 = (
+    "type:u4 offset:u4 address:u4 physical:u4 file_size:u4 memory_size:u4 flags:u4 alignment:u4"
+)
 _SYMBOL_64 = "name:u4 info:u1 other:u1 section:u2 address:u8 size:u8"
 _SYMBOL_32 = "name:u4 address:u4 size:u4 info:u1 other:u1 section:u2"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a file's tables are laid out. order: < little endian, > big endian."""
+    """The layout of a file's tables; order: < little endian, > big endian."""
 
     is_64: bool
     order: str
 
     @property
     def header(self) -> str:
-        """Of the file header, for struct, after the 16 bytes of identification."""
+        """Format of the file header for struct, behind the 16 bytes of identification."""
         return self.order + ("16xHHIQQQIHHHHHH" if self.is_64 else "16xHHIIIIIHHHHHH")
 
     @property
     def word_size(self) -> int:
+        """Bytes of an address."""
         return 8 if self.is_64 else 4
 
     @property
     def word(self) -> np.dtype[np.void]:
+        """Type of an address."""
         return np.dtype(f"{self.order}u{self.word_size}")
 
     @property
     def half(self) -> np.dtype[np.void]:
+        """Type of 32-bit numbers."""
         return np.dtype(f"{self.order}u4")
 
     @property
     def section(self) -> np.dtype[np.void]:
+        """Type of a section header."""
         return self._table(_SECTION_64 if self.is_64 else _SECTION_32)
 
     @property
     def section_fields(self) -> str:
-        """The same for struct."""
+        """Format of a section header for struct."""
         return self.order + ("IIQQQQIIQQ" if self.is_64 else "IIIIIIIIII")
 
     @property
     def segment(self) -> np.dtype[np.void]:
+        """Type of a program header."""
         return self._table(_SEGMENT_64 if self.is_64 else _SEGMENT_32)
 
     @property
     def symbol(self) -> np.dtype[np.void]:
+        """Type of a symbol."""
         return self._table(_SYMBOL_64 if self.is_64 else _SYMBOL_32)
 
     def relocation(self, *, addend: bool) -> np.dtype[np.void]:
+        """Return the type of a relocation, with an addend (RELA) or without (REL)."""
         width = self.word_size
-        return self._table(f"offset:u{width} info:u{width}" + (f" addend:i{width}" if addend else ""))
+        return self._table(
+            f"offset:u{width} info:u{width}" + (f" addend:i{width}" if addend else "")
+        )
 
     def _table(self, fields: str) -> np.dtype[np.void]:
         return _dtype(self.order, fields)
@@ -102,11 +161,11 @@ class Layout:
 
 @functools.cache
 def _dtype(order: str, fields: str) -> np.dtype[np.void]:
-    """Made once: eight of them for each of 200 objects took 15 ms."""
+    """Make a type, once: eight of them for each of 200 objects took 15 ms."""
     pairs = [field.split(":") for field in fields.split()]
     return np.dtype([(name, order + kind) for name, kind in pairs])
 
 
 def signed(address: int) -> int:
-    """An address as columns hold it: two's complement, so that those of a kernel fit an int64."""
+    """Convert an address as columns hold it: two's complement, so that a kernel's fit an int64."""
     return address - (1 << 64) if address >= 1 << 63 else address

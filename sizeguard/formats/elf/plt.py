@@ -1,13 +1,13 @@
-"""Turns the stubs of a procedure linkage table into the slots that they jump through."""
+"""Find the stubs of a procedure linkage table, and the slots that they jump through."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.texts import Int
 from sizeguard.formats.elf.image import Elf, Section
 from sizeguard.formats.elf.layout import SHT_REL, SHT_RELA, signed
-from sizeguard.formats.texts import Int
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -15,9 +15,10 @@ NOWHERE = -(1 << 62)
 
 
 def stubs(image: Elf, section: Section) -> tuple[Int, Int]:
-    """Where in the section each stub begins, in order, and the address of its slot, NOWHERE if it shows none.
+    """Return the offset of each stub in the section, ascending, and the address of its slot.
 
-    Known of x86-64, i386 and aarch64; of others there are none.
+    A stub without a visible slot has NOWHERE. Stubs are known for x86-64, i386 and aarch64; for
+    other machines there are none.
     """
     content = image.view(section)
     if image.machine == "x86_64":
@@ -31,44 +32,56 @@ def stubs(image: Elf, section: Section) -> tuple[Int, Int]:
 
 
 def _x86(image: Elf, section: Section, content: Bytes, *, pc_relative: bool) -> tuple[Int, Int]:
-    """Stubs of 16 bytes, 8 in .plt.got without endbr: `jmp *slot`, or `push index` of those whose jump is in .plt.sec."""
+    """Find stubs of 16 bytes, or of 8 in .plt.got without endbr.
+
+    A stub is `jmp *slot`, or `push index` if its jump is in .plt.sec.
+    """
     width = 8 if section.entry_size == 8 else 16
     count = len(content) // width
     rows = content[: count * width].reshape(count, width).astype(np.int64)
     offset = width * np.arange(count, dtype=np.int64)
     slot = np.full(count, NOWHERE, np.int64)
-    at = np.full(count, -1)
+    jump = np.full(count, -1)
     for position in range(min(8, width - 5), -1, -1):
-        jump = (rows[:, position] == 0xFF) & (rows[:, position + 1] == 0x25)
-        at[jump] = position
-    found = np.flatnonzero(at >= 0)
+        jump[(rows[:, position] == 0xFF) & (rows[:, position + 1] == 0x25)] = position
+    found = np.flatnonzero(jump >= 0)
     if len(found):
-        operand = _little(rows, found, at[found] + 2)
-        here = signed(section.address) + offset[found] + at[found] + 6
-        slot[found] = here + operand if pc_relative else operand & 0xFFFFFFFF
-    # push imm32 is 68; the first stub of .plt pushes the link map by ff 35.
-    lazy = section.name == ".plt"
-    table = next((s for s in image.sections if s.type in (SHT_REL, SHT_RELA) and s.name.endswith(".plt")), None) if lazy else None
-    if table is None or width != 16:
-        return offset, slot
+        operand = _little(rows, found, jump[found] + 2)
+        behind = signed(section.address) + offset[found] + jump[found] + 6
+        slot[found] = behind + operand if pc_relative else operand & 0xFFFFFFFF
+    if section.name == ".plt" and width == 16:
+        _add_pushed(image, rows, slot, pc_relative=pc_relative)
+    return offset, slot
+
+
+def _add_pushed(image: Elf, rows: Int, slot: Int, *, pc_relative: bool) -> None:
+    """Fill in the slots of stubs that push their relocation, by its index or (i386) its offset."""
+    table = next(
+        (s for s in image.sections if s.type in (SHT_REL, SHT_RELA) and s.name.endswith(".plt")),
+        None,
+    )
+    if table is None:
+        return
     places = image.relocation_table(table).offset
     scale = 1 if pc_relative else image.layout.relocation(addend=table.type == SHT_RELA).itemsize
+    # push imm32 is 68; the first stub of .plt pushes the link map by ff 35.
     for position in (0, 4, 6):
         pushes = np.flatnonzero((rows[:, position] == 0x68) & (slot == NOWHERE))
         index = _little(rows, pushes, np.full(len(pushes), position + 1)) // scale
         good = (index >= 0) & (index < len(places))
         slot[pushes[good]] = places[index[good]]
-    return offset, slot
 
 
 def _little(rows: Int, row: Int, column: Int) -> Int:
-    """Four bytes as a signed number."""
-    value: Int = sum((rows[row, column + i] << (8 * i) for i in range(4)), np.zeros(len(row), np.int64))
+    """Read four bytes as a signed number."""
+    value: Int = sum(
+        (rows[row, column + i] << (8 * i) for i in range(4)), np.zeros(len(row), np.int64)
+    )
     return value - ((value >> 31) << 32)
 
 
 def _aarch64(section: Section, content: Bytes) -> tuple[Int, Int]:
-    """`adrp x16, page; ldr x17, [x16, offset]`, perhaps behind `bti c`."""
+    """Find `adrp x16, page; ldr x17, [x16, offset]`, perhaps behind `bti c`."""
     words = content[: len(content) // 4 * 4].view("<u4").astype(np.int64)
     if len(words) < 2:
         nothing = np.zeros(0, np.int64)

@@ -1,54 +1,65 @@
-"""Turns a file into an Elf: its header, sections and segments, checked against the size of the file."""
+"""Read an ELF file's header, sections and segments, checked against the size of the file."""
 
 from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.image import Elf, Section, Segment
-from sizeguard.formats.elf.layout import MACHINES, NT_GNU_BUILD_ID, PT_NOTE, SHT_NOBITS, SHT_NOTE, SHT_NULL, SHT_PROGBITS, Layout
-from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING, Bytes
+from sizeguard.formats.elf.layout import (
+    MACHINES,
+    NT_GNU_BUILD_ID,
+    PT_NOTE,
+    SHT_NOBITS,
+    SHT_NOTE,
+    SHT_NULL,
+    SHT_PROGBITS,
+    Layout,
+)
+from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING
 
-# Smaller files are read: a mapping would end in SIGBUS if another program cuts the file. 434 MB: 0.3 s to read, 350 MiB to hold.
+# Smaller files are read: a mapping would end in SIGBUS if another program cuts the file. 434 MB:
+# 0.3 s to read, 350 MiB to hold.
 MAPPED_FROM = 16 << 20
 
-# Sizes and addresses beyond that are damaged: sums must fit an int64.
+# Larger sizes and addresses are damaged: sums must fit an int64.
 MAX_SIZE = 1 << 55
 
 
 def read_elf(path: Path) -> Elf:
-    """Read a file. Raises InputError for what is no ELF file and for one whose tables point outside of it."""
+    """Read a file.
+
+    Raises InputError for a file that is no ELF file, or whose tables point outside of it.
+    """
     return parse_elf(path, read_bytes(path))
 
 
 def read_bytes(path: Path) -> Bytes:
-    """A file's bytes, mapped if they are many. Raises InputError if it cannot be read."""
+    """Read a file's bytes, mapped if they are many.
+
+    Raises InputError if it cannot be read.
+    """
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
             if size >= MAPPED_FROM:
-                return np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), np.uint8)
+                return np.frombuffer(
+                    mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), np.uint8
+                )
             file.seek(0)
             return np.frombuffer(file.read(), np.uint8)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
 
 
-def release(data: Bytes) -> None:
-    """Give back the memory that pages of a mapped file take; they stay in the system's cache and come back when they are read."""
-    owner = data.base
-    while isinstance(owner, (np.ndarray, memoryview)):
-        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    if isinstance(owner, mmap.mmap):
-        owner.madvise(mmap.MADV_DONTNEED)
-
-
 def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
-    """The same for bytes that are there; the path is for messages."""
+    """Parse bytes as read_elf does; the path is for messages."""
     content = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
     if content[:4].tobytes() != b"\x7fELF":
         raise InputError(f"{path}: not an ELF file")
@@ -59,6 +70,8 @@ def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
 
 
 class _Reader:
+    """Reads the tables of one file."""
+
     def __init__(self, path: Path, data: Bytes) -> None:
         self.path = path
         self.data = data
@@ -68,17 +81,21 @@ class _Reader:
         self.layout = Layout(is_64=bool(data[4] == 2), order="<" if data[5] == 1 else ">")
 
     def damaged(self, what: str) -> InputError:
+        """Make the error for a damaged file."""
         return InputError(f"{self.path}: a damaged ELF file: {what}")
 
     def read(self) -> Elf:
+        """Read the header and the two tables that it names."""
         header = struct.unpack_from(self.layout.header, self.buffer)
-        type_, machine, _, _, phoff, shoff, _, ehsize, phentsize, phnum, shentsize, shnum, shstrndx = header
+        type_, machine, _, _, phoff, shoff, _, ehsize, phentsize, phnum, shentsize, shnum, names = (
+            header
+        )
         self.check("the header", 0, ehsize)
-        # What does not fit 16 bits (more than 65,279 sections) stands in the first section header.
-        if shoff and (shnum == 0 or shstrndx == 0xFFFF or phnum == 0xFFFF):
+        # Numbers above 16 bits (more than 65,279 sections) are in the first section header.
+        if shoff and (shnum == 0 or names == 0xFFFF or phnum == 0xFFFF):
             first = self.rows("section headers", self.layout.section, shoff, 1)[0]
             shnum = shnum or first[5]
-            shstrndx = first[6] if shstrndx == 0xFFFF else shstrndx
+            names = first[6] if names == 0xFFFF else names
             phnum = first[7] if phnum == 0xFFFF and first[7] else phnum
         for count, width, dtype, what in (
             (shnum, shentsize, self.layout.section, "section"),
@@ -86,7 +103,7 @@ class _Reader:
         ):
             if count and width != dtype.itemsize:
                 raise self.damaged(f"{what} headers of {width} bytes, not {dtype.itemsize}")
-        sections = self.sections(shoff, shnum, shstrndx)
+        sections = self.sections(shoff, shnum, names)
         segments = self.segments(phoff, phnum, sections)
         return Elf(
             path=self.path,
@@ -104,15 +121,24 @@ class _Reader:
         )
 
     def check(self, what: str, offset: int, size: int) -> None:
+        """Raise InputError if an extent leaves the file."""
         if offset + size > len(self.data):
-            raise self.damaged(f"{what} at [{offset}, {offset + size}) of a file of {len(self.data)} bytes")
+            raise self.damaged(
+                f"{what} at [{offset}, {offset + size}) of a file of {len(self.data)} bytes"
+            )
 
-    def rows(self, what: str, dtype: np.dtype[np.void], offset: int, count: int) -> list[tuple[int, ...]]:
+    def rows(
+        self, what: str, dtype: np.dtype[np.void], offset: int, count: int
+    ) -> list[tuple[int, ...]]:
+        """Read `count` rows of a table."""
         self.check(what, offset, count * dtype.itemsize)
-        rows: list[tuple[int, ...]] = self.data[offset : offset + count * dtype.itemsize].view(dtype).tolist()
+        rows: list[tuple[int, ...]] = (
+            self.data[offset : offset + count * dtype.itemsize].view(dtype).tolist()
+        )
         return rows
 
     def sections(self, offset: int, count: int, names_index: int) -> tuple[Section, ...]:
+        """Read the section headers and check the sections' places."""
         self.check("section headers", offset, count * self.layout.section.itemsize)
         if not count:
             return ()
@@ -120,36 +146,53 @@ class _Reader:
             raise self.damaged(f"section names in section {names_index} of {count}")
         # As columns: one row at a time takes three times as long, and objects have a hundred.
         table = struct.Struct(self.layout.section_fields)
-        columns = list(zip(*table.iter_unpack(self.buffer[offset : offset + count * table.size]), strict=True))
+        columns = list(
+            zip(*table.iter_unpack(self.buffer[offset : offset + count * table.size]), strict=True)
+        )
         name, type_, flags, address, where, size, *others = columns
-        if SHT_NULL in type_:  # of the first the size is the number of sections, if they are many
-            size = tuple(0 if kind == SHT_NULL else length for kind, length in zip(type_, size, strict=True))
+        if SHT_NULL in type_:  # the first has the number of sections as size if there are many
+            size = tuple(
+                0 if kind == SHT_NULL else length for kind, length in zip(type_, size, strict=True)
+            )
         names = b""
         if type_[names_index] != SHT_NOBITS:
-            self.check("section names", where[names_index], columns[5][names_index])
-            names = self.data[where[names_index] : where[names_index] + columns[5][names_index]].tobytes()
-        known: dict[int, str] = {}  # .group and .rela.text stand often
-        named = 0
-        for start in dict.fromkeys(name):
-            known[start] = _text(names, start)
-            named += len(known[start])
-            if named > MAX_SHARING * len(names) + FREE_BYTES:
-                raise self.damaged("sections share names of a string table without ends")
-        sections = tuple(map(Section, range(count), map(known.__getitem__, name), type_, flags, address, where, size, *others))
-        limit = len(self.data)
-        for section in [section for section in sections if section.offset + section.size > limit and section.type != SHT_NOBITS]:
-            self.check(f"section {section.name}", section.offset, section.size)
+            begin, length = where[names_index], columns[5][names_index]
+            self.check("section names", begin, length)
+            names = self.data[begin : begin + length].tobytes()
+        texts = map(self.section_names(names, name).__getitem__, name)
+        sections = tuple(
+            map(Section, range(count), texts, type_, flags, address, where, size, *others)
+        )
+        for section in sections:
+            if section.offset + section.size > len(self.data) and section.type != SHT_NOBITS:
+                self.check(f"section {section.name}", section.offset, section.size)
         if sum(size) > MAX_SIZE:
             largest = max(sections, key=lambda section: section.size)
             raise self.damaged(f"section {largest.name} of {largest.size} bytes")
         return sections
 
-    def segments(self, offset: int, count: int, sections: tuple[Section, ...]) -> tuple[Segment, ...]:
+    def section_names(self, table: bytes, starts: Iterable[int]) -> dict[int, str]:
+        """Return the name at each place of the string table; .group and .rela.text come often."""
+        known: dict[int, str] = {}
+        total = 0
+        for start in dict.fromkeys(starts):
+            known[start] = _text(table, start)
+            total += len(known[start])
+            if total > MAX_SHARING * len(table) + FREE_BYTES:
+                raise self.damaged("sections share names of a string table without ends")
+        return known
+
+    def segments(
+        self, offset: int, count: int, sections: tuple[Section, ...]
+    ) -> tuple[Segment, ...]:
+        """Read the program headers."""
         raw = self.rows("program headers", self.layout.segment, offset, count)
         if not raw:
             return ()
         # objcopy --only-keep-debug leaves the segments as they were and takes their bytes away.
-        is_debug_file = bool(sections) and not any(s.load_size and s.type == SHT_PROGBITS for s in sections)
+        is_debug_file = bool(sections) and not any(
+            s.load_size and s.type == SHT_PROGBITS for s in sections
+        )
         segments = []
         total = 0
         for row in raw:
@@ -167,19 +210,26 @@ class _Reader:
         return tuple(segments)
 
     def build_id(self, sections: tuple[Section, ...], segments: tuple[Segment, ...]) -> str:
+        """Return the GNU build id in hex, empty if there is none."""
         places = [(s.offset, s.size) for s in sections if s.type == SHT_NOTE]
         places = places or [(s.offset, s.file_size) for s in segments if s.type == PT_NOTE]
         for position, size in places:
             end = position + size
             while position + 12 <= end:
-                name, length, type_ = struct.unpack_from(self.layout.order + "III", self.buffer, position)
+                name, length, type_ = struct.unpack_from(
+                    self.layout.order + "III", self.buffer, position
+                )
                 start = position + 12 + (name + 3) // 4 * 4
-                if type_ == NT_GNU_BUILD_ID and self.data[position + 12 : position + 16].tobytes() == b"GNU\0":
+                if (
+                    type_ == NT_GNU_BUILD_ID
+                    and self.data[position + 12 : position + 16].tobytes() == b"GNU\0"
+                ):
                     return self.data[start : min(start + length, end)].tobytes().hex()
                 position = start + (length + 3) // 4 * 4
         return ""
 
 
 def _text(table: bytes, offset: int) -> str:
+    """Return the string at an offset of a string table."""
     end = table.find(b"\0", offset)
     return table[offset : end if end >= 0 else len(table)].decode("utf-8", "replace")

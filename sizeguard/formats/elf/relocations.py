@@ -1,4 +1,4 @@
-"""Turns relocation sections, of any of the four encodings, into columns."""
+"""Read relocation sections, in any of the four encodings, as columns."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Int
 from sizeguard.formats.elf.layout import Layout
-from sizeguard.formats.texts import Int
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -21,11 +21,14 @@ GROUPED_BY_INFO, GROUPED_BY_OFFSET, GROUPED_BY_ADDEND, HAS_ADDEND = 1, 2, 4, 8
 class Relocations:
     """Relocations in the order of their table, as columns.
 
-    offset:     what is relocated: an address, in a relocatable object an offset in the section that `info` names
+    offset:     of the relocated place: an address; in a relocatable object an offset in the section
+                that `info` names
     type, symbol: of r_info; symbol is an index into the linked table
     addend:     0 where the table has none (REL, RELR)
-    start, end: the bytes of the file that encode it. A RELR word that stands for several is shared out among them byte by byte, the
-                first ones get the remainder; what a packed table says once for a group counts to the group's first.
+    start, end: the bytes of the file that encode it
+
+    A RELR word for several relocations is shared out among them byte by byte; the first ones get
+    the remainder. Fields of a group in a packed table count for the group's first relocation.
     """
 
     offset: Int
@@ -36,11 +39,12 @@ class Relocations:
     end: Int
 
     def __len__(self) -> int:
+        """Return the number of relocations."""
         return len(self.offset)
 
 
 def read_plain(data: Bytes, layout: Layout, offset: int, size: int, *, addend: bool) -> Relocations:
-    """REL and RELA. A piece of an entry at the end is left out."""
+    """Read REL or RELA; a partial entry at the end is left out."""
     dtype = layout.relocation(addend=addend)
     count = size // dtype.itemsize
     table: Any = data[offset : offset + count * dtype.itemsize].view(dtype)
@@ -58,7 +62,11 @@ def read_plain(data: Bytes, layout: Layout, offset: int, size: int, *, addend: b
 
 
 def read_relr(data: Bytes, layout: Layout, offset: int, size: int) -> Relocations:
-    """RELR: an even word is an address to relocate, an odd one a bitmap of the words after the last place."""
+    """Read RELR.
+
+    An even word is an address to relocate; an odd one is a bitmap of the words behind the last
+    place.
+    """
     width = layout.word_size
     bits = 8 * width - 1
     words = data[offset : offset + size // width * width].view(layout.word).astype(np.uint64)
@@ -67,8 +75,12 @@ def read_relr(data: Bytes, layout: Layout, offset: int, size: int) -> Relocation
     index = np.arange(count, dtype=np.int64)
     last = np.maximum.accumulate(np.where(is_bitmap, -1, index)) if count else index
     known = last >= 0
-    base = np.where(known, words[np.maximum(last, 0)].view(np.int64), 0) + width + (index - last - 1) * bits * width
-    # Bit 0 says that it is a bitmap; bit k stands for word k - 1.
+    base = (
+        np.where(known, words[np.maximum(last, 0)].view(np.int64), 0)
+        + width
+        + (index - last - 1) * bits * width
+    )
+    # Bit 0 marks a bitmap; bit k stands for word k - 1.
     little = words.astype("<u8").view(np.uint8).reshape(count, 8)
     set_ = np.unpackbits(little, axis=1, bitorder="little")[:, 1 : bits + 1].astype(bool)
     set_[~(is_bitmap & known)] = False
@@ -77,7 +89,7 @@ def read_relr(data: Bytes, layout: Layout, offset: int, size: int) -> Relocation
     place = np.concatenate([words[~is_bitmap].view(np.int64), base[row] + bit * width])
     order = np.lexsort((place, entry))
     entry, place = entry[order], place[order]
-    # Share out the word: relocation r of k gets [r * share + min(r, rest), …).
+    # Share out the word: relocation r of k gets the bytes [r * share + min(r, rest), …).
     many = np.bincount(entry, minlength=count)
     first = np.cumsum(many) - many
     rank = np.arange(len(entry), dtype=np.int64) - first[entry]
@@ -89,56 +101,78 @@ def read_relr(data: Bytes, layout: Layout, offset: int, size: int) -> Relocation
 
 
 def read_packed(path: object, data: Bytes, layout: Layout, offset: int, size: int) -> Relocations:
-    """Android's packed relocations (APS2): groups of relocations that share fields, as signed LEB128 numbers."""
-    raw = data[offset : offset + size].tobytes()
-    if raw[:4] != b"APS2":
-        raise InputError(f"{path}: packed relocations without the magic APS2")
-    position = 4
+    """Read Android's packed relocations (APS2): groups of relocations that share fields.
 
-    def number() -> int:
-        nonlocal position
-        value = shift = 0
-        while True:
-            if position >= len(raw) or shift > 63:
-                raise InputError(f"{path}: packed relocations are damaged at {position} of {len(raw)} bytes")
-            byte = raw[position]
-            position += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value - (1 << shift) if byte & 64 else value
-
-    total, place = number(), number()
-    # Each relocation has a word of the file for itself, so a table cannot hold more of them than the file has words.
+    Raises InputError if they are damaged.
+    """
+    numbers = _SignedNumbers(path, data[offset : offset + size].tobytes())
+    total, place = numbers.take(), numbers.take()
+    # Each relocation has a word of the file for itself, so a table cannot hold more of them than
+    # the file has words.
     if not 0 <= total <= len(data) // layout.word_size:
         raise InputError(f"{path}: {total} packed relocations in a file of {len(data)} bytes")
     rows: list[tuple[int, int, int, int, int]] = []
     addend = 0
     begin = 0
     while len(rows) < total:
-        many, flags = number(), number()
+        many, flags = numbers.take(), numbers.take()
         if not 0 < many <= total - len(rows):
             raise InputError(f"{path}: a group of {many} packed relocations of {total}")
-        step = number() if flags & GROUPED_BY_OFFSET else 0
-        info = number() if flags & GROUPED_BY_INFO else 0
+        step = numbers.take() if flags & GROUPED_BY_OFFSET else 0
+        info = numbers.take() if flags & GROUPED_BY_INFO else 0
         if flags & HAS_ADDEND and flags & GROUPED_BY_ADDEND:
-            addend += number()
+            addend += numbers.take()
         elif not flags & HAS_ADDEND:
             addend = 0
         for _ in range(many):
-            place += step if flags & GROUPED_BY_OFFSET else number()
-            info = info if flags & GROUPED_BY_INFO else number()
+            place += step if flags & GROUPED_BY_OFFSET else numbers.take()
+            info = info if flags & GROUPED_BY_INFO else numbers.take()
             if flags & HAS_ADDEND and not flags & GROUPED_BY_ADDEND:
-                addend += number()
-            rows.append((_wrap(place), info & 0xFFFFFFFFFFFFFFFF, _wrap(addend), offset + begin, offset + position))
-            begin = position
-    columns = np.array(rows, dtype=np.dtype([("p", "i8"), ("i", "u8"), ("a", "i8"), ("s", "i8"), ("e", "i8")]))
+                addend += numbers.take()
+            start, end = offset + begin, offset + numbers.position
+            rows.append((_wrap(place), info & 0xFFFFFFFFFFFFFFFF, _wrap(addend), start, end))
+            begin = numbers.position
+    return _packed_columns(rows, layout)
+
+
+class _SignedNumbers:
+    """Reads signed LEB128 numbers behind the magic APS2, one after the other."""
+
+    def __init__(self, path: object, raw: bytes) -> None:
+        if raw[:4] != b"APS2":
+            raise InputError(f"{path}: packed relocations without the magic APS2")
+        self.path = path
+        self.raw = raw
+        self.position = 4
+
+    def take(self) -> int:
+        """Read the next number. Raises InputError at the end."""
+        value = shift = 0
+        while True:
+            if self.position >= len(self.raw) or shift > 63:
+                raise InputError(
+                    f"{self.path}: packed relocations are damaged at {self.position} of"
+                    f" {len(self.raw)} bytes"
+                )
+            byte = self.raw[self.position]
+            self.position += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value - (1 << shift) if byte & 64 else value
+
+
+def _packed_columns(rows: list[tuple[int, int, int, int, int]], layout: Layout) -> Relocations:
+    """Make columns of rows: place, info, addend, and the bytes [start, end) of the file."""
+    columns = np.array(
+        rows, dtype=np.dtype([("p", "i8"), ("i", "u8"), ("a", "i8"), ("s", "i8"), ("e", "i8")])
+    )
     shift, mask = (32, 0xFFFFFFFF) if layout.is_64 else (8, 0xFF)
-    info_column = columns["i"]
+    info = columns["i"]
     return Relocations(
         columns["p"].copy(),
-        (info_column & np.uint64(mask)).astype(np.uint32),
-        (info_column >> np.uint64(shift)).astype(np.int64),
+        (info & np.uint64(mask)).astype(np.uint32),
+        (info >> np.uint64(shift)).astype(np.int64),
         columns["a"].copy(),
         columns["s"].copy(),
         columns["e"].copy(),
@@ -146,4 +180,5 @@ def read_packed(path: object, data: Bytes, layout: Layout, offset: int, size: in
 
 
 def _wrap(value: int) -> int:
+    """Wrap a number around to 64 bits, signed."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -1,4 +1,4 @@
-"""Turns the bytes of a symbol table into columns."""
+"""Read symbol tables as columns."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.columns.sort import packed_order
+from sizeguard.columns.texts import Bytes, Int, Int32, Texts
 from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, Layout
-from sizeguard.formats.texts import Int, Texts
 
-Bytes = npt.NDArray[np.uint8]
-
-# Names may share their ends, but a table whose names are many times its strings is made to exhaust us.
+# Names may share their ends. A table whose names are many times its strings was made to exhaust
+# memory.
 MAX_SHARING = 16
 FREE_BYTES = 1 << 20
 
@@ -24,7 +24,10 @@ _STEP = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A symbol; section is an index, 0 if undefined, SHN_ABS and the like if there is none."""
+    """A symbol.
+
+    section: an index, 0 if undefined, SHN_ABS and the like if there is none.
+    """
 
     name: str
     address: int
@@ -36,12 +39,15 @@ class Symbol:
 
 @dataclass(frozen=True, eq=False)
 class SymbolTable:
-    """All symbols of a table in its order, as columns; entry i lies at [offset + i * entry_size, …) of the file.
+    """All symbols of a table in its order, as columns.
 
-    name: where in the file its name begins; strings: the bytes of the table that it lies in
-    address: signed (two's complement); of a relocatable object an offset in its section
-    section: an index into the file's sections; SHN_ABS, SHN_COMMON … come as negative numbers (SHN_ABS - 0x10000), so that they are
-    none of more than 65,279 sections
+    Entry i is at [offset + i * entry_size, …) of the file.
+
+    name:    offset in the file at which its name begins
+    strings: the bytes [start, end) of the string table
+    address: signed (two's complement); in a relocatable object an offset in its section
+    section: an index into the file's sections. SHN_ABS, SHN_COMMON … are negative numbers
+             (SHN_ABS - 0x10000), which no index is, even of more than 65,279 sections
     """
 
     section_index: int
@@ -59,6 +65,7 @@ class SymbolTable:
     section: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
+        """Return the number of symbols."""
         return len(self.address)
 
     @cached_property
@@ -69,7 +76,10 @@ class SymbolTable:
 
     @cached_property
     def distinct_names(self) -> tuple[Int, Int, npt.NDArray[np.int32]]:
-        """The strings that symbols name, each once, in the file's order: start, end, and for each symbol which it has."""
+        """The strings that symbols name, each once, in the file's order.
+
+        They are starts, ends, and for each symbol the index of its string.
+        """
         order = packed_order(self.name)
         ordered = self.name[order]
         new = np.ones(len(ordered), bool)
@@ -80,10 +90,14 @@ class SymbolTable:
         low, high = self.strings
         end = string_ends(self.data[:high], low, start)
         if int((end - start).sum()) > MAX_SHARING * (high - low) + FREE_BYTES:
-            raise InputError(f"{self.path}: a damaged ELF file: symbols share names of a string table without ends")
+            raise InputError(
+                f"{self.path}: a damaged ELF file: symbols share names of a string table without"
+                " ends"
+            )
         return start, end, which
 
     def objects(self) -> tuple[Symbol, ...]:
+        """Return the symbols as objects."""
         known: dict[int, str] = {}
         texts = []
         for i, start in enumerate(self.name.tolist()):
@@ -93,28 +107,34 @@ class SymbolTable:
             texts.append(text)
         section = np.where(self.section < 0, self.section + 0x10000, self.section)
         columns = (self.address.view(np.uint64), self.size, self.type, self.binding, section)
-        return tuple(Symbol(*row) for row in zip(texts, *(column.tolist() for column in columns), strict=True))
+        return tuple(
+            Symbol(*row)
+            for row in zip(texts, *(column.tolist() for column in columns), strict=True)
+        )
 
 
 def read_symbols(
-    path: object, data: Bytes, layout: Layout, place: tuple[int, int, int], strings: tuple[int, int], extended: Bytes
+    path: object,
+    data: Bytes,
+    layout: Layout,
+    place: tuple[int, int, int],
+    strings: tuple[int, int],
+    extended: Bytes,
 ) -> SymbolTable:
-    """The table at place (section index, offset, size) with names in strings [start, end); all lie inside of the file.
+    """Read the table at place (section index, offset, size) with names in strings [start, end).
+
+    All lie inside of the file.
 
     extended: the content of its SHT_SYMTAB_SHNDX section, empty if there is none.
     """
     index, offset, size = place
     dtype = layout.symbol
     if size % dtype.itemsize:
-        raise InputError(f"{path}: a damaged ELF file: a symbol table of {size} bytes, not a multiple of {dtype.itemsize}")
+        raise InputError(
+            f"{path}: a damaged ELF file: a symbol table of {size} bytes, not a multiple of"
+            f" {dtype.itemsize}"
+        )
     table: Any = data[offset : offset + size].view(dtype)
-    raw = table["section"].astype(np.int32)
-    section = raw
-    if len(raw) and int(raw.max()) >= SHN_LORESERVE:
-        section = np.where(raw >= SHN_LORESERVE, raw - 0x10000, raw)
-        if len(extended) // 4 >= len(raw):
-            numbers = extended[: len(raw) * 4].view(layout.half).astype(np.int64)
-            section = np.where(raw == SHN_XINDEX, np.minimum(numbers, 0x7FFFFFFF), section)
     info = table["info"]
     low, high = strings
     return SymbolTable(
@@ -124,37 +144,35 @@ def read_symbols(
         path=path,
         data=data,
         strings=strings,
-        name=np.minimum(table["name"].astype(np.int64) + low, high),  # one outside of the strings is empty
+        # A name outside of the strings is empty.
+        name=np.minimum(table["name"].astype(np.int64) + low, high),
         address=_words(table["address"]),
         size=np.minimum(table["size"].astype(np.uint64), np.uint64(1 << 62)).view(np.int64),
         type=info & 15,
         binding=info >> 4,
         visibility=table["other"] & 3,
-        section=section,
+        section=_sections(table["section"].astype(np.int32), extended, layout),
     )
 
 
-def packed_order(keys: Int) -> Int:
-    """A stable argsort of numbers: with the index in their low bits they are sorted by themselves, which takes half the time."""
-    if not len(keys):
-        return np.zeros(0, np.int64)
-    low = int(keys.min())
-    bits = len(keys).bit_length()
-    if (int(keys.max()) - low).bit_length() + bits > 62:
-        return np.argsort(keys, kind="stable")
-    packed = keys - low
-    packed <<= bits
-    packed |= np.arange(len(keys), dtype=np.int64)
-    packed.sort()
-    packed &= (1 << bits) - 1
-    return packed
+def _sections(raw: Int32, extended: Bytes, layout: Layout) -> Int32:
+    """Return the section of each symbol: reserved numbers negative, large ones from `extended`."""
+    if not len(raw) or int(raw.max()) < SHN_LORESERVE:
+        return raw
+    section = np.where(raw >= SHN_LORESERVE, raw - 0x10000, raw)
+    if len(extended) // 4 >= len(raw):
+        numbers = extended[: len(raw) * 4].view(layout.half).astype(np.int64)
+        section = np.where(raw == SHN_XINDEX, np.minimum(numbers, 0x7FFFFFFF), section)
+    return section
 
 
 def string_ends(data: Bytes, low: int, start: Int) -> Int:
-    """Where the strings that begin at `start`, sorted, distinct and in [low, len(data)], end: at the next zero byte, or with the data.
+    """Return the ends of strings: at the next zero byte, or at the end of the data.
 
-    Most end just before the next one begins. Zeros are counted, a megabyte at a time, and looked for where there are others: counting
-    those of 76 MB takes 3 ms, finding them 50.
+    start: sorted, distinct and in [low, len(data)].
+
+    Most strings end just before the next one begins. Zeros are counted, a megabyte at a time, and
+    searched only where there are others: counting those of 76 MB takes 3 ms, finding them 50.
     """
     guess = np.append(start[1:] - 1, len(data))[: len(start)]
     is_end = data[guess[:-1]] == 0
@@ -176,5 +194,5 @@ def string_ends(data: Bytes, low: int, start: Int) -> Int:
 
 
 def _words(column: Any) -> Int:
-    """Unsigned words as int64; addresses of a 64-bit kernel come out negative."""
+    """Convert unsigned words to int64; addresses of a 64-bit kernel become negative."""
     return np.asarray(column.astype(np.uint64)).view(np.int64)

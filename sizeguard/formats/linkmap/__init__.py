@@ -1,24 +1,24 @@
-"""Turns a linker map, whichever linker wrote it, into what the linker placed and what it left out."""
+"""Read linker maps of any linker: the sections that it placed and those that it left out."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
 
 if TYPE_CHECKING:
-    from sizeguard.formats.linkmap.row import InputSection, LinkMap
+    from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
 
 
 def read_link_map(path: Path) -> LinkMap:
-    """A map of GNU ld, gold, lld, mold, Apple's ld or ld64.lld; its first lines tell which.
+    """Read a map of GNU ld, gold, lld, mold, Apple's ld or ld64.lld, told by its first lines.
 
-    Raises InputError, with the line, for a file that is none or is damaged.
+    Raises InputError, with the line, for a file that is no map or is damaged.
     """
-    # Only here: their grammars take 15 ms to compile, and few images come with a map.
+    # Imported here because their grammars take 15 ms to compile, and few images come with a map.
     from sizeguard.formats.linkmap import apple, gnu, gold, lld, mold
-    from sizeguard.formats.linkmap.row import lines_of
+    from sizeguard.formats.linkmap.link_map import lines_of
 
     lines = lines_of(path)
     head = lines[0] if lines else ""
@@ -36,5 +36,5 @@ def read_link_map(path: Path) -> LinkMap:
 
 
 def read_map(path: Path) -> tuple[InputSection, ...]:
-    """The placed input sections alone, in the map's order."""
+    """Read the placed input sections alone, in the map's order."""
     return read_link_map(path).placed

@@ -1,4 +1,4 @@
-"""Turns a map of Apple's ld or of ld64.lld into rows."""
+"""Read maps of Apple's ld and of ld64.lld."""
 
 from __future__ import annotations
 
@@ -7,25 +7,37 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 
-from sizeguard.formats.linkmap.gnu import Rows
-from sizeguard.formats.linkmap.row import NO_INPUT, Discarded, InputSection, LinkMap, MapSymbol, OutputSection, damaged
+from sizeguard.formats.linkmap.gnu import GnuMapRows
+from sizeguard.formats.linkmap.link_map import (
+    NO_INPUT,
+    Discarded,
+    InputSection,
+    LinkMap,
+    MapSymbol,
+    OutputSection,
+    damaged,
+)
 
 TITLE = "# Path: "
+_DEAD = "Dead Stripped Symbols"
 
 _OBJECT = re.compile(r"\[ *(\d{1,9})\] (.+)")
 _SECTION = re.compile(r"0x([0-9A-Fa-f]{1,16})\t0x([0-9A-Fa-f]{1,16})\t([^\t]*)\t(.*)")
-_SYMBOL = re.compile(r"(?:0x([0-9A-Fa-f]{1,16})|<<dead>>)\s+(?:0x([0-9A-Fa-f]{1,16})\t)?\[ *(\d{1,9})\] (.*)")
+_SYMBOL = re.compile(
+    r"(?:0x([0-9A-Fa-f]{1,16})|<<dead>>)\s+(?:0x([0-9A-Fa-f]{1,16})\t)?\[ *(\d{1,9})\] (.*)"
+)
 # lld 14 lists labels of sections that it left out, such as __compact_unwind, at this address.
 _LEFT_OUT = 0xF000000000000000
 _LITERAL = "literal string: "
 
 
 def parse_apple(path: Path, lines: Sequence[str]) -> LinkMap:
-    """A symbol row says which object a range comes from, there are no input sections. lld 14 writes no sizes: the next row tells.
+    """Read a map. It has no input sections: a symbol's row says which object a range comes from.
 
-    Of symbols at one address the first is the range's name; folded ones and aliases have the size 0.
+    lld 14 writes no sizes: there, a range ends where the next one begins. The first of several
+    symbols at one address names the range; folded symbols and aliases have the size 0.
     """
-    rows = Rows(path)
+    rows = GnuMapRows(path)
     objects: dict[int, str] = {}
     part = ""
     files: list[str] = []
@@ -39,39 +51,55 @@ def parse_apple(path: Path, lines: Sequence[str]) -> LinkMap:
                 raise damaged(path, number, "no row of an object file")
             objects[int(found[1])] = found[2]
         elif part == "Sections" and line[:1] == "0":
-            found = _SECTION.fullmatch(line)
-            if found is None:
-                raise damaged(path, number, "no row of a section")
-            rows.begin(f"{found[3]},{found[4]}", rows.number(found[1], number), rows.number(found[2], number))
-        elif part in ("Symbols", "Dead Stripped Symbols") and line and line[0] != "#":
+            _begin_section(rows, number, line)
+        elif part in ("Symbols", _DEAD) and line and line[0] != "#":
             found = _SYMBOL.fullmatch(line)
             if found is None and previous.startswith(_LITERAL):
                 continue  # a string with a line feed in it
-            if found is None or (found[1] is None) != (part == "Dead Stripped Symbols"):
+            if found is None or (found[1] is None) != (part == _DEAD):
                 raise damaged(path, number, f"no row of a symbol: {line[:60]}")
-            index, previous = int(found[3]), found[4]
-            if index not in objects:
-                raise damaged(path, number, f"an object file {index} that is not listed")
-            size = rows.number(found[2] or "0", number)
-            file = "" if index == 0 else objects[index]
-            if found[1] is None:
-                rows.discarded.append(Discarded(previous, file, size))
-            elif int(found[1], 16) != _LEFT_OUT:
-                rows.symbol(rows.number(found[1], number), size, previous)
-                files.append(file)
+            previous = found[4]
+            _add_symbol(rows, objects, files, found, number)
         elif line and line[0] != "#":
             raise damaged(path, number, f"a row under no title: {line[:60]}")
-    if part not in ("Symbols", "Dead Stripped Symbols"):
+    if part not in ("Symbols", _DEAD):
         raise damaged(path, len(lines), "the file ends before its symbols")
     _place(rows, files)
     return rows.finish("ld64")
 
 
-def _place(rows: Rows, files: Sequence[str]) -> None:
-    """Make a row of each range between symbols of different addresses, and say of each symbol which range it is in."""
+def _begin_section(rows: GnuMapRows, number: int, line: str) -> None:
+    """Begin the section of the row."""
+    found = _SECTION.fullmatch(line)
+    if found is None:
+        raise damaged(rows.path, number, "no row of a section")
+    address, size = rows.number(found[1], number), rows.number(found[2], number)
+    rows.begin(f"{found[3]},{found[4]}", address, size)
+
+
+def _add_symbol(
+    rows: GnuMapRows, objects: dict[int, str], files: list[str], found: re.Match[str], number: int
+) -> None:
+    """Add a symbol, and its file to `files`; or, if it is dead, to what was discarded."""
+    index, name = int(found[3]), found[4]
+    if index not in objects:
+        raise damaged(rows.path, number, f"an object file {index} that is not listed")
+    size = rows.number(found[2] or "0", number)
+    file = "" if index == 0 else objects[index]
+    if found[1] is None:
+        rows.discarded.append(Discarded(name, file, size))
+    elif int(found[1], 16) != _LEFT_OUT:
+        rows.symbol(rows.number(found[1], number), size, name)
+        files.append(file)
+
+
+def _place(rows: GnuMapRows, files: Sequence[str]) -> None:
+    """Make a row of each range between symbols of different addresses, and give it its symbols."""
     symbols = rows.symbols
     order = sorted(range(len(symbols)), key=lambda i: symbols[i].address)
-    outputs = sorted((output for output in rows.outputs if output.size), key=lambda output: output.address)
+    outputs = sorted(
+        (output for output in rows.outputs if output.size), key=lambda output: output.address
+    )
     starts = [output.address for output in outputs]
     rows.symbols = []
     first = 0
@@ -89,10 +117,16 @@ def _place(rows: Rows, files: Sequence[str]) -> None:
         size = min(address + stated if stated else following, end) - address
         rows.last = NO_INPUT
         if size > 0:
-            # The symbol that has the size, else the first: ltmp0 and the like, which lld 14 lists, come last.
+            # The symbol with the size names the range, else the first; lld 14 lists ltmp0 last.
             named = next((i for i in group if symbols[i].size), group[0])
             rows.last = len(rows.placed)
             is_merged = files[named] == "" or symbols[named].name.startswith(_LITERAL)
-            rows.placed.append(InputSection(output.name, symbols[named].name, files[named], address, size, is_merged))
-        rows.symbols += [MapSymbol(address, symbols[i].size, symbols[i].name, rows.last) for i in group]
+            rows.placed.append(
+                InputSection(
+                    output.name, symbols[named].name, files[named], address, size, is_merged
+                )
+            )
+        rows.symbols += [
+            MapSymbol(address, symbols[i].size, symbols[i].name, rows.last) for i in group
+        ]
         first = last

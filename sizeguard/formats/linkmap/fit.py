@@ -1,4 +1,4 @@
-"""Turns a linker map and the sections of an image into whether the map is of the link that made the image."""
+"""Check that a linker map is of the link that made an image."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sizeguard.errors import InconclusiveError
+from sizeguard.base.errors import InconclusiveError
 
 if TYPE_CHECKING:
-    from sizeguard.formats.linkmap.row import LinkMap
+    from sizeguard.formats.linkmap.link_map import LinkMap
 
 # Name, address and size of a section, and whether it holds code.
 Placed = tuple[str, int, int, bool]
 
 
-def check_fit(image: Path, sections: Iterable[Placed], link_map: LinkMap, path: Path | None) -> None:
-    """sections: the loaded ones that have an address and a size.
+def check_fit(
+    image: Path, sections: Iterable[Placed], link_map: LinkMap, path: Path | None
+) -> None:
+    """Compare the sections of an image with those of a map.
 
-    Raises InconclusiveError for a map of another build: one that states another place or size of a section, or places no code.
+    sections: the loaded ones that have an address and a size.
+
+    Raises InconclusiveError for a map of another build: one that states another place or size of a
+    section, or places no code.
     """
-    stated = {output.name: output for output in link_map.outputs if output.is_loaded and output.size}
+    stated = {
+        output.name: output for output in link_map.outputs if output.is_loaded and output.size
+    }
     places_code = False
     for name, address, size, is_code in sections:
         output = stated.get(name)
@@ -29,8 +36,12 @@ def check_fit(image: Path, sections: Iterable[Placed], link_map: LinkMap, path: 
         places_code = places_code or is_code
         if (output.address, output.size) != (address, size):
             raise InconclusiveError(
-                f"{path} is a map of another build: {name} lies at {output.address:#x} with {output.size} bytes there, "
-                f"at {address:#x} with {size} in {image}; pass the map made with this image"
+                f"{path} is a map of another build: {name} lies at {output.address:#x} with"
+                f" {output.size} bytes there, at {address:#x} with {size} in {image}; pass the map"
+                " made with this image"
             )
     if not places_code:
-        raise InconclusiveError(f"{path} places no code of {image}: it is a map of another build; pass the map made with this image")
+        raise InconclusiveError(
+            f"{path} places no code of {image}: it is a map of another build; pass the map made"
+            " with this image"
+        )

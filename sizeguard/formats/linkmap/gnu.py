@@ -1,4 +1,4 @@
-"""Turns a map of GNU ld into rows."""
+"""Read maps of GNU ld."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sizeguard.formats.linkmap.row import (
+from sizeguard.formats.linkmap.link_map import (
     NO_INPUT,
     Discarded,
     InputSection,
@@ -23,7 +23,7 @@ from sizeguard.formats.linkmap.row import (
 TITLE = "Linker script and memory map"
 DISCARDED = "Discarded input sections"
 
-# A name ends in no blank, so that a line of a megabyte of blanks is given up at once.
+# A name does not end in a blank, so that a line of a megabyte of blanks is given up at once.
 NAME = r"(\S(?:.*?\S)?) ++"
 NUMBERS = r"0x([0-9a-f]{1,16}) ++0x([0-9a-f]{1,16})"
 _ROW = re.compile(" " + NAME + NUMBERS + r"(?: (.*))?")
@@ -35,14 +35,40 @@ _ASSIGNMENT = re.compile(r"PROVIDE|ASSERT|HIDDEN|\[|\S+ [-+*/&|<>]*= ")
 _DATA = re.compile(r"(BYTE|SHORT|LONG|QUAD|SQUAD|FILL) 0x")
 _END = re.compile(r"OUTPUT\(.*\)")
 
-# What GNU ld makes itself it lists under the link's first object.
-_OWN = (".dyn", ".gnu.hash", ".hash", ".gnu.version", ".rela.", ".rel.", ".relr.", ".plt", ".iplt", ".got", ".igot", ".eh_frame_hdr")
-_OWN_NAMES = frozenset({".interp", ".note.gnu.build-id", ".note.gnu.property", ".sframe", ".rela", ".rel", ".eh_frame_hdr"})
+# Sections that GNU ld makes itself; it lists them under the link's first object.
+_OWN = (
+    ".dyn",
+    ".gnu.hash",
+    ".hash",
+    ".gnu.version",
+    ".rela.",
+    ".rel.",
+    ".relr.",
+    ".plt",
+    ".iplt",
+    ".got",
+    ".igot",
+    ".eh_frame_hdr",
+)
+_OWN_NAMES = frozenset(
+    {
+        ".interp",
+        ".note.gnu.build-id",
+        ".note.gnu.property",
+        ".sframe",
+        ".rela",
+        ".rel",
+        ".eh_frame_hdr",
+    }
+)
 
 
 @dataclass(slots=True)
-class Rows:
-    """What is being read; `output` is the section that rows belong to now, `last` the placed row that symbols belong to."""
+class GnuMapRows:
+    """The rows read so far.
+
+    output: the section that rows belong to now; last: the placed row that symbols belong to.
+    """
 
     path: Path
     outputs: list[OutputSection] = field(default_factory=list)
@@ -53,73 +79,94 @@ class Rows:
     last: int = NO_INPUT
 
     def begin(self, name: str, address: int, size: int) -> None:
+        """Begin an output section."""
         self.output, self.last = name, NO_INPUT
         self.outputs.append(OutputSection(name, address, size))
 
     def place(self, name: str, file: str, address: int, size: int, is_merged: bool) -> None:
+        """Add an input section, unless it is empty."""
         self.last = len(self.placed) if size else NO_INPUT
         if size:
-            self.placed.append(InputSection(self.output, name, object_name(file), address, size, is_merged))
+            self.placed.append(
+                InputSection(self.output, name, object_name(file), address, size, is_merged)
+            )
 
     def symbol(self, address: int, size: int, name: str) -> None:
+        """Add a symbol of the last placed row."""
         if not is_mapping_symbol(name):
             self.symbols.append(MapSymbol(address, size, name, self.last))
 
     def number(self, text: str, line: int) -> int:
+        """Convert hex digits. Raises InputError for a number above 63 bits."""
         value = int(text, 16)
         if value >> 63:
             raise damaged(self.path, line, f"0x{text} is no address or size of an image")
         return value
 
     def finish(self, linker: str) -> LinkMap:
+        """Make the map."""
         placed = tuple(self.placed)
-        return LinkMap(linker, tuple(self.outputs), placed, tuple(self.symbols), tuple(self.discarded), fills_of(self.outputs, placed))
+        return LinkMap(
+            linker,
+            tuple(self.outputs),
+            placed,
+            tuple(self.symbols),
+            tuple(self.discarded),
+            fills_of(self.outputs, placed),
+        )
 
 
 def parse_gnu(path: Path, lines: Sequence[str]) -> LinkMap:
-    rows = Rows(path)
+    """Read a map."""
+    rows = GnuMapRows(path)
     start = lines.index(TITLE)
     if DISCARDED in lines[:start]:
         read_discarded(rows, lines, lines.index(DISCARDED) + 1)
     is_complete = False
-    pending = ""  # a name of 16 characters or more stands alone on its line, its numbers on the next
+    # A name of 16 characters or more is alone on its line, its numbers are on the next.
+    pending = ""
     for number, line in enumerate(lines[start + 1 :], start + 2):
-        if not line:
-            _expect_nothing(rows, pending, number)
+        if line[:2] == "  ":
+            _indented(rows, pending, number, lines)
             pending = ""
-        elif line[0] != " ":
-            _expect_nothing(rows, pending, number)
-            pending = ""
-            if line == "Cross Reference Table":
-                break
-            found = _OUTPUT.fullmatch(line)
-            if found:
-                rows.begin(found[1], rows.number(found[2], number), rows.number(found[3], number))
-            elif _END.fullmatch(line):
-                is_complete = True
-            elif " " not in line:
-                pending = line
-        elif line[1:2] != " ":
-            _expect_nothing(rows, pending, number)
-            # Patterns of the linker script, ` *(.text .text.*)`, stand alone, too; all have a bracket.
-            pending = "" if _row(rows, line, number, lines) or "(" in line else line
-        else:
-            found = REST.fullmatch(line) if pending else None
-            if found and pending[0] != " ":
-                rows.begin(pending, rows.number(found[1], number), rows.number(found[2], number))
-            elif found:
-                _place(rows, pending[1:], found[3] or "", found[1], found[2], number, lines)
-            elif not _RELAXED.fullmatch(line):
-                _expect_nothing(rows, pending, number)
-                _detail(rows, line, number)
-            pending = ""
+            continue
+        _expect_nothing(rows, pending, number)
+        pending = ""
+        if line[:1] == " ":
+            # Patterns of the linker script, ` *(.text .text.*)`, are alone, too; all have a
+            # bracket.
+            pending = "" if _row(rows, number, lines) or "(" in line else line
+        elif line == "Cross Reference Table":
+            break
+        elif found := _OUTPUT.fullmatch(line):
+            rows.begin(found[1], rows.number(found[2], number), rows.number(found[3], number))
+        elif _END.fullmatch(line):
+            is_complete = True
+        elif " " not in line:
+            pending = line
     if not is_complete:
         raise damaged(path, len(lines), "the file ends before the line OUTPUT(...)")
     return rows.finish("bfd")
 
 
-def read_discarded(rows: Rows, lines: Sequence[str], start: int) -> None:
-    """Rows as those of placed sections, with the address 0, until the next title; GNU ld and gold write them alike."""
+def _indented(rows: GnuMapRows, pending: str, number: int, lines: Sequence[str]) -> None:
+    """Read a line that begins with two blanks: the numbers of the name before it, or a detail."""
+    line = lines[number - 1]
+    found = REST.fullmatch(line) if pending else None
+    if found and pending[0] != " ":
+        rows.begin(pending, rows.number(found[1], number), rows.number(found[2], number))
+    elif found:
+        _place(rows, pending[1:], found[3] or "", (found[1], found[2]), number, lines)
+    elif not _RELAXED.fullmatch(line):
+        _expect_nothing(rows, pending, number)
+        _detail(rows, line, number)
+
+
+def read_discarded(rows: GnuMapRows, lines: Sequence[str], start: int) -> None:
+    """Read the discarded sections, until the next title.
+
+    Rows are like those of placed sections, with the address 0. GNU ld and gold write them alike.
+    """
     pending = ""
     for number, line in enumerate(lines[start:], start + 1):
         if not line:
@@ -128,8 +175,12 @@ def read_discarded(rows: Rows, lines: Sequence[str], start: int) -> None:
             return
         found = REST.fullmatch(line) if pending else _ROW.fullmatch(line)
         if found:
-            name, size, file = (pending[1:], found[2], found[3]) if pending else (found[1], found[3], found[4])
-            rows.discarded.append(Discarded(name, object_name(file or ""), rows.number(size, number)))
+            name, size, file = (
+                (pending[1:], found[2], found[3]) if pending else (found[1], found[3], found[4])
+            )
+            rows.discarded.append(
+                Discarded(name, object_name(file or ""), rows.number(size, number))
+            )
             pending = ""
         elif pending or line[1:2] == " ":
             raise damaged(rows.path, number, "no row of a discarded section")
@@ -137,29 +188,44 @@ def read_discarded(rows: Rows, lines: Sequence[str], start: int) -> None:
             pending = line
 
 
-def _expect_nothing(rows: Rows, pending: str, number: int) -> None:
+def _expect_nothing(rows: GnuMapRows, pending: str, number: int) -> None:
+    """Raise InputError if a section's name still waits for its numbers."""
     if pending.startswith(" ."):
         raise damaged(rows.path, number, f"no address and size after the section{pending}")
 
 
-def _row(rows: Rows, line: str, number: int, lines: Sequence[str]) -> bool:
-    found = _ROW.fullmatch(line)
+def _row(rows: GnuMapRows, number: int, lines: Sequence[str]) -> bool:
+    """Read a line that has a name and its numbers; False for another line."""
+    found = _ROW.fullmatch(lines[number - 1])
     if found is None:
         return False
-    _place(rows, found[1], found[4] or "", found[2], found[3], number, lines)
+    _place(rows, found[1], found[4] or "", (found[2], found[3]), number, lines)
     return True
 
 
-def _place(rows: Rows, name: str, file: str, address: str, size: str, number: int, lines: Sequence[str]) -> None:
+def _place(
+    rows: GnuMapRows,
+    name: str,
+    file: str,
+    extent: tuple[str, str],
+    number: int,
+    lines: Sequence[str],
+) -> None:
+    """Add an input section; extent: address and size in hex; number: of its line, from 1."""
+    address, size = extent
     if name == "*fill*":
-        return  # the gaps say the same, and of merged sections more exactly
+        return  # gaps tell the same, and more exactly for merged sections
     after = lines[number] if number < len(lines) else ""
-    is_merged = name.startswith(_OWN) or name in _OWN_NAMES or ("relaxing" in after and _RELAXED.fullmatch(after) is not None)
+    is_merged = (
+        name.startswith(_OWN)
+        or name in _OWN_NAMES
+        or ("relaxing" in after and _RELAXED.fullmatch(after) is not None)
+    )
     rows.place(name, file, rows.number(address, number), rows.number(size, number), is_merged)
 
 
-def _detail(rows: Rows, line: str, number: int) -> None:
-    """A line under a row: a symbol, an assignment of the linker script, data that the script puts there."""
+def _detail(rows: GnuMapRows, line: str, number: int) -> None:
+    """Read a line under a row: a symbol, an assignment of the linker script, or script data."""
     symbol = SYMBOL.fullmatch(line)
     if symbol:
         if not _ASSIGNMENT.match(symbol[2]):
@@ -167,6 +233,8 @@ def _detail(rows: Rows, line: str, number: int) -> None:
         return
     data = REST.fullmatch(line)
     if data and _DATA.match(data[3] or ""):
-        rows.place(data[3].split()[0], "", rows.number(data[1], number), rows.number(data[2], number), True)
+        rows.place(
+            data[3].split()[0], "", rows.number(data[1], number), rows.number(data[2], number), True
+        )
     elif line.lstrip().startswith("0x"):
         raise damaged(rows.path, number, f"neither a section nor a symbol: {line.strip()[:60]}")

@@ -1,74 +1,105 @@
-"""Turns a map of gold into rows."""
+"""Read maps of gold."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from sizeguard.formats.linkmap.gnu import DISCARDED, NAME, NUMBERS, REST, SYMBOL, Rows, read_discarded
-from sizeguard.formats.linkmap.row import NO_INPUT, LinkMap, damaged
+from sizeguard.formats.linkmap.gnu import (
+    DISCARDED,
+    NAME,
+    NUMBERS,
+    REST,
+    SYMBOL,
+    GnuMapRows,
+    read_discarded,
+)
+from sizeguard.formats.linkmap.link_map import NO_INPUT, LinkMap, damaged
 
 TITLE = "Memory map"
 
 _LINE = re.compile("( ?)" + NAME + NUMBERS + r"(?: (.*))?")
 _FILLS = frozenset({"** fill", "** zero fill"})
 
-# On aarch64, the last section before a table of stubs is one that gold relaxes; it writes no address of such a one.
+# On aarch64 gold relaxes the last section before a table of stubs, and writes no address for it.
 _NOWHERE = "f" * 16
 
 
+@dataclass(slots=True)
+class _Section:
+    """The output section that is being read: its fills, and whether objects placed rows in it."""
+
+    fills: list[tuple[str, int, int]] = field(default_factory=list)
+    has_objects: bool = False
+
+    def end(self, rows: GnuMapRows) -> None:
+        """Place fills in a section without objects: the interpreter's name, notes.
+
+        gold calls its own constant data a fill, too.
+        """
+        if not self.has_objects:
+            for name, where, length in self.fills:
+                rows.place(name, "", where, length, True)
+
+
 def parse_gold(path: Path, lines: Sequence[str]) -> LinkMap:
-    """The columns are GNU ld's. `** name` is what gold itself puts there; `** fill` in a section of objects is padding."""
-    rows = Rows(path)
+    """Read a map; its columns are GNU ld's.
+
+    `** name` is something that gold itself made; `** fill` in a section of objects is padding.
+    """
+    rows = GnuMapRows(path)
     start = lines.index(TITLE)
     if DISCARDED in lines[:start]:
         read_discarded(rows, lines, lines.index(DISCARDED) + 1)
     pending = ""
-    fills: list[tuple[str, int, int]] = []
-    has_objects = False
+    section = _Section()
     for number, line in enumerate(lines[start + 1 :], start + 2):
         if not line:
             continue
         if pending:
-            rest = REST.fullmatch(line)
-            if rest is None:
-                raise damaged(path, number, f"no address and size after {pending.strip()[:60]}")
-            indent, name, address, size, file = pending[0] == " ", pending.strip(), rest[1], rest[2], rest[3]
-            pending = ""
-        else:
-            symbol = SYMBOL.fullmatch(line)
-            if symbol:
-                rows.symbol(rows.number(symbol[1], number), 0, symbol[2])
-                continue
-            found = _LINE.fullmatch(line)
+            found = REST.fullmatch(line)
             if found is None:
-                if line.startswith("  "):
-                    raise damaged(path, number, f"neither a section nor a symbol: {line.strip()[:60]}")
-                pending = line
-                continue
-            indent, name, address, size, file = bool(found[1]), found[2], found[3], found[4], found[5]
-        if address == _NOWHERE and indent:
-            rows.last = NO_INPUT
-            continue
-        where, length = rows.number(address, number), rows.number(size, number)
-        if not indent:
-            _data(rows, fills, has_objects)
-            fills, has_objects = [], False
-            rows.begin(name, where, length)
-        elif name in _FILLS:
-            fills.append((name, where, length))
-        elif rows.output:
-            has_objects = has_objects or file is not None
-            rows.place(name, file or "", where, length, file is None)
+                raise damaged(path, number, f"no address and size after {pending.strip()[:60]}")
+            section = _add(rows, section, pending, found.groups(), number)
+            pending = ""
+        elif symbol := SYMBOL.fullmatch(line):
+            rows.symbol(rows.number(symbol[1], number), 0, symbol[2])
+        elif found := _LINE.fullmatch(line):
+            section = _add(rows, section, found[1] + found[2], found.groups()[2:], number)
+        elif line.startswith("  "):
+            raise damaged(path, number, f"neither a section nor a symbol: {line.strip()[:60]}")
+        else:
+            pending = line
     if pending:
         raise damaged(path, len(lines), f"no address and size after {pending.strip()[:60]}")
-    _data(rows, fills, has_objects)
+    section.end(rows)
     return rows.finish("gold")
 
 
-def _data(rows: Rows, fills: Sequence[tuple[str, int, int]], has_objects: bool) -> None:
-    """The interpreter's name, notes: gold calls its own constant data a fill, too."""
-    if not has_objects:
-        for name, where, length in fills:
-            rows.place(name, "", where, length, True)
+def _add(
+    rows: GnuMapRows, section: _Section, text: str, fields: Sequence[str | Any], number: int
+) -> _Section:
+    """Add a row; return the section that the next one belongs to.
+
+    text: the name, behind a blank unless it begins an output section.
+    fields: address and size in hex, and the file, None for something of gold's own.
+    """
+    name, (address, size, file) = text.strip(), fields
+    is_output = text[0] != " "
+    if address == _NOWHERE and not is_output:
+        rows.last = NO_INPUT
+        return section
+    where, length = rows.number(address, number), rows.number(size, number)
+    if is_output:
+        section.end(rows)
+        rows.begin(name, where, length)
+        return _Section()
+    if name in _FILLS:
+        section.fills.append((name, where, length))
+    elif rows.output:
+        section.has_objects = section.has_objects or file is not None
+        rows.place(name, file or "", where, length, file is None)
+    return section

@@ -1,4 +1,4 @@
-"""Turns a map of lld into rows."""
+"""Read maps of lld."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sizeguard.formats.linkmap.gnu import Rows
-from sizeguard.formats.linkmap.row import LinkMap, damaged
+from sizeguard.formats.linkmap.gnu import GnuMapRows
+from sizeguard.formats.linkmap.link_map import LinkMap, damaged
 
 HEADER = re.compile(r" *VMA +LMA +Size Align Out +In +Symbol")
 
@@ -18,8 +18,11 @@ _INPUT_INDENT, _SYMBOL_INDENT = 8, 16
 
 
 def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
-    """The depth of a name says what it is: none an output section, 8 an input section, 16 a symbol."""
-    rows = Rows(path)
+    """Read a map.
+
+    The indentation of a name tells its kind: 0 output section, 8 input section, 16 symbol.
+    """
+    rows = GnuMapRows(path)
     for number, line in enumerate(lines[1:], 2):
         if line == "Cross Reference Table":
             break
@@ -28,7 +31,12 @@ def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
             if line:
                 raise damaged(path, number, f"no row of a map of lld: {line.strip()[:60]}")
             continue
-        address, size, indent, name = rows.number(found[1], number), rows.number(found[2], number), len(found[3]), found[4]
+        address, size, indent, name = (
+            rows.number(found[1], number),
+            rows.number(found[2], number),
+            len(found[3]),
+            found[4],
+        )
         if indent >= _SYMBOL_INDENT:
             rows.symbol(address, size, name)
         elif indent == 0:
@@ -41,8 +49,12 @@ def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
     return rows.finish("lld")
 
 
-def place_input(rows: Rows, text: str, address: int, size: int) -> None:
-    """`file:(section)`; anything else is data or an assignment of the linker script. lld cuts .eh_frame: `file:(.eh_frame+0x18)`."""
+def place_input(rows: GnuMapRows, text: str, address: int, size: int) -> None:
+    """Add an input section of the form `file:(section)`.
+
+    Other texts are data or an assignment of the linker script. lld cuts .eh_frame into records:
+    `file:(.eh_frame+0x18)`.
+    """
     file, separator, name = text.rpartition(":(")
     if not separator or text[-1] != ")":
         if not _ASSIGNMENT.match(text):

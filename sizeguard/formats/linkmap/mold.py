@@ -1,4 +1,4 @@
-"""Turns a map of mold into rows."""
+"""Read maps of mold."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sizeguard.formats.linkmap.gnu import Rows
+from sizeguard.formats.linkmap.gnu import GnuMapRows
+from sizeguard.formats.linkmap.link_map import LinkMap, damaged
 from sizeguard.formats.linkmap.lld import place_input
-from sizeguard.formats.linkmap.row import LinkMap, damaged
 
 HEADER = re.compile(r" *VMA +Size Align Out +In +Symbol")
 
@@ -18,15 +18,23 @@ _INPUT_INDENT, _SYMBOL_INDENT = 8, 16
 
 
 def parse_mold(path: Path, lines: Sequence[str]) -> LinkMap:
-    """As lld's, with decimal sizes and without load addresses; symbols have no size, merged sections no rows."""
-    rows = Rows(path)
+    """Read a map like lld's, with decimal sizes and without load addresses.
+
+    Symbols have no size, merged sections have no rows.
+    """
+    rows = GnuMapRows(path)
     for number, line in enumerate(lines[1:], 2):
         found = _ROW.fullmatch(line)
         if found is None:
             if line:
                 raise damaged(path, number, f"no row of a map of mold: {line.strip()[:60]}")
             continue
-        address, size, indent, name = rows.number(found[1], number), int(found[2]), len(found[3]), found[4]
+        address, size, indent, name = (
+            rows.number(found[1], number),
+            int(found[2]),
+            len(found[3]),
+            found[4],
+        )
         if size >> 63:
             raise damaged(path, number, f"{size} is no size of an image")
         if name == " ":

@@ -1,7 +1,13 @@
-"""Turns Mach-O files into images: commands, segments, sections, symbols and what dyld reads."""
+"""Read Mach-O files: commands, segments, sections, symbols and the tables that dyld reads."""
 
-from sizeguard.formats.macho.image import Extent, LoadCommand, MachO, Section, Segment, Symbols
-from sizeguard.formats.macho.reader import FatFile, Slice, parse_macho_file, read_macho, read_macho_file
+from sizeguard.formats.macho.image import Extent, LoadCommand, MachO, MachoSymbols, Section, Segment
+from sizeguard.formats.macho.reader import (
+    FatFile,
+    Slice,
+    parse_macho_file,
+    read_macho,
+    read_macho_file,
+)
 from sizeguard.formats.sniff import is_fat, is_macho
 
 __all__ = [
@@ -9,10 +15,10 @@ __all__ = [
     "FatFile",
     "LoadCommand",
     "MachO",
+    "MachoSymbols",
     "Section",
     "Segment",
     "Slice",
-    "Symbols",
     "is_fat",
     "is_macho",
     "parse_macho_file",

@@ -1,4 +1,4 @@
-"""Turns an image into its dSYM: the file with its debug information, which has the same UUID."""
+"""Find an image's dSYM: the file with its debug information, which has the same UUID."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sizeguard.errors import InconclusiveError, InputError
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.macho.constants import N_SECT, N_STAB, N_TYPE
 from sizeguard.formats.macho.image import MachO
 from sizeguard.formats.macho.reader import FatFile, read_macho_file
@@ -16,18 +16,26 @@ _INSIDE = Path("Contents") / "Resources" / "DWARF"
 
 
 def find_dsym(image: MachO, given: Path | None = None) -> MachO | None:
-    """The dSYM `given`, a bundle or the file in it; else the one beside the image, None if none fits.
+    """Return the dSYM `given`, a bundle or the file in it, else the one beside the image.
 
-    Raises InconclusiveError for a given one of another build. One beside it that is of another build, or damaged, is passed over.
+    None if none fits.
+
+    Raises InconclusiveError for a given one of another build. One beside the image that is of
+    another build, or damaged, is ignored.
     """
     if given is not None:
         files = list(_files(given))
         found = [part for file in files for part in _images(file)]
         fits = next((part for part in found if part.uuid and part.uuid == image.uuid), None)
         if fits is None:
-            theirs = ", ".join(f"{part.uuid or 'no UUID'} ({part.arch})" for part in found) or "no image"
+            theirs = (
+                ", ".join(f"{part.uuid or 'no UUID'} ({part.arch})" for part in found) or "no image"
+            )
             ours = f"{image.uuid or 'no UUID'} ({image.arch})"
-            raise InconclusiveError(f"{given}: debug information of another build: it has {theirs}, {image.path} has {ours}")
+            raise InconclusiveError(
+                f"{given}: debug information of another build: it has {theirs}, {image.path} has"
+                f" {ours}"
+            )
         return fits
     if not image.uuid:
         return None
@@ -42,35 +50,47 @@ def find_dsym(image: MachO, given: Path | None = None) -> MachO | None:
 
 
 def companion(image: MachO, given: Path | None = None) -> MachO | None:
-    """What names more of the image than itself: `given`, a dSYM or the image before it was stripped, or a dSYM beside a stripped image.
+    """Return a file that names more of the image than itself, None if there is none.
+
+    It is `given`, a dSYM or the image before it was stripped, or a dSYM beside a stripped image.
 
     Raises InconclusiveError for a given one of another build.
     """
     found = find_dsym(image, given)
-    return found if given is not None or (found is not None and _named(found) > _named(image)) else None
+    return (
+        found
+        if given is not None or (found is not None and _named(found) > _named(image))
+        else None
+    )
 
 
 def with_debug_information(image: MachO, given: Path | None = None) -> MachO | None:
-    """What has the image's debug information: itself, `given`, or the dSYM beside one of them; None if there is none.
+    """Return the file with the image's debug information, None if there is none.
+
+    It is the image itself, `given`, or the dSYM beside one of them.
 
     Raises InconclusiveError for a given one of another build.
     """
     named = find_dsym(image, given) if given is not None else None
     beside = (find_dsym(part) for part in (named, image) if part is not None)
-    return next((part for part in (image, named, *beside) if part is not None and _has_debug(part)), None)
+    return next(
+        (part for part in (image, named, *beside) if part is not None and _has_debug(part)), None
+    )
 
 
 def _has_debug(image: MachO) -> bool:
+    """Check for a section of debug information."""
     return any(section.name == "__debug_info" for section in image.sections)
 
 
 def _named(image: MachO) -> int:
-    """How many symbols lie in sections."""
+    """Count the symbols defined in sections."""
     kinds = image.symbols.type
     return int(np.count_nonzero(((kinds & N_STAB) == 0) & ((kinds & N_TYPE) == N_SECT)))
 
 
 def _files(path: Path) -> Iterator[Path]:
+    """Yield the files of a dSYM bundle, or the file itself."""
     folder = path / _INSIDE
     if folder.is_dir():
         yield from sorted(file for file in folder.iterdir() if file.is_file())
@@ -79,5 +99,6 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _images(path: Path) -> tuple[MachO, ...]:
+    """Read all images of a file."""
     whole = read_macho_file(path)
     return whole.images if isinstance(whole, FatFile) else (whole,)

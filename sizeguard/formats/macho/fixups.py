@@ -1,4 +1,4 @@
-"""Turns chained fix-ups, and the rebase and bind opcodes before them, into columns: which pointer gets which target."""
+"""Read the pointers that dyld writes, from chained fix-ups or from rebase and bind opcodes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from itertools import chain
 
 import numpy as np
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.image import MachO, Segment
 from sizeguard.formats.macho.uleb import UlebReader
-from sizeguard.formats.texts import Int
 
 PTR_ARM64E, PTR_64, PTR_32, PTR_64_OFFSET = 1, 2, 3, 6
 PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24 = 9, 12
-_MOST_NAME_BYTES = 64  # names that all reach to the end would take the square
+_MOST_NAME_BYTES = 64  # bytes of names for each byte of their table: names may share their ends
 PAGE_NONE, PAGE_MULTI = 0xFFFF, 0x8000
 _ARM64E = (PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24)
 
@@ -26,10 +26,10 @@ _ARM64E = (PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24)
 class Fixups:
     """Pointers that dyld writes, as parallel columns, in order of the file.
 
-    address:  of the pointer
-    symbol:   index of imports, -1 for one into the image itself
-    target:   the address that it points at; of an import the addend
-    imports:  names
+    address: of the pointer
+    symbol:  index into imports, -1 for a pointer into the image itself
+    target:  the address that it points at; for an import the addend
+    imports: names
     """
 
     address: Int
@@ -39,9 +39,12 @@ class Fixups:
 
 
 def fixups(image: MachO) -> Fixups:
-    """Of both kinds; an image has one. Raises InputError for damaged ones."""
+    """Read the fix-ups; an image has one of the two kinds.
+
+    Raises InputError for damaged ones.
+    """
     imports: list[str] = []
-    rows = array("q")  # 24 bytes for each; as tuples they would take 200
+    rows = array("q")  # 24 bytes for each; a tuple would take 200
     try:
         if image.extent("chained fixups") is not None:
             rows.extend(chain.from_iterable(_Chains(image, imports).rows()))
@@ -56,15 +59,19 @@ def fixups(image: MachO) -> Fixups:
 
 
 class _Chains:
+    """Reads chained fix-ups; names of imports go to `imports`."""
+
     def __init__(self, image: MachO, imports: list[str]) -> None:
         self.image = image
         self.imports = imports
         self.blob = image.part("chained fixups").tobytes()
 
     def unpack(self, layout: str, offset: int) -> tuple[int, ...]:
+        """Unpack numbers at an offset of the fix-ups' data."""
         return struct.unpack_from(self.image.order + layout, self.blob, offset)
 
     def rows(self) -> Iterator[tuple[int, int, int]]:
+        """Yield address, import or -1, and target or addend, of each pointer."""
         _, starts, imports, symbols, count, form, _ = self.unpack("7I", 0)
         width, addend_layout = {1: (4, ""), 2: (8, "i"), 3: (16, "Q")}.get(form, (0, ""))
         if not width or imports + count * width > len(self.blob):
@@ -93,7 +100,10 @@ class _Chains:
             if where:
                 yield from self.segment(segment, starts + where, addends)
 
-    def segment(self, segment: Segment, position: int, addends: list[int]) -> Iterator[tuple[int, int, int]]:
+    def segment(
+        self, segment: Segment, position: int, addends: list[int]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield the pointers of a segment; position: of its table of pages."""
         _, page_size, form, _, _, pages = self.unpack("IHHQIH", position)
         if form not in (PTR_64, PTR_64_OFFSET, PTR_32, *_ARM64E) or not page_size:
             raise InputError(f"{self.image.path}: chained fix-ups of format {form} are not known")
@@ -108,23 +118,36 @@ class _Chains:
             offset = page * page_size + start
             end = min((page + 1) * page_size, len(content))
             while True:
-                # A chain goes upwards and ends with its page: this bounds what a damaged one can take.
+                # A chain goes upwards and ends with its page: this bounds the work for a damaged
+                # one.
                 if offset + size > end:
-                    raise ValueError(f"a chain leaves its page at {offset} of segment {segment.name}")
-                value = int.from_bytes(content[offset : offset + size], "little" if self.image.order == "<" else "big")
+                    raise ValueError(
+                        f"a chain leaves its page at {offset} of segment {segment.name}"
+                    )
+                value = int.from_bytes(
+                    content[offset : offset + size], "little" if self.image.order == "<" else "big"
+                )
                 symbol, target, step = self.pointer(value, form)
                 if symbol >= len(addends):
                     raise ValueError(f"import {symbol} of {len(addends)}")
-                yield segment.address + offset, symbol, target + (addends[symbol] if symbol >= 0 else 0)
+                yield (
+                    segment.address + offset,
+                    symbol,
+                    target + (addends[symbol] if symbol >= 0 else 0),
+                )
                 if not step:
                     break
                 offset += step
 
     def pointer(self, value: int, form: int) -> tuple[int, int, int]:
-        """Import or -1, target or addend, bytes to the next pointer."""
+        """Decode a pointer: import or -1, target or addend, bytes to the next pointer."""
         if form == PTR_32:
             step = (value >> 26 & 31) * 4
-            return (value & 0xFFFFF, value >> 20 & 63, step) if value >> 31 else (-1, value & 0x3FFFFFF, step)
+            return (
+                (value & 0xFFFFF, value >> 20 & 63, step)
+                if value >> 31
+                else (-1, value & 0x3FFFFFF, step)
+            )
         if form in _ARM64E:
             step = (value >> 51 & 0x7FF) * 8
             signed, bind = value >> 63, value >> 62 & 1
@@ -140,6 +163,7 @@ class _Chains:
 
 
 def _name(blob: bytes, offset: int) -> str:
+    """Return the string at an offset. Raises ValueError if there is none."""
     end = blob.find(b"\0", offset)
     if not 0 <= offset < len(blob) or end < 0:
         raise ValueError(f"a name at {offset} of {len(blob)} bytes")
@@ -147,7 +171,7 @@ def _name(blob: bytes, offset: int) -> str:
 
 
 class _Cursor:
-    """Where opcodes write: an offset in a segment, checked when it is used."""
+    """The place where opcodes write: an offset in a segment, checked when it is used."""
 
     def __init__(self, image: MachO) -> None:
         self.image = image
@@ -157,18 +181,27 @@ class _Cursor:
         self.left = image.size // 4
 
     def set(self, segment: int, offset: int) -> None:
+        """Go to an offset of a segment."""
         if segment >= len(self.image.segments):
             raise ValueError(f"segment {segment} of {len(self.image.segments)}")
         self.segment = self.image.segments[segment]
         self.offset = offset
 
     def advance(self, by: int) -> None:
+        """Go on by some bytes."""
         self.offset = (self.offset + by) % (1 << 64)  # going back is a number that wraps around
 
     def use(self) -> int:
+        """Return the address of the pointer here, and go behind it.
+
+        Raises ValueError if it is outside of the segment.
+        """
         size = self.image.pointer_size
         if self.segment is None or self.offset + size > self.segment.file_size:
-            raise ValueError(f"a pointer at {self.offset:#x} of segment {self.segment.name if self.segment else ''}")
+            raise ValueError(
+                f"a pointer at {self.offset:#x} of segment"
+                f" {self.segment.name if self.segment else ''}"
+            )
         self.left -= 1
         if self.left < 0:
             raise ValueError("more pointers than the image has room for")
@@ -178,6 +211,7 @@ class _Cursor:
 
 
 def _rebases(image: MachO) -> Iterator[int]:
+    """Yield the addresses of pointers into the image itself."""
     reader = UlebReader(image.part("rebase opcodes").tobytes())
     cursor = _Cursor(image)
     pointer = image.pointer_size
@@ -208,12 +242,14 @@ def _rebases(image: MachO) -> Iterator[int]:
 
 
 def _run(cursor: _Cursor, count: int, skip: int) -> Iterator[int]:
+    """Yield the addresses of pointers with `skip` bytes between them."""
     for _ in range(count):
         yield cursor.use()
         cursor.advance(skip)
 
 
 def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[int, int, int]]:
+    """Yield address, import and addend of each bound pointer."""
     reader = UlebReader(image.part(part).tobytes())
     cursor = _Cursor(image)
     is_lazy = part == "lazy bind opcodes"
@@ -222,7 +258,7 @@ def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[int, i
     while reader.position < len(reader.data):
         byte = reader.byte()
         opcode, immediate = byte & 0xF0, byte & 0x0F
-        if opcode == 0x00:  # ends the table; in the lazy one each entry
+        if opcode == 0x00:  # ends the table; in the lazy table each entry
             if not is_lazy:
                 return
         elif opcode in (0x10, 0x30, 0x50):  # library, type
@@ -241,8 +277,7 @@ def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[int, i
         elif opcode == 0x80:
             cursor.advance(reader.uleb())
         elif opcode in (0x90, 0xA0, 0xB0, 0xC0):
-            count = reader.uleb() if opcode == 0xC0 else 1
-            skip = reader.uleb() if opcode in (0xA0, 0xC0) else immediate * image.pointer_size if opcode == 0xB0 else 0
+            count, skip = _repeat(reader, opcode, immediate * image.pointer_size)
             if not -(1 << 63) <= addend < 1 << 63:
                 raise ValueError(f"addend {addend:#x}")
             for address in _run(cursor, count, skip):
@@ -251,7 +286,17 @@ def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[int, i
             raise ValueError(f"bind opcode {byte:#x}")
 
 
+def _repeat(reader: UlebReader, opcode: int, scaled: int) -> tuple[int, int]:
+    """Read how often a bind repeats, and the bytes to skip after each; scaled: the immediate's."""
+    if opcode == 0xA0:
+        return 1, reader.uleb()
+    if opcode == 0xB0:
+        return 1, scaled
+    return (reader.uleb(), reader.uleb()) if opcode == 0xC0 else (1, 0)
+
+
 def _pointer(image: MachO, address: int) -> int:
+    """Read the pointer that the file holds at an address."""
     segment = next(s for s in image.segments if s.address <= address < s.address + s.file_size)
     start = segment.offset + address - segment.address
     raw = image.data[start : start + image.pointer_size].tobytes()

@@ -1,4 +1,7 @@
-"""Turns what a Mach-O file states of itself into types: commands, segments, sections, symbols, parts of the link-edit data."""
+"""A Mach-O image as its load commands describe it.
+
+It has segments, sections, symbols and parts of the link-edit data.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.macho.constants import (
     MH_DSYM,
     MH_OBJECT,
@@ -21,7 +25,6 @@ from sizeguard.formats.macho.constants import (
     VM_PROT_WRITE,
     ZEROFILL_TYPES,
 )
-from sizeguard.formats.texts import Int, Texts
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -38,7 +41,7 @@ class LoadCommand:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A part of the slice that a load command or a section points at: [offset, offset + size)."""
+    """A part of the slice that a command or section points at: [offset, offset + size)."""
 
     name: str
     offset: int
@@ -47,7 +50,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A segment. sections: those of MachO.sections with these indices."""
+    """A segment; sections: indices into MachO.sections."""
 
     name: str
     address: int
@@ -61,14 +64,18 @@ class Segment:
 
     @property
     def is_writable(self) -> bool:
+        """Whether it is writable."""
         return bool(self.protection & VM_PROT_WRITE)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section. index: n_sect of its symbols less 1. size as in memory; file_size is 0 where the file holds no bytes for it.
+    """A section.
 
-    relocations: where its relocation entries are and how many, in objects
+    index:     n_sect of its symbols less 1
+    size:      bytes in memory
+    file_size: 0 where the file holds no bytes for it
+    relocation_offset, relocation_count: place and number of its relocations, in objects
     """
 
     index: int
@@ -88,36 +95,42 @@ class Section:
 
     @property
     def full_name(self) -> str:
-        """__TEXT,__text"""
+        """Segment and section, such as __TEXT,__text."""
         return f"{self.segment_name},{self.name}"
 
     @property
     def type(self) -> int:
+        """The section's type, an S_ number."""
         return self.flags & SECTION_TYPE
 
     @property
     def is_zerofill(self) -> bool:
+        """Whether it is zeros that the file does not hold."""
         return self.type in ZEROFILL_TYPES
 
     @property
     def is_code(self) -> bool:
+        """Whether it holds instructions."""
         return bool(self.flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS))
 
     @property
     def is_debug(self) -> bool:
+        """Whether it holds debug information."""
         return bool(self.flags & S_ATTR_DEBUG) or self.segment_name == "__DWARF"
 
     @property
     def no_dead_strip(self) -> bool:
+        """Whether dead stripping keeps it."""
         return bool(self.flags & S_ATTR_NO_DEAD_STRIP)
 
     @property
     def live_support(self) -> bool:
+        """Whether dead stripping keeps it if it keeps something that it refers to."""
         return bool(self.flags & S_ATTR_LIVE_SUPPORT)
 
 
 @dataclass(frozen=True, slots=True)
-class Symbols:
+class MachoSymbols:
     """The symbol table as it stands, STABs included, as parallel columns.
 
     names:       mangled, with the leading underscore
@@ -134,15 +147,24 @@ class Symbols:
     value: Int
 
     def __len__(self) -> int:
+        """Return the number of symbols."""
         return len(self.type)
 
     def raw_names(self) -> list[bytes]:
-        """All names, out of one copy of the string table: two thirds of the time that asking one by one takes."""
+        """Return all names, out of one copy of the string table.
+
+        Takes two thirds of the time of asking one by one.
+        """
         if not len(self):
             return []
         low = int(self.names.start.min())
         table = self.names.buffer[low : int(self.names.end.max())].tobytes()
-        return [table[a:b] for a, b in zip((self.names.start - low).tolist(), (self.names.end - low).tolist(), strict=True)]
+        return [
+            table[a:b]
+            for a, b in zip(
+                (self.names.start - low).tolist(), (self.names.end - low).tolist(), strict=True
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +178,14 @@ class BuildVersion:
 
 @dataclass(frozen=True, slots=True)
 class MachO:
-    """A Mach-O image: a file, or the slice of a fat one at `offset`. All other offsets count from there.
+    """A Mach-O image: a file, or the slice of a universal binary at `offset`.
 
-    indirect:  the indirect symbol table, an index of symbols for each stub and pointer slot
-    linkedit:  what the commands point at: symbol table, string table, exports trie, code signature …
-    data:      the slice's bytes, mapped
+    All other offsets count from there.
+
+    indirect: the indirect symbol table: an index into symbols for each stub and pointer slot
+    linkedit: parts that commands point at: symbol table, string table, exports trie, code
+              signature …
+    data:     the slice's bytes, mapped
     """
 
     path: Path
@@ -176,7 +201,7 @@ class MachO:
     commands: tuple[LoadCommand, ...]
     segments: tuple[Segment, ...]
     sections: tuple[Section, ...]
-    symbols: Symbols
+    symbols: MachoSymbols
     indirect: npt.NDArray[np.uint32]
     linkedit: tuple[Extent, ...]
     dylibs: tuple[str, ...]
@@ -186,10 +211,12 @@ class MachO:
 
     @property
     def is_object(self) -> bool:
+        """Whether it is an object, which no linker has placed."""
         return self.filetype == MH_OBJECT
 
     @property
     def pointer_size(self) -> int:
+        """Bytes of an address."""
         return 8 if self.is_64 else 4
 
     @property
@@ -199,18 +226,29 @@ class MachO:
 
     @property
     def base(self) -> int:
-        """The address of the header: what offsets of function starts and unwind information count from."""
+        """The address of the header, from which function starts and unwind information count."""
         return next((s.address for s in self.segments if s.name == "__TEXT"), 0)
 
     def is_loaded(self, segment: Segment) -> bool:
-        """Neither __PAGEZERO, which nothing may touch, nor of debug information. Nothing of a dSYM is loaded."""
-        return self.filetype != MH_DSYM and segment.max_protection != 0 and segment.name != "__DWARF"
+        """Check that a segment is loaded.
+
+        Not loaded are __PAGEZERO, which nothing may touch, and debug information. No segment of a
+        dSYM is loaded.
+        """
+        return (
+            self.filetype != MH_DSYM and segment.max_protection != 0 and segment.name != "__DWARF"
+        )
 
     def section_is_loaded(self, section: Section) -> bool:
+        """Check that a section is loaded."""
         return self.is_loaded(self.segments[section.segment]) and not section.is_debug
 
     def section_is_writable(self, section: Section) -> bool:
-        """An object has one segment, writable as a whole; the names say where its sections will be."""
+        """Check that a section is writable.
+
+        An object has one segment, writable as a whole; the names tell which segment a section will
+        be in.
+        """
         segment = self.segments[section.segment]
         return section.segment_name.startswith("__DATA") if self.is_object else segment.is_writable
 
@@ -221,18 +259,29 @@ class MachO:
 
     @property
     def ram(self) -> int:
-        """Bytes of writable sections with zero-filled ones. What is made read-only after fix-ups (__DATA_CONST) is writable."""
-        return sum(s.size for s in self.sections if self.section_is_loaded(s) and self.section_is_writable(s))
+        """Bytes of writable sections, zero-filled ones included.
+
+        Sections that are made read-only after fix-ups (__DATA_CONST) are writable.
+        """
+        return sum(
+            s.size
+            for s in self.sections
+            if self.section_is_loaded(s) and self.section_is_writable(s)
+        )
 
     def content(self, section: Section) -> Bytes:
-        """The section's bytes in the file."""
+        """Return a section's bytes in the file."""
         return self.data[section.offset : section.offset + section.file_size]
 
     def extent(self, name: str) -> Extent | None:
-        """The first part of the link-edit data of that name that has bytes."""
+        """Return the first non-empty part of the link-edit data of that name, if there is one."""
         return next((e for e in self.linkedit if e.name == name and e.size), None)
 
     def part(self, name: str) -> Bytes:
-        """Its bytes; none if there is no such part."""
+        """Return the bytes of a part of the link-edit data; none if there is no such part."""
         extent = self.extent(name)
-        return self.data[:0] if extent is None else self.data[extent.offset : extent.offset + extent.size]
+        return (
+            self.data[:0]
+            if extent is None
+            else self.data[extent.offset : extent.offset + extent.size]
+        )

@@ -1,4 +1,4 @@
-"""Turns link-edit data into columns: function starts, data in code, exports, indirect symbols of slots."""
+"""Read link-edit data: function starts, data in code, exports, and the symbols of slots."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Int
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.uleb import UlebReader, read_ulebs
-from sizeguard.formats.texts import Int
 
 EXPORT_REEXPORT, EXPORT_STUB_AND_RESOLVER = 0x08, 0x10
-# The names of a trie of n bytes may take n² / 8 bytes; those of real ones take less than ten times the trie.
+# The names of a trie of n bytes may take n² / 8 bytes. Those of real tries take less than ten times
+# the trie.
 _MOST_NAME_BYTES = 256
 
 
 def function_starts(image: MachO) -> Int:
-    """Addresses of functions, rising. Stripping keeps them."""
+    """Return the addresses of functions, ascending. Stripping keeps them.
+
+    Raises InputError for a damaged table.
+    """
     try:
         deltas = read_ulebs(image.part("function starts"))
     except ValueError as error:
@@ -27,7 +31,8 @@ def function_starts(image: MachO) -> Int:
     end = np.flatnonzero(deltas == 0)  # the table ends with a 0, and zeros fill it up
     deltas = deltas[: end[0]] if len(end) else deltas
     reach = max((s.address + s.memory_size for s in image.segments), default=0) - image.base
-    # Deltas are below 2^63: their sum may not leave the image, and a float finds that without wrapping around.
+    # Deltas are below 2^63: their sum may not leave the image, and a float finds that without
+    # wrapping around.
     if len(deltas) and float(deltas.astype(np.float64).sum()) > reach:
         raise InputError(f"{image.path}: damaged function starts: a function outside of the image")
     return np.cumsum(deltas) + image.base
@@ -35,7 +40,7 @@ def function_starts(image: MachO) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class DataInCode:
-    """A range of data among the code: jump tables and constants; kind is a DICE_KIND number."""
+    """A range of data in code: jump tables and constants; kind is a DICE_KIND number."""
 
     address: int
     size: int
@@ -43,12 +48,24 @@ class DataInCode:
 
 
 def data_in_code(image: MachO) -> tuple[DataInCode, ...]:
-    """Offsets count from the header in images, from the first section in objects: both are the first address."""
+    """Return the ranges of data in code.
+
+    Offsets count from the header in images, from the first section in objects; both are the first
+    address.
+    """
     part = image.part("data in code")
     rows = np.frombuffer(
-        part[: len(part) // 8 * 8].tobytes(), [("offset", image.order + "u4"), ("size", image.order + "u2"), ("kind", image.order + "u2")]
+        part[: len(part) // 8 * 8].tobytes(),
+        [
+            ("offset", image.order + "u4"),
+            ("size", image.order + "u2"),
+            ("kind", image.order + "u2"),
+        ],
     )
-    return tuple(DataInCode(image.base + int(offset), int(size), int(kind)) for offset, size, kind in rows.tolist())
+    return tuple(
+        DataInCode(image.base + int(offset), int(size), int(kind))
+        for offset, size, kind in rows.tolist()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +78,7 @@ class Export:
 
 
 def exports(image: MachO) -> Iterator[Export]:
-    """The exports of the trie, in its order. Raises InputError for a damaged one."""
+    """Yield the exports of the trie, in its order. Raises InputError for a damaged trie."""
     trie = image.part("exports trie").tobytes()
     if not trie:
         return
@@ -97,7 +114,10 @@ def exports(image: MachO) -> Iterator[Export]:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """The entries of a section of stubs or pointers, each of `size` bytes; symbol: an index of MachO.symbols, -1 for none."""
+    """The entries of a section of stubs or pointers, each of `size` bytes.
+
+    symbol: an index into MachO.symbols, -1 for none.
+    """
 
     section: Section
     size: int
@@ -113,7 +133,10 @@ _POINTER_TYPES = (
 
 
 def slots(image: MachO) -> Iterator[Slots]:
-    """Of each section that the indirect symbol table names the entries of; entries outside of the table have no symbol."""
+    """Yield the slots of each section whose entries the indirect symbol table names.
+
+    Entries outside of the table have no symbol.
+    """
     for section in image.sections:
         if section.type == c.S_SYMBOL_STUBS:
             size = section.reserved2

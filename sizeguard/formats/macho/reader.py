@@ -1,4 +1,4 @@
-"""Turns a Mach-O file, thin or fat, into images."""
+"""Read Mach-O files and universal binaries."""
 
 from __future__ import annotations
 
@@ -12,17 +12,28 @@ from typing import NoReturn
 
 import numpy as np
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.macho import constants as c
-from sizeguard.formats.macho.image import BuildVersion, Bytes, Extent, LoadCommand, MachO, Section, Segment, Symbols
+from sizeguard.formats.macho.image import (
+    BuildVersion,
+    Bytes,
+    Extent,
+    LoadCommand,
+    MachO,
+    MachoSymbols,
+    Section,
+    Segment,
+)
 from sizeguard.formats.sniff import MACHO_MAGICS, is_fat
-from sizeguard.formats.texts import Texts
 
-# Addresses are int64 columns: what lies above (kernel images) is refused.
+# Addresses are int64 columns: higher ones (kernel images) are refused.
 ADDRESS_LIMIT = 1 << 62
-# Images have about five; what takes time for each segment and symbol stays bounded.
+# Images have about five. The limit bounds work that is done for each segment and symbol.
 MOST_SEGMENTS = 1000
 MOST_NAME_BYTES = 64
+# Bytes of a segment's command, and of each section behind it: of 32 and of 64 bits.
+_SEGMENT_SIZES = ((56, 68), (72, 80))
 _DYNAMIC_TABLES = (
     "table of contents",
     "module table",
@@ -35,7 +46,7 @@ _DYNAMIC_TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """An entry of a fat header: which part of the file is the image for which architecture."""
+    """An entry of a universal binary's header: the part of the file for one architecture."""
 
     arch: str
     offset: int
@@ -44,7 +55,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class FatFile:
-    """A fat file: the bytes of its header and entries, and its images in the header's order."""
+    """A universal binary, with its images in the header's order.
+
+    header_size: bytes of the header and its entries.
+    """
 
     path: Path
     size: int
@@ -54,24 +68,34 @@ class FatFile:
 
 
 def read_macho(path: Path, arch: str = "") -> MachO:
-    """The image, of a fat file the one for `arch`, which may be left out if there is one only.
+    """Read an image; of a universal binary the one for `arch`.
 
-    Raises InputError for what is no Mach-O file, is damaged, or has no image for that architecture.
+    arch may be empty if there is one image only.
+
+    Raises InputError for a file that is no Mach-O file, is damaged, or has no image for that
+    architecture.
     """
     whole = read_macho_file(path)
     images = whole.images if isinstance(whole, FatFile) else (whole,)
     fits = [image for image in images if image.arch == arch] if arch else list(images)
     if len(fits) != 1:
         names = ", ".join(image.arch for image in images)
-        message = f"no image for {arch}, it has: {names}" if arch else f"a fat file; choose one of its images: {names}"
+        message = (
+            f"no image for {arch}, it has: {names}"
+            if arch
+            else f"a fat file; choose one of its images: {names}"
+        )
         raise InputError(f"{path}: {message}")
     return fits[0]
 
 
 def read_macho_file(path: Path) -> MachO | FatFile:
-    """The file as it is. Raises InputError for what is no Mach-O file and for one whose tables point outside of it."""
+    """Read a file with all its images.
+
+    Raises InputError for a file that is no Mach-O file, or whose tables point outside of it.
+    """
     try:
-        # As a plain array: 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.
+        # A plain array: 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.
         data: Bytes = np.memmap(path, np.uint8, "r").view(np.ndarray)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
@@ -81,7 +105,7 @@ def read_macho_file(path: Path) -> MachO | FatFile:
 
 
 def parse_macho_file(path: Path, data: Bytes) -> MachO | FatFile:
-    """The same for bytes that are there; the path is for messages."""
+    """Parse bytes as read_macho_file does; the path is for messages."""
     magic = data[:8].tobytes()
     if not is_fat(magic):
         return parse_macho(path, data, 0)
@@ -91,29 +115,39 @@ def parse_macho_file(path: Path, data: Bytes) -> MachO | FatFile:
 
 
 def parse_macho(path: Path, data: Bytes, offset: int) -> MachO:
-    """The image that begins at the first of these bytes, which are at `offset` of the file."""
+    """Parse the image that begins at the first of these bytes; offset: its place in the file."""
     return _Reader(path, data, offset).read()
 
 
 def _slices(path: Path, data: Bytes) -> tuple[tuple[Slice, ...], int]:
+    """Read the header of a universal binary; return its entries and the header's size."""
     magic, count = struct.unpack(">II", data[:8].tobytes())
     entry = struct.Struct(">IIQQII" if magic == c.FAT_MAGIC_64 else ">IIIII")
     end = 8 + count * entry.size
     if not count or end > len(data):
-        raise InputError(f"{path}: a damaged fat Mach-O file: {count} images in a file of {len(data)} bytes")
+        raise InputError(
+            f"{path}: a damaged fat Mach-O file: {count} images in a file of {len(data)} bytes"
+        )
     slices = []
     for cpu, subtype, where, size, *_ in entry.iter_unpack(data[8:end].tobytes()):
         arch = c.architecture(cpu, subtype)
         if where < end or where + size > len(data):
-            raise InputError(f"{path}: a damaged fat Mach-O file: {arch} at [{where}, {where + size}) of a file of {len(data)} bytes")
+            raise InputError(
+                f"{path}: a damaged fat Mach-O file: {arch} at [{where}, {where + size}) of a file"
+                f" of {len(data)} bytes"
+            )
         slices.append(Slice(arch, where, size))
     for before, after in pairwise(sorted(slices, key=lambda s: s.offset)):
         if before.offset + before.size > after.offset:
-            raise InputError(f"{path}: a damaged fat Mach-O file: {before.arch} and {after.arch} overlap")
+            raise InputError(
+                f"{path}: a damaged fat Mach-O file: {before.arch} and {after.arch} overlap"
+            )
     return tuple(slices), end
 
 
 class _Reader:
+    """Reads the tables of one image."""
+
     def __init__(self, path: Path, data: Bytes, offset: int) -> None:
         self.path = path
         self.data = data
@@ -127,24 +161,22 @@ class _Reader:
             self.damaged("its header is cut")
 
     def damaged(self, what: str) -> NoReturn:
+        """Raise the error for a damaged file."""
         raise InputError(f"{self.path}: a damaged Mach-O file: {what}")
 
     def unpack(self, layout: str, offset: int) -> tuple[int, ...]:
+        """Unpack numbers at an offset."""
         form = struct.Struct(self.order + layout)
         return form.unpack(self.data[offset : offset + form.size].tobytes())
 
     def read(self) -> MachO:
+        """Read the header, the load commands and the tables that they name."""
         cpu, subtype, filetype, count, commands_size, flags = self.unpack("IIIIII", 4)
         self.check("load commands", self.header_size, commands_size)
         commands = tuple(self.commands(count, commands_size))
         segments, sections = self.segments(commands, filetype)
-        linkedit = tuple(e for command in commands for e in self.extents(command) if e.size)
-        relocations = tuple(Extent("relocations", s.relocation_offset, 8 * s.relocation_count) for s in sections if s.relocation_count)
-        for extent in (*linkedit, *relocations):
-            self.check(extent.name, extent.offset, extent.size)
-        if sum(extent.size for extent in relocations) > len(self.data):
-            self.damaged("relocations of several sections are the same")
-        self.check_apart(sections, (Extent("the load commands", 0, self.header_size + commands_size), *linkedit, *relocations))
+        head = Extent("the load commands", 0, self.header_size + commands_size)
+        linkedit, relocations = self.checked_extents(head, commands, sections)
         return MachO(
             path=self.path,
             offset=self.offset,
@@ -162,17 +194,49 @@ class _Reader:
             symbols=self.symbols(linkedit),
             indirect=self.indirect(linkedit),
             linkedit=linkedit + relocations,
-            dylibs=tuple(self.string_of(command, 8) for command in commands if command.number in c.DYLIB_COMMANDS),
-            uuid=next((self.uuid(command) for command in commands if command.number == c.LC_UUID), ""),
-            build_version=next((v for v in map(self.build_version, commands) if v is not None), None),
+            dylibs=tuple(
+                self.string_of(command, 8)
+                for command in commands
+                if command.number in c.DYLIB_COMMANDS
+            ),
+            uuid=next(
+                (self.uuid(command) for command in commands if command.number == c.LC_UUID), ""
+            ),
+            build_version=next(
+                (v for v in map(self.build_version, commands) if v is not None), None
+            ),
             data=self.data,
         )
 
+    def checked_extents(
+        self, head: Extent, commands: Sequence[LoadCommand], sections: Sequence[Section]
+    ) -> tuple[tuple[Extent, ...], tuple[Extent, ...]]:
+        """Return the link-edit data and the relocations; check that they overlap nothing.
+
+        head: the header and the load commands.
+        """
+        linkedit = tuple(e for command in commands for e in self.extents(command) if e.size)
+        relocations = tuple(
+            Extent("relocations", s.relocation_offset, 8 * s.relocation_count)
+            for s in sections
+            if s.relocation_count
+        )
+        for extent in (*linkedit, *relocations):
+            self.check(extent.name, extent.offset, extent.size)
+        if sum(extent.size for extent in relocations) > len(self.data):
+            self.damaged("relocations of several sections are the same")
+        self.check_apart(sections, (head, *linkedit, *relocations))
+        return linkedit, relocations
+
     def check(self, what: str, offset: int, size: int) -> None:
+        """Raise InputError if an extent leaves the image."""
         if offset + size > len(self.data):
-            self.damaged(f"{what} at [{offset}, {offset + size}) of an image of {len(self.data)} bytes")
+            self.damaged(
+                f"{what} at [{offset}, {offset + size}) of an image of {len(self.data)} bytes"
+            )
 
     def commands(self, count: int, size: int) -> Iterator[LoadCommand]:
+        """Yield the load commands."""
         position, end = self.header_size, self.header_size + size
         if count * 8 > size:
             self.damaged(f"{count} load commands in {size} bytes")
@@ -186,51 +250,78 @@ class _Reader:
             position += length
 
     def fields(self, command: LoadCommand, layout: str) -> tuple[int, ...]:
-        """What follows the command's number and size."""
+        """Unpack the numbers behind a command's number and size."""
         if 8 + struct.calcsize(self.order + layout) > command.size:
             self.damaged(f"{command.name} of {command.size} bytes")
         return self.unpack(layout, command.offset + 8)
 
     def text(self, offset: int) -> str:
-        return self.data[offset : offset + 16].tobytes().split(b"\0")[0].decode("utf-8", "backslashreplace")
+        """Read a name of at most 16 bytes."""
+        return (
+            self.data[offset : offset + 16]
+            .tobytes()
+            .split(b"\0")[0]
+            .decode("utf-8", "backslashreplace")
+        )
 
-    def segments(self, commands: Sequence[LoadCommand], filetype: int) -> tuple[tuple[Segment, ...], tuple[Section, ...]]:
+    def segments(
+        self, commands: Sequence[LoadCommand], filetype: int
+    ) -> tuple[tuple[Segment, ...], tuple[Section, ...]]:
+        """Read the segments and their sections, and check that none overlap."""
         segments: list[Segment] = []
         sections: list[Section] = []
-        layouts = ("16xIIIIIIII", "16xQQQQIIII")
         for command in commands:
             if command.number not in (c.LC_SEGMENT, c.LC_SEGMENT_64):
                 continue
             if len(segments) == MOST_SEGMENTS:
                 self.damaged(f"more than {MOST_SEGMENTS} segments")
             wide = command.number == c.LC_SEGMENT_64
-            address, memory, offset, size, maximum, protection, count, flags = self.fields(command, layouts[wide])
-            head, width = (72, 80) if wide else (56, 68)
-            name = self.text(command.offset + 8)
-            if head + count * width > command.size:
-                self.damaged(f"segment {name} has {count} sections in {command.size} bytes")
-            self.check(f"segment {name}", offset, size)
-            if address + memory > ADDRESS_LIMIT:
-                self.damaged(f"segment {name} at address {address:#x}")
-            if size > memory:
-                self.damaged(f"segment {name} has {size} bytes in the file, {memory} in memory")
-            first = len(sections)
-            segment = Segment(name, address, memory, offset, size, maximum, protection, flags, range(first, first + count))
-            for i in range(count):
-                section = self.section(command.offset + head + i * width, wide, first + i, len(segments), segment)
+            segment = self.segment(command, len(sections))
+            head, width = _SEGMENT_SIZES[wide]
+            for i, index in enumerate(segment.sections):
+                position = command.offset + head + i * width
+                section = self.section(position, wide, index, len(segments), segment)
                 self.check_section(section, segment)
                 sections.append(section)
             segments.append(segment)
         self.check_overlap("segments", [(s.address, s.memory_size, s.name) for s in segments])
-        self.check_overlap("the file's parts of", [(s.offset, s.file_size, s.name) for s in segments])
-        self.check_overlap("the file's parts of", [(s.offset, s.file_size, s.full_name) for s in sections])
+        self.check_overlap(
+            "the file's parts of", [(s.offset, s.file_size, s.name) for s in segments]
+        )
+        self.check_overlap(
+            "the file's parts of", [(s.offset, s.file_size, s.full_name) for s in sections]
+        )
         if filetype != c.MH_DSYM:
             self.check_overlap("sections", [(s.address, s.size, s.full_name) for s in sections])
         return tuple(segments), tuple(sections)
 
-    def section(self, position: int, wide: bool, index: int, segment_index: int, segment: Segment) -> Section:
+    def segment(self, command: LoadCommand, first: int) -> Segment:
+        """Read a segment's command; first: the index of its first section."""
+        wide = command.number == c.LC_SEGMENT_64
+        layout = "16xQQQQIIII" if wide else "16xIIIIIIII"
+        address, memory, offset, size, maximum, protection, count, flags = self.fields(
+            command, layout
+        )
+        head, width = _SEGMENT_SIZES[wide]
+        name = self.text(command.offset + 8)
+        if head + count * width > command.size:
+            self.damaged(f"segment {name} has {count} sections in {command.size} bytes")
+        self.check(f"segment {name}", offset, size)
+        if address + memory > ADDRESS_LIMIT:
+            self.damaged(f"segment {name} at address {address:#x}")
+        if size > memory:
+            self.damaged(f"segment {name} has {size} bytes in the file, {memory} in memory")
+        sections = range(first, first + count)
+        return Segment(name, address, memory, offset, size, maximum, protection, flags, sections)
+
+    def section(
+        self, position: int, wide: bool, index: int, segment_index: int, segment: Segment
+    ) -> Section:
+        """Read a section's header."""
         layout = "QQIIIIIII" if wide else "IIIIIIIII"
-        address, size, offset, alignment, reloff, relocations, flags, first, second = self.unpack(layout, position + 32)
+        address, size, offset, alignment, reloff, relocations, flags, first, second = self.unpack(
+            layout, position + 32
+        )
         # A dSYM repeats the image's sections, and the file holds nothing for them.
         backed = segment.file_size > 0 and flags & c.SECTION_TYPE not in c.ZEROFILL_TYPES
         return Section(
@@ -251,30 +342,47 @@ class _Reader:
         )
 
     def check_section(self, section: Section, segment: Segment) -> None:
+        """Raise InputError if a section leaves its segment."""
         name = section.full_name
-        if section.address < segment.address or section.address + section.size > segment.address + segment.memory_size:
+        if (
+            section.address < segment.address
+            or section.address + section.size > segment.address + segment.memory_size
+        ):
             self.damaged(f"section {name} lies outside of its segment")
-        if section.file_size and section.offset - segment.offset != section.address - segment.address:
-            self.damaged(f"section {name} lies at {section.offset} of the file, its address says elsewhere")
-        if section.file_size and section.offset + section.file_size > segment.offset + segment.file_size:
+        if (
+            section.file_size
+            and section.offset - segment.offset != section.address - segment.address
+        ):
+            self.damaged(
+                f"section {name} lies at {section.offset} of the file, its address says elsewhere"
+            )
+        if (
+            section.file_size
+            and section.offset + section.file_size > segment.offset + segment.file_size
+        ):
             self.damaged(f"section {name} lies outside of its segment's part of the file")
 
     def check_overlap(self, what: str, ranges: Sequence[tuple[int, int, str]]) -> None:
+        """Raise InputError if two ranges (start, size, name) overlap."""
         for before, after in pairwise(sorted(r for r in ranges if r[1])):
             if before[0] + before[1] > after[0]:
                 self.damaged(f"{what} {before[2]} and {after[2]} overlap")
 
     def check_apart(self, sections: Sequence[Section], extents: Sequence[Extent]) -> None:
-        """What the link-edit data holds lies in no section: a byte would have two meanings."""
+        """Raise InputError if link-edit data is in a section: a byte would have two meanings."""
         ranges = sorted((s.offset, s.offset + s.file_size) for s in sections if s.file_size)
         starts = [start for start, _ in ranges]
         ends = list(accumulate((end for _, end in ranges), max))
         for extent in extents:
             at = bisect_left(starts, extent.offset + extent.size) - 1
             if at >= 0 and ends[at] > extent.offset:
-                self.damaged(f"{extent.name} at [{extent.offset}, {extent.offset + extent.size}) lies in a section")
+                self.damaged(
+                    f"{extent.name} at [{extent.offset}, {extent.offset + extent.size}) lies in a"
+                    " section"
+                )
 
     def extents(self, command: LoadCommand) -> Iterator[Extent]:
+        """Yield the parts of the file that a command points at."""
         number = command.number
         if number in c.BLOBS:
             offset, size = self.fields(command, "II")
@@ -291,7 +399,15 @@ class _Reader:
                 yield Extent(name, values[2 * i], values[2 * i + 1] * width)
         elif number in (c.LC_DYLD_INFO, c.LC_DYLD_INFO_ONLY):
             values = self.fields(command, "10I")
-            for i, name in enumerate(("rebase opcodes", "bind opcodes", "weak bind opcodes", "lazy bind opcodes", "exports trie")):
+            for i, name in enumerate(
+                (
+                    "rebase opcodes",
+                    "bind opcodes",
+                    "weak bind opcodes",
+                    "lazy bind opcodes",
+                    "exports trie",
+                )
+            ):
                 yield Extent(name, values[2 * i], values[2 * i + 1])
         elif number == c.LC_TWOLEVEL_HINTS:
             offset, count = self.fields(command, "II")
@@ -301,42 +417,74 @@ class _Reader:
             yield Extent("note", offset, size)
 
     def array(self, extent: Extent, dtype: np.dtype[np.void] | np.dtype[np.uint32]) -> np.ndarray:
-        return np.frombuffer(self.data[extent.offset : extent.offset + extent.size].tobytes(), dtype)
+        """Read an extent as an array."""
+        return np.frombuffer(
+            self.data[extent.offset : extent.offset + extent.size].tobytes(), dtype
+        )
 
-    def symbols(self, extents: Sequence[Extent]) -> Symbols:
+    def symbols(self, extents: Sequence[Extent]) -> MachoSymbols:
+        """Read the symbol table; without one there are no symbols."""
         table = next((e for e in extents if e.name == "symbol table"), None)
         empty = np.zeros(0, np.int64)
         if table is None:
-            return Symbols(Texts(self.data, empty, empty), empty.astype(np.uint8), empty.astype(np.uint8), empty.astype(np.uint16), empty)
-        strings = next((e for e in extents if e.name == "string table"), Extent("string table", 0, 0))
-        value = "u8" if self.is_64 else "u4"
-        fields = [("name", "u4"), ("type", "u1"), ("section", "u1"), ("description", "u2"), ("value", value)]
+            return MachoSymbols(
+                Texts(self.data, empty, empty),
+                empty.astype(np.uint8),
+                empty.astype(np.uint8),
+                empty.astype(np.uint16),
+                empty,
+            )
+        strings = next(
+            (e for e in extents if e.name == "string table"), Extent("string table", 0, 0)
+        )
+        fields = [
+            ("name", "u4"),
+            ("type", "u1"),
+            ("section", "u1"),
+            ("description", "u2"),
+            ("value", "u8" if self.is_64 else "u4"),
+        ]
         rows = self.array(table, np.dtype([(name, self.order + kind) for name, kind in fields]))
-        names = rows["name"].astype(np.int64)
+        # Values that fit no address column belong to no symbol of a section.
+        values = np.minimum(rows["value"].astype(np.uint64), np.uint64(ADDRESS_LIMIT))
+        return MachoSymbols(
+            self.symbol_names(rows["name"].astype(np.int64), strings),
+            rows["type"].copy(),
+            rows["section"].copy(),
+            rows["description"].astype(np.uint16),
+            values.astype(np.int64),
+        )
+
+    def symbol_names(self, names: Int, strings: Extent) -> Texts:
+        """Find the names that begin at these places of the string table; 0 stands for no name."""
         outside = names >= strings.size
-        outside &= names > 0  # an index of 0 is no name
+        outside &= names > 0
         if outside.any():
             first = int(np.flatnonzero(outside)[0])
-            self.damaged(f"the name of symbol {first} at {names[first]} of a string table of {strings.size} bytes")
-        zeros = np.append(np.flatnonzero(self.data[strings.offset : strings.offset + strings.size] == 0), strings.size)
+            self.damaged(
+                f"the name of symbol {first} at {names[first]} of a string table of {strings.size}"
+                " bytes"
+            )
+        table = self.data[strings.offset : strings.offset + strings.size]
+        zeros = np.append(np.flatnonzero(table == 0), strings.size)
         ends = zeros[np.searchsorted(zeros, names)]
-        # Linkers share the ends of names, and STABs the names of symbols. Names that all reach to the end would take the table's square.
-        if float((ends - np.minimum(names, ends)).astype(np.float64).sum()) > MOST_NAME_BYTES * (strings.size + 4096):
+        # Linkers share the ends of names, and STABs the names of symbols. Names that all reach to
+        # the end would take the table's square.
+        total = float((ends - np.minimum(names, ends)).astype(np.float64).sum())
+        if total > MOST_NAME_BYTES * (strings.size + 4096):
             self.damaged(f"names of more than {MOST_NAME_BYTES} times the string table's size")
         nameless = names == 0
         start = np.where(nameless, strings.offset, names + strings.offset)
         end = np.where(nameless, strings.offset, ends + strings.offset)
-        # Values that fit no address column belong to no symbol of a section.
-        values = np.minimum(rows["value"].astype(np.uint64), np.uint64(ADDRESS_LIMIT)).astype(np.int64)
-        texts = Texts(self.data, start, end)
-        return Symbols(texts, rows["type"].copy(), rows["section"].copy(), rows["description"].astype(np.uint16), values)
+        return Texts(self.data, start, end)
 
     def indirect(self, extents: Sequence[Extent]) -> np.ndarray:
+        """Read the indirect symbol table; empty without one."""
         extent = next((e for e in extents if e.name == "indirect symbols"), Extent("", 0, 0))
         return self.array(extent, np.dtype(self.order + "u4")).astype(np.uint32)
 
     def string_of(self, command: LoadCommand, position: int) -> str:
-        """The text that a command holds at the offset that stands at `position`."""
+        """Return the string of a command; `position`: of the number that holds its offset."""
         (start,) = self.fields(command, "I")
         if start >= command.size:
             self.damaged(f"{command.name} has its name at {start} of {command.size} bytes")
@@ -344,11 +492,18 @@ class _Reader:
         return raw.split(b"\0")[0].decode("utf-8", "backslashreplace")
 
     def uuid(self, command: LoadCommand) -> str:
+        """Return the UUID in hex."""
         self.fields(command, "16x")
         return self.data[command.offset + 8 : command.offset + 24].tobytes().hex()
 
     def build_version(self, command: LoadCommand) -> BuildVersion | None:
-        old = {c.LC_VERSION_MIN_MACOSX: 1, c.LC_VERSION_MIN_IPHONEOS: 2, c.LC_VERSION_MIN_TVOS: 3, c.LC_VERSION_MIN_WATCHOS: 4}
+        """Read the platform and its versions, None for a command without any."""
+        old = {
+            c.LC_VERSION_MIN_MACOSX: 1,
+            c.LC_VERSION_MIN_IPHONEOS: 2,
+            c.LC_VERSION_MIN_TVOS: 3,
+            c.LC_VERSION_MIN_WATCHOS: 4,
+        }
         if command.number == c.LC_BUILD_VERSION:
             platform, minimum, sdk = self.fields(command, "III")
         elif command.number in old:
@@ -359,4 +514,5 @@ class _Reader:
 
 
 def _version(packed: int) -> str:
+    """Format a packed version: 13.0.0."""
     return f"{packed >> 16}.{packed >> 8 & 255}.{packed & 255}"

@@ -1,17 +1,20 @@
-"""Turns a run of ULEB128 numbers into a column."""
+"""Read ULEB128 numbers, as a column or one by one."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.image import Bytes
-from sizeguard.formats.texts import Int
 
-_MOST_BYTES = 9  # 63 bits: what fits a column
+_MOST_BYTES = 9  # 63 bits, the most that fit a column
 
 
 def read_ulebs(data: Bytes) -> Int:
-    """All numbers in the bytes; what is cut at the end is left out. Raises ValueError for one of more than 63 bits."""
+    """Read all numbers in the bytes; one that is cut at the end is left out.
+
+    Raises ValueError for a number of more than 63 bits.
+    """
     last = np.flatnonzero(data < 0x80)
     first = np.concatenate([[0], last[:-1] + 1])[: len(last)]
     if not len(last):
@@ -24,18 +27,24 @@ def read_ulebs(data: Bytes) -> Int:
 
 
 class UlebReader:
-    """Reads numbers one after the other; IndexError at the end of the bytes, ValueError for one of more than 64 bits."""
+    """Reads numbers one after the other.
+
+    Raises IndexError at the end of the bytes, ValueError for a number of more than 64 bits.
+    """
 
     def __init__(self, data: bytes, position: int = 0) -> None:
+        """Start at a position of the bytes."""
         self.data = data
         self.position = position
 
     def byte(self) -> int:
+        """Read one byte."""
         value = self.data[self.position]
         self.position += 1
         return value
 
     def uleb(self) -> int:
+        """Read an unsigned number."""
         value = shift = 0
         while True:
             byte = self.byte()
@@ -47,12 +56,14 @@ class UlebReader:
                 raise ValueError("a number of more than 64 bits")
 
     def sleb(self) -> int:
+        """Read a signed number."""
         start = self.position
         value = self.uleb()
         bits = 7 * (self.position - start)
         return value - (1 << bits) if value >> (bits - 1) & 1 else value
 
     def text(self) -> bytes:
+        """Read a string up to its NUL."""
         end = self.data.index(b"\0", self.position)
         text = self.data[self.position : end]
         self.position = end + 1

@@ -1,4 +1,4 @@
-"""Turns unwind tables into rows: which bytes of them are about which function."""
+"""Read unwind tables as rows: the bytes of the tables that describe each function."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sizeguard.errors import InputError
+from sizeguard.base.errors import InputError
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.relocations import relocations
 
@@ -19,7 +19,7 @@ DW_EH_PE_OMIT = 0xFF
 
 @dataclass(frozen=True, slots=True)
 class UnwindRow:
-    """Bytes of a section, [offset, offset + size) of it, that are about the function at an address."""
+    """Bytes [offset, offset + size) of a section that describe the function at an address."""
 
     offset: int
     size: int
@@ -28,14 +28,17 @@ class UnwindRow:
 
 @dataclass(frozen=True, slots=True)
 class UnwindInfo:
-    """What __unwind_info says: its rows, and where the exception table of a function begins, as (function, address)."""
+    """The content of __unwind_info.
+
+    tables: pairs (function, address of its exception table).
+    """
 
     rows: tuple[UnwindRow, ...]
     tables: tuple[tuple[int, int], ...]
 
 
 def unwind_info(image: MachO, section: Section) -> UnwindInfo:
-    """Of __TEXT,__unwind_info. Raises InputError for a damaged one."""
+    """Read __TEXT,__unwind_info. Raises InputError for a damaged one."""
     data = image.content(section).tobytes()
     try:
         return UnwindInfo(*_unwind_info(image, data))
@@ -43,14 +46,17 @@ def unwind_info(image: MachO, section: Section) -> UnwindInfo:
         raise InputError(f"{image.path}: damaged {section.full_name}: {error}") from error
 
 
-def _unwind_info(image: MachO, data: bytes) -> tuple[tuple[UnwindRow, ...], tuple[tuple[int, int], ...]]:
+def _unwind_info(
+    image: MachO, data: bytes
+) -> tuple[tuple[UnwindRow, ...], tuple[tuple[int, int], ...]]:
+    """Read rows and exception tables. Raises struct.error for damaged data."""
     order, base = image.order, image.base
     rows, tables = [], []
     _, _, _, _, _, index, count = struct.unpack_from(order + "7I", data, 0)
     if count > len(data) // 12:
         raise struct.error(f"{count} pages in {len(data)} bytes")
     pages = [struct.unpack_from(order + "3I", data, index + 12 * i) for i in range(count)]
-    # The last row says where the tables of the page before it end.
+    # The last row gives the end of the tables of the page before it.
     for i, (first, page, lsda) in enumerate(pages):
         if not page or i + 1 == count:
             continue
@@ -73,7 +79,10 @@ def _unwind_info(image: MachO, data: bytes) -> tuple[tuple[UnwindRow, ...], tupl
 
 
 def compact_unwind(image: MachO, section: Section) -> Iterator[UnwindRow]:
-    """Of __LD,__compact_unwind of a 64-bit object: an entry for each function; those that a relocation to a symbol names by its value."""
+    """Yield the entries of __LD,__compact_unwind in a 64-bit object, one for each function.
+
+    A relocation to a symbol gives the function's address.
+    """
     data = image.content(section).tobytes()
     if not image.is_64:
         return
@@ -84,14 +93,26 @@ def compact_unwind(image: MachO, section: Section) -> Iterator[UnwindRow]:
 
 
 def _external(image: MachO, section: Section) -> dict[int, int]:
-    """Address of the symbol that a place of the section is relocated to. Type 0 is the pointer itself, of both architectures."""
+    """Return the address of the symbol that each place of the section is relocated to.
+
+    Relocations of type 0 are plain pointers in both architectures.
+    """
     table = relocations(image, section)
     fits = np.flatnonzero(table.external & (table.type == 0) & (table.symbol < len(image.symbols)))
-    return dict(zip(table.address[fits].tolist(), image.symbols.value[table.symbol[fits]].tolist(), strict=True))
+    return dict(
+        zip(
+            table.address[fits].tolist(),
+            image.symbols.value[table.symbol[fits]].tolist(),
+            strict=True,
+        )
+    )
 
 
 def eh_frame(image: MachO, section: Section) -> tuple[UnwindRow, ...]:
-    """FDEs of __TEXT,__eh_frame. CIEs are shared: they have no row. What cannot be read has no row either."""
+    """Read the FDEs of __TEXT,__eh_frame.
+
+    CIEs are shared and have no row. Unreadable records have no row either.
+    """
     data = image.content(section).tobytes()
     order = image.order
     encodings: dict[int, int] = {}
@@ -116,7 +137,10 @@ def eh_frame(image: MachO, section: Section) -> tuple[UnwindRow, ...]:
 
 
 def _pointer_encoding(cie: bytes) -> int:
-    """Of the addresses in the FDEs of a CIE (what follows its id); DW_EH_PE_OMIT if it cannot be known."""
+    """Return the encoding of addresses in the FDEs of a CIE, given the bytes behind its id.
+
+    DW_EH_PE_OMIT if it is unknown.
+    """
     end = cie.find(b"\0", 1)
     if end < 0 or not cie:
         return DW_EH_PE_OMIT
@@ -124,7 +148,8 @@ def _pointer_encoding(cie: bytes) -> int:
     position = end + 1
     if not augmentation.startswith(b"z"):
         return 0
-    numbers = 4 if cie[0] != 1 else 3  # code and data alignment, return register (a byte in version 1), size
+    # Code and data alignment, return register (a byte in version 1), size
+    numbers = 4 if cie[0] != 1 else 3
     for i in range(numbers):
         if cie[0] == 1 and i == 2:
             position += 1
@@ -145,8 +170,18 @@ def _pointer_encoding(cie: bytes) -> int:
 
 
 def _function(image: MachO, data: bytes, address: int, position: int, encoding: int) -> int | None:
-    layout = {0x0: "q" if image.is_64 else "i", 0x3: "I", 0x4: "Q", 0xB: "i", 0xC: "q"}.get(encoding & 0x0F)
-    if layout is None or encoding & 0x60 or position + struct.calcsize(image.order + layout) > len(data):
+    """Read the address of a function, None for an unknown encoding.
+
+    address: of the section; position: of the pointer in it.
+    """
+    layout = {0x0: "q" if image.is_64 else "i", 0x3: "I", 0x4: "Q", 0xB: "i", 0xC: "q"}.get(
+        encoding & 0x0F
+    )
+    if (
+        layout is None
+        or encoding & 0x60
+        or position + struct.calcsize(image.order + layout) > len(data)
+    ):
         return None
     value: int = struct.unpack_from(image.order + layout, data, position)[0]
     return value + address + position if encoding & 0x10 else value

@@ -1,3 +1,3 @@
-"""Turns ELF images into ledgers."""
+"""Ledgers of ELF images."""
 
-from sizeguard.ledger.elf.ledger import elf_ledger as elf_ledger
+from sizeguard.ledger.elf.elf_ledger import elf_ledger as elf_ledger

@@ -1,4 +1,7 @@
-"""Turns sections of code and data into pieces: by registration entries, symbols and rows of the linker map, and what lies between them."""
+"""Cut sections of code and data into pieces that have an owner.
+
+Pieces come from registration entries, symbols, rows of the linker map, and the gaps between.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.distinct import distinct
+from sizeguard.columns.texts import Int, Int8, Int32, Texts
 from sizeguard.formats.elf import Elf, Section
-from sizeguard.formats.texts import Int, Texts
+from sizeguard.ledger.elf.disjoint_symbols import DisjointSymbols
 from sizeguard.ledger.elf.gaps import PADDING, look_into
-from sizeguard.ledger.elf.rows import COLUMNS, Line, Pieces, disjoint, sorted_unique
-from sizeguard.ledger.elf.symbols import SymbolRanges
+from sizeguard.ledger.elf.owner_table import COLUMNS, Line, Pieces, disjoint
+from sizeguard.ledger.entry_bytes import Part
 from sizeguard.ledger.kinds import ANALYZER, KIND
-from sizeguard.ledger.ledger import NONE, Int8, Int32
-from sizeguard.ledger.part import Part
+from sizeguard.ledger.ledger import NONE
 
 if TYPE_CHECKING:
-    from sizeguard.formats.linkmap.row import InputSection
+    from sizeguard.formats.linkmap.link_map import InputSection
 
 T = TypeVar("T", bound=np.signedinteger)
 
@@ -28,15 +32,15 @@ PADDING_CONFIDENCE = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
-    """[start, end) on the line, sorted and disjoint, each of a row of a table."""
+class RowRanges:
+    """Ranges [start, end) on the line, sorted and disjoint, each with a row of a table."""
 
     start: Int
     end: Int
     row: Int
 
     def over(self, places: Int) -> Int:
-        """The row of each place, or NONE."""
+        """Return the row of each place, or NONE."""
         if not len(self.start):
             return np.full(len(places), NONE, np.int64)
         found = np.searchsorted(self.start, places, side="right") - 1
@@ -44,10 +48,12 @@ class Ranges:
         return np.where(inside, self.row[found], NONE)
 
 
-def input_ranges(image: Elf, line: Line, inputs: Sequence[InputSection]) -> Ranges:
-    """Rows of the map where they lie. Rows of sections that are not loaded have addresses that mean nothing.
+def input_ranges(image: Elf, line: Line, inputs: Sequence[InputSection]) -> RowRanges:
+    """Return the ranges of the map's rows.
 
-    Where rows overlap (GNU ld gives merged strings their size before merging) one of a single object wins, then the smaller.
+    Rows of sections that are not loaded have addresses without meaning, and are left out. GNU ld
+    gives merged strings their size before merging, so rows may overlap. Then a row of a single
+    object wins, then the smaller row.
     """
     by_name: dict[str, Section] = {}
     for section in image.sections:
@@ -62,16 +68,22 @@ def input_ranges(image: Elf, line: Line, inputs: Sequence[InputSection]) -> Rang
             rows.append((place, min(place + row.size, at + holder.size), i, row.is_merged))
     rows.sort()
     table = np.array(rows, np.int64).reshape(-1, 4)
-    start, end, which = disjoint(table[:, 0], table[:, 1], lambda: (table[:, 3], table[:, 1] - table[:, 0], table[:, 2]))
-    return Ranges(start, end, table[which, 2])
+    start, end, which = disjoint(
+        table[:, 0], table[:, 1], lambda: (table[:, 3], table[:, 1] - table[:, 0], table[:, 2])
+    )
+    return RowRanges(start, end, table[which, 2])
 
 
-def part_ranges(image: Elf, line: Line, inputs: Sequence[InputSection], parts: Sequence[Part]) -> tuple[Ranges, Texts]:
-    """Where the parts lie, as rows of the texts of their owners."""
+def part_ranges(
+    image: Elf, line: Line, inputs: Sequence[InputSection], parts: Sequence[Part]
+) -> tuple[RowRanges, Texts]:
+    """Return the ranges of the parts, as rows of the second result, the texts of their owners."""
     first: dict[tuple[str, str], InputSection] = {}
     for row in inputs:
         first.setdefault((row.file, row.name), row)
-    by_name = {section.name: section for section in reversed(image.sections) if section.is_allocated}
+    by_name = {
+        section.name: section for section in reversed(image.sections) if section.is_allocated
+    }
     owners = {owner: i for i, owner in enumerate(sorted({part.owner for part in parts}))}
     rows = []
     for part in parts:
@@ -83,22 +95,27 @@ def part_ranges(image: Elf, line: Line, inputs: Sequence[InputSection], parts: S
                 at = int(line.at[holder.index]) + offset
                 rows.append((at, at + part.size, owners[part.owner]))
     table = np.array(sorted(rows), np.int64).reshape(-1, 3)
-    start, end, which = disjoint(table[:, 0], table[:, 1], lambda: (table[:, 1] - table[:, 0], table[:, 2]))
-    return Ranges(start, end, table[which, 2]), Texts.of(owners)
+    start, end, which = disjoint(
+        table[:, 0], table[:, 1], lambda: (table[:, 1] - table[:, 0], table[:, 2])
+    )
+    return RowRanges(start, end, table[which, 2]), Texts.of(owners)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What is known of places on the line."""
+class ContentSources:
+    """Ranges on the line that analyzers know."""
 
-    symbols: SymbolRanges
-    inputs: Ranges
-    parts: Ranges
+    symbols: DisjointSymbols
+    inputs: RowRanges
+    parts: RowRanges
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Pieces whose columns can be written to. stop: where each ends; input, part: NONE if nothing has any."""
+class PieceRows:
+    """Pieces as columns that can be written to.
+
+    stop: the end of each; input, part: NONE if no piece has any.
+    """
 
     start: Int
     stop: Int
@@ -111,30 +128,50 @@ class Rows:
     input: Int32 | int
     part: Int32 | int
 
-    def take(self, which: Int, start: Int, stop: Int) -> Rows:
-        """Some of them, which may repeat, in other places."""
+    def take(self, which: Int, start: Int, stop: Int) -> PieceRows:
+        """Select rows, which may repeat, and give them other places."""
         columns: dict[str, Any] = {}
-        for name in Rows.__slots__[2:]:
+        for name in PieceRows.__slots__[2:]:
             column = getattr(self, name)
             columns[name] = column if isinstance(column, int) else column[which]
-        return Rows(start, stop, **columns)
+        return PieceRows(start, stop, **columns)
 
 
-def content_pieces(image: Elf, line: Line, sections: Sequence[int], kinds: Int8, names: Texts, evidence: Evidence) -> Pieces:
-    """The pieces of those sections, in order. kinds: of the bytes of each section of the image."""
+def content_pieces(
+    image: Elf,
+    line: Line,
+    sections: Sequence[int],
+    kinds: Int8,
+    names: Texts,
+    evidence: ContentSources,
+) -> Pieces:
+    """Cut sections into pieces, in order; `kinds` has the kind of each section of the image."""
     chosen = np.array([i for i in sections if line.size[i] > 0], np.int64)
+    rows, gaps = _uncut_rows(line, chosen, kinds, evidence)
+    _classes(rows.kind, rows.symbol, names)
+    rows = _fill(image, line, rows, gaps)
+    return Pieces(**{name: getattr(rows, name) for name in ("section", *COLUMNS)})
+
+
+def _uncut_rows(
+    line: Line, chosen: Int, kinds: Int8, evidence: ContentSources
+) -> tuple[PieceRows, Int]:
+    """Cut the chosen sections where sources say so; return the rows and which of them are gaps.
+
+    A gap is a row without a symbol and without a part.
+    """
     low, high = line.at[chosen], line.at[chosen] + line.size[chosen]
     symbols, inputs, parts = evidence.symbols, evidence.inputs, evidence.parts
     by_input: Int32 | int = NONE
     by_part: Int32 | int = NONE
     if not len(inputs.start) and not len(parts.start):
-        start, which, count = _by_symbols(low, high, symbols)
+        start, which, count = cut_by_symbols(low, high, symbols)
     else:
         start = _by_all(low, high, evidence)
-        which = Ranges(symbols.start, symbols.end, np.arange(len(symbols.start))).over(start)
+        which = RowRanges(symbols.start, symbols.end, np.arange(len(symbols.start))).over(start)
         count = np.diff(np.searchsorted(start, np.append(low, high[-1:])))
         by_input, by_part = inputs.over(start).astype(np.int32), parts.over(start).astype(np.int32)
-    # Sections between these may belong to others, so a piece ends with its section.
+    # Sections in between may be other analyzers', so a piece ends with its section.
     stop = np.append(start[1:], 0)[: len(start)]
     filled = count > 0
     stop[np.cumsum(count)[filled] - 1] = high[filled]
@@ -142,7 +179,7 @@ def content_pieces(image: Elf, line: Line, sections: Sequence[int], kinds: Int8,
     if not isinstance(by_input, int):
         analyzer[(which < 0) & (by_input >= 0)] = ANALYZER["linker map"]
         analyzer[by_part >= 0] = ANALYZER["part"]
-    rows = Rows(
+    rows = PieceRows(
         start,
         stop,
         np.repeat(chosen, count),
@@ -154,24 +191,22 @@ def content_pieces(image: Elf, line: Line, sections: Sequence[int], kinds: Int8,
         by_input,
         by_part,
     )
-    _classes(rows.kind, rows.symbol, names)
-    rows = _fill(image, line, rows, np.flatnonzero((which < 0) & (np.asarray(by_part) < 0)))
-    return Pieces(**{name: getattr(rows, name) for name in ("section", *COLUMNS)})
+    return rows, np.flatnonzero((which < 0) & (np.asarray(by_part) < 0))
 
 
 def _of(column: npt.NDArray[T], which: Int, otherwise: int) -> npt.NDArray[T]:
-    """column[which], and the other value where that is NONE, which is -1."""
+    """Return column[which], and the other value where `which` is NONE, which is -1."""
     found: npt.NDArray[T] = np.append(column, column.dtype.type(otherwise))[which]
     return found
 
 
-def _fill(image: Elf, line: Line, rows: Rows, gaps: Int) -> Rows:
-    """The rows with those gaps cut into strings, padding and what stays unknown."""
+def _fill(image: Elf, line: Line, rows: PieceRows, gaps: Int) -> PieceRows:
+    """Cut gaps into strings, padding and the rest; return all rows."""
     whole, found = look_into(image, line, rows.start[gaps], rows.stop[gaps], rows.section[gaps])
     _pad(rows, gaps[whole])
     if not len(found.start):
         return rows
-    edges = sorted_unique(np.concatenate([found.start, found.end]))
+    edges = distinct(np.concatenate([found.start, found.end]))
     index = np.searchsorted(rows.start, edges, side="right") - 1
     is_cut = (rows.start[index] != edges) & (edges < rows.stop[index])
     cuts = edges[is_cut]
@@ -192,48 +227,56 @@ def _fill(image: Elf, line: Line, rows: Rows, gaps: Int) -> Rows:
     return rows
 
 
-def _pad(rows: Rows, which: Int) -> None:
+def _pad(rows: PieceRows, which: Int) -> None:
+    """Make rows padding."""
     rows.kind[which] = KIND["padding"]
     rows.analyzer[which] = ANALYZER["padding"]
     rows.confidence[which] = PADDING_CONFIDENCE
 
 
-def _by_symbols(low: Int, high: Int, symbols: SymbolRanges) -> tuple[Int, Int, Int]:
-    """Starts of the pieces of the sections [low, high), which symbol each is of, or NONE, and how many each section has.
+def cut_by_symbols(low: Int, high: Int, symbols: DisjointSymbols) -> tuple[Int, Int, Int]:
+    """Cut the sections [low, high) into symbols and the gaps between them.
 
-    What lies before each symbol, and behind the last one of a section, is a piece unless it is empty.
+    Returns the starts of all pieces, the index of each piece's symbol, NONE for a gap, and the
+    number of pieces of each section.
     """
-    first, last = np.searchsorted(symbols.start, low), np.searchsorted(symbols.start, high)
-    many = last - first
-    mine = np.concatenate([np.zeros(0, np.int64), *(np.arange(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True))])
-    behind = np.cumsum(many)
-    start = symbols.start[mine]
-    gap_start, gap_end = np.insert(symbols.end[mine], behind - many, low), np.insert(start, behind, high)
-    is_gap = gap_start < gap_end
-    gaps_before = np.cumsum(is_gap)
-    home = np.repeat(np.arange(len(low)), many + 1)
-    # The gap before symbol k of section s is k + s, so before it are k symbols.
-    gap = np.flatnonzero(is_gap)
-    gap_place = gap - home[gap] + np.arange(len(gap))
-    place = np.arange(len(mine)) + gaps_before[np.arange(len(mine)) + np.repeat(np.arange(len(low)), many)]
-    starts = np.empty(len(mine) + len(gap), np.int64)
-    which = np.full(len(starts), NONE, np.int64)
-    starts[gap_place] = gap_start[gap]
-    starts[place] = start
-    which[place] = mine
-    return starts, which, many + np.bincount(home[gap], minlength=len(low))
+    first, behind = np.searchsorted(symbols.start, low), np.searchsorted(symbols.start, high)
+    many = behind - first
+    section = np.repeat(np.arange(len(low)), many)  # of each symbol
+    symbol = np.arange(len(section)) + (first - (np.cumsum(many) - many))[section]
+
+    # The pieces of a section: a gap, a symbol, a gap, …, a gap. A gap begins where the symbol
+    # before it ends. So symbol i has as many gaps before it as symbols and sections.
+    slot = 2 * np.arange(len(symbol)) + section + 1
+    bounds = np.cumsum(2 * many + 1)
+    start = np.empty(2 * len(symbol) + len(low), np.int64)
+    start[bounds - (2 * many + 1)] = low
+    start[slot] = symbols.start[symbol]
+    start[slot + 1] = symbols.end[symbol]
+    stop = np.append(start[1:], 0)[: len(start)]
+    stop[bounds - 1] = high
+    which = np.full(len(start), NONE, np.int64)
+    which[slot] = symbol
+
+    filled = np.flatnonzero(start < stop)
+    return start[filled], which[filled], np.diff(np.searchsorted(filled, bounds), prepend=0)
 
 
-def _by_all(low: Int, high: Int, evidence: Evidence) -> Int:
+def _by_all(low: Int, high: Int, evidence: ContentSources) -> Int:
+    """Return where pieces start: at edges of symbols, map rows and parts inside the sections."""
     tables = (evidence.symbols, evidence.inputs, evidence.parts)
-    edges = sorted_unique(np.concatenate([low, high, *(table.start for table in tables), *(table.end for table in tables)]))
+    edges = distinct(
+        np.concatenate(
+            [low, high, *(table.start for table in tables), *(table.end for table in tables)]
+        )
+    )
     home = np.searchsorted(low, edges, side="right") - 1
     inside = (home >= 0) & (edges < high[home]) if len(low) else np.zeros(len(edges), bool)
     return edges[inside]
 
 
 def _classes(kind: Int8, symbol: Int32, names: Texts) -> None:
-    """Virtual tables and type information by what their names begin with."""
+    """Find virtual tables and type information by the beginning of their names."""
     rows = np.flatnonzero((kind != KIND["code"]) & (symbol >= 0))
     first = names.start[symbol[rows]]
     long = names.end[symbol[rows]] - first >= 4
@@ -241,7 +284,11 @@ def _classes(kind: Int8, symbol: Int32, names: Texts) -> None:
     if not len(rows):
         return
     buffer = names.buffer
-    special = (buffer[first] == ord("_")) & (buffer[first + 1] == ord("Z")) & (buffer[first + 2] == ord("T"))
+    special = (
+        (buffer[first] == ord("_"))
+        & (buffer[first + 1] == ord("Z"))
+        & (buffer[first + 2] == ord("T"))
+    )
     fourth = buffer[first + 3]
     kind[rows[special & ((fourth == ord("V")) | (fourth == ord("T")))]] = KIND["vtable"]
     kind[rows[special & ((fourth == ord("I")) | (fourth == ord("S")))]] = KIND["typeinfo"]

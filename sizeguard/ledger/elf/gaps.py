@@ -1,4 +1,4 @@
-"""Turns bytes that no symbol claims into strings and padding, where they look like it beyond doubt."""
+"""Find strings and padding in bytes that no symbol claims, where there is no doubt."""
 
 from __future__ import annotations
 
@@ -8,32 +8,36 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.texts import Int, Int8
 from sizeguard.formats.elf import SHF_STRINGS, Elf
-from sizeguard.formats.texts import Int
-from sizeguard.ledger.elf.rows import Line
-from sizeguard.ledger.ledger import Int8
+from sizeguard.ledger.elf.owner_table import Line
 
 STRING, PADDING = 0, 1
 
 Flags = npt.NDArray[np.bool_]
 
 SHORTEST_STRING = 4  # bytes without the NUL
-WIDEST_PADDING = 64  # of data and of nops that differ
-WIDEST_FILL = 4096  # of one byte, in code
+WIDEST_PADDING = 64  # of data, and of different nops
+WIDEST_FILL = 4096  # of one repeated byte, in code
 FUNCTION_ALIGNMENT = 16
-_BATCH = 1 << 16  # bytes at a time, eight times that of places: what is worked on stays in the cache
+# Bytes processed at a time, so that they stay in the cache; their places take eight times as much.
+_BATCH = 1 << 16
 
 _TEXT = np.zeros(256, bool)
 _TEXT[0x20:0x7F] = True
 _TEXT[[0x09, 0x0A, 0x0D, 0x1B]] = True
-# The bytes of nops of x86, from one byte long to the longest: 66 66 2e 0f 1f 84 00 00 00 00 00; of aarch64: 1f 20 03 d5.
-_NOP = np.isin(np.arange(256), [0x00, 0xCC, 0x90, 0x66, 0x2E, 0x0F, 0x1F, 0x40, 0x44, 0x80, 0x84, 0x20, 0x03, 0xD5])
+# Bytes of nops: of x86, where the longest is 66 66 2e 0f 1f 84 00 00 00 00 00, and of aarch64, 1f
+# 20 03 d5.
+_NOP = np.isin(
+    np.arange(256),
+    [0x00, 0xCC, 0x90, 0x66, 0x2E, 0x0F, 0x1F, 0x40, 0x44, 0x80, 0x84, 0x20, 0x03, 0xD5],
+)
 _FILL = np.isin(np.arange(256), [0x00, 0xCC, 0x90])
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """[start, end) on the line, sorted, and what it is: STRING or PADDING."""
+class FilledGaps:
+    """Ranges [start, end) on the line, sorted; what: STRING or PADDING."""
 
     start: Int
     end: Int
@@ -42,7 +46,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Sections:
-    """What is asked of each section, as columns; to_file, to_address: from the line."""
+    """Properties of each section, as columns.
+
+    to_file, to_address: the number to add to a place on the line.
+    """
 
     is_fixed: Flags
     is_code: Flags
@@ -53,35 +60,48 @@ class _Sections:
 
     @staticmethod
     def of(image: Elf, line: Line) -> _Sections:
+        """Read the properties of all sections."""
         sections = image.sections
-        fixed = np.array([s.is_allocated and not (s.is_writable or s.is_executable or s.is_nobits) for s in sections], np.bool_)
+        fixed = np.array(
+            [
+                s.is_allocated and not (s.is_writable or s.is_executable or s.is_nobits)
+                for s in sections
+            ],
+            np.bool_,
+        )
         return _Sections(
             fixed,
             np.array([s.is_executable for s in sections], np.bool_),
             np.array([s.is_nobits for s in sections], np.bool_),
-            np.array([bool(s.flags & SHF_STRINGS) and s.is_allocated for s in sections], np.bool_) & fixed,
+            np.array([bool(s.flags & SHF_STRINGS) and s.is_allocated for s in sections], np.bool_)
+            & fixed,
             np.array([s.offset if s.file_size else 0 for s in sections], np.int64) - line.at,
             np.zeros_like(line.at) - line.at if image.is_relocatable else line.address - line.at,
         )
 
 
-def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tuple[Int, Found]:
-    """start, end: gaps on the line, sorted, each inside of one section. Those that are padding as a whole, and what is in the others.
+def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tuple[Int, FilledGaps]:
+    """Find gaps that are padding as a whole, and strings and padding in the others.
 
-    Strings: texts of four characters or more between NULs, in sections that nobody writes to. Padding: what reaches up to an address
-    that is a multiple of the next power of two and no further back than it must, and is zero, or nops.
+    start, end: gaps on the line, sorted, each inside one section.
+
+    Strings: text of four characters or more between NULs, in sections that nobody writes to.
+    Padding: zeros or nops that end at a multiple of a power of two, the least one above the
+    padding's length.
     """
     about = _Sections.of(image, line)
     searched = np.flatnonzero(about.is_fixed[section])
     text_start, text_end = _texts(image, start[searched], end[searched], section[searched], about)
     if not len(text_start):
         nothing = np.zeros(0, np.int64)
-        return np.flatnonzero(_is_padding(image, start, end, section, about)), Found(nothing, nothing, nothing.astype(np.int8))
+        return np.flatnonzero(_is_padding(image, start, end, section, about)), FilledGaps(
+            nothing, nothing, nothing.astype(np.int8)
+        )
     has_text = np.zeros(len(start), np.bool_)
     has_text[np.searchsorted(start, text_start, side="right") - 1] = True
     plain, mixed = np.flatnonzero(~has_text), np.flatnonzero(has_text)
     whole = plain[_is_padding(image, start[plain], end[plain], section[plain], about)]
-    # What is left between the strings.
+    # The rest lies between the strings.
     rest_start, rest_end = _merged(start[mixed], text_end), _merged(text_start, end[mixed])
     left = rest_start < rest_end
     rest_start, rest_end = rest_start[left], rest_end[left]
@@ -90,70 +110,104 @@ def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tup
     found_start = np.concatenate([text_start, rest_start[padding]])
     order = np.argsort(found_start, kind="stable")
     what = np.repeat(np.array([STRING, PADDING], np.int8), [len(text_start), len(padding)])
-    return whole, Found(found_start[order], np.concatenate([text_end, rest_end[padding]])[order], what[order])
+    return whole, FilledGaps(
+        found_start[order], np.concatenate([text_end, rest_end[padding]])[order], what[order]
+    )
 
 
 def _texts(image: Elf, start: Int, end: Int, section: Int, about: _Sections) -> tuple[Int, Int]:
-    """The strings of gaps in sections that nobody writes to: of sections of strings each gap as a whole."""
+    """Find the strings of gaps in sections that nobody writes to.
+
+    In sections of strings each gap is taken as a whole.
+    """
     whole = about.is_text[section]
     searched = np.flatnonzero(~whole & (end - start > SHORTEST_STRING))
     texts = list(_strings(image, start[searched], end[searched], about.to_file[section[searched]]))
-    return _merged(start[whole], *(first for first, _ in texts)), _merged(end[whole], *(last for _, last in texts))
+    return _merged(start[whole], *(first for first, _ in texts)), _merged(
+        end[whole], *(last for _, last in texts)
+    )
 
 
 def _is_padding(image: Elf, start: Int, end: Int, section: Int, about: _Sections) -> Flags:
-    """Code is not read for what fills less than 16 bytes up to a multiple of 16: 400,000 gaps of libtorch_cpu.so lie on all its pages."""
+    """Check which ranges are padding.
+
+    In code, less than 16 bytes up to a multiple of 16 are padding without being read: 400,000 gaps
+    of libtorch_cpu.so are spread over all its pages.
+    """
     size, boundary = end - start, end + about.to_address[section]
-    good: Flags = about.is_code[section] & (size < FUNCTION_ALIGNMENT) & (boundary % FUNCTION_ALIGNMENT == 0)
+    good: Flags = (
+        about.is_code[section] & (size < FUNCTION_ALIGNMENT) & (boundary % FUNCTION_ALIGNMENT == 0)
+    )
     others = np.flatnonzero(~good)
     start, size, section, boundary = start[others], size[others], section[others], boundary[others]
     reach = np.left_shift(1, np.frexp(np.maximum(size, 1).astype(np.float64))[1].astype(np.int64))
     aligned = boundary % np.minimum(reach, WIDEST_FILL) == 0
     is_code, is_nobits = about.is_code[section], about.is_nobits[section]
     good[others] = is_nobits & aligned & (size < WIDEST_PADDING)
-    read = np.flatnonzero(aligned & ~is_nobits & (size < np.where(is_code, WIDEST_FILL, WIDEST_PADDING)))
-    good[others[read]] |= _blank(image, start[read], size[read], about.to_file[section[read]], is_code[read])
+    read = np.flatnonzero(
+        aligned & ~is_nobits & (size < np.where(is_code, WIDEST_FILL, WIDEST_PADDING))
+    )
+    good[others[read]] |= _blank(
+        image, start[read], size[read], about.to_file[section[read]], is_code[read]
+    )
     return good
 
 
 def _merged(*columns: Int) -> Int:
-    """Sorted columns as one: a stable sort merges runs."""
+    """Merge sorted columns: a stable sort merges runs."""
     return np.sort(np.concatenate(columns), kind="stable")
 
 
 def _strings(image: Elf, start: Int, end: Int, to_file: Int) -> Iterator[tuple[Int, Int]]:
+    """Yield starts and ends on the line of the runs of strings in gaps, a batch at a time."""
     for low, high in _batches(end - start + 1):
-        # A byte that is neither text nor NUL stands behind each gap.
+        # Each gap is followed by a byte that is neither text nor NUL.
         length = end[low:high] - start[low:high] + 1
         if high - low == 1:
             first_byte = int(start[low] + to_file[low])
-            content = np.append(image.data[first_byte : first_byte + int(length[0]) - 1], np.uint8(1))
-            place, last = None, np.array([len(content) - 1])
+            content = np.append(
+                image.data[first_byte : first_byte + int(length[0]) - 1], np.uint8(1)
+            )
+            first, after = string_runs(content, np.array([len(content) - 1]))
+            yield first + start[low], after + start[low]
         else:
             place, last = _spread(start[low:high], length)
-            content = image.data[np.minimum(place + np.repeat(to_file[low:high], length), len(image.data) - 1)]
+            to_data = np.repeat(to_file[low:high], length)
+            content = image.data[np.minimum(place + to_data, len(image.data) - 1)]
             content[last] = 1
-        text = _TEXT[content]
-        change = np.flatnonzero(np.diff(text, prepend=False, append=False))
-        first, after = change[::2], change[1::2]
-        before = content[first - 1]  # of the first byte: the last one, which is 1 as those between gaps are
-        good = (after - first >= SHORTEST_STRING) & (content[np.minimum(after, len(content) - 1)] == 0) & (before <= 1)
-        is_last = np.zeros(len(content) + 1, np.bool_)  # one more for what stands before the first byte
-        is_last[last] = True
-        before_is_start = (before == 0) | is_last[first - 1] | (first == 0)
-        first, after = first[good & before_is_start], after[good & before_is_start] + 1
-        # Strings that follow each other are one piece.
-        new = np.ones(len(first), bool)
-        new[1:] = first[1:] != after[:-1]
-        stop = np.flatnonzero(np.append(new[1:], True)) if len(first) else first
-        if place is None:
-            yield first[new] + start[low], after[stop] + start[low]
-        else:
-            yield place[first[new]], place[after[stop] - 1] + 1
+            first, after = string_runs(content, last)
+            yield place[first], place[after - 1] + 1
+
+
+def string_runs(content: npt.NDArray[np.uint8], last: Int) -> tuple[Int, Int]:
+    """Find strings that follow each other without a byte between.
+
+    content: bytes of gaps, one behind the other; the byte at each index in `last` ends a gap, and
+    is 1, which is neither text nor NUL.
+
+    A string is text of SHORTEST_STRING bytes or more between NULs; the beginning of a gap may stand
+    for the first. Returns where each run starts, and the index behind its last NUL.
+    """
+    change = np.flatnonzero(np.diff(_TEXT[content], prepend=False, append=False))
+    first, after = change[::2], change[1::2]
+    # Text at index 0 sees the last byte of all, the end of a gap, at index -1.
+    ends_gap = np.zeros(len(content), np.bool_)
+    ends_gap[last] = True
+    is_string = (
+        (after - first >= SHORTEST_STRING)
+        & (content[np.minimum(after, len(content) - 1)] == 0)
+        & ((content[first - 1] == 0) | ends_gap[first - 1])
+    )
+    first, after = first[is_string], after[is_string] + 1
+    is_new = np.ones(len(first), np.bool_)
+    is_new[1:] = first[1:] != after[:-1]
+    is_end = np.ones(len(first), np.bool_)
+    is_end[:-1] = is_new[1:]
+    return first[is_new], after[is_end]
 
 
 def _blank(image: Elf, start: Int, size: Int, to_file: Int, is_code: Flags) -> Flags:
-    """Whether each range holds nothing but zeros or, in code, nops or one byte that fills."""
+    """Check which ranges hold only zeros or, in code, only nops or one repeated filler byte."""
     good = np.zeros(len(start), bool)
     for low, high in _batches(size):
         length = size[low:high]
@@ -162,12 +216,14 @@ def _blank(image: Elf, start: Int, size: Int, to_file: Int, is_code: Flags) -> F
         first = last - length + 1
         smallest, largest = np.minimum.reduceat(content, first), np.maximum.reduceat(content, first)
         nops = np.logical_and.reduceat(_NOP[content], first) & (length < WIDEST_PADDING)
-        good[low:high] = np.where(is_code[low:high], nops | (_FILL[smallest] & (smallest == largest)), largest == 0)
+        good[low:high] = np.where(
+            is_code[low:high], nops | (_FILL[smallest] & (smallest == largest)), largest == 0
+        )
     return good
 
 
 def _batches(length: Int) -> Iterator[tuple[int, int]]:
-    """Runs of ranges of about a megabyte together, one range at least."""
+    """Yield runs of ranges that together have about _BATCH bytes, one range at least."""
     ends = np.cumsum(length)
     low = 0
     while low < len(length):
@@ -178,7 +234,10 @@ def _batches(length: Int) -> Iterator[tuple[int, int]]:
 
 
 def _spread(start: Int, length: Int) -> tuple[Int, Int]:
-    """All places of ranges of at least one byte, one after the other, and which of them are a range's last."""
+    """Return all places of ranges, one range after the other, and the index of each range's last.
+
+    Each range has at least one byte.
+    """
     last = np.cumsum(length) - 1
     place = np.arange(int(last[-1]) + 1, dtype=np.int64)
     place += np.repeat(start - (last - length + 1), length)

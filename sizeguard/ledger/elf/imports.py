@@ -1,25 +1,33 @@
-"""Turns slots of .got and stubs of .plt into pieces: each is the import's that it serves."""
+"""Cut .got and .plt into slots and stubs, each owned by the import that it serves."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import SHT_PROGBITS, Elf, Section
 from sizeguard.formats.elf.plt import stubs
-from sizeguard.formats.texts import Int
-from sizeguard.ledger.elf.relocations import Fixed
-from sizeguard.ledger.elf.rows import Book, Holders, Pieces
+from sizeguard.ledger.elf.owner_table import Book, Holders, Pieces
+from sizeguard.ledger.elf.relocation_holders import Fixed
 from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
 from sizeguard.ledger.ledger import NONE
 
 
 def add_slots(image: Elf, book: Book, holders: Holders, fixed: Fixed) -> None:
-    """.got, .got.plt and tables of initializers: a word each. A slot without a name is that of what it points at."""
+    """Add the words of .got, .got.plt and tables of initializers to the book.
+
+    A slot without a name belongs to the owner of its target.
+    """
     width = image.layout.word_size
     for section in image.sections:
         kind = kind_of(section)
         is_slots = kind == "initializer" or (kind == "import" and not section.is_executable)
-        if not is_slots or section.size < width or section.is_nobits or section.index in book.rows_of:
+        if (
+            not is_slots
+            or section.size < width
+            or section.is_nobits
+            or section.index in book.rows_of
+        ):
             continue
         at = int(book.line.at[section.index])
         start = at + width * np.arange(section.size // width, dtype=np.int64)
@@ -35,9 +43,11 @@ def add_slots(image: Elf, book: Book, holders: Holders, fixed: Fixed) -> None:
 
 
 def add_stubs(image: Elf, book: Book, fixed: Fixed) -> None:
-    """.plt, .plt.sec, .plt.got: each stub jumps through a slot."""
+    """Add the stubs of .plt, .plt.sec and .plt.got to the book: each jumps through a slot."""
     for section in image.sections:
-        is_stubs = kind_of(section) == "import" and section.is_executable and section.type == SHT_PROGBITS
+        is_stubs = (
+            kind_of(section) == "import" and section.is_executable and section.type == SHT_PROGBITS
+        )
         if is_stubs and section.size and section.index not in book.rows_of:
             offset, slot = stubs(image, section)
             if len(offset):
@@ -45,6 +55,7 @@ def add_stubs(image: Elf, book: Book, fixed: Fixed) -> None:
 
 
 def _stubs(section: Section, book: Book, offset: Int, symbol: Int) -> Pieces:
+    """Make the pieces of a section of stubs; the bytes before the first stub have no symbol."""
     at = int(book.line.at[section.index])
     head = np.array([at] if offset[0] else [], np.int64)
     start = np.concatenate([head, at + offset])

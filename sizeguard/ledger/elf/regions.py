@@ -1,4 +1,4 @@
-"""Turns the rows of sections into the two partitions of an image: what lies at each byte of the file and of the memory of its segments."""
+"""The two partitions of an ELF image: of the file, and of the memory of its segments."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import PF_R, PF_W, PF_X, PT_LOAD, Elf, Segment, signed
-from sizeguard.formats.texts import Int
-from sizeguard.ledger.elf.rows import Places, disjoint
+from sizeguard.ledger.elf.owner_table import Places, disjoint
 from sizeguard.ledger.ledger import NONE, MemoryPartition
 from sizeguard.ledger.partition import Partition
 
@@ -21,13 +21,17 @@ _CHUNK = 1 << 20
 
 @dataclass(slots=True)
 class Extra:
-    """Rows for what no section holds, numbered from `first` on: what they are and their segment."""
+    """Rows for bytes in no section, numbered from `first`: their kind and segment.
+
+    what: HEADERS, SECTION_GAP, PAGE_SLACK, UNKNOWN or MEMORY_GAP.
+    """
 
     first: int
     what: list[int] = field(default_factory=list)
     segment: list[int] = field(default_factory=list)
 
     def add(self, what: int, segment: int) -> int:
+        """Add a row and return its number."""
         self.what.append(what)
         self.segment.append(segment)
         return self.first + len(self.what) - 1
@@ -35,38 +39,62 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The loaded segments in order of address, none of no bytes; names: what rows call them, the last for what is not loaded."""
+    """The loaded segments in order of address, without empty ones.
+
+    names: their names in reports, and one more for bytes that are not loaded.
+    """
 
     loads: tuple[Segment, ...]
     names: tuple[str, ...]
 
     @staticmethod
     def of(image: Elf) -> Segments:
-        loads = sorted((s for s in image.segments if s.type == PT_LOAD and s.memory_size > 0), key=lambda s: (signed(s.address), s.offset))
+        """Collect the loaded segments of an image and name them by their flags."""
+        loads = sorted(
+            (s for s in image.segments if s.type == PT_LOAD and s.memory_size > 0),
+            key=lambda s: (signed(s.address), s.offset),
+        )
         names: list[str] = []
         for load in loads:
-            flags = "".join(letter if load.flags & bit else "-" for letter, bit in (("r", PF_R), ("w", PF_W), ("x", PF_X)))
+            flags = "".join(
+                letter if load.flags & bit else "-"
+                for letter, bit in (("r", PF_R), ("w", PF_W), ("x", PF_X))
+            )
             name = f"LOAD {flags}"
             same = sum(1 for other in names if other.partition(" #")[0] == name)
             names.append(f"{name} #{same + 1}" if same else name)
         return Segments(tuple(loads), (*names, _NOT_LOADED))
 
     def at_offset(self, offset: int) -> int:
-        """The one that loads a byte of the file."""
-        return next((i for i, s in enumerate(self.loads) if s.offset <= offset < s.offset + s.file_size), len(self.loads))
+        """Return the segment that loads a byte of the file."""
+        return next(
+            (i for i, s in enumerate(self.loads) if s.offset <= offset < s.offset + s.file_size),
+            len(self.loads),
+        )
 
     def of_sections(self, image: Elf) -> Int:
-        """The one of each section."""
+        """Return the segment of each section."""
         found = []
         for section in image.sections:
-            fits = (i for i, s in enumerate(self.loads) if s.address <= section.address < s.address + s.memory_size)
-            found.append(next(fits, len(self.loads)) if section.is_allocated and not image.is_relocatable else len(self.loads))
+            fits = (
+                i
+                for i, s in enumerate(self.loads)
+                if s.address <= section.address < s.address + s.memory_size
+            )
+            found.append(
+                next(fits, len(self.loads))
+                if section.is_allocated and not image.is_relocatable
+                else len(self.loads)
+            )
         return np.array(found, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """[start, end) of the file or of memory, all of section `section`, or of row `row`, or in memory what the file has from `offset` on."""
+    """A range [start, end) of the file or of memory, with its holder.
+
+    The holder is a section, a row, or, in memory, the file's bytes from `offset` on.
+    """
 
     start: int
     end: int
@@ -76,14 +104,31 @@ class Region:
 
 
 def file_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
-    """What lies where in the file, in order. Headers win over sections, and of sections that overlap the smaller one does."""
-    claims = [(offset, offset + size, 0, size, i) for i, (offset, size) in enumerate(_headers(image)) if size]
-    claims += [(s.offset, s.offset + s.size, 1, s.size, s.index) for s in image.sections if s.file_size]
+    """Cut the file into regions, in order.
+
+    Headers win over sections; of sections that overlap the smaller wins.
+    """
+    claims = [
+        (offset, offset + size, 0, size, i)
+        for i, (offset, size) in enumerate(_headers(image))
+        if size
+    ]
+    claims += [
+        (s.offset, s.offset + s.size, 1, s.size, s.index) for s in image.sections if s.file_size
+    ]
     table = np.array(sorted(claims), np.int64).reshape(-1, 5)
-    start, end, which = disjoint(table[:, 0], table[:, 1], lambda: (table[:, 2], table[:, 3], table[:, 4]))
+    start, end, which = disjoint(
+        table[:, 0], table[:, 1], lambda: (table[:, 2], table[:, 3], table[:, 4])
+    )
     regions: list[Region] = []
     reached = 0
-    for low, high, is_section, index in zip(start.tolist(), end.tolist(), table[which, 2].tolist(), table[which, 4].tolist(), strict=True):
+    for low, high, is_section, index in zip(
+        start.tolist(),
+        end.tolist(),
+        table[which, 2].tolist(),
+        table[which, 4].tolist(),
+        strict=True,
+    ):
         regions += _gap(image, segments, extra, reached, low)
         if is_section:
             regions.append(Region(low, high, section=index))
@@ -94,11 +139,16 @@ def file_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
 
 
 def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
-    """What lies where in the memory of the segments: what the file has there, else NOBITS sections, else nobody.
+    """Cut the memory of the segments into regions.
 
-    Where segments overlap the one that begins first has the bytes.
+    Memory holds bytes of the file, else NOBITS sections, else nothing. Where segments overlap the
+    one that begins first has the bytes.
     """
-    zeroed = [s for s in image.sections if s.is_nobits and s.size and s.is_allocated and not s.is_thread_local]
+    zeroed = [
+        s
+        for s in image.sections
+        if s.is_nobits and s.size and s.is_allocated and not s.is_thread_local
+    ]
     blank = sorted((signed(s.address), s.index) for s in zeroed)
     regions: list[Region] = []
     reached = -(1 << 63)
@@ -123,6 +173,7 @@ def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]
 
 
 def file_partition(regions: list[Region], image: Elf, places: Places) -> Partition:
+    """Make the partition of the file."""
     starts, owners = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for region in regions:
         if region.row >= 0:
@@ -135,20 +186,36 @@ def file_partition(regions: list[Region], image: Elf, places: Places) -> Partiti
     return Partition(np.concatenate(starts), np.concatenate(owners), image.size)
 
 
-def memory_partition(regions: list[Region], image: Elf, places: Places, file: Partition) -> MemoryPartition:
+def memory_partition(
+    regions: list[Region], image: Elf, places: Places, file: Partition
+) -> MemoryPartition:
+    """Make the partition of memory; where it holds bytes of the file it follows the file's."""
     nothing = np.zeros(0, np.int64)
     addresses, sizes, owners = [nothing], [nothing], [nothing]
     stops = np.append(file.start[1:], file.size)
     for region in regions:
         if region.row >= 0:
-            owner, start, size = np.array([region.row]), np.array([region.start]), np.array([region.end - region.start])
+            owner, start, size = (
+                np.array([region.row]),
+                np.array([region.start]),
+                np.array([region.end - region.start]),
+            )
         elif region.section >= 0:
-            owner, start, size = clipped(places, region, signed(image.sections[region.section].address))
+            owner, start, size = clipped(
+                places, region, signed(image.sections[region.section].address)
+            )
         else:
             first, last = region.offset, region.offset + region.end - region.start
-            i, j = int(np.searchsorted(file.start, first, side="right")) - 1, int(np.searchsorted(file.start, last))
+            i, j = (
+                int(np.searchsorted(file.start, first, side="right")) - 1,
+                int(np.searchsorted(file.start, last)),
+            )
             place = np.maximum(file.start[i:j], first)
-            owner, start, size = file.owner[i:j], place + (region.start - first), np.minimum(stops[i:j], last) - place
+            owner, start, size = (
+                file.owner[i:j],
+                place + (region.start - first),
+                np.minimum(stops[i:j], last) - place,
+            )
         addresses.append(start)
         sizes.append(size)
         owners.append(owner)
@@ -156,21 +223,28 @@ def memory_partition(regions: list[Region], image: Elf, places: Places, file: Pa
 
 
 def clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
-    """The rows of a section that lie in the region, where and how long. base: where the section begins."""
+    """Return the rows of a section inside a region, their starts and their sizes.
+
+    base: the start of the section, in the space of the region.
+    """
     low, high = places.rows_of[region.section]
     start = places.start[low:high] + np.int64(base - int(places.line.at[region.section]))
     end = start + places.sizes(region.section)
-    i, j = int(np.searchsorted(end, region.start, side="right")), int(np.searchsorted(start, region.end))
+    i, j = (
+        int(np.searchsorted(end, region.start, side="right")),
+        int(np.searchsorted(start, region.end)),
+    )
     first = np.maximum(start[i:j], region.start)
     return np.arange(low + i, low + j), first, np.minimum(end[i:j], region.end) - first
 
 
 def _headers(image: Elf) -> tuple[tuple[int, int], ...]:
+    """Return offset and size of the ELF header and of the two header tables."""
     return image.header, image.program_headers, image.section_headers
 
 
 def _gap(image: Elf, segments: Segments, extra: Extra, low: int, high: int) -> list[Region]:
-    """[low, high) of the file, which nothing holds, cut where segments begin and end."""
+    """Cut [low, high) of the file, which nothing holds, where segments begin and end."""
     if low >= high:
         return []
     loads = [(s.offset, s.offset + s.file_size) for s in segments.loads if s.file_size]
@@ -181,14 +255,21 @@ def _gap(image: Elf, segments: Segments, extra: Extra, low: int, high: int) -> l
         loaded = any(a <= start < b for a, b in loads)
         what = UNKNOWN
         if _is_filled(image, start, end):
-            what = PAGE_SLACK if not loaded and start < behind and any(b <= start for _, b in loads) else SECTION_GAP
+            what = (
+                PAGE_SLACK
+                if not loaded and start < behind and any(b <= start for _, b in loads)
+                else SECTION_GAP
+            )
         found.append(Region(start, end, row=extra.add(what, segments.at_offset(start))))
     return found
 
 
 def _is_filled(image: Elf, low: int, high: int) -> bool:
-    """Whether the bytes are all the same one that linkers fill with."""
+    """Check that the bytes all are the same one, and one that linkers fill with."""
     fill = image.data[low]
     if fill not in _FILLS:
         return False
-    return all(bool((image.data[at : min(at + _CHUNK, high)] == fill).all()) for at in range(low, high, _CHUNK))
+    return all(
+        bool((image.data[at : min(at + _CHUNK, high)] == fill).all())
+        for at in range(low, high, _CHUNK)
+    )

@@ -1,1 +1,1 @@
-"""Turns random choices into models."""
+"""Models made of random choices."""

@@ -1,4 +1,4 @@
-"""Turns a model into a verdict: do its results survive roundings that another implementation may do otherwise?"""
+"""Check whether a model's results survive roundings that another implementation does otherwise."""
 
 from __future__ import annotations
 
@@ -9,12 +9,68 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 # Operators that round once are the same everywhere; the others may differ in their last bits.
 EXACT = (
-    *("add", "sub", "mul", "div", "relu", "clamp", "hardtanh", "where", "view", "permute", "transpose", "select", "slice", "cat", "stack"),
-    *("clone", "copy", "expand", "squeeze", "unsqueeze", "detach", "alias", "fill", "full", "zeros", "embedding", "bitwise", "eq", "ne"),
-    *("gt", "logical", "unbind", "split", "t", "argmax", "any", "to", "lift", "empty", "arange", "item", "scalar", "dropout"),
+    *(
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "relu",
+        "clamp",
+        "hardtanh",
+        "where",
+        "view",
+        "permute",
+        "transpose",
+        "select",
+        "slice",
+        "cat",
+        "stack",
+    ),
+    *(
+        "clone",
+        "copy",
+        "expand",
+        "squeeze",
+        "unsqueeze",
+        "detach",
+        "alias",
+        "fill",
+        "full",
+        "zeros",
+        "embedding",
+        "bitwise",
+        "eq",
+        "ne",
+    ),
+    *(
+        "gt",
+        "logical",
+        "unbind",
+        "split",
+        "t",
+        "argmax",
+        "any",
+        "to",
+        "lift",
+        "empty",
+        "arange",
+        "item",
+        "scalar",
+        "dropout",
+    ),
 )
-UNIT = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-22, torch.float64: 2.0**-48}
-TOLERANCE = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5), torch.float64: (1e-7, 1e-7)}
+UNIT = {
+    torch.float16: 2.0**-10,
+    torch.bfloat16: 2.0**-7,
+    torch.float32: 2.0**-22,
+    torch.float64: 2.0**-48,
+}
+TOLERANCE = {
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+}
 TRIALS = 6
 
 
@@ -25,10 +81,14 @@ class Noise(TorchDispatchMode):
         super().__init__()
         self.generator = torch.Generator().manual_seed(seed)
 
-    def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, function: Any, types: Any, arguments: Any = (), keywords: Any = None
+    ) -> Any:
         result = function(*arguments, **(keywords or {}))
         name = function._schema.name.split("::")[1].strip("_")
-        if function._schema.is_mutable or any(name == word or name.startswith(f"{word}_") for word in EXACT):
+        if function._schema.is_mutable or any(
+            name == word or name.startswith(f"{word}_") for word in EXACT
+        ):
             return result
         if isinstance(result, tuple | list):
             return type(result)(self.moved(item) for item in result)
@@ -51,6 +111,8 @@ def is_steady(model: torch.nn.Module, inputs: list[torch.Tensor]) -> bool:
             relative, absolute = TOLERANCE.get(expected.dtype, (0.0, 0.0))
             if not torch.isfinite(expected.to(torch.float64)).all():
                 return False
-            if not torch.allclose(actual.to(torch.float64), expected.to(torch.float64), rtol=relative, atol=absolute):
+            if not torch.allclose(
+                actual.to(torch.float64), expected.to(torch.float64), rtol=relative, atol=absolute
+            ):
                 return False
     return True

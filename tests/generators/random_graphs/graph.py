@@ -1,4 +1,4 @@
-"""Turns steps over numbered values into a torch.nn.Module."""
+"""A torch.nn.Module made of steps over numbered values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One or a few calls. function takes the module's tensors by name, then the values; gives a tensor or several."""
+    """One or a few calls.
+
+    function takes the module's tensors by name, then the values; gives a tensor or several.
+    """
 
     function: Callable[..., Any]
     inputs: tuple[int, ...]
@@ -21,7 +24,9 @@ class Step:
 class Model(torch.nn.Module):
     """Runs the steps and gives the values that were asked for."""
 
-    def __init__(self, parameters: dict[str, torch.Tensor], steps: list[Step], outputs: list[int]) -> None:
+    def __init__(
+        self, parameters: dict[str, torch.Tensor], steps: list[Step], outputs: list[int]
+    ) -> None:
         super().__init__()
         for name, tensor in parameters.items():
             if tensor.is_floating_point():
@@ -42,7 +47,9 @@ class Model(torch.nn.Module):
 
 @dataclass
 class Graph:
-    """A graph while it is drawn: every value is there, so that the next step can be chosen by its dtype and shape.
+    """A graph while it is drawn.
+
+    Every value is there, so that the next step can be chosen by its dtype and shape.
 
     shared: values that an input or another value may share memory with are not written to.
     """
@@ -62,7 +69,9 @@ class Graph:
         self.parameters[name] = tensor
         return name
 
-    def add(self, function: Callable[..., Any], *inputs: int, parameters: tuple[torch.Tensor, ...] = ()) -> None:
+    def add(
+        self, function: Callable[..., Any], *inputs: int, parameters: tuple[torch.Tensor, ...] = ()
+    ) -> None:
         """Append a step and run it; nothing happens if PyTorch cannot."""
         try:
             result = function(*parameters, *(self.values[i] for i in inputs))

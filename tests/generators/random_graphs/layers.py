@@ -1,4 +1,4 @@
-"""Turns hypothesis' choices into layers with weights, attention and branches."""
+"""Layers with weights, attention and branches, drawn by hypothesis."""
 
 from __future__ import annotations
 
@@ -19,40 +19,68 @@ def linear(draw: Draw, graph: Graph) -> None:
     outputs = draw(st.integers(1, 6))
     weight = weights(draw, outputs, tensor.shape[-1], dtype=tensor.dtype)
     if draw(st.booleans()):
-        graph.add(lambda w, b, a: F.linear(a, w, b), value, parameters=(weight, weights(draw, outputs, dtype=tensor.dtype)))
+        graph.add(
+            lambda w, b, a: F.linear(a, w, b),
+            value,
+            parameters=(weight, weights(draw, outputs, dtype=tensor.dtype)),
+        )
     else:
         graph.add(lambda w, a: F.linear(a, w), value, parameters=(weight,))
 
 
 @step
 def products(draw: Draw, graph: Graph) -> None:
-    value = pick(draw, graph, lambda v: is_number(v) and v.dim() in (2, 3) and 0 < v.shape[-1] <= 12)
+    value = pick(
+        draw, graph, lambda v: is_number(v) and v.dim() in (2, 3) and 0 < v.shape[-1] <= 12
+    )
     if value is None:
         return
     tensor = graph.values[value]
-    second = weights(draw, tensor.shape[-1], draw(st.integers(1, 4)), dtype=tensor.dtype, low=-3, high=3)
+    second = weights(
+        draw, tensor.shape[-1], draw(st.integers(1, 4)), dtype=tensor.dtype, low=-3, high=3
+    )
     if tensor.dtype == torch.uint8:
         second = second.abs()
     kind = draw(st.integers(0, 3))
     if tensor.dim() == 3:
-        graph.add([lambda b, a: a @ b, lambda b, a: torch.bmm(a, a.transpose(1, 2))][kind % 2], value, parameters=(second,))
+        graph.add(
+            [lambda b, a: a @ b, lambda b, a: torch.bmm(a, a.transpose(1, 2))][kind % 2],
+            value,
+            parameters=(second,),
+        )
     elif kind == 0:
         graph.add(lambda b, a: torch.mm(a, b), value, parameters=(second,))
     elif kind == 1:
         bias = weights(draw, second.shape[1], dtype=tensor.dtype)
-        graph.add(lambda b, c, a: torch.addmm(c, a, b, beta=2, alpha=3), value, parameters=(second, bias))
+        graph.add(
+            lambda b, c, a: torch.addmm(c, a, b, beta=2, alpha=3), value, parameters=(second, bias)
+        )
     else:
-        graph.add([lambda b, a: a @ b, lambda b, a: a @ a.t()][kind % 2], value, parameters=(second,))
+        graph.add(
+            [lambda b, a: a @ b, lambda b, a: a @ a.t()][kind % 2], value, parameters=(second,)
+        )
 
 
 @step
 def convolution(draw: Draw, graph: Graph) -> None:
-    value = pick(draw, graph, lambda v: v.dtype in (torch.float32, torch.float64, torch.bfloat16) and 2 <= v.dim() <= 4 and v.shape[-1] > 2)
+    value = pick(
+        draw,
+        graph,
+        lambda v: (
+            v.dtype in (torch.float32, torch.float64, torch.bfloat16)
+            and 2 <= v.dim() <= 4
+            and v.shape[-1] > 2
+        ),
+    )
     if value is None:
         return
     tensor = graph.values[value]
     kind, groups = draw(st.integers(0, 3)), draw(st.sampled_from((1, 2)))
-    stride, padding, dilation = draw(st.integers(1, 2)), draw(st.integers(0, 1)), draw(st.integers(1, 2))
+    stride, padding, dilation = (
+        draw(st.integers(1, 2)),
+        draw(st.integers(0, 1)),
+        draw(st.integers(1, 2)),
+    )
     if tensor.dim() == 4:
         channels = tensor.shape[1]
         if channels > 8 or tensor.shape[2] < 3 or tensor.shape[3] < 3 or channels == 0:
@@ -63,10 +91,18 @@ def convolution(draw: Draw, graph: Graph) -> None:
         if kind == 0:
             weight = weights(draw, channels, 2, 2, 2, dtype=tensor.dtype)
             graph.add(
-                lambda w, a: torch.convolution(a, w, None, [stride, 2], [padding, 0], [1, 1], True, [0, 1], 1), value, parameters=(weight,)
+                lambda w, a: torch.convolution(
+                    a, w, None, [stride, 2], [padding, 0], [1, 1], True, [0, 1], 1
+                ),
+                value,
+                parameters=(weight,),
             )
         else:
-            graph.add(lambda w, b, a: F.conv2d(a, w, b, stride, padding, dilation, groups), value, parameters=(weight, bias))
+            graph.add(
+                lambda w, b, a: F.conv2d(a, w, b, stride, padding, dilation, groups),
+                value,
+                parameters=(weight, bias),
+            )
     else:
         lift = 3 - tensor.dim()
         channels = tensor.shape[-2] if tensor.dim() > 1 else 1
@@ -85,7 +121,11 @@ def convolution(draw: Draw, graph: Graph) -> None:
 @step
 def images(draw: Draw, graph: Graph) -> None:
     """Normalization and pooling of what has three or four dimensions."""
-    value = pick(draw, graph, lambda v: is_float(v) and v.dim() in (3, 4) and 0 < v.shape[1] <= 12 and v.numel() > 0)
+    value = pick(
+        draw,
+        graph,
+        lambda v: is_float(v) and v.dim() in (3, 4) and 0 < v.shape[1] <= 12 and v.numel() > 0,
+    )
     if value is None:
         return
     tensor = graph.values[value]
@@ -93,9 +133,13 @@ def images(draw: Draw, graph: Graph) -> None:
     statistics = [weights(draw, channels, dtype=tensor.dtype, low=2, high=16) for _ in range(4)]
     kind = draw(st.integers(0, 2))
     if kind == 0:
-        graph.add(lambda m, v, a: F.batch_norm(a, m, v), value, parameters=(statistics[0], statistics[1]))
+        graph.add(
+            lambda m, v, a: F.batch_norm(a, m, v), value, parameters=(statistics[0], statistics[1])
+        )
     elif kind == 1:
-        graph.add(lambda m, v, w, b, a: F.batch_norm(a, m, v, w, b), value, parameters=tuple(statistics))
+        graph.add(
+            lambda m, v, w, b, a: F.batch_norm(a, m, v, w, b), value, parameters=tuple(statistics)
+        )
     else:
         size = draw(st.sampled_from(((1, 1), (2, 3), (3, 2))))
         graph.add(lambda a: F.adaptive_avg_pool2d(a, size), value)
@@ -109,7 +153,10 @@ def layer_norm(draw: Draw, graph: Graph) -> None:
     tensor = graph.values[value]
     size = tensor.shape[-1]
     if draw(st.booleans()):
-        parameters = (weights(draw, size, dtype=tensor.dtype), weights(draw, size, dtype=tensor.dtype))
+        parameters = (
+            weights(draw, size, dtype=tensor.dtype),
+            weights(draw, size, dtype=tensor.dtype),
+        )
         graph.add(lambda w, b, a: F.layer_norm(a, (size,), w, b), value, parameters=parameters)
     else:
         graph.add(lambda a: F.layer_norm(a, (size,)), value)
@@ -117,7 +164,16 @@ def layer_norm(draw: Draw, graph: Graph) -> None:
 
 @step
 def attention(draw: Draw, graph: Graph) -> None:
-    value = pick(draw, graph, lambda v: v.dtype == torch.float32 and v.dim() in (3, 4) and 0 < v.shape[-1] <= 8 and v.shape[-2] > 0)
+    value = pick(
+        draw,
+        graph,
+        lambda v: (
+            v.dtype == torch.float32
+            and v.dim() in (3, 4)
+            and 0 < v.shape[-1] <= 8
+            and v.shape[-2] > 0
+        ),
+    )
     if value is None:
         return
     causal = draw(st.booleans())
@@ -126,7 +182,16 @@ def attention(draw: Draw, graph: Graph) -> None:
 
 @step
 def recurrence(draw: Draw, graph: Graph) -> None:
-    value = pick(draw, graph, lambda v: v.dtype == torch.float32 and v.dim() == 3 and 0 < v.shape[-1] <= 6 and 0 < v.shape[0] <= 6)
+    value = pick(
+        draw,
+        graph,
+        lambda v: (
+            v.dtype == torch.float32
+            and v.dim() == 3
+            and 0 < v.shape[-1] <= 6
+            and 0 < v.shape[0] <= 6
+        ),
+    )
     if value is None or graph.dynamic:
         return
     inputs, hidden = graph.values[value].shape[-1], 2
@@ -139,7 +204,9 @@ def recurrence(draw: Draw, graph: Graph) -> None:
     def lstm(*arguments: Tensor) -> tuple[Tensor, ...]:
         *layers, sequence = arguments
         zeros = torch.zeros(1 + bidirectional, sequence.shape[1], hidden)
-        return torch.lstm(sequence, [zeros, zeros], list(layers), True, 1, 0.0, False, bidirectional, False)
+        return torch.lstm(
+            sequence, [zeros, zeros], list(layers), True, 1, 0.0, False, bidirectional, False
+        )
 
     graph.add(lstm, value, parameters=tuple(parameters))
 

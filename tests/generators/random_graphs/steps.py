@@ -1,4 +1,7 @@
-"""Turns hypothesis' choices into one more step of a graph. Each function adds a step, or nothing if no value suits it."""
+"""Single steps of a graph, drawn by hypothesis.
+
+Each function adds a step, or nothing if no value suits it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,17 @@ Tensor = torch.Tensor
 Draw = st.DrawFn
 
 MAXIMUM_ELEMENTS = 300
-DTYPES = (torch.float32, torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8)
+DTYPES = (
+    torch.float32,
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+)
 DTYPES = (*DTYPES, torch.uint8, torch.bool)
 STEPS: list[Callable[[Draw, Graph], None]] = []
 
@@ -24,7 +37,9 @@ def step(function: Callable[[Draw, Graph], None]) -> Callable[[Draw, Graph], Non
     return function
 
 
-def weights(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32, low: int = -8, high: int = 8) -> Tensor:
+def weights(
+    draw: Draw, *shape: int, dtype: torch.dtype = torch.float32, low: int = -8, high: int = 8
+) -> Tensor:
     """A constant: eighths of small integers, from a drawn seed."""
     generator = torch.Generator().manual_seed(draw(st.integers(0, 2**16)))
     numbers = torch.randint(low, high + 1, shape, generator=generator)
@@ -33,7 +48,11 @@ def weights(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32, low: in
 
 def pick(draw: Draw, graph: Graph, suits: Callable[[Tensor], bool] = lambda _: True) -> int | None:
     """The number of a value that suits; the newest ones are likelier, so that graphs are deep."""
-    found = [i for i, value in enumerate(graph.values) if suits(value) and value.numel() <= MAXIMUM_ELEMENTS]
+    found = [
+        i
+        for i, value in enumerate(graph.values)
+        if suits(value) and value.numel() <= MAXIMUM_ELEMENTS
+    ]
     if not found:
         return None
     return found[-1] if draw(st.booleans()) else draw(st.sampled_from(found))
@@ -56,7 +75,10 @@ def is_integer(value: Tensor) -> bool:
 
 
 def shape_fits(first: Tensor, second: Tensor) -> bool:
-    return all(a == b or 1 in (a, b) for a, b in zip(reversed(first.shape), reversed(second.shape), strict=False))
+    return all(
+        a == b or 1 in (a, b)
+        for a, b in zip(reversed(first.shape), reversed(second.shape), strict=False)
+    )
 
 
 def choose(draw: Draw, items: Sequence[Callable[..., object]]) -> Callable[..., object]:
@@ -120,7 +142,10 @@ def roots(draw: Draw, graph: Graph) -> None:
     value = pick(draw, graph, is_single)
     if value is not None:
         exponent = draw(st.sampled_from((0.5, -0.5, 2.7, -1)))
-        graph.add(choose(draw, [lambda a: torch.sqrt(a * a + 1), lambda a: (a * a + 1) ** exponent]), value)
+        graph.add(
+            choose(draw, [lambda a: torch.sqrt(a * a + 1), lambda a: (a * a + 1) ** exponent]),
+            value,
+        )
 
 
 @step
@@ -128,9 +153,21 @@ def one_value(draw: Draw, graph: Graph) -> None:
     value = pick(draw, graph, is_number)
     if value is None:
         return
-    operators: list[Callable[..., object]] = [torch.relu, torch.sigmoid, torch.tanh, torch.erf, torch.logical_not]
+    operators: list[Callable[..., object]] = [
+        torch.relu,
+        torch.sigmoid,
+        torch.tanh,
+        torch.erf,
+        torch.logical_not,
+    ]
     if is_float(graph.values[value]):
-        operators += [F.gelu, lambda a: F.gelu(a, approximate="tanh"), F.hardtanh, lambda a: F.hardtanh(a, 0.0, 6.0), F.relu6]
+        operators += [
+            F.gelu,
+            lambda a: F.gelu(a, approximate="tanh"),
+            F.hardtanh,
+            lambda a: F.hardtanh(a, 0.0, 6.0),
+            F.relu6,
+        ]
     graph.add(choose(draw, operators), value)
 
 
@@ -223,7 +260,10 @@ def pieces(draw: Draw, graph: Graph) -> None:
     if value is None:
         return
     size = graph.values[value].shape[-1]
-    graph.add(choose(draw, [lambda a: a.unbind(-1)[:2], lambda a: torch.split(a, [1, size - 1], -1)]), value)
+    graph.add(
+        choose(draw, [lambda a: a.unbind(-1)[:2], lambda a: torch.split(a, [1, size - 1], -1)]),
+        value,
+    )
 
 
 @step
@@ -234,12 +274,21 @@ def joins(draw: Draw, graph: Graph) -> None:
     second = pick(draw, graph, lambda v: v.shape == graph.values[first].shape)
     if second is not None:
         dim = draw(st.integers(-1, graph.values[first].dim() - 1))
-        graph.add(choose(draw, [lambda a, b: torch.cat([a, b, a], dim), lambda a, b: torch.stack([a, b], dim)]), first, second)
+        graph.add(
+            choose(
+                draw,
+                [lambda a, b: torch.cat([a, b, a], dim), lambda a, b: torch.stack([a, b], dim)],
+            ),
+            first,
+            second,
+        )
 
 
 @step
 def conversions(draw: Draw, graph: Graph) -> None:
-    value = pick(draw, graph, lambda v: v.numel() == 0 or bool((v.to(torch.float64).abs() < 100).all()))
+    value = pick(
+        draw, graph, lambda v: v.numel() == 0 or bool((v.to(torch.float64).abs() < 100).all())
+    )
     if value is None:
         return
     targets = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.bool]

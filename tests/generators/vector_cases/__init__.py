@@ -1,1 +1,1 @@
-"""Turns each family of operators into calls whose results PyTorch gives."""
+"""Calls of each family of operators; PyTorch gives their results."""

@@ -1,4 +1,4 @@
-"""Turns convolutions and adaptive pooling into cases."""
+"""Cases of convolutions and adaptive pooling."""
 
 from __future__ import annotations
 
@@ -16,13 +16,55 @@ def convolution(r: Recorder) -> None:
         r.case(image, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
         r.case(image, weight, operands(dtype, 3), [2, 1], [1, 0], [1, 1], False, [0, 0], 1)
         r.case(image, weight, operands(dtype, 3), [1, 1], [2, 1], [2, 1], False, [0, 0], 1)
-        r.case(image, operands(dtype, 2, 1, 3, 3), operands(dtype, 2), [1, 1], [1, 1], [1, 1], False, [0, 0], 2)
+        r.case(
+            image,
+            operands(dtype, 2, 1, 3, 3),
+            operands(dtype, 2),
+            [1, 1],
+            [1, 1],
+            [1, 1],
+            False,
+            [0, 0],
+            2,
+        )
         r.case(image, operands(dtype, 4, 1, 2, 2), None, [2, 2], [0, 0], [1, 1], False, [0, 0], 2)
-        r.case(operands(dtype, 2, 4, 3, 3), operands(dtype, 4, 2, 2, 2), None, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)
-        r.case(image, operands(dtype, 3, 2, 1, 1), operands(dtype, 3), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+        r.case(
+            operands(dtype, 2, 4, 3, 3),
+            operands(dtype, 4, 2, 2, 2),
+            None,
+            [1, 1],
+            [1, 1],
+            [1, 1],
+            False,
+            [0, 0],
+            2,
+        )
+        r.case(
+            image,
+            operands(dtype, 3, 2, 1, 1),
+            operands(dtype, 3),
+            [1, 1],
+            [0, 0],
+            [1, 1],
+            False,
+            [0, 0],
+            1,
+        )
         # one dimension, three dimensions
-        r.case(operands(dtype, 2, 2, 6), operands(dtype, 3, 2, 3), operands(dtype, 3), [1], [1], [1], False, [0], 1)
-        r.case(operands(dtype, 1, 2, 9), operands(dtype, 2, 1, 3), None, [2], [0], [2], False, [0], 2)
+        r.case(
+            operands(dtype, 2, 2, 6),
+            operands(dtype, 3, 2, 3),
+            operands(dtype, 3),
+            [1],
+            [1],
+            [1],
+            False,
+            [0],
+            1,
+        )
+        r.case(
+            operands(dtype, 1, 2, 9), operands(dtype, 2, 1, 3), None, [2], [0], [2], False, [0], 2
+        )
         r.case(
             operands(dtype, 1, 2, 3, 3, 3),
             operands(dtype, 2, 2, 2, 2, 2),
@@ -35,27 +77,171 @@ def convolution(r: Recorder) -> None:
             1,
         )
         # transposed
-        r.case(operands(dtype, 1, 2, 3, 3), operands(dtype, 2, 3, 2, 2), operands(dtype, 3), [2, 2], [0, 0], [1, 1], True, [0, 0], 1)
-        r.case(operands(dtype, 1, 2, 3, 3), operands(dtype, 2, 3, 3, 3), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)
-        r.case(operands(dtype, 1, 4, 3, 2), operands(dtype, 4, 1, 2, 3), operands(dtype, 2), [1, 2], [0, 1], [2, 1], True, [0, 1], 2)
-        r.case(operands(dtype, 2, 2, 4), operands(dtype, 2, 3, 3), operands(dtype, 3), [2], [1], [1], True, [1], 1)
+        r.case(
+            operands(dtype, 1, 2, 3, 3),
+            operands(dtype, 2, 3, 2, 2),
+            operands(dtype, 3),
+            [2, 2],
+            [0, 0],
+            [1, 1],
+            True,
+            [0, 0],
+            1,
+        )
+        r.case(
+            operands(dtype, 1, 2, 3, 3),
+            operands(dtype, 2, 3, 3, 3),
+            None,
+            [2, 2],
+            [1, 1],
+            [1, 1],
+            True,
+            [1, 1],
+            1,
+        )
+        r.case(
+            operands(dtype, 1, 4, 3, 2),
+            operands(dtype, 4, 1, 2, 3),
+            operands(dtype, 2),
+            [1, 2],
+            [0, 1],
+            [2, 1],
+            True,
+            [0, 1],
+            2,
+        )
+        r.case(
+            operands(dtype, 2, 2, 4),
+            operands(dtype, 2, 3, 3),
+            operands(dtype, 3),
+            [2],
+            [1],
+            [1],
+            True,
+            [1],
+            1,
+        )
         # no batch dimension, no images
-        r.case(operands(dtype, 0, 2, 5, 4), weight, operands(dtype, 3), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+        r.case(
+            operands(dtype, 0, 2, 5, 4),
+            weight,
+            operands(dtype, 3),
+            [1, 1],
+            [0, 0],
+            [1, 1],
+            False,
+            [0, 0],
+            1,
+        )
         for other in ALL:
             if other != dtype:
-                r.case(image, operands(other, 3, 2, 3, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
-        r.case(image, weight, operands("Double" if dtype == "Float" else "Float", 3), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+                r.case(
+                    image,
+                    operands(other, 3, 2, 3, 2),
+                    None,
+                    [1, 1],
+                    [0, 0],
+                    [1, 1],
+                    False,
+                    [0, 0],
+                    1,
+                )
+        r.case(
+            image,
+            weight,
+            operands("Double" if dtype == "Float" else "Float", 3),
+            [1, 1],
+            [0, 0],
+            [1, 1],
+            False,
+            [0, 0],
+            1,
+        )
     for dtype in ("Float", "BFloat16"):
-        for tensor in layouts(lambda *shape, dtype=dtype: operands(dtype, *shape), 2, 2, 4, 3).values():
-            r.case(tensor, operands(dtype, 3, 2, 2, 2), operands(dtype, 3), [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
-        for tensor in layouts(lambda *shape, dtype=dtype: operands(dtype, *shape), 3, 2, 2, 2).values():
-            r.case(operands(dtype, 1, 2, 4, 3), tensor, operands(dtype, 6)[::2], [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
-    r.case(torch.tensor([[[[1.0, INF, NAN, 0.0]]]]), torch.ones(1, 1, 1, 2), None, [1, 1], [0, 1], [1, 1], False, [0, 0], 1)
-    r.case(values("Float", 1, 8, 9, 9), values("Float", 8, 1, 3, 3), None, [2, 2], [1, 1], [1, 1], False, [0, 0], 8)
-    r.case(values("Float", 1, 8, 6, 6), values("Float", 24, 8, 1, 1), values("Float", 24), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+        for tensor in layouts(
+            lambda *shape, dtype=dtype: operands(dtype, *shape), 2, 2, 4, 3
+        ).values():
+            r.case(
+                tensor,
+                operands(dtype, 3, 2, 2, 2),
+                operands(dtype, 3),
+                [1, 1],
+                [1, 1],
+                [1, 1],
+                False,
+                [0, 0],
+                1,
+            )
+        for tensor in layouts(
+            lambda *shape, dtype=dtype: operands(dtype, *shape), 3, 2, 2, 2
+        ).values():
+            r.case(
+                operands(dtype, 1, 2, 4, 3),
+                tensor,
+                operands(dtype, 6)[::2],
+                [1, 1],
+                [0, 0],
+                [1, 1],
+                False,
+                [0, 0],
+                1,
+            )
+    r.case(
+        torch.tensor([[[[1.0, INF, NAN, 0.0]]]]),
+        torch.ones(1, 1, 1, 2),
+        None,
+        [1, 1],
+        [0, 1],
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+    )
+    r.case(
+        values("Float", 1, 8, 9, 9),
+        values("Float", 8, 1, 3, 3),
+        None,
+        [2, 2],
+        [1, 1],
+        [1, 1],
+        False,
+        [0, 0],
+        8,
+    )
+    r.case(
+        values("Float", 1, 8, 6, 6),
+        values("Float", 24, 8, 1, 1),
+        values("Float", 24),
+        [1, 1],
+        [0, 0],
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+    )
     # More unfolded columns than are kept at a time.
-    r.case(grid("Float", 1, 8, 40, 41), grid("Float", 3, 8, 3, 3), grid("Float", 3), [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
-    r.case(grid("Float", 3, 5, 24, 24), grid("Float", 2, 5, 5, 5), None, [1, 1], [2, 2], [1, 1], False, [0, 0], 1)
+    r.case(
+        grid("Float", 1, 8, 40, 41),
+        grid("Float", 3, 8, 3, 3),
+        grid("Float", 3),
+        [1, 1],
+        [1, 1],
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+    )
+    r.case(
+        grid("Float", 3, 5, 24, 24),
+        grid("Float", 2, 5, 5, 5),
+        None,
+        [1, 1],
+        [2, 2],
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+    )
     image, weight = operands("Float", 1, 2, 5, 4), operands("Float", 3, 2, 3, 2)
     r.case(image, weight, None, [1], [1], [1], False, [0], 1)
     r.refuse(image, operands("Float", 3, 3, 3, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
@@ -65,7 +251,17 @@ def convolution(r: Recorder) -> None:
     r.refuse(image, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 2)
     r.refuse(image, operands("Float", 3, 2, 7, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
     r.refuse(image, weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 0)
-    r.refuse(operands("Float", 2, 5, 4, 1)[..., 0, 0], weight, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    r.refuse(
+        operands("Float", 2, 5, 4, 1)[..., 0, 0],
+        weight,
+        None,
+        [1, 1],
+        [0, 0],
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+    )
 
 
 @operator("aten::conv2d")
@@ -92,11 +288,15 @@ def pooling(r: Recorder) -> None:
         r.case(values(dtype, 2, 4, 4), [1, 1])
         r.case(values(dtype, 0, 2, 4, 4), [2, 2])
         r.case(values(dtype, 1, 2, 1, 1), [1, 1])
-        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 2, 4, 3).values():
+        for tensor in layouts(
+            lambda *shape, dtype=dtype: values(dtype, *shape), 2, 2, 4, 3
+        ).values():
             r.case(tensor, [1, 1])
             r.case(tensor, [3, 2])
     for dtype in FLOATING:
-        edges = torch.tensor([[[[1.0, INF, 2.0, NAN], [-INF, 0.0, 1.0, 3.0]]]]).to(operands(dtype, 1).dtype)
+        edges = torch.tensor([[[[1.0, INF, 2.0, NAN], [-INF, 0.0, 1.0, 3.0]]]]).to(
+            operands(dtype, 1).dtype
+        )
         r.case(edges, [1, 2])
         r.case(edges, [2, 4])
     r.refuse(values("Float", 4, 4), [2, 1])

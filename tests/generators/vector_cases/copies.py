@@ -1,4 +1,4 @@
-"""Turns copies, joins, look-ups, conversions and factories into cases."""
+"""Cases of copies, joins, look-ups, conversions and factories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from .recorder import Recorder, Ref, Script, operator
 from .tensors import ALL, DTYPES, FLOATING, INF, NAN, layouts, pairs, scalar, special, values
 from .views import looked_at
 
-CONTIGUOUS, PRESERVE, CHANNELS_LAST = torch.contiguous_format, torch.preserve_format, torch.channels_last
+CONTIGUOUS, PRESERVE, CHANNELS_LAST = (
+    torch.contiguous_format,
+    torch.preserve_format,
+    torch.channels_last,
+)
 
 
 def with_strides(r: Recorder, tensor: torch.Tensor, *arguments: object, **keywords: object) -> None:
@@ -23,7 +27,13 @@ def with_strides(r: Recorder, tensor: torch.Tensor, *arguments: object, **keywor
 @operator("aten::clone", "aten::contiguous")
 def clone(r: Recorder) -> None:
     for dtype in ALL:
-        for tensor in (values(dtype, 2, 3), scalar(dtype, 1), values(dtype, 0), values(dtype, 2, 0), special(dtype)):
+        for tensor in (
+            values(dtype, 2, 3),
+            scalar(dtype, 1),
+            values(dtype, 0),
+            values(dtype, 2, 0),
+            special(dtype),
+        ):
             r.case(tensor)
         for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 3, 4).values():
             with_strides(r, tensor, memory_format=CONTIGUOUS)
@@ -49,7 +59,11 @@ def clone(r: Recorder) -> None:
     for dims in ([0, 2, 1], [2, 0, 1], [1, 0, 2]):
 
         def viewed(script: Script, dims: list[int] = dims) -> None:
-            copy = script.call(r.name, script.call("aten::permute", values("Float", 2, 3, 4), dims), memory_format=CONTIGUOUS)
+            copy = script.call(
+                r.name,
+                script.call("aten::permute", values("Float", 2, 3, 4), dims),
+                memory_format=CONTIGUOUS,
+            )
             script.output(script.call("aten::view", copy, [-1]))
 
         r.script(viewed)
@@ -60,17 +74,35 @@ def clone(r: Recorder) -> None:
 def convert(r: Recorder) -> None:
     for source, target in pairs():
         low = 0 if target == "Byte" else None
-        for tensor in (values(source, 2, 3, low=low), scalar(source, 1), values(source, 4, 3, low=low).t()[:, ::2], values(source, 0, 2)):
+        for tensor in (
+            values(source, 2, 3, low=low),
+            scalar(source, 1),
+            values(source, 4, 3, low=low).t()[:, ::2],
+            values(source, 0, 2),
+        ):
             r.case(tensor, dtype=DTYPES[target])
         for length in (41, 129):
             r.case(values(source, length, low=low), dtype=DTYPES[target])
         r.case(values(source, 130, 3, low=low)[:, ::2], dtype=DTYPES[target])
         if source not in FLOATING or target in FLOATING or target == "Bool":
             r.case(special(source), dtype=DTYPES[target])
-    # What rounds: to the nearest even, beyond the largest number to infinity, denormal numbers kept.
+    # What rounds: to the nearest even, beyond the largest number to infinity, denormal numbers
+    # kept.
     for source in ("Float", "Double"):
-        edges = [65504.0, 65519.0, 65520.0, 1e-8, 6e-8, 2.9802322387695312e-08, 1.0009765625, 1.00048828125, 1.00146484375, 3.3e38, 3.4e38]
-        edges += [-5.960464477539063e-08, 1.00390625, 1.01171875, 1e-40, -1e-45, 6.1e-5, 6.09e-5, 0.1]
+        edges = [
+            65504.0, 65519.0, 65520.0, 1e-8, 6e-8, 2.9802322387695312e-08, 1.0009765625,
+            1.00048828125, 1.00146484375, 3.3e38, 3.4e38,
+        ]  # fmt: skip
+        edges += [
+            -5.960464477539063e-08,
+            1.00390625,
+            1.01171875,
+            1e-40,
+            -1e-45,
+            6.1e-5,
+            6.09e-5,
+            0.1,
+        ]
         for target in FLOATING:
             r.case(torch.tensor(edges, dtype=DTYPES[source]), dtype=DTYPES[target])
     r.case(torch.tensor([16777217, 2**53 + 1, -(2**62) - 1, 2**63 - 1]), dtype=torch.float32)
@@ -147,7 +179,15 @@ def embedding(r: Recorder) -> None:
             r.case(weight, torch.tensor([1, 0, 1]).to(DTYPES[kind]))
         for kind in ("Int", "Long"):
             index = torch.tensor([[0, 4, 2], [1, 1, 3]], dtype=DTYPES[kind])
-            for indices in (index, index.t(), index[:, ::2], index[1], index[1, 2], index[:0], index[:1].expand(2, 3)):
+            for indices in (
+                index,
+                index.t(),
+                index[:, ::2],
+                index[1],
+                index[1, 2],
+                index[:0],
+                index[:1].expand(2, 3),
+            ):
                 r.case(weight, indices)
             r.case(weight, index, 0)
             r.case(weight, index, 4, True, True)
@@ -177,7 +217,13 @@ def full(r: Recorder) -> None:
             r.case([2, 3], number, dtype=DTYPES[dtype], row=dtype)
         for size in ([], [0], [2, 0, 3], [4], [1, 1, 1]):
             r.case(size, 1, dtype=DTYPES[dtype], row=dtype)
-    for number, row in ((3, "Long"), (2.5, "Float"), (True, "Bool"), (2**40, "Long"), (-(2**63), "Long")):
+    for number, row in (
+        (3, "Long"),
+        (2.5, "Float"),
+        (True, "Bool"),
+        (2**40, "Long"),
+        (-(2**63), "Long"),
+    ):
         r.case([2], number, row=row)
     r.case([2], 2**63 - 1, dtype=torch.int64, row="Long")
     r.refuse([2, -1], 1, row="Long")
@@ -215,7 +261,8 @@ def zeros(r: Recorder) -> None:
 def scalar_tensor(r: Recorder) -> None:
     for dtype in ALL:
         for number in numbers_of(dtype):
-            if not (dtype == "Half" and number == 1e30):  # full refuses what Half cannot hold, PyTorch's shortcut here does not
+            # Full refuses what Half cannot hold, PyTorch's shortcut here does not
+            if not (dtype == "Half" and number == 1e30):
                 r.case(number, dtype=DTYPES[dtype], row=dtype)
     for number in (3, 2.5, True, 2**24 + 1):
         r.case(number, row="Float")

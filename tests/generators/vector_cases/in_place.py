@@ -1,4 +1,7 @@
-"""Turns operators that write to their first tensor into cases: through views, and where views share what is written."""
+"""Cases of operators that write to their first tensor.
+
+Through views, and where views share what is written.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,14 @@ def added_in_place(r: Recorder) -> None:
         in_place(r, dtype, values(dtype, 1))
         in_place(r, dtype, special(dtype)[3])
     chains(r)
-    for first, second in (("Float", "Int"), ("Int", "Bool"), ("Half", "Double"), ("Long", "Byte"), ("Byte", "Long"), ("Bool", "Int")):
+    for first, second in (
+        ("Float", "Int"),
+        ("Int", "Bool"),
+        ("Half", "Double"),
+        ("Long", "Byte"),
+        ("Byte", "Long"),
+        ("Bool", "Int"),
+    ):
         in_place(r, first, scalar(second, 3))
 
     def itself(script: Script) -> None:
@@ -106,8 +116,18 @@ def random_view(script: Script, base: Ref, random: np.random.Generator) -> Ref:
     elif kind == "transpose":
         found = script.call("aten::transpose.int", base, dim, int(random.integers(0, dims)))
     elif kind == "slice":
-        start, step = int(random.integers(-shape[dim] - 1, shape[dim] + 1)), int(random.integers(1, 4))
-        found = script.call("aten::slice.Tensor", base, dim, start, None if step == 1 else int(random.integers(0, 9)), step)
+        start, step = (
+            int(random.integers(-shape[dim] - 1, shape[dim] + 1)),
+            int(random.integers(1, 4)),
+        )
+        found = script.call(
+            "aten::slice.Tensor",
+            base,
+            dim,
+            start,
+            None if step == 1 else int(random.integers(0, 9)),
+            step,
+        )
     elif kind == "split":
         first = int(random.integers(0, shape[dim] + 1))
         pieces = script.call("aten::split_with_sizes", base, [first, shape[dim] - first], dim)
@@ -115,9 +135,14 @@ def random_view(script: Script, base: Ref, random: np.random.Generator) -> Ref:
     elif kind == "flatten":
         found = script.call("aten::flatten.using_ints", base, 0, -1)  # a copy where no view will do
     elif kind == "select":
-        found = script.call("aten::select.int", base, dim, int(random.integers(-shape[dim], shape[dim])))
+        found = script.call(
+            "aten::select.int", base, dim, int(random.integers(-shape[dim], shape[dim]))
+        )
     elif kind == "unbind":
-        found = script.item(script.call("aten::unbind.int", base, dim), int(random.integers(-shape[dim], shape[dim])))
+        found = script.item(
+            script.call("aten::unbind.int", base, dim),
+            int(random.integers(-shape[dim], shape[dim])),
+        )
     elif kind == "squeeze":
         found = script.call("aten::squeeze.dims", base, [shape.index(1)])
     elif kind == "unsqueeze":
@@ -129,7 +154,10 @@ def random_view(script: Script, base: Ref, random: np.random.Generator) -> Ref:
 
 
 def chains(r: Recorder) -> None:
-    """Writes through views of views, chosen at random: everything that shares the memory is looked at."""
+    """Writes through views of views, chosen at random.
+
+    Everything that shares the memory is looked at.
+    """
     for seed in range(150):
         random = np.random.default_rng(seed)
         dtype = str(random.choice(ALL))
@@ -138,12 +166,16 @@ def chains(r: Recorder) -> None:
             base = script.call("aten::clone", values(dtype, 3, 4, 2))
             views = [base]
             for _ in range(int(random.integers(2, 7))):
-                view = random_view(script, views[int(random.integers(max(0, len(views) - 2), len(views)))], random)
+                view = random_view(
+                    script, views[int(random.integers(max(0, len(views) - 2), len(views)))], random
+                )
                 if view.value.dim() < 7:
                     views.append(view)
                 if random.integers(0, 3) == 0:
                     script.call(r.name, views[-1], scalar(dtype, 1))
-            script.call(r.name, views[-1], scalar("Byte", 1) if dtype != "Bool" else scalar("Bool", 1))
+            script.call(
+                r.name, views[-1], scalar("Byte", 1) if dtype != "Bool" else scalar("Bool", 1)
+            )
             script.output(*views)
 
         r.script(body, dtype)
@@ -173,7 +205,12 @@ def filled(r: Recorder) -> None:
 def copied(r: Recorder) -> None:
     for first, second in pairs():
         low = 0 if first == "Byte" else None
-        sources = (values(second, 2, 3, low=low), values(second, 3, low=low), scalar(second, 1), values(second, 6, 2, low=low).t()[:, ::2])
+        sources = (
+            values(second, 2, 3, low=low),
+            values(second, 3, low=low),
+            scalar(second, 1),
+            values(second, 6, 2, low=low).t()[:, ::2],
+        )
         for source in sources:
 
             def body(script: Script, first: str = first, source: torch.Tensor = source) -> None:
@@ -202,7 +239,9 @@ def copied(r: Recorder) -> None:
 
         def strided(script: Script, tensor: torch.Tensor = tensor) -> None:
             base = script.call("aten::clone", values("Double", 4, 6))
-            target = script.call("aten::transpose.int", script.call("aten::slice.Tensor", base, 1, 0, None, 2), 0, 1)
+            target = script.call(
+                "aten::transpose.int", script.call("aten::slice.Tensor", base, 1, 0, None, 2), 0, 1
+            )
             script.call(r.name, target, tensor)
             script.output(base)
 

@@ -1,4 +1,4 @@
-"""Turns look-ups, paddings, repeats, ranges and cuts into cases."""
+"""Cases of look-ups, paddings, repeats, ranges and cuts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from .tensors import ALL, DTYPES, FLOATING, INF, NAN, layouts, scalar, special, 
 def index_select(r: Recorder) -> None:
     for dtype in ALL:
         tensor = values(dtype, 3, 4, 2)
-        for index in (torch.tensor([2, 0, 0, 1]), torch.tensor([1], dtype=torch.int32), torch.tensor(1), torch.zeros(0, dtype=torch.int64)):
+        for index in (
+            torch.tensor([2, 0, 0, 1]),
+            torch.tensor([1], dtype=torch.int32),
+            torch.tensor(1),
+            torch.zeros(0, dtype=torch.int64),
+        ):
             for dim in (0, 1, 2, -1):
                 r.case(tensor, dim, index % 2)
             r.case(tensor, 0, index)
@@ -24,7 +29,13 @@ def index_select(r: Recorder) -> None:
         for view in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 4).values():
             r.case(view, 1, torch.tensor([2, 2, 0, 1]))
             r.case(view, -1, torch.tensor([3]))
-    for index in (torch.tensor([3]), torch.tensor([-1]), torch.tensor([[0]]), torch.tensor([1.0]), torch.tensor([True])):
+    for index in (
+        torch.tensor([3]),
+        torch.tensor([-1]),
+        torch.tensor([[0]]),
+        torch.tensor([1.0]),
+        torch.tensor([True]),
+    ):
         r.refuse(values("Float", 3, 2), 0, index)
     r.refuse(values("Float", 3, 2), 2, torch.tensor([0]))
 
@@ -47,7 +58,13 @@ def gather(r: Recorder) -> None:
             r.case(view, 1, places)
     for view in layouts(lambda *shape: values("Long", *shape, low=0, high=1), 2, 2, 3).values():
         r.case(values("Float", 2, 2, 3), 1, view, row="Float")
-    for index in (torch.tensor([[3, 0]]), torch.tensor([[-1, 0]]), torch.tensor([0]), torch.tensor([[0, 0, 0]]), torch.tensor([[1.0]])):
+    for index in (
+        torch.tensor([[3, 0]]),
+        torch.tensor([[-1, 0]]),
+        torch.tensor([0]),
+        torch.tensor([[0, 0, 0]]),
+        torch.tensor([[1.0]]),
+    ):
         r.refuse(values("Float", 3, 2), 0, index)
     r.refuse(values("Float", 3, 2), 2, torch.tensor([[0]]))
 
@@ -56,7 +73,17 @@ def gather(r: Recorder) -> None:
 def constant_pad_nd(r: Recorder) -> None:
     for dtype in ALL:
         tensor = values(dtype, 2, 3, 4)
-        for pad in ([1, 2], [0, 0, 1, 0], [1, 1, 2, 2], [0, 1, 0, 0, 3, 0], [-1, 2], [1, -2, -1, 0], [-2, -2], [], [-4, 3, 1, 1]):
+        for pad in (
+            [1, 2],
+            [0, 0, 1, 0],
+            [1, 1, 2, 2],
+            [0, 1, 0, 0, 3, 0],
+            [-1, 2],
+            [1, -2, -1, 0],
+            [-2, -2],
+            [],
+            [-4, 3, 1, 1],
+        ):
             r.case(tensor, pad)
             r.case(tensor, pad, 2.5)
         for number in (True, 3, 0.1):
@@ -116,7 +143,17 @@ def arange_from(r: Recorder) -> None:
 
 @operator("aten::arange.start_step")
 def arange_by(r: Recorder) -> None:
-    ranges(r, (1, 10, 3), (1, 9, 2), (10, 0, -3), (5, 5, -1), (0, 2, 0.25), (2.5, 0, -0.5), (0.0, 50.0, 2.0), (0, 1, 5))
+    ranges(
+        r,
+        (1, 10, 3),
+        (1, 9, 2),
+        (10, 0, -3),
+        (5, 5, -1),
+        (0, 2, 0.25),
+        (2.5, 0, -0.5),
+        (0.0, 50.0, 2.0),
+        (0, 1, 5),
+    )
     r.case(-5, 6, 4)
     r.case(2**53, 2**53 + 5, 2)
     r.case(-(2**62), 2**62, 2**61)
@@ -133,7 +170,10 @@ def parts(r: Recorder, tensor: torch.Tensor, size: int, dim: int, count: int) ->
     def body(script: Script) -> None:
         found = script.call(r.name, tensor, size, dim)
         assert len(found.value) == count, (r.name, tensor.shape, size, dim)
-        script.output(*(script.item(found, index) for index in range(count)), script.call("aten::len.t", found))
+        script.output(
+            *(script.item(found, index) for index in range(count)),
+            script.call("aten::len.t", found),
+        )
 
     r.script(body)
 
@@ -156,7 +196,16 @@ def split(r: Recorder) -> None:
 @operator("aten::chunk")
 def chunk(r: Recorder) -> None:
     for dtype in ALL:
-        for chunks, dim, count in ((2, 0, 2), (3, 0, 3), (4, 0, 3), (5, 0, 5), (9, 0, 5), (1, 1, 1), (3, 1, 2), (2, -1, 2)):
+        for chunks, dim, count in (
+            (2, 0, 2),
+            (3, 0, 3),
+            (4, 0, 3),
+            (5, 0, 5),
+            (9, 0, 5),
+            (1, 1, 1),
+            (3, 1, 2),
+            (2, -1, 2),
+        ):
             parts(r, values(dtype, 5, 4), chunks, dim, count)
         parts(r, values(dtype, 0, 2), 3, 0, 3)
     for tensor in layouts(lambda *shape: values("Float", *shape), 2, 3, 4).values():

@@ -1,4 +1,4 @@
-"""Turns batch and layer normalization into cases."""
+"""Cases of batch and layer normalization."""
 
 from __future__ import annotations
 
@@ -30,9 +30,12 @@ def batch_norm(r: Recorder) -> None:
             r.case(values(dtype, *shape), None, None, mean, variance, *training, 0.1, 1e-3, *last)
         r.case(values(dtype, 2, 3), weight, None, mean, variance, *training, 0.1, 1e-5, *last)
         r.case(values(dtype, 2, 3), None, bias, mean, variance, *training, 0.1, 1e-5, *last)
-        # Of a strided tensor, PyTorch rounds each intermediate result to 16 bits unless the parameters are Float.
+        # Of a strided tensor, PyTorch rounds each intermediate result to 16 bits unless the
+        # parameters are Float.
         parameters = batch_arguments("Float" if dtype in SMALL_FLOATING else dtype)
-        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 2, 2).values():
+        for tensor in layouts(
+            lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 2, 2
+        ).values():
             r.case(tensor, *parameters, *training, 0.1, 1e-5, *last)
         strided = [values(dtype, 6, seed=i, low=1, high=3)[::2] for i in range(4)]
         r.case(values(dtype, 2, 3, 4), *strided, *training, 0.1, 1e-5, *last)
@@ -47,7 +50,14 @@ def batch_norm(r: Recorder) -> None:
 def layer_norm(r: Recorder) -> None:
     r.rounds = True
     for dtype in ALL:
-        for shape, normalized in (((3, 4), [4]), ((2, 3, 4), [4]), ((2, 3, 4), [3, 4]), ((5,), [5]), ((2, 3, 4), [2, 3, 4]), ((0, 4), [4])):
+        for shape, normalized in (
+            ((3, 4), [4]),
+            ((2, 3, 4), [4]),
+            ((2, 3, 4), [3, 4]),
+            ((5,), [5]),
+            ((2, 3, 4), [2, 3, 4]),
+            ((0, 4), [4]),
+        ):
             weight, bias = values(dtype, *normalized, seed=1), values(dtype, *normalized, seed=2)
             r.case(values(dtype, *shape), normalized, weight, bias, 1e-5)
             r.case(values(dtype, *shape), normalized, None, None, 1e-5)

@@ -1,11 +1,23 @@
-"""Turns operators on two tensors, or a tensor and a number, into cases."""
+"""Cases of operators on two tensors, or on a tensor and a number."""
 
 from __future__ import annotations
 
 import torch
 
 from .recorder import Recorder, Script, operator
-from .tensors import ALL, DTYPES, FLOATING, INF, INTEGRAL, NAN, layouts, pairs, scalar, special, values
+from .tensors import (
+    ALL,
+    DTYPES,
+    FLOATING,
+    INF,
+    INTEGRAL,
+    NAN,
+    layouts,
+    pairs,
+    scalar,
+    special,
+    values,
+)
 
 NUMBERS = (2, -3, 0, 2.5, -1.5, True, False, INF, NAN)
 
@@ -14,7 +26,10 @@ BITWISE = ("aten::bitwise_and.Tensor", "aten::bitwise_xor.Tensor", "aten::__and_
 
 
 def two_tensors(r: Recorder) -> None:
-    """Dtype pairs, broadcasting, layouts, tensors without dimensions and without elements, shapes that do not fit."""
+    """Record dtype pairs, broadcasting, layouts, tensors without dimensions or elements.
+
+    Also shapes that do not fit.
+    """
     for first, second in pairs():
         r.case(values(first, 3, 1), values(second, 4, seed=1))
         r.case(values(first, 2, 3), scalar(second, 1))
@@ -23,10 +38,15 @@ def two_tensors(r: Recorder) -> None:
         r.case(values(first, 4, 3).t(), values(second, 3, 8)[:, ::2])
         r.case(values(first, 2, 1, 4).expand(2, 3, 4), values(second, 4, 3, 2).permute(2, 1, 0))
         # Longer than the pieces in which numbers are converted.
-        r.case(values(first, 7), values(second, 150, 1) if first == "Int" or second == "Float" else values(second, 7))
+        r.case(
+            values(first, 7),
+            values(second, 150, 1) if first == "Int" or second == "Float" else values(second, 7),
+        )
     for dtype in ALL:
         for length in (127, 128, 129, 300):
-            r.case(values(dtype, length), values("Int" if dtype != "Int" else "Short", length, seed=1))
+            r.case(
+                values(dtype, length), values("Int" if dtype != "Int" else "Short", length, seed=1)
+            )
             r.case(values(dtype, length, 2)[:, 1], values(dtype, 2 * length, seed=1)[::2])
         r.case(special(dtype), special(dtype).flip(0))
         r.case(special(dtype).reshape(8, 1), special(dtype))
@@ -47,7 +67,10 @@ def two_tensors(r: Recorder) -> None:
         for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 4).values():
             r.case(tensor, tensor)
             r.case(tensor, values(dtype, 3, 1, seed=2))
-    r.case(values("Float", 2, 3, 4, 2), layouts(lambda *shape: values("Float", *shape), 2, 3, 4, 2)["channels last"])
+    r.case(
+        values("Float", 2, 3, 4, 2),
+        layouts(lambda *shape: values("Float", *shape), 2, 3, 4, 2)["channels last"],
+    )
     r.case(values("Int", 2, 1, 3, 1, 2), values("Int", 3, 1, 2, 2))
     r.refuse(values("Int", 3), values("Int", 4))
     r.refuse(values("Int", 2, 3), values("Int", 3, 2))
@@ -75,12 +98,24 @@ def products(r: Recorder) -> None:
     view_after(r)
 
 
-@operator("aten::bitwise_and.Tensor", "aten::bitwise_or.Tensor", "aten::bitwise_xor.Tensor", "aten::__and__.Tensor")
+@operator(
+    "aten::bitwise_and.Tensor",
+    "aten::bitwise_or.Tensor",
+    "aten::bitwise_xor.Tensor",
+    "aten::__and__.Tensor",
+)
 def bits(r: Recorder) -> None:
     two_tensors(r)
 
 
-@operator("aten::eq.Tensor", "aten::ne.Tensor", "aten::gt.Tensor", "aten::lt.Tensor", "aten::ge.Tensor", "aten::le.Tensor")
+@operator(
+    "aten::eq.Tensor",
+    "aten::ne.Tensor",
+    "aten::gt.Tensor",
+    "aten::lt.Tensor",
+    "aten::ge.Tensor",
+    "aten::le.Tensor",
+)
 def comparison(r: Recorder) -> None:
     two_tensors(r)
     r.case(torch.tensor([16777217, 16777216, 16777215]), torch.tensor([16777216.0] * 3))
@@ -91,7 +126,10 @@ def comparison(r: Recorder) -> None:
 def chosen(r: Recorder) -> None:
     two_tensors(r)
     for dtype in FLOATING:
-        r.case(torch.tensor([NAN, 1.0, NAN, INF]).to(DTYPES[dtype]), torch.tensor([1.0, NAN, NAN, -INF]).to(DTYPES[dtype]))
+        r.case(
+            torch.tensor([NAN, 1.0, NAN, INF]).to(DTYPES[dtype]),
+            torch.tensor([1.0, NAN, NAN, -INF]).to(DTYPES[dtype]),
+        )
 
 
 def divisors(dtype: str, *shape: int, seed: int = 1) -> torch.Tensor:
@@ -112,7 +150,11 @@ def division(r: Recorder, **keywords: object) -> None:
             r.case(numerators.reshape(8, 1), numerators, **keywords)
         elif dtype != "Bool":
             info = torch.iinfo(DTYPES[dtype])
-            r.case(numerators.reshape(8, 1), torch.tensor([1, 2, 3, info.max, info.max - 1], dtype=DTYPES[dtype]), **keywords)
+            r.case(
+                numerators.reshape(8, 1),
+                torch.tensor([1, 2, 3, info.max, info.max - 1], dtype=DTYPES[dtype]),
+                **keywords,
+            )
         if dtype in INTEGRAL[1:]:
             r.case(
                 torch.tensor([[7], [-7], [6], [-6], [0], [1]], dtype=DTYPES[dtype]),
@@ -161,13 +203,20 @@ def powers(r: Recorder) -> None:
     for dtype in ALL:
         r.case(special(dtype).reshape(8, 1), special(dtype))
         r.case(values(dtype, 0), values(dtype, 0))
-        r.case(values(dtype, 4, 3).t().abs() if dtype in FLOATING else values(dtype, 4, 3).t(), values(dtype, 3, 8)[:, ::2])
+        r.case(
+            values(dtype, 4, 3).t().abs() if dtype in FLOATING else values(dtype, 4, 3).t(),
+            values(dtype, 3, 8)[:, ::2],
+        )
         for number in (2, -3, 2.5, True):
-            r.case(values(dtype, 2, 3, low=1, high=1) if dtype == "Bool" else values(dtype, 2, 3), number)
+            r.case(
+                values(dtype, 2, 3, low=1, high=1) if dtype == "Bool" else values(dtype, 2, 3),
+                number,
+            )
             r.case(number, values(dtype, 2, 3), row=dtype)
     for dtype in INTEGRAL[1:]:
         r.case(
-            torch.tensor([[1], [-1], [2], [-2], [0], [3]], dtype=DTYPES[dtype]), torch.tensor([-3, -2, -1, 0, 1, 5], dtype=DTYPES[dtype])
+            torch.tensor([[1], [-1], [2], [-2], [0], [3]], dtype=DTYPES[dtype]),
+            torch.tensor([-3, -2, -1, 0, 1, 5], dtype=DTYPES[dtype]),
         )
     r.refuse(values("Int", 3), values("Int", 4))
 
@@ -193,7 +242,14 @@ def scaled(r: Recorder) -> None:
     view_after(r)
 
 
-@operator("aten::eq.Scalar", "aten::ne.Scalar", "aten::gt.Scalar", "aten::lt.Scalar", "aten::ge.Scalar", "aten::le.Scalar")
+@operator(
+    "aten::eq.Scalar",
+    "aten::ne.Scalar",
+    "aten::gt.Scalar",
+    "aten::lt.Scalar",
+    "aten::ge.Scalar",
+    "aten::le.Scalar",
+)
 def compared(r: Recorder) -> None:
     tensor_and_number(r, (*NUMBERS, 255, -128))
     for dtype in FLOATING:
@@ -237,7 +293,9 @@ def where(r: Recorder) -> None:
         for number in (2, 2.5, True):
             r.case(condition, values(dtype, 2, 3), number, row=dtype)
             r.case(condition, number, values(dtype, 2, 3), row=dtype)
-        r.case(torch.zeros(2, 0, dtype=torch.bool), values(dtype, 2, 1), values(dtype, 0), row=dtype)
+        r.case(
+            torch.zeros(2, 0, dtype=torch.bool), values(dtype, 2, 1), values(dtype, 0), row=dtype
+        )
         r.case(torch.tensor(True), values(dtype, 2), values(dtype, 3, 1), row=dtype)
     for tensor in layouts(lambda *shape: values("Float", *shape), 2, 3, 4).values():
         r.case(values("Bool", 4, 3).t(), tensor, values("Int", 2, 1, 1), row="Float")
@@ -250,14 +308,22 @@ def where(r: Recorder) -> None:
 
 
 def view_after(r: Recorder, name: str | None = None) -> None:
-    """A result keeps the order of its input's strides: view works on it where it works in PyTorch."""
+    """Results keep the order of their input's strides: view works where it works in PyTorch."""
     operator_name = name or r.name
 
     def body(script: Script, dtype: str, dims: tuple[int, ...], back: tuple[int, ...]) -> None:
         permuted = script.call("aten::permute", values(dtype, 2, 3, 4), list(dims))
-        extra = {"aten::mul.Tensor": (3,), "aten::mul.Scalar": (3,), "aten::div.Tensor": (2,), "aten::pow.Tensor_Scalar": (2,)}
+        extra = {
+            "aten::mul.Tensor": (3,),
+            "aten::mul.Scalar": (3,),
+            "aten::div.Tensor": (2,),
+            "aten::pow.Tensor_Scalar": (2,),
+        }
         result = script.call(operator_name, permuted, *extra.get(operator_name, ()))
-        script.output(result, script.call("aten::view", script.call("aten::permute", result, list(back)), [-1]))
+        script.output(
+            result,
+            script.call("aten::view", script.call("aten::permute", result, list(back)), [-1]),
+        )
 
     for dtype in ("Float", "Int", "Half"):
         for dims, back in (((0, 2, 1), (0, 2, 1)), ((2, 0, 1), (1, 2, 0)), ((2, 1, 0), (2, 1, 0))):

@@ -1,4 +1,4 @@
-"""Turns means and maxima of windows into cases."""
+"""Cases of means and maxima of windows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,12 @@ def largest(r: Recorder) -> None:
         r.case(values(dtype, 0, 2, 4, 4), [2])
         r.case(values(dtype, 2, 1, 4, 4) * 0, [2])
     for dtype in FLOATING:
-        edges = [[1.0, NAN, NAN, -INF], [-INF, -INF, 2.0, -INF], [NAN, INF, -INF, -INF], [-0.0, 0.0, -INF, -INF]]
+        edges = [
+            [1.0, NAN, NAN, -INF],
+            [-INF, -INF, 2.0, -INF],
+            [NAN, INF, -INF, -INF],
+            [-0.0, 0.0, -INF, -INF],
+        ]
         r.case(torch.tensor([edges], dtype=DTYPES[dtype]), [2])
         r.case(torch.tensor([edges], dtype=DTYPES[dtype]), [3], [1], [1])
     refuse_windows(r)
@@ -56,9 +61,11 @@ def means(r: Recorder) -> None:
 
 
 def refuse_windows(r: Recorder) -> None:
-    """What does not fit; and layouts, which both have."""
+    """Record windows that do not fit, and layouts, which both operators have."""
     for dtype in ("Float", "BFloat16"):
-        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 4, 4).values():
+        for tensor in layouts(
+            lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 4, 4
+        ).values():
             r.case(tensor, [2])
         for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), 2, 4, 4).values():
             r.case(tensor, [3, 2], [1])

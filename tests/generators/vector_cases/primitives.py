@@ -1,4 +1,4 @@
-"""Turns operators on sizes, numbers and lists into cases."""
+"""Cases of operators on sizes, numbers and lists."""
 
 from __future__ import annotations
 
@@ -31,11 +31,22 @@ def extents(r: Recorder) -> None:
 @operator("aten::sym_numel")
 def numel(r: Recorder) -> None:
     for dtype in ALL:
-        for tensor in (values(dtype, 2, 3, 4), scalar(dtype), values(dtype, 0, 3), values(dtype, 3, 1).expand(3, 5)):
+        for tensor in (
+            values(dtype, 2, 3, 4),
+            scalar(dtype),
+            values(dtype, 0, 3),
+            values(dtype, 3, 1).expand(3, 5),
+        ):
             r.case(tensor)
 
 
-@operator("aten::item", "aten::_local_scalar_dense", "aten::Bool.Tensor", "aten::Int.Tensor", "aten::Float.Tensor")
+@operator(
+    "aten::item",
+    "aten::_local_scalar_dense",
+    "aten::Bool.Tensor",
+    "aten::Int.Tensor",
+    "aten::Float.Tensor",
+)
 def numbers(r: Recorder) -> None:
     for dtype in ALL:
         for number in (0, 1, 3, 100):
@@ -52,14 +63,20 @@ def numbers(r: Recorder) -> None:
             if r.name != "aten::Int.Tensor":
                 for number in (NAN, INF, -INF):
                     r.case(scalar(dtype, number))
-    if r.name != "aten::_local_scalar_dense":  # PyTorch's own kernel reads the first element unchecked
+    # PyTorch's own kernel reads the first element unchecked
+    if r.name != "aten::_local_scalar_dense":
         r.refuse(values("Float", 2))
         r.refuse(values("Float", 0))
 
 
 @operator("aten::__getitem__.t")
 def element(r: Recorder) -> None:
-    for items in ([1, 5, 9], [0.5, -1.5], [True, False, True], [values("Float", 2), values("Int", 3)]):
+    for items in (
+        [1, 5, 9],
+        [0.5, -1.5],
+        [True, False, True],
+        [values("Float", 2), values("Int", 3)],
+    ):
         row = "number" if not isinstance(items[0], torch.Tensor) else None
         for index in (0, 1, -1, -2):
             r.case(items, index, row=row)
@@ -76,9 +93,23 @@ def fits(value: int) -> bool:
 
 
 @operator(
-    *("aten::add.int", "aten::sub.int", "aten::mul.int", "aten::floordiv.int", "aten::remainder.int", "aten::div.int"),
+    *(
+        "aten::add.int",
+        "aten::sub.int",
+        "aten::mul.int",
+        "aten::floordiv.int",
+        "aten::remainder.int",
+        "aten::div.int",
+    ),
     *("prim::max.int", "prim::min.int"),
-    *("aten::eq.int", "aten::ne.int", "aten::lt.int", "aten::le.int", "aten::gt.int", "aten::ge.int"),
+    *(
+        "aten::eq.int",
+        "aten::ne.int",
+        "aten::lt.int",
+        "aten::le.int",
+        "aten::gt.int",
+        "aten::ge.int",
+    ),
 )
 def integers(r: Recorder) -> None:
     for first, second in itertools.product(INTEGERS, INTEGERS):
@@ -97,7 +128,14 @@ def integer(r: Recorder) -> None:
         r.case(number)
 
 
-@operator("aten::add.float", "aten::sub.float", "aten::mul.float", "aten::div.float", "aten::lt.float", "aten::gt.float")
+@operator(
+    "aten::add.float",
+    "aten::sub.float",
+    "aten::mul.float",
+    "aten::div.float",
+    "aten::lt.float",
+    "aten::gt.float",
+)
 def floats(r: Recorder) -> None:
     for first, second in itertools.product(FLOATS, FLOATS):
         if not (r.name in DIVISIONS and second == 0):
@@ -165,4 +203,12 @@ def assert_metadata(r: Recorder) -> None:
         r.refuse(tensor, [2, 3, 1])
         r.case(tensor, None, [1, 2])
     passes(r, scalar("Float"), [], [], torch.float32)
-    passes(r, values("Float", 2), None, None, torch.float32, device=torch.device("cpu"), layout=torch.strided)
+    passes(
+        r,
+        values("Float", 2),
+        None,
+        None,
+        torch.float32,
+        device=torch.device("cpu"),
+        layout=torch.strided,
+    )

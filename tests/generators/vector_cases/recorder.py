@@ -1,17 +1,20 @@
-"""Turns calls of PyTorch's operators into cases: the calls, their tensors byte for byte, and what PyTorch answered.
+"""Record calls of PyTorch's operators: tensors byte for byte, and PyTorch's answers.
 
 The file of an operator is a zip of storages.bin (the storages, one after the other) and cases.json:
 
-    operator, torch   what was asked, and whom
+    operator, torch   the operator, and the version that answered
     storages          length of each storage in bytes
     tensors           [dtype, sizes, strides, offset in elements, number of the storage]
-    cases             {dtype, calls, outputs, expected, slack?}; dtype is the column of the table in which the case counts
-    refusals          {dtype, calls, must, message}: PyTorch's last call raised. must: a runtime that accepts it is wrong
+    cases             {dtype, calls, outputs, expected, slack?}; dtype is the column of the table
+                      in which the case counts
+    refusals          {dtype, calls, must, message}: PyTorch's last call raised. must: a runtime
+                      that accepts it is wrong
 
-A call is [operator, arguments, results]: all the schema's arguments in order, defaults filled in, and a name for each result.
-An argument is a number, a text, null, a list, {"t": number of a tensor} or {"v": name of an earlier result}.
-`expected` has a {"t": …} or a number for each of `outputs`. `slack`, where PyTorch rounds intermediate results to half precision, is how
-far each answer is from the same calls in Double, absolute: nobody who rounds elsewhere comes closer.
+A call is [operator, arguments, results]: all the schema's arguments in order, defaults filled in,
+and a name for each result. An argument is a number, a string, null, a list, {"t": number of a
+tensor} or {"v": name of an earlier result}. `expected` has a {"t": …} or a number for each of
+`outputs`. `slack`, where PyTorch rounds intermediate results to half precision, is how far each
+answer is from the same calls in Double, absolute: nobody who rounds elsewhere comes closer.
 """
 
 from __future__ import annotations
@@ -59,7 +62,10 @@ def find(name: str) -> Any:
 
 # PyTorch's Python bindings cannot pass lists of a type variable; the meaning is Python's.
 BUILT_IN: dict[str, tuple[str, Callable[..., Any]]] = {
-    "aten::__getitem__.t": ("aten::__getitem__.t(t[](a) list, int idx) -> t(*)", lambda items, index: items[index]),
+    "aten::__getitem__.t": (
+        "aten::__getitem__.t(t[](a) list, int idx) -> t(*)",
+        lambda items, index: items[index],
+    ),
     "aten::len.t": ("aten::len.t(t[] a) -> int", len),
 }
 
@@ -77,7 +83,10 @@ class Refusal(Exception):
 
 
 class NotCallable(Exception):
-    """PyTorch's Python bindings cannot make the call, whatever the operator would say: such a call is no case."""
+    """PyTorch's Python bindings cannot make the call, whatever the operator would say.
+
+    Such a call is no case.
+    """
 
 
 @dataclass
@@ -93,15 +102,20 @@ class Script:
     refused: str | None = None
 
     def call(self, name: str, *arguments: Any, **keywords: Any) -> Any:
-        """Call an operator; gives a Ref, or a tuple of them for more results than one, or None for none."""
+        """Call an operator; a Ref, a tuple of them for several results, or None for none."""
         if self.refused is not None:
             raise AssertionError(f"{name}: called after a refusal: {self.refused}")
         schema_arguments = self.recorder.schema_arguments(name)
         full = list(arguments)
         for argument in schema_arguments[len(arguments) :]:
-            full.append(keywords.pop(argument.name) if argument.name in keywords else argument.default_value)
+            full.append(
+                keywords.pop(argument.name) if argument.name in keywords else argument.default_value
+            )
         assert not keywords, (name, keywords)
-        coded = [self.encode(value, argument) for value, argument in zip(full, schema_arguments, strict=True)]
+        coded = [
+            self.encode(value, argument)
+            for value, argument in zip(full, schema_arguments, strict=True)
+        ]
         if self.row is None:
             self.row = next((d for d in map(_dtype_of, full) if d is not None), "number")
         values = self.arguments = [_value(value) for value in full]
@@ -109,8 +123,12 @@ class Script:
             result = BUILT_IN[name][1](*values)
         else:
             function = find(name)
-            positional = [v for v, a in zip(values, schema_arguments, strict=True) if not a.kwarg_only]
-            named = {a.name: v for v, a in zip(values, schema_arguments, strict=True) if a.kwarg_only}
+            positional = [
+                v for v, a in zip(values, schema_arguments, strict=True) if not a.kwarg_only
+            ]
+            named = {
+                a.name: v for v, a in zip(values, schema_arguments, strict=True) if a.kwarg_only
+            }
             before = [_bytes(value) for value in full if isinstance(value, torch.Tensor)]
             try:
                 result = function(*positional, **named)
@@ -118,9 +136,13 @@ class Script:
                 if "Expected a value of type" in str(error):
                     raise NotCallable(str(error)) from error
                 self.calls.append([name, coded, []])
-                self.refused = next(iter(str(error).splitlines()), type(error).__name__)[:MAXIMUM_MESSAGE]
+                self.refused = next(iter(str(error).splitlines()), type(error).__name__)[
+                    :MAXIMUM_MESSAGE
+                ]
                 raise Refusal(self.refused) from error
-            assert before == [_bytes(value) for value in full if isinstance(value, torch.Tensor)], f"{name} writes to a constant"
+            assert before == [_bytes(value) for value in full if isinstance(value, torch.Tensor)], (
+                f"{name} writes to a constant"
+            )
         count = 1 if name in BUILT_IN else len(find(name)._schema.returns)
         results = () if count == 0 else (result,) if count == 1 else tuple(result)
         refs = tuple(Ref({"v": f"r{self.names + i}"}, value) for i, value in enumerate(results))
@@ -134,9 +156,14 @@ class Script:
         name, values = self.calls[0][0], [_in_double(value) for value in self.arguments]
         formals = self.recorder.schema_arguments(name)
         positional = [v for v, a in zip(values, formals, strict=True) if not a.kwarg_only]
-        result = find(name)(*positional, **{a.name: v for v, a in zip(values, formals, strict=True) if a.kwarg_only})
+        result = find(name)(
+            *positional, **{a.name: v for v, a in zip(values, formals, strict=True) if a.kwarg_only}
+        )
         exact = result if isinstance(result, tuple | list) else [result]
-        return [_distance(ref.value, reference) for ref, reference in zip(self.outputs, exact, strict=True)]
+        return [
+            _distance(ref.value, reference)
+            for ref, reference in zip(self.outputs, exact, strict=True)
+        ]
 
     def item(self, items: Ref, index: int) -> Ref:
         """An element of a list."""
@@ -157,13 +184,21 @@ class Script:
         if isinstance(value, torch.layout | torch.device):
             return None
         if isinstance(value, torch.memory_format):
-            return {torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2}[value]
+            return {torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2}[
+                value
+            ]
         if isinstance(value, list | tuple):
             return [self.encode(item) for item in value]
         if argument is not None and argument.name == "memory_format" and value == 0:
             return 0
         assert value is None or isinstance(value, bool | int | float | str), value
-        return float(value) if argument is not None and str(argument.type) in ("float", "Optional[float]") and value is not None else value
+        return (
+            float(value)
+            if argument is not None
+            and str(argument.type) in ("float", "Optional[float]")
+            and value is not None
+            else value
+        )
 
 
 def _value(value: Any) -> Any:
@@ -179,19 +214,32 @@ def _in_double(value: Any) -> Any:
         return [_in_double(item) for item in value]
     if isinstance(value, torch.dtype):
         return torch.float64 if value.is_floating_point else value
-    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+    return (
+        value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+    )
 
 
 def _distance(result: torch.Tensor, exact: torch.Tensor) -> float:
-    if result.dtype not in (torch.float16, torch.bfloat16) or result.shape != exact.shape or result.numel() == 0:
+    if (
+        result.dtype not in (torch.float16, torch.bfloat16)
+        or result.shape != exact.shape
+        or result.numel() == 0
+    ):
         return 0.0
-    return float(f"{(result.double() - exact).abs().nan_to_num(0.0, 0.0, 0.0).max().item() * 1.01:.3g}")
+    return float(
+        f"{(result.double() - exact).abs().nan_to_num(0.0, 0.0, 0.0).max().item() * 1.01:.3g}"
+    )
 
 
 def _bytes(value: torch.Tensor) -> bytes:
     """The storage of a tensor."""
     storage = value.untyped_storage()
-    return torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,)).numpy().tobytes()
+    return (
+        torch.empty(0, dtype=torch.uint8)
+        .set_(storage, 0, (storage.nbytes(),), (1,))
+        .numpy()
+        .tobytes()
+    )
 
 
 def _dtype_of(value: Any) -> str | None:
@@ -234,7 +282,9 @@ class Recorder:
 
         self.script(body, row, must=True)
 
-    def script(self, body: Callable[[Script], None], row: str | None = None, must: bool = False) -> None:
+    def script(
+        self, body: Callable[[Script], None], row: str | None = None, must: bool = False
+    ) -> None:
         """Some calls."""
         script = Script(self, row)
         try:
@@ -247,12 +297,25 @@ class Recorder:
             if not must and kind in self._refused:
                 return
             self._refused.add(kind)
-            self._add(self.refusals, {"dtype": script.row, "calls": script.calls, "must": must, "message": script.refused})
+            self._add(
+                self.refusals,
+                {
+                    "dtype": script.row,
+                    "calls": script.calls,
+                    "must": must,
+                    "message": script.refused,
+                },
+            )
             return
         assert not must
         expected = [script.encode(ref.value) for ref in script.outputs]
         outputs = [ref.code for ref in script.outputs]
-        case = {"dtype": script.row, "calls": script.calls, "outputs": outputs, "expected": expected}
+        case = {
+            "dtype": script.row,
+            "calls": script.calls,
+            "outputs": outputs,
+            "expected": expected,
+        }
         slack = script.slack() if self.rounds else []
         self._add(self.cases, case | {"slack": slack} if any(slack) else case)
 
@@ -272,7 +335,13 @@ class Recorder:
     def tensor(self, value: torch.Tensor) -> int:
         """The number of a tensor: what it views, as it is now."""
         storage = self._storage(value)
-        entry = [NAMES[value.dtype], list(value.shape), list(value.stride()), value.storage_offset(), storage]
+        entry = [
+            NAMES[value.dtype],
+            list(value.shape),
+            list(value.stride()),
+            value.storage_offset(),
+            storage,
+        ]
         key = json.dumps(entry)
         if key not in self._tensor_numbers:
             self._tensor_numbers[key] = len(self.tensors)
@@ -298,7 +367,10 @@ class Recorder:
         }
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as file:
-            for name, data in (("cases.json", _text(content).encode()), ("storages.bin", b"".join(self.storages))):
+            for name, data in (
+                ("cases.json", _text(content).encode()),
+                ("storages.bin", b"".join(self.storages)),
+            ):
                 file.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_LZMA)
         return buffer.getvalue()
 

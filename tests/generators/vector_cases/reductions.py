@@ -1,4 +1,4 @@
-"""Turns reductions, running totals and softmax into cases."""
+"""Cases of reductions, running totals and softmax."""
 
 from __future__ import annotations
 
@@ -22,14 +22,23 @@ def result_dtypes(r: Recorder, *arguments: object) -> None:
 @operator("aten::sum", "aten::mean")
 def whole(r: Recorder) -> None:
     for dtype in ALL:
-        for tensor in (values(dtype, 3, 4), values(dtype, 37), scalar(dtype, 1), values(dtype, 0), values(dtype, 2, 0, 3), special(dtype)):
+        for tensor in (
+            values(dtype, 3, 4),
+            values(dtype, 37),
+            scalar(dtype, 1),
+            values(dtype, 0),
+            values(dtype, 2, 0, 3),
+            special(dtype),
+        ):
             r.case(tensor)
         if dtype in FLOATING:
             r.case(torch.tensor([1.0, INF, 2.0], dtype=DTYPES[dtype]))
             r.case(torch.tensor([1.0, NAN, 2.0], dtype=DTYPES[dtype]))
             r.case(torch.tensor([INF, -INF], dtype=DTYPES[dtype]))
         for shape in ((3, 4), (2, 3, 4)):
-            for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), *shape).values():
+            for tensor in layouts(
+                lambda *shape, dtype=dtype: values(dtype, *shape), *shape
+            ).values():
                 r.case(tensor)
     r.case(torch.full((200,), 255, dtype=torch.uint8))
     r.case(torch.full((100,), 1000.0, dtype=torch.float16), dtype=torch.float32, row="Half")
@@ -87,7 +96,9 @@ def any_of(r: Recorder) -> None:
         for dim in (0, 1):
             r.case(values(dtype, 0, 3), dim)
             r.case(values(dtype, 2, 0), dim, True)
-        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape, low=0, high=1), 2, 3, 4).values():
+        for tensor in layouts(
+            lambda *shape, dtype=dtype: values(dtype, *shape, low=0, high=1), 2, 3, 4
+        ).values():
             r.case(tensor, 1)
     r.refuse(values("Float", 2, 3), 2)
 
@@ -111,7 +122,13 @@ def argmax(r: Recorder) -> None:
             r.case(tensor, 1)
         r.case(values(dtype, 0, 3), 1)
     for dtype in FLOATING:
-        r.case(torch.tensor([[1.0, NAN, NAN], [-INF, -INF, -INF], [NAN, INF, 0.0], [-0.0, 0.0, -1.0]], dtype=DTYPES[dtype]), 1)
+        r.case(
+            torch.tensor(
+                [[1.0, NAN, NAN], [-INF, -INF, -INF], [NAN, INF, 0.0], [-0.0, 0.0, -1.0]],
+                dtype=DTYPES[dtype],
+            ),
+            1,
+        )
     r.refuse(values("Float", 0))
     r.refuse(values("Float", 0, 3), 0)
     r.refuse(values("Float", 2, 3), 2)
@@ -120,10 +137,19 @@ def argmax(r: Recorder) -> None:
 @operator("aten::any")
 def any_at_all(r: Recorder) -> None:
     for dtype in ALL:
-        for tensor in (values(dtype, 3, 4), scalar(dtype, 0), scalar(dtype, 1), values(dtype, 0), values(dtype, 2, 0), special(dtype)):
+        for tensor in (
+            values(dtype, 3, 4),
+            scalar(dtype, 0),
+            scalar(dtype, 1),
+            values(dtype, 0),
+            values(dtype, 2, 0),
+            special(dtype),
+        ):
             r.case(tensor)
         r.case(torch.zeros(2, 3, dtype=DTYPES[dtype]))
-        for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape, low=0, high=1), 2, 3, 4).values():
+        for tensor in layouts(
+            lambda *shape, dtype=dtype: values(dtype, *shape, low=0, high=1), 2, 3, 4
+        ).values():
             r.case(tensor)
 
 
@@ -258,7 +284,14 @@ def softmaxes(r: Recorder, last: tuple[object, ...]) -> None:
             r.case(tensor, 0, *last)
             r.case(tensor, 1, *last)
     for dtype in FLOATING:
-        edges = [[1.0, INF, 2.0], [1.0, -INF, 2.0], [-INF] * 3, [NAN, 1.0, 2.0], [1000.0, -1000.0, 0.0], [1e-4, 0.0, -0.0]]
+        edges = [
+            [1.0, INF, 2.0],
+            [1.0, -INF, 2.0],
+            [-INF] * 3,
+            [NAN, 1.0, 2.0],
+            [1000.0, -1000.0, 0.0],
+            [1e-4, 0.0, -0.0],
+        ]
         r.case(torch.tensor(edges, dtype=DTYPES[dtype]), 1, *last)
         r.case(torch.tensor(edges, dtype=DTYPES[dtype]).t(), 0, *last)
     r.refuse(values("Float", 2, 3), 2, *last)

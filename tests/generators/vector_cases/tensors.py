@@ -1,4 +1,7 @@
-"""Turns a dtype, a shape and a seed into tensors: values, special values and memory layouts that matter."""
+"""Tensors of a dtype, a shape and a seed.
+
+Values, special values and memory layouts that matter.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,18 @@ DTYPES = {
     "BFloat16": torch.bfloat16,
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-CODES = {"Byte": 0, "Char": 1, "Short": 2, "Int": 3, "Long": 4, "Half": 5, "Float": 6, "Double": 7, "Bool": 11, "BFloat16": 15}
+CODES = {
+    "Byte": 0,
+    "Char": 1,
+    "Short": 2,
+    "Int": 3,
+    "Long": 4,
+    "Half": 5,
+    "Float": 6,
+    "Double": 7,
+    "Bool": 11,
+    "BFloat16": 15,
+}
 
 ALL = tuple(DTYPES)
 FLOATING = ("Half", "Float", "Double", "BFloat16")
@@ -32,8 +46,10 @@ NAN, INF = float("nan"), float("inf")
 SPECIAL_FLOATS = (NAN, INF, -INF, -0.0, 0.0, 1.0, -1.5, 2.0)
 
 
-def values(dtype: str, *shape: int, seed: int = 0, low: float | None = None, high: float | None = None) -> torch.Tensor:
-    """Small numbers: no sum or product of a few of them leaves the range of the dtype's wider neighbours."""
+def values(
+    dtype: str, *shape: int, seed: int = 0, low: float | None = None, high: float | None = None
+) -> torch.Tensor:
+    """Small numbers: sums and products of a few stay in the range of wider dtypes."""
     generator = np.random.default_rng(zlib.crc32(f"{dtype} {shape} {seed} {low} {high}".encode()))
     if dtype == "Bool":
         return torch.from_numpy(generator.integers(0, 2, shape)).to(torch.bool)
@@ -41,15 +57,22 @@ def values(dtype: str, *shape: int, seed: int = 0, low: float | None = None, hig
         if low is None and high is None:
             array = generator.normal(0.0, 2.0, shape)
         else:
-            array = generator.uniform(-4.0 if low is None else low, 4.0 if high is None else high, shape)
+            array = generator.uniform(
+                -4.0 if low is None else low, 4.0 if high is None else high, shape
+            )
         # Three decimals keep Float and Double apart and the stored data small.
         return torch.from_numpy(np.round(np.asarray(array), 3)).to(DTYPES[dtype])
     bottom = (0 if dtype == "Byte" else -9) if low is None else int(low)
-    return torch.from_numpy(np.asarray(generator.integers(bottom, (9 if high is None else int(high)) + 1, shape))).to(DTYPES[dtype])
+    return torch.from_numpy(
+        np.asarray(generator.integers(bottom, (9 if high is None else int(high)) + 1, shape))
+    ).to(DTYPES[dtype])
 
 
 def grid(dtype: str, *shape: int, seed: int = 0, bound: int = 4) -> torch.Tensor:
-    """Quarters from -1 to 1 (small integers for integral dtypes): sums of their products are exact in every floating dtype."""
+    """Quarters from -1 to 1 (small integers for integral dtypes).
+
+    Sums of their products are exact in every floating dtype.
+    """
     if dtype not in FLOATING:
         return (
             values(dtype, *shape, seed=seed, high=bound)
@@ -57,12 +80,21 @@ def grid(dtype: str, *shape: int, seed: int = 0, bound: int = 4) -> torch.Tensor
             else values(dtype, *shape, seed=seed, low=0 if dtype == "Byte" else -bound, high=bound)
         )
     generator = np.random.default_rng(zlib.crc32(f"grid {shape} {seed} {bound}".encode()))
-    return torch.from_numpy(np.asarray(generator.integers(-bound, bound + 1, shape) / 4.0)).to(DTYPES[dtype])
+    return torch.from_numpy(np.asarray(generator.integers(-bound, bound + 1, shape) / 4.0)).to(
+        DTYPES[dtype]
+    )
 
 
 def operands(dtype: str, *shape: int, seed: int = 0) -> torch.Tensor:
-    """For products: rounding of partial sums differs between implementations, so half precision gets numbers that are exact."""
-    return values(dtype, *shape, seed=seed) if dtype in ("Float", "Double") else grid(dtype, *shape, seed=seed)
+    """Operands for products; half precision gets numbers whose sums are exact.
+
+    Rounding of partial sums differs between implementations.
+    """
+    return (
+        values(dtype, *shape, seed=seed)
+        if dtype in ("Float", "Double")
+        else grid(dtype, *shape, seed=seed)
+    )
 
 
 def special(dtype: str) -> torch.Tensor:
@@ -72,7 +104,9 @@ def special(dtype: str) -> torch.Tensor:
     if dtype == "Bool":
         return torch.tensor([True, False] * 4)
     info = torch.iinfo(DTYPES[dtype])
-    return torch.tensor([info.min, info.max, 0, 1, 2, 3, info.max - 1, info.min + 1], dtype=DTYPES[dtype])
+    return torch.tensor(
+        [info.min, info.max, 0, 1, 2, 3, info.max - 1, info.min + 1], dtype=DTYPES[dtype]
+    )
 
 
 def scalar(dtype: str, value: float = 3) -> torch.Tensor:
@@ -88,13 +122,18 @@ def pairs() -> Iterator[tuple[str, str]]:
 
 
 def layouts(make: Callable[..., torch.Tensor], *shape: int) -> dict[str, torch.Tensor]:
-    """Tensors of one shape (two dimensions at least) over storages of many kinds; `make` makes the bases."""
+    """Tensors of one shape (two dimensions at least) over storages of many kinds.
+
+    `make` makes the bases.
+    """
     middle = tuple(size + 1 for size in shape[1:-1])
     found = {
         "reversed": make(*reversed(shape)).permute(*reversed(range(len(shape)))),
         "step": make(*shape[:-1], 2 * shape[-1])[..., ::2],
         "offset step": make(shape[0] + 2, *shape[1:-1], 3 * shape[-1])[1:-1, ..., 2::3],
-        "corner": make(shape[0] + 1, *middle, shape[-1] + 2)[tuple(slice(-size, None) for size in shape)],
+        "corner": make(shape[0] + 1, *middle, shape[-1] + 2)[
+            tuple(slice(-size, None) for size in shape)
+        ],
         "expanded last": make(*shape[:-1], 1).expand(shape),
         "expanded first": make(1, *shape[1:]).expand(shape),
         "one number": make(*[1] * len(shape)).expand(shape),

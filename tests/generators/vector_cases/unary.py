@@ -1,4 +1,4 @@
-"""Turns pointwise operators on one tensor into cases."""
+"""Cases of pointwise operators on one tensor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from .tensors import ALL, DTYPES, FLOATING, INF, NAN, layouts, scalar, special, 
 
 
 def edges(r: Recorder, dtype: str) -> torch.Tensor:
-    """Special values; for gelu no infinity: PyTorch's vectorized loop makes it NaN, the scalar loop does not."""
+    """Special values; for gelu no infinity.
+
+    PyTorch's vectorized loop makes it NaN, the scalar loop does not.
+    """
     found = special(dtype)
     return found.clamp(max=100) if r.name == "aten::gelu" and dtype in FLOATING else found
 
@@ -31,11 +34,16 @@ def one_tensor(r: Recorder, *arguments: object, **keywords: object) -> None:
             r.case(tensor, *arguments, **keywords)
     for dtype in ("Float", "Half"):
         for shape in ((2, 3, 4), (2, 2, 3, 2)):
-            for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), *shape).values():
+            for tensor in layouts(
+                lambda *shape, dtype=dtype: values(dtype, *shape), *shape
+            ).values():
                 r.case(tensor, *arguments, **keywords)
 
 
-SIMPLE = ("logical_not", "relu", "sigmoid", "tanh", "sqrt", "erf", "exp", "log", "sin", "cos", "rsqrt", "reciprocal", "silu")
+SIMPLE = (
+    "logical_not", "relu", "sigmoid", "tanh", "sqrt", "erf", "exp", "log", "sin", "cos", "rsqrt",
+    "reciprocal", "silu",
+)  # fmt: skip
 SIMPLE += ("hardswish", "hardsigmoid", "floor", "round", "abs", "neg", "bitwise_not")
 
 
@@ -43,7 +51,28 @@ SIMPLE += ("hardswish", "hardsigmoid", "floor", "round", "abs", "neg", "bitwise_
 def simple(r: Recorder) -> None:
     one_tensor(r)
     for dtype in FLOATING:
-        steps = torch.tensor([-100.0, -20.0, -9.0, -5.0, -3.0, -1.0, -0.5, -1e-3, -1e-7, 1e-7, 1e-3, 0.5, 1.0, 3.0, 5.0, 9.0, 20.0, 100.0])
+        steps = torch.tensor(
+            [
+                -100.0,
+                -20.0,
+                -9.0,
+                -5.0,
+                -3.0,
+                -1.0,
+                -0.5,
+                -1e-3,
+                -1e-7,
+                1e-7,
+                1e-3,
+                0.5,
+                1.0,
+                3.0,
+                5.0,
+                9.0,
+                20.0,
+                100.0,
+            ]
+        )
         r.case(steps.to(DTYPES[dtype]))
     view_after(r)
 
@@ -64,7 +93,11 @@ def gelu(r: Recorder) -> None:
         one_tensor(r, approximate=approximate)
         for dtype in FLOATING:
             r.case(
-                torch.tensor([-100.0, -9.0, -3.0, -0.5, -1e-3, 1e-3, 0.5, 3.0, 9.0, 100.0], dtype=DTYPES[dtype]), approximate=approximate
+                torch.tensor(
+                    [-100.0, -9.0, -3.0, -0.5, -1e-3, 1e-3, 0.5, 3.0, 9.0, 100.0],
+                    dtype=DTYPES[dtype],
+                ),
+                approximate=approximate,
             )
     r.refuse(values("Float", 3), approximate="sigmoid")
 
@@ -83,7 +116,18 @@ def hardtanh(r: Recorder) -> None:
 def clamp(r: Recorder) -> None:
     one_tensor(r, -1, 2)
     for dtype in ALL:
-        bounds = ((0, None), (None, 2), (0, 6), (0.5, None), (None, 1.5), (-1.5, 2.5), (3, 1), (None, None), (True, None), (1, 2.5))
+        bounds = (
+            (0, None),
+            (None, 2),
+            (0, 6),
+            (0.5, None),
+            (None, 1.5),
+            (-1.5, 2.5),
+            (3, 1),
+            (None, None),
+            (True, None),
+            (1, 2.5),
+        )
         for low, high in bounds:
             r.case(values(dtype, 3, 4), low, high)
             r.case(special(dtype), low, high)
@@ -99,7 +143,9 @@ def view_after_clamp(r: Recorder) -> None:
     def body(script: Script) -> None:
         flipped = script.call("aten::transpose.int", values("Float", 2, 3, 4), 0, 2)
         result = script.call("aten::clamp", flipped, 0, 1)
-        script.output(script.call("aten::view", script.call("aten::transpose.int", result, 0, 2), [-1]))
+        script.output(
+            script.call("aten::view", script.call("aten::transpose.int", result, 0, 2), [-1])
+        )
 
     r.script(body)
 

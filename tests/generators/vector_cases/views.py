@@ -1,4 +1,4 @@
-"""Turns views into cases: sizes, strides, and writes that show through."""
+"""Cases of views: sizes, strides, and writes that show through."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def looked_at(script: Script, result: Ref) -> None:
 
 
 def view_case(r: Recorder, tensor: torch.Tensor, *arguments: object) -> None:
-    """What a view of a constant shows."""
+    """Record what a view of a constant shows."""
 
     def shown(script: Script) -> None:
         looked_at(script, script.call(r.name, tensor, *arguments))
@@ -59,13 +59,27 @@ def everywhere(r: Recorder, shape: tuple[int, ...], *arguments: object) -> None:
         write_through(r, dtype, shape, *arguments)
     if len(shape) > 1:
         for dtype in ("Float", "Byte", "Half"):
-            for tensor in layouts(lambda *shape, dtype=dtype: values(dtype, *shape), *shape).values():
+            for tensor in layouts(
+                lambda *shape, dtype=dtype: values(dtype, *shape), *shape
+            ).values():
                 view_case(r, tensor, *arguments)
 
 
 @operator("aten::view", "aten::reshape")
 def view(r: Recorder) -> None:
-    for size in ([-1], [2, 12], [4, 6], [2, 3, 4], [3, -1], [-1, 2], [1, 2, 3, 4], [2, 3, 1, 4], [6, 1, 4], [24, 1], [2, 3, 2, 2]):
+    for size in (
+        [-1],
+        [2, 12],
+        [4, 6],
+        [2, 3, 4],
+        [3, -1],
+        [-1, 2],
+        [1, 2, 3, 4],
+        [2, 3, 1, 4],
+        [6, 1, 4],
+        [24, 1],
+        [2, 3, 2, 2],
+    ):
         everywhere(r, (2, 3, 4), size)
     for tensor, size in (
         (scalar("Float"), []),
@@ -127,7 +141,9 @@ def expand(r: Recorder) -> None:
     for name in ("aten::add_.Tensor", "aten::mul_.Tensor"):
 
         def overlaps(script: Script, name: str = name) -> None:
-            view = script.call("aten::expand", script.call("aten::clone", values("Float", 3, 1)), [3, 4])
+            view = script.call(
+                "aten::expand", script.call("aten::clone", values("Float", 3, 1)), [3, 4]
+            )
             script.call(name, view, 2)
 
         r.script(overlaps, must=True)
@@ -163,7 +179,12 @@ def transpose(r: Recorder) -> None:
 @operator("aten::t")
 def transposed(r: Recorder) -> None:
     everywhere(r, (3, 4))
-    for tensor in (scalar("Float"), values("Float", 3), values("Float", 0, 3), values("Float", 1, 3)):
+    for tensor in (
+        scalar("Float"),
+        values("Float", 3),
+        values("Float", 0, 3),
+        values("Float", 1, 3),
+    ):
         view_case(r, tensor)
     r.refuse(values("Float", 2, 3, 4))
 
@@ -245,7 +266,9 @@ def unsqueeze(r: Recorder) -> None:
     r.refuse(values("Float", 2, 3), -4)
 
 
-def pieces(r: Recorder, tensor: torch.Tensor, count: int, *arguments: object, write: bool = False) -> None:
+def pieces(
+    r: Recorder, tensor: torch.Tensor, count: int, *arguments: object, write: bool = False
+) -> None:
     """Each piece of a list of views; with `write`, one is filled and all are looked at."""
 
     def body(script: Script) -> None:
@@ -283,7 +306,14 @@ def unbind(r: Recorder) -> None:
 @operator("aten::split_with_sizes")
 def split(r: Recorder) -> None:
     for dtype in ALL:
-        for sizes, dim in (([1, 2, 1], 0), ([4], 0), ([2, 0, 2], 0), ([3, 3], 1), ([1, 5], -1), ([4, 0], -2)):
+        for sizes, dim in (
+            ([1, 2, 1], 0),
+            ([4], 0),
+            ([2, 0, 2], 0),
+            ([3, 3], 1),
+            ([1, 5], -1),
+            ([4, 0], -2),
+        ):
             pieces(r, values(dtype, 4, 6), len(sizes), sizes, dim)
             pieces(r, values(dtype, 4, 6), len(sizes), sizes, dim, write=True)
     for tensor in layouts(lambda *shape: values("Float", *shape), 2, 3, 4).values():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from map_links import run
-
 from sizeguard.formats.archive import read_archive
+from tests.support.map_links import run
 
 KINDS = {
     "gnu": ["ar", "rcD"],

@@ -1,16 +1,16 @@
-"""Images with debug information: ELF of two compilers and DWARF versions, compressed, and a dSYM."""
+"""Images with debug information: two compilers, DWARF versions, compressed, and a dSYM."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from map_links import STUBS, run
-
-from sizeguard.attribution.inlined import inlined_branches
-from sizeguard.attribution.preset import load_preset
+from sizeguard.attribution.owners.inlined import inlined_branches
 from sizeguard.formats.dwarf import inline_frames
+from sizeguard.runtimes.known import load_preset
+from tests.support.map_links import STUBS, run
+from tests.support.places import DATA
 
-SOURCE = Path(__file__).parents[2] / "data" / "dwarf" / "dtypes.cpp"
+SOURCE = DATA / "dwarf" / "dtypes.cpp"
 SWITCHES = SOURCE.with_name("switch_lambdas.cpp")
 
 
@@ -19,8 +19,20 @@ def _seeds(folder: Path) -> list[Path]:
     run("g++", *flags, "-gdwarf-4", SOURCE, "-o", "gcc", cwd=folder)
     run("clang++-19", *flags, SOURCE, "-o", "clang", cwd=folder)
     run("objcopy", "--compress-debug-sections=zlib", "gcc", "compressed", cwd=folder)
-    (folder / "libSystem.tbd").write_text(STUBS.replace("_puts,", "_puts, _abort, ___stack_chk_fail, ___stack_chk_guard,"))
-    run("clang++-19", "-target", "arm64-apple-macos13", *flags[:3], "-c", SOURCE, "-o", "x.o", cwd=folder)
+    (folder / "libSystem.tbd").write_text(
+        STUBS.replace("_puts,", "_puts, _abort, ___stack_chk_fail, ___stack_chk_guard,")
+    )
+    run(
+        "clang++-19",
+        "-target",
+        "arm64-apple-macos13",
+        *flags[:3],
+        "-c",
+        SOURCE,
+        "-o",
+        "x.o",
+        cwd=folder,
+    )
     target = ["-arch", "arm64", "-platform_version", "macos", "15.0", "15.0"]
     run("/usr/lib/llvm-19/bin/ld64.lld", *target, "x.o", "libSystem.tbd", "-o", "app", cwd=folder)
     run("dsymutil-19", "--flat", "app", "-o", "app.dwarf", cwd=folder)

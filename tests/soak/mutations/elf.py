@@ -1,14 +1,24 @@
-"""ELF files: executables, libraries, objects, packed relocations, a debug file; made ones of every class and byte order."""
+"""ELF files: executables, libraries, objects, packed relocations, a debug file.
+
+Made ones of every class and byte order.
+"""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
 
-from made_elf import SHT_STRTAB, SHT_SYMTAB, Form, MadeSection, MadeSegment, MadeSymbol, make_elf
-
 from sizeguard.formats.elf import RELOCATION_TYPES, read_elf
 from sizeguard.ledger.elf import elf_ledger
+from tests.support.made_elf import (
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    Form,
+    MadeSection,
+    MadeSegment,
+    MadeSymbol,
+    make_elf,
+)
 
 _SOURCE = """
 #include <stdexcept>
@@ -16,7 +26,9 @@ struct A { virtual ~A(); virtual int f(int); int x; };
 A::~A() {}
 int A::f(int n) { if (n > x) throw std::runtime_error("too much"); return n; }
 A a; A* list[] = {&a, &a};
-__attribute__((noinline)) int g(int n) { try { return list[n & 1]->f(n); } catch (std::exception& e) { return e.what()[0]; } }
+__attribute__((noinline)) int g(int n) {
+  try { return list[n & 1]->f(n); } catch (std::exception& e) { return e.what()[0]; }
+}
 thread_local int t = 3;
 extern "C" int main(int n, char**) { return g(n) + t++; }
 """
@@ -49,17 +61,23 @@ def _seeds(folder: Path) -> list[Path]:
     made = []
     for name, command in _LINKS.items():
         made.append(samples / name)
-        subprocess.run([*command, str(source), "-o", str(made[-1])], check=True, capture_output=True)
+        subprocess.run(
+            [*command, str(source), "-o", str(made[-1])], check=True, capture_output=True
+        )
     debug = samples / "seed-debug"
     subprocess.run(["objcopy", "--only-keep-debug", str(made[0]), str(debug)], check=True)
-    for number, (is_64, order) in enumerate((wide, order) for wide in (False, True) for order in "<>"):
+    for number, (is_64, order) in enumerate(
+        (wide, order) for wide in (False, True) for order in "<>"
+    ):
         made.append(samples / f"seed-made-{number}")
         made[-1].write_bytes(_made(Form(is_64, order)))
     return [*made, debug]
 
 
 def _made(form: Form) -> bytes:
-    symbols, strings = form.symbols([MadeSymbol(f"f{i}", 0x1000 + 10 * i, 8 + i) for i in range(12)])
+    symbols, strings = form.symbols(
+        [MadeSymbol(f"f{i}", 0x1000 + 10 * i, 8 + i) for i in range(12)]
+    )
     rows = form.relocations([(0x1000 + 8 * i, i, 1, 4) for i in range(8)], addend=True)
     sections = [
         MadeSection(".text", 1, 6, 0x1000, bytes(range(200))),
@@ -69,13 +87,18 @@ def _made(form: Form) -> bytes:
         MadeSection(".symtab", SHT_SYMTAB, 0, 0, symbols, link=6),
         MadeSection(".strtab", SHT_STRTAB, 0, 0, strings),
     ]
-    return make_elf(form, sections, [MadeSegment(0, 0xF00, 500, 600), MadeSegment(500, 0x2000, 0, 64)])
+    return make_elf(
+        form, sections, [MadeSegment(0, 0xF00, 500, 600), MadeSegment(500, 0x2000, 0, 64)]
+    )
 
 
 def _read(path: Path) -> None:
     image = read_elf(path)
     ledger = elf_ledger(image)
-    if (int(ledger.file_bytes.sum()), int(ledger.load.sum())) != (image.size, image.load) or ledger.file.size != image.size:
+    if (int(ledger.file_bytes.sum()), int(ledger.load.sum())) != (
+        image.size,
+        image.load,
+    ) or ledger.file.size != image.size:
         raise AssertionError("the sums lie")
     if (ledger.memory.size <= 0).any() or (ledger.file.start[1:] <= ledger.file.start[:-1]).any():
         raise AssertionError("spans without bytes")

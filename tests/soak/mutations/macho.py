@@ -1,15 +1,18 @@
-"""Mach-O files: images with chained fix-ups and with opcodes, stripped and not, objects of five architectures, fat files, a dSYM."""
+"""Mach-O files of every kind.
+
+Images with chained fix-ups and with opcodes, stripped and not, objects of five architectures, fat
+files, a dSYM.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from macho_samples import FAT, THIN, build_samples
-
 from sizeguard.formats.macho import FatFile, read_macho_file
 from sizeguard.formats.macho.linkedit import data_in_code, exports
 from sizeguard.formats.macho.relocations import relocations
-from sizeguard.ledger.macho import fat_ledger, macho_ledger
+from sizeguard.ledger.macho.macho_ledger import fat_ledger, macho_ledger
+from tests.support.macho_samples import FAT, THIN, build_samples
 
 
 def _seeds(folder: Path) -> list[Path]:
@@ -27,7 +30,10 @@ def _read(path: Path) -> None:
         fat_ledger(whole)
     for image in images:
         ledger = macho_ledger(image)
-        if int(ledger.file_bytes.sum()) != image.size or int(ledger.load.sum()) != ledger.image.load:
+        if (
+            int(ledger.file_bytes.sum()) != image.size
+            or int(ledger.load.sum()) != ledger.image.load
+        ):
             raise AssertionError("the sums lie")
         for _ in exports(image):
             pass

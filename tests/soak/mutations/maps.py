@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from sizeguard.formats.gclog import read_gc_log
-from sizeguard.formats.icflog import read_icf_log
+from sizeguard.formats.gc_log import read_gc_log
+from sizeguard.formats.icf_log import read_icf_log
 from sizeguard.formats.linkmap import read_link_map
-from sizeguard.formats.linkmap.ranges import symbol_ranges
+from sizeguard.formats.linkmap.symbol_ranges import symbol_ranges
+from tests.support.places import DATA
 
-DATA = Path(__file__).parents[2] / "data" / "linkmaps"
+DATA = DATA / "linkmaps"
 
 
 def _copies(pattern: str, folder: Path) -> list[Path]:

@@ -1,0 +1,287 @@
+"""Check the layout of sizeguard/: which room may import which, and what a folder may hold.
+
+Run by `make lint`. A room is a folder below sizeguard/; it imports only rooms that stand before it
+in ROOMS, and of those only the ones listed. Imports inside functions and for type checkers count.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import graphlib
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "sizeguard"
+LARGEST_FOLDER = 15  # files at one level
+
+# Each room with the rooms that it may use besides base and columns, lowest first.
+ROOMS: Mapping[str, str] = {
+    "base": "",
+    "columns": "",
+    "formats": "",
+    "operators": "",
+    "names": "formats operators",
+    "builds": "formats",
+    "ledger": "formats",
+    "linkgraph": "formats operators names builds",
+    "models": "operators",
+    "selection": "operators models",
+    "claims": "operators selection",
+    "git": "",
+    "toolchains": "git builds",
+    "runtimes": "operators names builds models selection claims git toolchains",
+    "attribution": "formats operators names builds ledger linkgraph runtimes",
+    "snapshots": "ledger attribution",
+    "diff": "ledger attribution",
+    "predict": "operators names builds linkgraph models selection claims runtimes",
+    "verify": "formats operators names builds linkgraph selection claims",
+    "projects": "builds git toolchains runtimes",
+    "measurement": (
+        "operators names builds claims git toolchains runtimes attribution snapshots projects"
+    ),
+    "bisect": "git toolchains attribution snapshots diff projects measurement",
+    "gate": (
+        "operators names builds models selection claims git toolchains runtimes attribution"
+        " snapshots diff predict verify projects measurement"
+    ),
+    # Types alone: see REPORT_TYPES.
+    "report": (
+        "names builds operators ledger linkgraph models selection claims git attribution diff"
+        " predict bisect gate"
+    ),
+    "cli": "*",
+}
+
+# Modules with the results that report prints; names and operators are open to it as a whole.
+REPORT_TYPES = frozenset(
+    {
+        "attribution.size_report",
+        "bisect.bisect_result",
+        "builds.build_record",
+        "claims.verdict",
+        "diff.diff_result",
+        "gate.gate_result",
+        "gate.review_result",
+        "git.commits",
+        "ledger.ledger",
+        "linkgraph.why_result",
+        "models.operator_info",
+        "predict.prediction",
+        "predict.reach_result",
+        "selection.finding",
+    }
+)
+
+# Commands of our own runtime alone, which may enter its folder.
+OF_OUR_RUNTIME = frozenset(
+    {"cli.build.build", "cli.build.codegen", "cli.build.import_model", "cli.build.trace"}
+)
+
+# File names that several folders may have. Formats name their own parts alike, too.
+REPEATED_NAMES = frozenset({"__init__", "__main__", "runtime", "reader", "render"})
+
+# Words that only a runtime's own folder may hold, in code and strings; prose is free.
+RUNTIME_WORDS = re.compile(
+    r"\bsg::|2sg7kernels|\b7kernels|\bSG_[A-Z]|\btorch::executor|\bat::native"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An arrow that a later step of the work removes.
+
+    source, target: globs of dotted modules; target is WORDS for a runtime's words in a module
+    """
+
+    step: int
+    source: str
+    target: str
+
+    def covers(self, source: str, target: str) -> bool:
+        """Whether the exception is for an arrow."""
+        return fnmatch.fnmatchcase(source, self.source) and fnmatch.fnmatchcase(target, self.target)
+
+
+WORDS = "(words)"
+
+EXCEPTIONS: tuple[Pending, ...] = (
+    # Step 8: claims become values, which the engine of verify judges without knowing a runtime.
+    Pending(8, "runtimes.sizeguard.claims.*", "verify.*"),
+    Pending(8, "verify.verification", "runtimes.sizeguard.claims.build_claims"),
+    Pending(8, "verify.*", "runtimes.sizeguard.native_universe"),
+    Pending(8, "verify.*", "runtimes.sizeguard.sources.*"),
+    Pending(8, "verify.*", "runtimes.sizeguard.kernel_names"),
+    Pending(8, "verify.*", WORDS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """An import. source, target: dotted modules below the package; line: of the import."""
+
+    source: str
+    target: str
+    line: int
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """Every module below the package's folder by its dotted name; a package is NAME.__init__."""
+    return {
+        ".".join(path.relative_to(root).with_suffix("").parts): path
+        for path in sorted(root.rglob("*.py"))
+    }
+
+
+def arrows(root: Path) -> list[Arrow]:
+    """Every import of one module of the package by another."""
+    known = modules(root)
+    found = []
+    for source, path in known.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for name in _imported(node):
+                target = _module_of(name, known)
+                if target and target != source:
+                    found.append(Arrow(source, target, getattr(node, "lineno", 0)))
+    return found
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _module_of(name: str, known: Mapping[str, Path]) -> str:
+    """Find the module that an imported name comes from; empty for another package's."""
+    head, _, inside = name.partition(".")
+    if head != PACKAGE:
+        return ""
+    parts = inside.split(".") if inside else []
+    for end in range(len(parts), 0, -1):
+        for module in (".".join(parts[:end]), ".".join([*parts[:end], "__init__"])):
+            if module in known:
+                return module
+    return "__init__"
+
+
+def room_of(module: str) -> str:
+    """Return the first folder; the package's own __init__ and __main__ belong to none."""
+    return module.partition(".")[0] if "." in module else ""
+
+
+def arrow_problem(arrow: Arrow) -> str:
+    """Name the rule that an import breaks; empty if it breaks none."""
+    source, target = room_of(arrow.source), room_of(arrow.target)
+    if not target or source == target:
+        return _runtime_problem(arrow)
+    if source and source not in ROOMS:
+        return f"{source} is no room: add it to ROOMS of ci/layout.py"
+    allowed = ROOMS.get(source, "*")
+    if allowed != "*" and target not in ("base", "columns", *allowed.split()):
+        return f"{source} may not use {target}"
+    if source == "base" or (source == "columns" and target != "base"):
+        return f"{source} may not use {target}"
+    is_open = target in ("base", "columns", "names", "operators") or arrow.target in REPORT_TYPES
+    if source == "report" and not is_open:
+        return "report takes results alone, and this is no module of results"
+    return _runtime_problem(arrow)
+
+
+def _runtime_problem(arrow: Arrow) -> str:
+    """Nobody outside of runtimes/NAME/ enters it, other runtimes included."""
+    home = arrow.target.split(".")
+    if home[0] != "runtimes" or len(home) < 3 or arrow.source in OF_OUR_RUNTIME:
+        return ""
+    return "" if arrow.source.split(".")[:2] == home[:2] else f"nobody outside enters {home[1]}"
+
+
+def circles(found: Iterable[Arrow]) -> list[list[str]]:
+    """Modules that import each other in a circle; the first circle that is found."""
+    targets: dict[str, set[str]] = defaultdict(set)
+    for arrow in found:
+        targets[arrow.source].add(arrow.target)
+    sorter = graphlib.TopologicalSorter(targets)
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        return [error.args[1]]
+    return []
+
+
+def folder_problems(root: Path) -> Iterator[str]:
+    """Folders with too many files, and file names that two folders have."""
+    files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    for folder, count in sorted(Counter(path.parent for path in files).items()):
+        if count > LARGEST_FOLDER:
+            yield f"{folder.relative_to(root.parent)}: {count} files at one level"
+    homes: dict[str, list[str]] = defaultdict(list)
+    for module in modules(root):
+        folder, _, name = module.rpartition(".")
+        if name not in REPEATED_NAMES and not folder.startswith("formats."):
+            homes[name].append(module)
+    for name, places in sorted(homes.items()):
+        if len(places) > 1:
+            yield f"file name {name} is there {len(places)} times: {', '.join(places)}"
+
+
+def word_problems(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield module and place of each string outside of runtimes/ with a runtime's own words."""
+    for module, path in modules(root).items():
+        if room_of(module) == "runtimes":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Constant) or id(node) in prose:
+                continue
+            text = node.value.decode("latin-1") if isinstance(node.value, bytes) else node.value
+            if isinstance(text, str) and RUNTIME_WORDS.search(text):
+                yield (
+                    module,
+                    f"{path}:{node.lineno}: a runtime's words outside of runtimes/: {text!r}",
+                )
+
+
+def problems(root: Path) -> list[str]:
+    """Everything that breaks the layout, a line each."""
+    found = arrows(root)
+    lines = []
+    used: set[Pending] = set()
+    for arrow in found:
+        problem = arrow_problem(arrow)
+        if not problem:
+            continue
+        pending = [each for each in EXCEPTIONS if each.covers(arrow.source, arrow.target)]
+        used.update(pending)
+        if not pending:
+            lines.append(f"{arrow.source}:{arrow.line}: imports {arrow.target}: {problem}")
+    lines += [f"circle of files: {' → '.join(circle)}" for circle in circles(found)]
+    lines += folder_problems(root)
+    for module, line in word_problems(root):
+        pending = [each for each in EXCEPTIONS if each.covers(module, WORDS)]
+        used.update(pending)
+        if not pending:
+            lines.append(line)
+    lines += [f"exception is no longer needed: {each}" for each in EXCEPTIONS if each not in used]
+    return lines
+
+
+def main() -> int:
+    """Print what breaks the layout; 1 if anything does."""
+    root = Path(__file__).resolve().parents[1] / PACKAGE
+    lines = problems(root)
+    for line in lines:
+        print(line)
+    if not lines:
+        print(f"layout: {len(modules(root))} files, {len(arrows(root))} imports, 0 problems")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Labels of rows for the levels besides the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sizeguard.attribution.inherited import inherited_components
+from sizeguard.attribution.owner_rows import OwnerRows, at, first_known
+from sizeguard.attribution.size_report import SHARED, UNATTRIBUTED
+from sizeguard.columns.label import Label
+from sizeguard.columns.pool import MOST_COPIED, Pool, with_more
+from sizeguard.columns.text_hash import hash_texts
+from sizeguard.columns.texts import Int, Int32, Texts
+from sizeguard.ledger.kinds import ANALYZERS, KIND, KINDS
+from sizeguard.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.owners.branches import Branched
+    from sizeguard.attribution.owners.object_owners import Reached
+    from sizeguard.names.labels import NameLabels
+
+NEUTRAL = "neutral"
+
+
+def kernels(rows: OwnerRows, names: NameLabels, operator: Label, reached: Reached | None) -> Label:
+    """Label rows with the kernel that their name says, or else with their operator's."""
+    pool = Pool()
+    of_symbol = rows.of_symbol(names.kernel.ids)
+    ids = pool.add(names.kernel.texts, used=names.kernel.ids)[of_symbol]
+    if reached is not None:
+        operators = (operator.texts[i] for i in range(len(operator.texts)))
+        by_operator = [pool.number(reached.kernels.get(text, "")) for text in operators]
+        ids = first_known(ids, np.array(by_operator, np.int32)[operator.ids])
+    return pool.label(ids)
+
+
+def dtypes(rows: OwnerRows, names: NameLabels, operator: Label, branched: Branched | None) -> Label:
+    """Label rows with their dtype.
+
+    Code of operators without a dtype is neutral: it serves all of them.
+    """
+    pool = Pool()
+    ids = rows.of_symbol(pool.add(names.dtype.texts, used=names.dtype.ids)[names.dtype.ids])
+    if branched is not None:
+        of_branch = np.array([pool.number(text) for text in branched.dtypes] or [0], np.int32)
+        ids = first_known(ids, at(of_branch, rows.of_owner(branched.dtype)))
+    operators = [operator.texts[i] for i in range(len(operator.texts))]
+    is_operator = np.array([_is_operator(text) for text in operators], bool)
+    left = np.flatnonzero((ids == 0) & rows.has_kind(["code"]))
+    ids[left] = np.where(is_operator[operator.ids[left]], pool.number(NEUTRAL), 0)
+    return pool.label(ids)
+
+
+def _is_operator(text: str) -> bool:
+    return text == SHARED or not (text.startswith("(") or text in ("", UNATTRIBUTED))
+
+
+def components_of_symbols(ledger: Ledger, names: NameLabels, libraries: Iterable[str]) -> Label:
+    """Label the ledger's symbols with their component.
+
+    Names without a meaning get that of the symbols around them, if it is one of `libraries`.
+    """
+    label = names.component
+    if not len(label.ids):
+        return Label(label.ids, Texts.of([""]))
+    known = set(libraries)
+    is_library = np.array([label.texts[i] in known for i in range(len(label.texts))], bool)
+    ids = inherited_components(ledger.symbols, label.ids, _code_in_place(ledger), is_library)
+    return Label(ids, label.texts)
+
+
+def _code_in_place(ledger: Ledger) -> Int:
+    """Return the symbols of code in the order of their places in the image.
+
+    Owners of a section are in that order.
+    """
+    owners = ledger.owners
+    rows = np.flatnonzero((owners.symbol >= 0) & (owners.kind == KIND["code"]))
+    found: Int = owners.symbol[rows].astype(np.int64)
+    return found
+
+
+def kinds(rows: OwnerRows) -> Label:
+    """Label rows with their kind of content."""
+    return Label(rows.of_owner(rows.ledger.owners.kind), Texts.of(KINDS))
+
+
+def analyzers(rows: OwnerRows) -> Label:
+    """Label rows with the analyzer that found their owner."""
+    return Label(rows.of_owner(rows.ledger.owners.analyzer), Texts.of(ANALYZERS))
+
+
+def sections(rows: OwnerRows) -> Label:
+    """Label rows with their section."""
+    return Label(rows.of_owner(rows.ledger.owners.section), Texts.of(rows.ledger.sections))
+
+
+def segments(rows: OwnerRows) -> Label:
+    """Label rows with their segment; empty if they are in none."""
+    segment = rows.of_owner(rows.ledger.owners.segment)
+    return Label((segment + 1).astype(np.int32), Texts.of(["", *rows.ledger.segments]))
+
+
+def objects(rows: OwnerRows) -> Label:
+    """Label rows with their object file; empty for merged sections and without a linker map."""
+    pool = Pool()
+    files = ["" if section.is_merged else section.file for section in rows.ledger.inputs]
+    of_input = np.array([pool.number(file) for file in files] or [0], np.int32)
+    return pool.label(at(of_input, rows.of_owner(rows.ledger.owners.input)))
+
+
+def symbols(rows: OwnerRows) -> Label:
+    """Label rows with their name as in the symbol table.
+
+    Rows without a name get their input section or else their section, in brackets.
+    """
+    ledger = rows.ledger
+    nameless = np.flatnonzero(rows.symbol < 0)
+    place, places = _places(ledger, rows.owner(nameless))
+    # Symbols are distinct already: only the places are merged.
+    count = len(ledger.symbols)
+    texts = with_more(ledger.symbols, places)
+    hashes = hash_texts(texts.take(np.arange(count, len(texts))))
+    _, first, same = np.unique(hashes, return_index=True, return_inverse=True)
+    ids = rows.symbol.copy()
+    ids[nameless] = first[same][place] + count
+    ids = ids.astype(np.int32, copy=False)
+    known = ledger.make_hash_order()
+    rank = np.searchsorted(ledger.hashes, hashes[first], sorter=known)
+    if count and (ledger.hashes[known[np.minimum(rank, count - 1)]] == hashes[first]).any():
+        return Label(ids, texts)  # a symbol has the name of a place
+    order = np.insert(known, rank, first + count)
+    return Label(ids, texts, np.concatenate([ledger.hashes, hashes]), order)
+
+
+def _places(ledger: Ledger, owner: Int) -> tuple[Int32, list[str]]:
+    """Return where some owners' bytes are: indices into the names of places, and these."""
+    pool = Pool()
+    of_input = [pool.number(f"({section.name})") for section in ledger.inputs]
+    # Of a large file, only strings that are in it can be added to its symbols.
+    is_large = len(ledger.symbols.buffer) > MOST_COPIED
+    of_section = [pool.number(_place(name, is_large)) for name in ledger.sections]
+    inputs, sections = (np.array(ids or [0], np.int32) for ids in (of_input, of_section))
+    owners = ledger.owners
+    found = first_known(at(inputs, owners.input[owner]), at(sections, owners.section[owner]))
+    return found, pool.texts
+
+
+def _place(section: str, is_large: bool) -> str:
+    if is_large or not section:
+        return section
+    return f"({section.strip('()')})"

@@ -1,0 +1,20 @@
+"""The levels that rows of bytes are grouped by.
+
+Apart from the analyses, whose numpy takes 0.2 s to import: help texts and the completion of
+command lines name the levels, too.
+"""
+
+from __future__ import annotations
+
+LEVELS = (
+    "operator",
+    "kernel",
+    "dtype",
+    "component",
+    "kind",
+    "section",
+    "segment",
+    "object",
+    "symbol",
+    "analyzer",
+)

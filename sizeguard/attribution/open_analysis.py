@@ -1,0 +1,210 @@
+"""Analyses of binaries and builds: all that is known of a path, as labelled rows.
+
+Ledgers and what makes owners are imported where they are used. Each import says the CPU time that
+commands save that do without it; a report of libtorch_cpu.so may take 0.8 s in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.builds.open_build import Files, open_build
+from sizeguard.formats.elf import read_elf
+from sizeguard.formats.elf.layout import SHF_TLS
+from sizeguard.formats.linkmap import read_link_map
+from sizeguard.formats.linkmap.fit import check_fit
+from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
+from sizeguard.runtimes.recognise import Choice, choose_preset
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.owners.branches import Branched
+    from sizeguard.attribution.owners.object_owners import Reached
+    from sizeguard.attribution.owners.registered_owners import Served
+    from sizeguard.formats.elf import Elf
+    from sizeguard.formats.linkmap.link_map import LinkMap
+    from sizeguard.formats.macho.image import MachO
+    from sizeguard.ledger.entry_bytes import Part
+    from sizeguard.ledger.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """Which rules read names, and which image of a fat file is read; see analysis_of."""
+
+    preset: str = "auto"
+    rules: Path | None = None
+    arch: str = ""
+
+    def choose(self, ledger: Ledger) -> Choice:
+        """Choose the rules for a ledger's names."""
+        return choose_preset(ledger.symbols, self.preset, self.rules)
+
+    def knows(self, choice: Choice) -> bool:
+        """Tell whether the rules are for this program.
+
+        Debug information says nothing about a program that no preset knows, and takes long to read.
+        """
+        return self.preset != "auto" or self.rules is not None or choice.fits
+
+
+_USUAL = ReadingOptions()
+
+
+# A parameter for each option of the command line.
+def analysis_of(
+    path: Path,
+    *,
+    objects: Sequence[Path] = (),
+    map_: Path | None = None,
+    debug_file: Path | None = None,
+    preset: str = "auto",
+    rules: Path | None = None,
+    arch: str = "",
+) -> LedgerAnalysis:
+    """Analyse a binary, or the shipped file of a build (folder or build.json).
+
+    objects, map_: of the link that made the image; a build knows its own
+    debug_file:    the same build with symbols or debug information
+    preset:        name of the rules that read names, or auto for those that fit
+    rules:         file of rules that precede the preset's
+    arch:          which image of a fat Mach-O file; without it there is a row for each image
+
+    Raises InputError for files that cannot be read or do not belong together.
+    """
+    given = Files(path, objects=tuple(objects), link_map=map_, debug_file=debug_file)
+    return analysis_of_files(open_build(path, given), ReadingOptions(preset, rules, arch))
+
+
+def analysis_of_files(files: Files, options: ReadingOptions = _USUAL) -> LedgerAnalysis:
+    """Analyse the files of one link: the shipped image by all that is known of it."""
+    image = files.twin or files.image
+    link_map = read_link_map(files.link_map) if files.link_map is not None else None
+    if image_format(image) == MACHO:
+        return _macho_analysis(image, files, link_map, options)
+    if options.arch:
+        raise InputError(
+            f"{image}: an architecture ({options.arch}) is chosen of fat Mach-O files, and this is"
+            " none"
+        )
+    return _elf_analysis(image, files, link_map, options)
+
+
+def _title(image: Path, files: Files) -> str:
+    return files.build.title if files.build else image.name
+
+
+def _names_of(files: Files) -> Path | None:
+    """Return the file with the image's names and debug information, if it is another one."""
+    return files.debug_file or (files.image if files.twin else None)
+
+
+def _elf_analysis(
+    image: Path, files: Files, link_map: LinkMap | None, options: ReadingOptions
+) -> LedgerAnalysis:
+    from sizeguard.ledger.elf import elf_ledger  # 37 ms
+
+    elf = read_elf(image)
+    if link_map is not None and not elf.is_relocatable:
+        # Thread-local zeros have no place of their own in memory.
+        sections = [
+            s
+            for s in elf.sections
+            if s.is_allocated and s.size and not (s.is_nobits and s.flags & SHF_TLS)
+        ]
+        placed = [(s.name, s.address, s.size, s.is_executable) for s in sections]
+        check_fit(image, placed, link_map, files.link_map)
+    names = _names_of(files)
+    twin = read_elf(names) if names is not None else None
+    reached, parts = _reached(files.objects, files.folder or image.parent)
+    ledger = elf_ledger(elf, twin, link_map.placed if link_map is not None else (), parts)
+    choice = options.choose(ledger)
+    served = _served(elf, ledger) if reached is None and not choice.names_are_enough else None
+    ledger = served.ledger if served is not None else ledger
+    branched = None
+    if options.knows(choice) and not elf.is_relocatable:
+        holder = twin if twin is not None else elf
+        if holder.section(".debug_info") is not None and choice.preset.has_cases:
+            branched = _branched(elf, ledger, names or image, None, choice)
+    ledger = branched.ledger if branched is not None else ledger
+    return LedgerAnalysis(
+        LabelSources(ledger, _title(image, files), choice, reached, served, branched)
+    )
+
+
+def _reached(objects: Sequence[Path], folder: Path) -> tuple[Reached | None, Sequence[Part]]:
+    """Read what the objects of the link say, if they are ELF.
+
+    That is which operator reaches what, and the entries of registration tables.
+    """
+    if not objects or not all(image_format(path) in (ELF, ARCHIVE) for path in objects):
+        return None, ()
+    from sizeguard.attribution.owners.object_owners import ENTRY_SIZE, reach  # 6 ms
+    from sizeguard.ledger.entry_bytes import Part
+
+    reached = reach(objects, folder)
+    return reached, [
+        Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator)
+        for entry in reached.entries
+    ]
+
+
+def _served(elf: Elf, ledger: Ledger) -> Served | None:
+    from sizeguard.attribution.owners.registered_owners import serve  # 8 ms
+    from sizeguard.names.registered import read_registrations
+
+    registrations = read_registrations(elf)
+    return serve(elf, ledger, registrations) if registrations else None
+
+
+def _branched(
+    image: Elf | MachO,
+    ledger: Ledger,
+    path: Path,
+    debug: Path | None,
+    choice: Choice,
+    arch: str = "",
+) -> Branched | None:
+    """Read dtype branches from debug information: in `debug`, or in `path` itself."""
+    from sizeguard.attribution.owners.branches import branch_out  # 47 ms
+    from sizeguard.attribution.owners.inlined import inlined_branches
+
+    try:
+        branches = inlined_branches(path, debug, choice.preset, arch)
+    except InconclusiveError:
+        # All of it is in .dwo files, or describes other code. Names still say what they say.
+        return None
+    return branch_out(image, ledger, branches)
+
+
+def _macho_analysis(
+    image: Path, files: Files, link_map: LinkMap | None, options: ReadingOptions
+) -> LedgerAnalysis:
+    # Imported here: the readers of Mach-O take 40 ms.
+    from sizeguard.formats.macho import FatFile, read_macho, read_macho_file
+    from sizeguard.formats.macho.dsym import companion, with_debug_information
+    from sizeguard.ledger.macho.macho_ledger import fat_ledger, macho_ledger
+
+    title, names = _title(image, files), _names_of(files)
+    # A map or debug information belongs to one image: of several one must be chosen.
+    is_one = options.arch or names is not None or link_map is not None
+    macho = read_macho(image, options.arch) if is_one else read_macho_file(image)
+    if isinstance(macho, FatFile):
+        ledger = fat_ledger(macho, title)
+        return LedgerAnalysis(LabelSources(ledger, title, options.choose(ledger)))
+    if link_map is not None and not macho.is_object:
+        placed = [(s.full_name, s.address, s.size, s.is_code) for s in macho.sections if s.size]
+        check_fit(image, placed, link_map, files.link_map)
+    inputs = link_map.placed if link_map is not None else ()
+    ledger = macho_ledger(macho, companion(macho, names), inputs, title)
+    choice = options.choose(ledger)
+    branched = None
+    has_cases = options.knows(choice) and not macho.is_object and choice.preset.has_cases
+    if has_cases and with_debug_information(macho, names) is not None:
+        branched = _branched(macho, ledger, macho.path, names, choice, options.arch)
+    ledger = branched.ledger if branched is not None else ledger
+    return LedgerAnalysis(LabelSources(ledger, title, choice, branched=branched))

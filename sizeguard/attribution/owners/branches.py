@@ -1,0 +1,85 @@
+"""Owners of dtype branches inside of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.attribution.owners.cuts import Cut, apart, span_end, with_cuts
+from sizeguard.attribution.owners.inlined import InlinedCases
+from sizeguard.columns.texts import Int32
+from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf.layout import signed
+from sizeguard.formats.macho import MachO
+from sizeguard.ledger.kinds import ANALYZER, KIND
+from sizeguard.ledger.ledger import NONE, Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """Ledger with an owner for each branch.
+
+    dtype: by owner of the ledger, index into `dtypes`, or NONE
+    """
+
+    ledger: Ledger
+    dtype: Int32
+    dtypes: tuple[str, ...]
+
+
+def branch_out(image: Elf | MachO, ledger: Ledger, branches: InlinedCases) -> Branched:
+    """Make an owner of each branch's code, with the names of the function around it."""
+    code = _code(image)
+    found: list[Cut] = []
+    for low, high, dtype in zip(
+        branches.start.tolist(), branches.end.tolist(), branches.dtype, strict=True
+    ):
+        start = _offset(code, low, high)
+        if start is not None:
+            found += _pieces(ledger, start, start + high - low, dtype)
+    cuts = apart(found)
+    dtypes = tuple(sorted({cut.label for cut in cuts}))
+    number = {dtype: i for i, dtype in enumerate(dtypes)}
+    none = np.full(len(ledger.owners), NONE, np.int32)
+    of_cuts = np.array([number[cut.label] for cut in cuts], np.int32)
+    by_frames = with_cuts(ledger, cuts, ANALYZER["inline frames"])
+    return Branched(by_frames, np.concatenate([none, of_cuts]), dtypes)
+
+
+def _pieces(ledger: Ledger, start: int, stop: int, dtype: str) -> Iterator[Cut]:
+    """Yield the parts of [start, stop) of the file that are code of a named function.
+
+    A branch may continue in the function's next span; each span's part is a cut of its own.
+    """
+    file, owners = ledger.file, ledger.owners
+    span = int(np.searchsorted(file.start, start, side="right")) - 1
+    while span < len(file.start) and file.start[span] < stop:
+        owner = int(file.owner[span])
+        low, high = max(start, int(file.start[span])), min(stop, span_end(file, span))
+        is_code = owner >= 0 and owners.kind[owner] == KIND["code"]
+        if is_code and low < high and owners.symbol[owner] != NONE:
+            yield Cut(low, high, owner, dtype)
+        span += 1
+
+
+def _offset(code: list[tuple[int, int, int]], low: int, high: int) -> int | None:
+    """Return the place in the file of the code [low, high), which lies in one section."""
+    for address, offset, size in code:
+        if address <= low and high <= address + size:
+            return offset + low - address
+    return None
+
+
+def _code(image: Elf | MachO) -> list[tuple[int, int, int]]:
+    """List address, offset and size of each section of code."""
+    if isinstance(image, MachO):
+        return [
+            (s.address, s.offset, s.file_size) for s in image.sections if s.is_code and s.file_size
+        ]
+    return [
+        (signed(s.address), s.offset, s.load_size)
+        for s in image.sections
+        if s.is_executable and s.load_size
+    ]

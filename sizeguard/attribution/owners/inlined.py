@@ -1,0 +1,144 @@
+"""Dtype branches inside of functions that serve all dtypes, found by debug information.
+
+Three things show a branch: run_case<ScalarType::Float> inlined into a switch; a lambda that uses
+the type which its case declares, in or out of the switch's function; an inlined instance of a
+kernel's own template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.formats.dwarf import inline_frames
+from sizeguard.names.labels import label_names
+from sizeguard.names.rules import Rules
+from sizeguard.operators.dtypes import CODE_OF_NAME, NAME_OF_CODE, dtype_of_type
+
+
+@dataclass(frozen=True, slots=True)
+class InlinedCases:
+    """Code [start, end), by address, that was compiled for one dtype's branch.
+
+    dtype: names, one for each piece of code
+    """
+
+    start: Int
+    end: Int
+    dtype: tuple[str, ...]
+
+
+def inlined_branches(path: Path, debug: Path | None, preset: Rules, arch: str = "") -> InlinedCases:
+    """Find the branches by the debug information of an image, of its debug file or of its dSYM.
+
+    Frames that are no case do not count: std::max<long> in a neutral function is no branch.
+    """
+    frames = inline_frames(path, debug, arch, preset.case_types)
+    dtypes = case_dtypes(frames.names, preset)
+    branches = _branch_dtypes(frames.branches)
+    instances = (
+        _instance_dtypes(frames.names, preset) if preset.case_types else [""] * len(frames.names)
+    )
+    start: list[int] = []
+    end: list[int] = []
+    dtype: list[str] = []
+    bounds = frames.first.tolist()
+    frame = frames.frame.tolist()
+    for row, (low, high) in enumerate(zip(frames.start.tolist(), frames.end.tolist(), strict=True)):
+        over = frame[bounds[row] : bounds[row + 1]]
+        # The innermost case; the function itself, which is last, is named by its symbol.
+        found = next((dtypes[i] for i in over[:-1] if dtypes[i]), "") or _joined(
+            [d for i in reversed(over) for d in branches[i]]
+        )
+        found = found or next((instances[i] for i in reversed(over[:-1]) if instances[i]), "")
+        if found and dtype and dtype[-1] == found and end[-1] == low:
+            end[-1] = high
+        elif found:
+            start.append(low)
+            end.append(high)
+            dtype.append(found)
+    return InlinedCases(np.array(start, np.int64), np.array(end, np.int64), tuple(dtype))
+
+
+def case_dtypes(names: Texts, preset: Rules) -> list[str]:
+    """Return the dtype of each name if it is a case; empty if not.
+
+    The dtype is in the mangled name, or in the source's spelling, which differs between compilers.
+    """
+    if not preset.cases:
+        return [""] * len(names)
+    label = label_names(names, preset).dtype
+    words = [f"{len(word)}{word}".encode() for word in preset.cases]
+    source = re.compile(rf"\b(?:{'|'.join(map(re.escape, preset.cases))})<(.*)", re.DOTALL)
+    found = []
+    for i in range(len(names)):
+        raw = names.raw(i)
+        if raw.startswith(b"_Z"):
+            found.append(label.texts[label.ids[i]] if any(word in raw for word in words) else "")
+        else:
+            match = source.search(names[i])
+            found.append(_dtype_of_source(match[1]) if match else "")
+    return found
+
+
+def _dtype_of_source(arguments: str) -> str:
+    """Return the dtype of template arguments: Float for sg::ScalarType::Float or (ScalarType)6."""
+    value = re.match(r"\([\w:]*ScalarType\)\s*(\d+)", arguments)
+    if value and int(value[1]) in NAME_OF_CODE:
+        return NAME_OF_CODE[int(value[1])]
+    name = re.match(r"[\w:]*ScalarType::(\w+)", arguments)
+    return name[1] if name and name[1] in CODE_OF_NAME else ""
+
+
+def _branch_dtypes(branches: Sequence[tuple[bytes, ...]]) -> list[list[str]]:
+    """Return the dtypes of the branches around each function.
+
+    The type of a branch is such as ScalarTypeToCppType<(ScalarType)6>, which is Float.
+    """
+    found = {
+        name: _dtype_of_source(name.partition(b"<")[2].decode("utf-8", "replace"))
+        for of in branches
+        for name in of
+    }
+    return [[found[name] for name in of if found[name]] for of in branches]
+
+
+def _instance_dtypes(names: Texts, preset: Rules) -> list[str]:
+    """Return the dtype that each instance of a kernel's own template would have as a function.
+
+    That is Float for cdist<float>. A case that only calls one function never uses its type's local
+    name, and compilers leave the name out.
+    """
+    labels = label_names(names, preset)
+    found = []
+    for i in range(len(names)):
+        if names.raw(i).startswith(b"_Z"):
+            found.append(
+                labels.dtype.texts[labels.dtype.ids[i]]
+                if labels.kernel.ids[i] and labels.operator.ids[i]
+                else ""
+            )
+        else:
+            # gcc has no other name for functions of a nameless namespace.
+            match = re.match(r"(\w+)<([^<>,]+)", names[i])
+            dtype = dtype_of_type(match[2]) if match else ""
+            found.append(
+                dtype
+                if match and preset.names.find(match[1]) and match[1] not in preset.shared
+                else ""
+            )
+    return found
+
+
+def _joined(dtypes: list[str]) -> str:
+    """Join the dtypes of nested branches: the outermost first, then the others in order."""
+    return (
+        "+".join([dtypes[0], *sorted(set(dtypes) - {dtypes[0]}, key=CODE_OF_NAME.__getitem__)])
+        if dtypes
+        else ""
+    )

@@ -1,0 +1,170 @@
+"""Analysis of one image: its ledger's owners as rows, with labels by what its link tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sizeguard.attribution import level_labels
+from sizeguard.attribution.analysis import Aliases
+from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.operator_labels import (
+    operators_by_name,
+    operators_by_reach,
+    operators_per_owner,
+)
+from sizeguard.attribution.owner_rows import OwnerRows
+from sizeguard.base.errors import InputError
+from sizeguard.columns.label import Label
+from sizeguard.columns.texts import Int, Int32
+from sizeguard.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.known_labels import KnownNames
+    from sizeguard.attribution.owners.branches import Branched
+    from sizeguard.attribution.owners.object_owners import Reached
+    from sizeguard.attribution.owners.registered_owners import Served
+    from sizeguard.names.labels import NameLabels
+    from sizeguard.runtimes.recognise import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSources:
+    """Sources of the labels of one image.
+
+    choice:   rules for names
+    reached:  for a build, which operator reaches which input section
+    served:   functions that registration tables name
+    branched: dtype branches inside of functions
+    """
+
+    ledger: Ledger
+    title: str
+    choice: Choice
+    reached: Reached | None = None
+    served: Served | None = None
+    branched: Branched | None = None
+
+
+def analyse(evidence: LabelSources) -> LedgerAnalysis:
+    """Make the rows of an image; labels are made when they are asked for."""
+    return LedgerAnalysis(evidence)
+
+
+class LedgerAnalysis:
+    """Analysis of a ledger; see analysis.Analysis for its methods and OwnerRows for its rows."""
+
+    def __init__(self, evidence: LabelSources) -> None:
+        """Make the rows."""
+        ledger, reached = evidence.ledger, evidence.reached
+        self._evidence = evidence
+        self.image = replace(ledger.image, title=evidence.title)
+        operators = operators_per_owner(ledger, reached) if reached is not None else None
+        self._rows = OwnerRows(ledger, operators)
+        self._known: KnownNames | None = None
+        self._labels: dict[str, Label] = {}
+
+    def look_up(self, known: KnownNames) -> None:
+        """Look labels of names up in `known`, which also keeps new ones."""
+        self._known = known
+
+    # Made anew each time, as the ledger's are.
+
+    @property
+    def file(self) -> Int:
+        """Bytes of the file, by row."""
+        return self._rows.sums("file")
+
+    @property
+    def load(self) -> Int:
+        """Loaded bytes, by row."""
+        return self._rows.sums("load")
+
+    @property
+    def ram(self) -> Int:
+        """Bytes of writable memory, by row."""
+        return self._rows.sums("ram")
+
+    @property
+    def count(self) -> Int:
+        """Number of spans, by row."""
+        return self._rows.sums("count")
+
+    def sums_by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
+        """Return file, load, ram and count of all rows with equal id; 0 <= ids < count."""
+        return self._rows.sums_by(ids, count)
+
+    def label(self, level: str) -> Label:
+        """Return the labels of a level. Raises InputError if it is not one of LEVELS."""
+        if level not in LEVELS:
+            raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
+        if level not in self._labels:
+            self._labels[level] = self._make(level)
+        return self._labels[level]
+
+    def aliases(self) -> Aliases | None:
+        """Return all names of bytes that have several; None if there are no such bytes."""
+        ledger = self._rows.ledger
+        groups = ledger.groups
+        if not len(groups.member):
+            return None
+        return Aliases(
+            self._rows.of_owner(ledger.owners.group),
+            groups.first.astype(np.int64),
+            ledger.symbols.take(groups.member),
+            ledger.hashes[groups.member],
+        )
+
+    def _make(self, level: str) -> Label:
+        rows, sources = self._rows, self._evidence
+        make: dict[str, Callable[[], Label]] = {
+            "operator": self._operators,
+            "kernel": lambda: level_labels.kernels(
+                rows, self._names, self.label("operator"), sources.reached
+            ),
+            "dtype": lambda: level_labels.dtypes(
+                rows, self._names, self.label("operator"), sources.branched
+            ),
+            "component": self._components,
+            "kind": lambda: level_labels.kinds(rows),
+            "section": lambda: level_labels.sections(rows),
+            "segment": lambda: level_labels.segments(rows),
+            "object": lambda: level_labels.objects(rows),
+            "symbol": lambda: level_labels.symbols(rows),
+            "analyzer": lambda: level_labels.analyzers(rows),
+        }
+        return make[level]()
+
+    def _operators(self) -> Label:
+        reached, choice = self._evidence.reached, self._evidence.choice
+        if reached is not None:
+            return operators_by_reach(self._rows, reached)
+        return operators_by_name(
+            self._rows,
+            self._names,
+            self._components_of_symbols,
+            self._evidence.served,
+            knows_operators=len(choice.preset.names) > 0,
+        )
+
+    def _components(self) -> Label:
+        of_symbol = self._components_of_symbols
+        return Label(self._rows.of_symbol(of_symbol.ids), of_symbol.texts)
+
+    @cached_property
+    def _components_of_symbols(self) -> Label:
+        libraries = self._evidence.choice.preset.libraries
+        return level_labels.components_of_symbols(self._rows.ledger, self._names, libraries)
+
+    @cached_property
+    def _names(self) -> NameLabels:
+        ledger, choice = self._rows.ledger, self._evidence.choice
+        if self._known is not None:
+            return self._known.labels(ledger.symbols, ledger.hashes, choice)
+        from sizeguard.names.labels import label_names  # 20 ms, for levels of names alone
+
+        return label_names(ledger.symbols, choice.preset)

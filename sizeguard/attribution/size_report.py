@@ -1,0 +1,108 @@
+"""Report of an image's sizes, as data: rows that sum to the image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sizeguard.attribution.levels import LEVELS
+from sizeguard.columns.label import Label
+from sizeguard.columns.texts import Int
+from sizeguard.ledger.ledger import ImageInfo
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+OUTSIDE = "(headers, tables, padding)"
+
+# Labels of the level operator that are no operator.
+CORE = "(core)"
+SHARED = "(shared by operators)"
+
+UNATTRIBUTED = "unattributed"
+
+__all__ = ["CORE", "LEVELS", "OUTSIDE", "SHARED", "UNATTRIBUTED", "ByteSums", "Report", "SizeRow"]
+
+
+@dataclass(frozen=True, slots=True)
+class ByteSums:
+    """Sums of rows: bytes, and the number of spans (count).
+
+    exclusive, shared: bytes of the load that leave with the row, and those that others also use
+    """
+
+    file: int
+    load: int
+    ram: int
+    count: int
+    exclusive: int | None = None
+    shared: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """Row of a report: a key for each level, bytes, and the number of spans (count)."""
+
+    keys: tuple[str, ...]
+    file: int
+    load: int
+    count: int
+    ram: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Sizes of one image as parallel columns, in the order in which they are shown.
+
+    labels:            the rows' values for each level of `by`; equal texts have equal ids
+    exclusive, shared: of the load, if there was a section graph
+    filters:           conditions that the rows meet
+    left_out:          sums of the rows that do not; with them the rows sum to `image`
+    """
+
+    image: ImageInfo
+    by: tuple[str, ...]
+    labels: tuple[Label, ...]
+    file: Int
+    load: Int
+    ram: Int
+    count: Int
+    exclusive: Int | None = None
+    shared: Int | None = None
+    sort: str = "load"
+    filters: tuple[str, ...] = ()
+    left_out: ByteSums | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.load)
+
+    def keys(self, index: int) -> tuple[str, ...]:
+        """Return a row's value for each level."""
+        return tuple(label.texts[int(label.ids[index])] for label in self.labels)
+
+    @property
+    def rows(self) -> tuple[SizeRow, ...]:
+        """All rows as objects: for hundreds of rows, not for half a million."""
+        columns = zip(
+            self.file.tolist(),
+            self.load.tolist(),
+            self.count.tolist(),
+            self.ram.tolist(),
+            strict=True,
+        )
+        return tuple(SizeRow(self.keys(i), *values) for i, values in enumerate(columns))
+
+    def sums(
+        self, where: npt.NDArray[np.bool_] | npt.NDArray[np.int64] | slice = slice(None)
+    ) -> ByteSums:
+        """Sum some rows, given by a mask, by indices or as a slice."""
+        return ByteSums(
+            int(self.file[where].sum()),
+            int(self.load[where].sum()),
+            int(self.ram[where].sum()),
+            int(self.count[where].sum()),
+            None if self.exclusive is None else int(self.exclusive[where].sum()),
+            None if self.shared is None else int(self.shared[where].sum()),
+        )

@@ -1,0 +1,49 @@
+"""Errors that end a command with one line on stderr and an exit code.
+
+Exit codes: 0 holds, 1 a gate or claim fails, 2 usage, configuration or malformed input, 3
+inconclusive, 4 a build failed or an internal error.
+"""
+
+from __future__ import annotations
+
+
+class SizeguardError(Exception):
+    """An input, a request or an environment that cannot be used.
+
+    str() is one line that says what is wrong, where, and what to do.
+
+    Messages contain names out of damaged files. Characters that would break the line or steer the
+    terminal are shown as escapes.
+    """
+
+    exit_code = 4
+
+    def __init__(self, message: str) -> None:
+        """Keep the message, with unprintable characters escaped."""
+        super().__init__(
+            "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+        )
+
+
+class GateError(SizeguardError):
+    """A gate or a claim fails."""
+
+    exit_code = 1
+
+
+class InputError(SizeguardError):
+    """Usage, configuration or an input file is wrong."""
+
+    exit_code = 2
+
+
+class InconclusiveError(SizeguardError):
+    """The evidence for an answer is missing."""
+
+    exit_code = 3
+
+
+class BuildError(SizeguardError):
+    """A compiler, a linker or a program that we built failed."""
+
+    exit_code = 4

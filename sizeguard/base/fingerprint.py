@@ -1,0 +1,96 @@
+"""Hashes of named inputs, of files, and of this package's own code."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from sizeguard import __version__
+from sizeguard.base.errors import InputError
+
+# Libraries whose versions change what is found in a binary.
+_LIBRARIES = ("numpy", "pycxxfilt", "PyYAML")
+# Data folders that are inputs: their readers hash them.
+_READ_AS_INPUT = ("libraries",)
+# Folders of this package that do not influence a size: they print, judge or ask for results.
+_NOT_MEASURING = ("cli", "report", "gate", "bisect", "verify")
+
+
+def file_hash(path: Path) -> str:
+    """Hash a file's bytes, read once in a process unless the file changes.
+
+    Raises InputError if the file cannot be read.
+    """
+    try:
+        stat = path.stat()
+        return _hash(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+
+
+def files_key(paths: Iterable[Path]) -> list[str]:
+    """Return the hashes of files, in the order given; a missing file is "missing"."""
+    return [file_hash(path) if path.is_file() else "missing" for path in paths]
+
+
+@functools.cache
+def code_hash() -> str:
+    """Hash this package's code, its data and the versions of the libraries that read binaries.
+
+    Another version may find something else in the same binary. Takes 15 ms.
+    """
+    versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+    return fingerprint({"python": sys.version, **versions, "code": _hash_of_code(without=())})
+
+
+@functools.lru_cache(maxsize=4096)
+def _hash(path: Path, size: int, modified: int, inode: int) -> str:
+    """Hash a file; the parameters behind the path make a changed file another cache key."""
+    # 750 MB a second: 9 builds with their archives are 63 MB.
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def fingerprint(inputs: Mapping[str, object]) -> str:
+    """Hash named inputs, as hexadecimal digits."""
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+def files_hash(root: Path, files: Iterable[Path]) -> str:
+    """Hash the paths, relative to root, and the contents of files, in any order of `files`."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def package_hash() -> str:
+    """Return the version and a hash of the package's code that builds and measures.
+
+    Keys of commits' measurements have it, not code_hash: another report does not change them, nor
+    does another machine's Python.
+    """
+    return f"{__version__} {_hash_of_code(without=_NOT_MEASURING)}"
+
+
+def _hash_of_code(without: Sequence[str]) -> str:
+    """Hash the files of this package that decide what is found: code, rules and names.
+
+    without: folders of the package that do not count
+    """
+    package = Path(__file__).resolve().parents[1]
+    files = [
+        path
+        for path in package.rglob("*")
+        if path.suffix in (".py", ".yaml", ".txt") and path.parent.name not in _READ_AS_INPUT
+    ]
+    return files_hash(
+        package, (path for path in files if path.relative_to(package).parts[0] not in without)
+    )

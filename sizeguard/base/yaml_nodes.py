@@ -1,0 +1,215 @@
+"""Read YAML as nodes that know their lines, in bounded time and memory.
+
+PyYAML's own composer recurses: a file of brackets ends in a RecursionError or, in C, a crash. It
+follows anchors into themselves and knows no limit. So this module composes nodes from PyYAML's
+events. Tags and scalars resolve as in safe_load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from sizeguard.base.errors import InputError
+
+MAXIMUM_FILE_SIZE = 16 << 20  # bytes
+MAXIMUM_NODES = 1_000_000  # a selection of 2,000 operators and 500 dtypes has 15,000
+MAXIMUM_DEPTH = 16  # selections nest 4 deep
+
+_TAG = "tag:yaml.org,2002:"
+
+# The type of a bare word (string, number, boolean, …), from its node class, text and (bare,
+# quoted).
+resolve: Callable[[type[yaml.ScalarNode], str, tuple[bool, bool]], str] = (
+    yaml.resolver.Resolver().resolve
+)
+
+# libyaml's parser is ten times as fast; PyYAML may be built without it.
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A string, number, boolean or other single value.
+
+    kind: str, bool, int, float, null, timestamp, …; text: as it stands in the file, without quotes.
+    """
+
+    line: int
+    kind: str
+    text: str
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A sequence, with the line and column that it starts at."""
+
+    line: int
+    items: list[Node] = field(default_factory=list)
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class YamlTable:
+    """A mapping, as pairs in the file's order; duplicate keys are kept."""
+
+    line: int
+    pairs: list[tuple[Scalar, Node]] = field(default_factory=list)
+    column: int = 1
+
+
+Node = Scalar | Listing | YamlTable
+
+
+def read_nodes(path: Path, what: str = "selection") -> Node:
+    """Read the root node of a file with one document; `what` names the file's kind in errors.
+
+    Raises InputError for a file that cannot be read, is not YAML, is empty, or is larger or deeper
+    than a selection can be.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAXIMUM_FILE_SIZE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    return parse_nodes(data, path, what)
+
+
+def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
+    """Parse bytes as read_nodes does; path stands in error messages."""
+    if len(data) > MAXIMUM_FILE_SIZE:
+        raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes; no {what} is")
+    composer = _Composer(path, what)
+    try:
+        for event in yaml.parse(data, Loader=_Loader):
+            composer.take(event)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InputError(f"{path}:{line}: not YAML: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if composer.root is None:
+        hint = "; a selection of nothing is written 'operators: {}'" if what == "selection" else ""
+        raise InputError(f"{path}: is empty{hint}")
+    return composer.root
+
+
+class _Composer:
+    """Composes nodes from events.
+
+    open: the lists and tables not closed yet, each with its anchor; keys: for each the key that
+    waits for a value.
+    """
+
+    def __init__(self, path: Path | str, what: str) -> None:
+        self.path = path
+        self.what = what
+        self.root: Node | None = None
+        self.open: list[tuple[Listing | YamlTable, str | None]] = []
+        self.keys: list[Scalar | None] = []
+        self.anchors: dict[str, Node] = {}
+        self.count = 0
+
+    def take(self, event: yaml.Event) -> None:
+        """Add one event to the nodes."""
+        if isinstance(event, yaml.ScalarEvent):
+            scalar = self._scalar(event)
+            self._name(scalar, event.anchor, event)
+            self._add(scalar, event)
+        elif isinstance(event, yaml.AliasEvent):
+            self._add(self._aliased(event), event)
+        elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+            self._start(event)
+        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+            node, anchor = self.open.pop()
+            self.keys.pop()
+            # An anchor names only closed nodes, so no node is part of itself.
+            self._name(node, anchor, event)
+        elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
+            raise self._error(event, f"a second YAML document; a {self.what} is one")
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
+        tag = event.tag
+        if tag is None or tag == "!":
+            tag = resolve(yaml.ScalarNode, event.value, event.implicit)
+        if not tag.startswith(_TAG):
+            raise self._error(event, f"unknown YAML tag {tag}")
+        if any(0xD800 <= ord(character) <= 0xDFFF for character in event.value):
+            raise self._error(event, "half of a surrogate pair, which is no character")
+        return Scalar(_line(event), tag.removeprefix(_TAG), event.value, _column(event))
+
+    def _aliased(self, event: yaml.AliasEvent) -> Node:
+        node = self.anchors.get(event.anchor or "")
+        if node is None:
+            raise self._error(
+                event, f"alias *{event.anchor} names nothing before it, or what it stands in"
+            )
+        return node
+
+    def _start(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent) -> None:
+        line = _line(event)
+        column = _column(event)
+        node = (
+            Listing(line, column=column)
+            if isinstance(event, yaml.SequenceStartEvent)
+            else YamlTable(line, column=column)
+        )
+        kind = "seq" if isinstance(node, Listing) else "map"
+        if event.tag not in (None, "!", _TAG + kind):
+            raise self._error(event, f"unknown YAML tag {event.tag}")
+        if len(self.open) == MAXIMUM_DEPTH:
+            raise self._error(event, f"nested more than {MAXIMUM_DEPTH} deep; no {self.what} is")
+        self._add(node, event)
+        self.open.append((node, event.anchor))
+        self.keys.append(None)
+
+    def _name(self, node: Node, anchor: str | None, event: yaml.Event) -> None:
+        if anchor in self.anchors:
+            raise self._error(event, f"the anchor &{anchor} is there twice")
+        if anchor is not None:
+            self.anchors[anchor] = node
+
+    def _add(self, node: Node, event: yaml.Event) -> None:
+        self.count += 1
+        if self.count > MAXIMUM_NODES:
+            raise self._error(event, f"more than {MAXIMUM_NODES} values; no {self.what} has")
+        if not self.open:
+            self.root = node
+            return
+        parent = self.open[-1][0]
+        if isinstance(parent, Listing):
+            parent.items.append(node)
+            return
+        key = self.keys[-1]
+        if key is not None:
+            parent.pairs.append((key, node))
+            self.keys[-1] = None
+        elif isinstance(node, Scalar):
+            self.keys[-1] = node
+        else:
+            raise self._error(event, "a key that is a list or a table")
+
+    def _error(self, event: yaml.Event, message: str) -> InputError:
+        return InputError(f"{self.path}:{_line(event)}: {message}")
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
+
+
+def _column(event: yaml.Event) -> int:
+    return event.start_mark.column + 1 if event.start_mark else 1
+
+
+class NoAliasesLoader(yaml.SafeLoader):
+    """A safe loader that refuses aliases: aliases of aliases make a small file a large object."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Compose a node; raise yaml.YAMLError at an alias."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases")
+        return super().compose_node(parent, index)

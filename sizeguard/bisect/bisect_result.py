@@ -1,0 +1,222 @@
+"""The result of a bisect as plain data: culprits whose bytes sum to the whole change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sizeguard.git.commits import Commit
+from sizeguard.measurement.metric import Metric
+
+LEVELS = ("operator", "dtype", "symbol")  # of the rows of a culprit
+
+# Sources of a commit's size. Between equals: the commit was not measured, since the measured ones
+# on both sides are alike.
+BUILT = "built"
+EQUAL_INPUTS = "equal inputs"
+BETWEEN_EQUALS = "between equals"
+DOES_NOT_BUILD = "does not build"
+
+
+@dataclass(frozen=True, slots=True)
+class CulpritRow:
+    """A row of the diff at a culprit, in bytes of the metric.
+
+    keys:  a value for each of LEVELS
+    cause: one of diff_result.CAUSES
+    """
+
+    keys: tuple[str, ...]
+    old: int
+    new: int
+    cause: str
+
+    @property
+    def delta(self) -> int:
+        """Bytes that the row grew."""
+        return self.new - self.old
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A commit that does not build, and its first error."""
+
+    commit: Commit
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """Commits that moved the metric.
+
+    One commit, or a range of which only the last commit builds, so that they cannot be told apart.
+
+    delta:    bytes
+    total:    running sum of all culprits up to this one, smaller ones included
+    sizes:    change of load, ram and file
+    rows:     they sum to delta; the largest first
+    failures: the commits of the range that do not build
+    branch:   the culprits on the branch that a merge brought, if they were searched
+    """
+
+    commits: tuple[Commit, ...]
+    delta: int
+    total: int
+    sizes: tuple[int, int, int]
+    rows: tuple[CulpritRow, ...]
+    failures: tuple[Failure, ...] = ()
+    branch: Branch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The commits of a merge.
+
+    culprits, smaller: on the branch
+    merge_itself:      bytes that come from joining both lines; with the others they sum to the
+    merge's
+                       delta
+    """
+
+    commits: int
+    culprits: tuple[Culprit, ...]
+    smaller: Smaller
+    merge_itself: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A commit of the series.
+
+    value: None if it does not build
+    how:   BUILT, EQUAL_INPUTS, BETWEEN_EQUALS or DOES_NOT_BUILD
+    """
+
+    commit: Commit
+    value: int | None
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Smaller:
+    """Number and sum of the culprits below the threshold."""
+
+    count: int
+    delta: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Commits that were not measured because the measured ones on both sides are alike.
+
+    None of `commits` was measured.
+    """
+
+    first: Commit
+    last: Commit
+    commits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Builds:
+    """Counts of a run.
+
+    done:   builds, failed ones included
+    failed: builds that failed
+    reused: measurements from the store
+    """
+
+    done: int
+    failed: int
+    reused: int
+
+
+@dataclass(frozen=True, slots=True)
+class BisectResult:
+    """The result of one bisect.
+
+    culprits:     in order of time; with `smaller` their deltas sum to bad minus good
+    good, bad:    as they were named
+    points:       the series, from good's commit to bad's
+    what:         what was built
+    equal_inputs: commits that were not built since their inputs equal those of one that was
+    neutral:      commits that moved bytes between buckets and did not change the metric
+    skipped:      ranges in which culprits that cancel each other to the byte, in every bucket,
+    would
+                  not have been seen
+    nearest:      if neither end has the metric's name, the most similar name that an end has
+    """
+
+    metric: Metric
+    what: str
+    good: str
+    bad: str
+    points: tuple[Point, ...]
+    culprits: tuple[Culprit, ...]
+    smaller: Smaller
+    neutral: tuple[Commit, ...]
+    builds: Builds
+    equal_inputs: int
+    skipped: tuple[Skipped, ...]
+    threshold: int = 0
+    exhaustive: bool = False
+    narrow: bool = False
+    nearest: str = ""
+
+    @property
+    def old(self) -> int:
+        """The metric at the good end, in bytes."""
+        return self.points[0].value or 0
+
+    @property
+    def new(self) -> int:
+        """The metric at the bad end, in bytes."""
+        return self.points[-1].value or 0
+
+    @property
+    def delta(self) -> int:
+        """Bytes from good to bad."""
+        return self.new - self.old
+
+    @property
+    def failures(self) -> int:
+        """Commits of the series that were tried and do not build."""
+        return sum(point.how == DOES_NOT_BUILD for point in self.points)
+
+    @property
+    def not_measured(self) -> int:
+        """Commits whose own build was not needed, in this run or before."""
+        return sum(point.how in (EQUAL_INPUTS, BETWEEN_EQUALS) for point in self.points[1:])
+
+    @property
+    def blind_spot(self) -> str:
+        """A note on what the ranges that were not entered could hide; empty if there are none."""
+        hidden = sum(each.commits for each in self.skipped)
+        if not hidden:
+            return ""
+        alike = f"the buckets of {self.metric} are" if self.narrow else "every bucket is"
+        ranges = "range" if len(self.skipped) == 1 else "ranges"
+        return (
+            f"{hidden} commits in {len(self.skipped)} {ranges} were not measured: {alike} equal at"
+            " both ends. Commits there that cancel each other to the byte would not be seen;"
+            " --exhaustive builds them all"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A commit was measured, built or out of the store.
+
+    remaining: about how many builds are left
+    """
+
+    commit: Commit
+    was_built: bool
+    value: int | None
+    remaining: int
+
+
+def commits_text(commits: Sequence[Commit]) -> str:
+    """Write the commit as a91c2f4, or a range as c0ffee1..d15ea5e."""
+    first, last = commits[0].id[:7], commits[-1].id[:7]
+    return first if len(commits) == 1 else f"{first}..{last}"

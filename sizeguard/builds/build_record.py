@@ -1,0 +1,174 @@
+"""Read and write build.json, the record of a build."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds import RECORD as RECORD
+from sizeguard.builds.sizes import Sizes
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A built variant.
+
+    image:       run_program, or the shared library, with symbols; with debug information, too,
+                 unless debug is given
+    shipped:     its stripped twin, which loads the same bytes
+    objects:     the linked objects, in order; with LTO, those that the linker made and kept
+    selection:   the effective selection
+    asked:       the selection file that was given; None if everything is kept
+    dtypes:      whether its dtypes count, or its operators alone
+    fingerprint: hash of all inputs
+    link:        executable, static, static-pie or shared
+    lto:         full or thin; empty without optimization at link time
+    lto_inputs:  the linker's inputs for the objects, in order; empty without LTO
+    debug:       the .dSYM of a build for macOS, which holds the debug information
+    link_command: the linker's own command line, recorded beside the image; None for macOS
+    """
+
+    variant: str
+    app: str
+    target: str
+    toolchain: str
+    optimize: str
+    image: Path
+    shipped: Path
+    map: Path
+    gc_log: Path
+    objects: tuple[Path, ...]
+    selection: Path
+    model_tracer: Path | None
+    fingerprint: str
+    sizes: Sizes
+    link: str = "executable"
+    lto: str = ""
+    lto_inputs: tuple[Path, ...] = ()
+    debug: Path | None = None
+    asked: Path | None = None
+    dtypes: bool = True
+    link_command: Path | None = None
+
+    @property
+    def title(self) -> str:
+        """The build in one line: vision  x86_64-linux  gcc-12.2-bfd-2.40 -Os."""
+        return f"{self.app or self.variant}  {self.target}  {self.toolchain} -O{self.optimize}"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the content of build.json."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "variant": self.variant,
+            "app": self.app,
+            "target": self.target,
+            "toolchain": self.toolchain,
+            "optimize": self.optimize,
+            "link": self.link,
+            "lto": self.lto,
+            "image": str(self.image),
+            "shipped": str(self.shipped),
+            "map": str(self.map),
+            "gc_log": str(self.gc_log),
+            "debug": str(self.debug) if self.debug else None,
+            "link_command": str(self.link_command) if self.link_command else None,
+            "objects": [str(path) for path in self.objects],
+            "lto_inputs": [str(path) for path in self.lto_inputs],
+            "selection": str(self.selection),
+            "asked_selection": str(self.asked) if self.asked else None,
+            "dtypes": self.dtypes,
+            "model_tracer": str(self.model_tracer) if self.model_tracer else None,
+            "fingerprint": self.fingerprint,
+            "sizes": asdict(self.sizes),
+        }
+
+
+def read_build(path: Path) -> Build:
+    """Read build.json, or the one in a folder.
+
+    Raises InputError for a file that is none, is incomplete or has another version.
+    """
+    file = path / RECORD if path.is_dir() else path
+    try:
+        content = json.loads(file.read_text())
+    except OSError as error:
+        raise InputError(f"{file}: cannot read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{file}: not JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("schema_version") != SCHEMA_VERSION:
+        raise InputError(
+            f"{file}: not a build.json of version {SCHEMA_VERSION}; build again with sizeguard"
+            " build"
+        )
+    try:
+        return _build(content)
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{file}: not a complete build.json ({error}); build again with sizeguard build"
+        ) from error
+
+
+class _Content:
+    """Typed values of a build.json; raises KeyError or TypeError for a missing or other value."""
+
+    def __init__(self, content: Mapping[str, object]) -> None:
+        self.content = content
+
+    def text(self, key: str) -> str:
+        """Return a string."""
+        value = self.content[key]
+        if not isinstance(value, str):
+            raise TypeError(f"{key} is no text")
+        return value
+
+    def paths(self, key: str) -> tuple[Path, ...]:
+        """Return a list of paths."""
+        value = self.content[key]
+        if not isinstance(value, list):
+            raise TypeError(f"{key} is no list")
+        return tuple(Path(str(path)) for path in value)
+
+    def optional(self, key: str) -> Path | None:
+        """Return a path, None if it is null, empty or missing."""
+        value = self.content.get(key)
+        return Path(str(value)) if value else None
+
+    def sizes(self) -> Sizes:
+        """Return the four sizes."""
+        value = self.content["sizes"]
+        if not isinstance(value, dict):
+            raise TypeError("sizes is no table")
+        return Sizes(**{name: int(value[name]) for name in ("load", "ram", "file", "page_slack")})
+
+
+def _build(content: Mapping[str, object]) -> Build:
+    """Build the record. Raises KeyError or TypeError for an incomplete one."""
+    values = _Content(content)
+    return Build(
+        sizes=values.sizes(),
+        variant=values.text("variant"),
+        app=values.text("app"),
+        target=values.text("target"),
+        toolchain=values.text("toolchain"),
+        optimize=values.text("optimize"),
+        image=Path(values.text("image")),
+        shipped=Path(values.text("shipped")),
+        map=Path(values.text("map")),
+        gc_log=Path(values.text("gc_log")),
+        objects=values.paths("objects"),
+        selection=Path(values.text("selection")),
+        model_tracer=values.optional("model_tracer"),
+        fingerprint=values.text("fingerprint"),
+        link=values.text("link"),
+        lto=values.text("lto"),
+        lto_inputs=values.paths("lto_inputs"),
+        debug=values.optional("debug"),
+        link_command=values.optional("link_command"),
+        asked=values.optional("asked_selection"),
+        dtypes=bool(content.get("dtypes", True)),
+    )

@@ -1,0 +1,65 @@
+"""Open a build by its folder or build.json, or a bare image, as the files of one link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sizeguard.builds import RECORD
+from sizeguard.builds.build_record import Build, read_build
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of one link, as far as they are known.
+
+    image:       with symbols, if there are any
+    twin:        its stripped form, which is shipped
+    objects:     the linked objects; with LTO, those that the linker made
+    link_map, gc_log: written by the linker
+    folder:      where the linker ran: maps and logs name objects relative to it
+    link_record: the linker's command line
+    debug_file:  the same build with symbols or debug information
+    build:       the record that names them; None for a bare image
+    """
+
+    image: Path
+    twin: Path | None = None
+    objects: tuple[Path, ...] = ()
+    link_map: Path | None = None
+    gc_log: Path | None = None
+    folder: Path | None = None
+    link_record: Path | None = None
+    debug_file: Path | None = None
+    build: Build | None = None
+
+
+def is_build(path: Path) -> bool:
+    """Check that a path names a build: its folder, or build.json."""
+    return path.is_dir() or path.name == RECORD
+
+
+def open_build(path: Path, given: Files | None = None) -> Files:
+    """Return the files of a build, or of a bare image; given ones replace those of the record.
+
+    Raises InputError for a damaged build.json, or a folder without one.
+    """
+    if is_build(path):
+        return files_of(read_build(path), given)
+    return replace(given, image=path) if given is not None else Files(path)
+
+
+def files_of(build: Build, given: Files | None = None) -> Files:
+    """Return the files that a record names, with given ones in their place."""
+    given = given or Files(build.image)
+    return Files(
+        image=build.image,
+        twin=given.twin or build.shipped,
+        objects=given.objects or build.objects,
+        link_map=given.link_map or build.map,
+        gc_log=given.gc_log or build.gc_log,
+        folder=build.image.parent,
+        link_record=build.link_command,
+        debug_file=given.debug_file,
+        build=build,
+    )

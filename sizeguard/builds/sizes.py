@@ -1,0 +1,68 @@
+"""The four sizes that a build is judged by."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sizeguard.formats.elf import PT_LOAD, Elf, read_elf
+from sizeguard.formats.sniff import MACHO, image_format
+
+if TYPE_CHECKING:
+    from sizeguard.formats.macho.image import MachO
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes in bytes.
+
+    load:       ELF: all ALLOC sections without NOBITS. Mach-O: all sections without zero fill
+    ram:        ELF: writable ALLOC sections with NOBITS, without .relro_padding. Mach-O: sections
+                of writable segments
+    file:       the stripped file
+    page_slack: gaps that the linker leaves between segments: the loaded bytes can grow by so much
+                before the file does
+    """
+
+    load: int
+    ram: int
+    file: int
+    page_slack: int
+
+
+def measure(shipped: Path) -> Sizes:
+    """Measure a stripped image."""
+    if image_format(shipped) == MACHO:
+        # 12 ms, which reports of ELF images need not wait for: they read records of builds.
+        from sizeguard.formats.macho.reader import read_macho
+
+        macho = read_macho(shipped)
+        return Sizes(
+            load=macho.load, ram=macho.ram, file=macho.size, page_slack=_segment_slack(macho)
+        )
+    elf = read_elf(shipped)
+    return Sizes(load=elf.load, ram=elf.ram, file=elf.size, page_slack=_page_slack(elf))
+
+
+def _page_slack(elf: Elf) -> int:
+    """Sum the gaps between ELF segments."""
+    ranges = sorted(
+        (s.offset, s.offset + s.file_size)
+        for s in elf.segments
+        if s.type == PT_LOAD and s.file_size
+    )
+    return sum(max(0, after[0] - before[1]) for before, after in itertools.pairwise(ranges))
+
+
+def _segment_slack(macho: MachO) -> int:
+    """Sum the bytes behind the last section of each Mach-O segment: segments are whole pages."""
+    slack = 0
+    for segment in macho.segments:
+        sections = [macho.sections[i] for i in segment.sections if macho.sections[i].file_size]
+        if sections:
+            slack += (
+                segment.offset + segment.file_size - max(s.offset + s.file_size for s in sections)
+            )
+    return slack

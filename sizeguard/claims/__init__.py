@@ -1,0 +1,1 @@
+"""Types of claims on an image: the universe of names, and verdicts."""

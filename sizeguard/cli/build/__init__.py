@@ -1,0 +1,1 @@
+"""Commands that build the runtime and its inputs: build, import, codegen, trace."""

@@ -1,0 +1,108 @@
+"""Complete command lines: the script for a shell, and the answers to what it asks."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    split_arg_string,
+)
+
+PROGRAM = "sizeguard"
+VARIABLE = "_SIZEGUARD_COMPLETE"  # what a shell asks: bash_complete
+
+
+class WholeLineBash(BashComplete):
+    """Bash, told the line itself.
+
+    Bash takes aten::add apart at the colons, and operator=a at the equals sign: the words that it
+    hands over do not say where the spaces were, and a candidate stands for the last part alone.
+    """
+
+    source_template = """\
+%(complete_func)s() {
+    local response completion value
+    response=$(env COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" \\
+        %(complete_var)s=bash_complete "$1" 2>/dev/null) || return
+    while IFS= read -r completion; do
+        value=${completion#*,}
+        case ${completion%%%%,*} in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain)
+                COMPREPLY+=("$value")
+                if [[ $value == *[=/] ]]; then compopt -o nospace; fi
+                ;;
+        esac
+    done <<<"$response"
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+    def source(self) -> str:
+        """Fill in the script; no Bash has to be here."""
+        return ShellComplete.source(self)
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Split the line that was typed so far."""
+        line = os.environ.get("COMP_LINE", "")
+        words = split_arg_string(line)
+        incomplete = words.pop() if len(words) > 1 and not line[-1].isspace() else ""
+        return words[1:], incomplete
+
+    def complete(self) -> str:
+        """Leave out of each candidate what Bash holds for an earlier word."""
+        args, incomplete = self.get_completion_args()
+        items = self.get_completions(args, incomplete)
+        breaks = [mark for mark in ":=" if mark in os.environ.get("COMP_BREAKS", ":=")]
+        value = incomplete.partition("=")[2] if incomplete.startswith("-") else incomplete
+        kept = value[: max((value.rfind(mark) for mark in breaks), default=-1) + 1]
+        return "\n".join(f"{item.type},{item.value.removeprefix(kept)}" for item in items)
+
+
+SHELLS: dict[str, type[ShellComplete]] = {
+    "bash": WholeLineBash,
+    "zsh": ZshComplete,
+    "fish": FishComplete,
+}
+
+
+def answer(cli: click.Command, question: str) -> int:
+    """Print what a shell asks for: the candidates of a line, or the script that asks.
+
+    The exit code is 1 if there is no answer. There is never a message: it would stand in the line
+    that somebody types.
+    """
+    shell, _, what = question.partition("_")
+    if shell not in SHELLS or what not in ("complete", "source"):
+        return 1
+    asked = SHELLS[shell](cli, {}, PROGRAM, VARIABLE)
+    try:
+        text = asked.complete() if what == "complete" else asked.source()
+    except Exception:
+        return 1
+    click.echo(text)
+    return 0
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
+    """Print the script that makes a shell complete commands, options and their values.
+
+    Values are those of the project in the current folder: apps, targets, operators, levels.
+
+    \b
+    Examples:
+      eval "$(sizeguard completion bash)"      in ~/.bashrc
+      eval "$(sizeguard completion zsh)"       in ~/.zshrc, after compinit
+      sizeguard completion fish > ~/.config/fish/completions/sizeguard.fish
+    """
+    cli = context.find_root().command
+    click.echo(SHELLS[shell](cli, {}, PROGRAM, VARIABLE).source(), nl=False)

@@ -1,0 +1,191 @@
+"""Options shared by report and diff: the image's files, and where and how a result is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sizeguard.cli import candidates
+from sizeguard.cli.option_groups import option_group
+from sizeguard.report.result_formats import SIZE_FORMATS
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.analysis import Analysis
+    from sizeguard.attribution.known_labels import KnownNames
+    from sizeguard.report.writers.style import Style
+
+LARGE = 64 << 20  # bytes of an image from which on freed memory is kept: see keep_freed
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOptions:
+    """The options that name the files and the rules that an image is analyzed with."""
+
+    objects: tuple[Path, ...]
+    map: Path | None
+    debug_file: Path | None
+    preset: str
+    rules: Path | None
+    arch: str
+
+    def analysis_of(self, path: Path, known: KnownNames | None = None) -> Analysis:
+        """Analyze a binary or a build, or read a snapshot.
+
+        known: names that another image has, too
+        """
+        # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+        from sizeguard.snapshots.magic import is_snapshot
+
+        if is_snapshot(path):
+            from sizeguard.snapshots.snapshot import read_snapshot
+
+            return read_snapshot(path)
+        _prepare_memory(path)
+        from sizeguard.attribution.open_analysis import analysis_of
+
+        analysis = analysis_of(
+            path,
+            objects=self.objects,
+            map_=self.map,
+            debug_file=self.debug_file,
+            preset=self.preset,
+            rules=self.rules,
+            arch=self.arch,
+        )
+        if known is not None:
+            analysis.look_up(known)
+        return analysis
+
+
+def _prepare_memory(path: Path) -> None:
+    """Keep freed memory if the image is large."""
+    if path.is_file() and path.stat().st_size >= LARGE:
+        from sizeguard.base.tuning import keep_freed
+
+        keep_freed()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The options that say how and where a result is printed."""
+
+    format: str
+    file: Path | None
+    ascii: bool
+
+    def style(self) -> Style:
+        """Describe the terminal: its width, or 100 where there is none.
+
+        Colours on a terminal only, and not with NO_COLOR.
+        """
+        import os
+        import shutil
+        import sys
+
+        from sizeguard.report.writers.style import Style
+
+        width = shutil.get_terminal_size((100, 24)).columns if self.file is None else 100
+        colour = (
+            self.file is None
+            and sys.stdout.isatty()
+            and "NO_COLOR" not in os.environ
+            and os.environ.get("TERM") != "dumb"
+        )
+        encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+        return Style(
+            max(width, 60),
+            colour,
+            self.ascii or (self.file is None and not encoding.startswith("utf")),
+        )
+
+    def emit(self, chunks: Iterable[str]) -> None:
+        """Write to stdout, or into a file, atomically."""
+        if self.file is not None:
+            from sizeguard.base.files import write_atomic
+
+            write_atomic(self.file, chunks)
+            return
+        import sys
+
+        # As bytes: CSV has its own line ends, and names in damaged files may have characters that
+        # the encoding lacks.
+        sys.stdout.flush()
+        for chunk in chunks:
+            sys.stdout.buffer.write(
+                chunk.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
+            )
+        sys.stdout.buffer.flush()
+
+
+_EXISTING = click.Path(path_type=Path, exists=True)
+
+# The options of an image's files, names and architecture, passed on as ImageOptions.
+evidence_options = option_group(
+    "evidence",
+    ImageOptions,
+    click.option(
+        "--objects",
+        multiple=True,
+        type=_EXISTING,
+        metavar="FILE",
+        help="Object or archive of the link. May be given again.",
+    ),
+    click.option(
+        "--map",
+        type=_EXISTING,
+        metavar="FILE",
+        help="The linker map made with the image.",
+    ),
+    click.option(
+        "--debug-file",
+        type=_EXISTING,
+        metavar="FILE",
+        help="The same build with symbols or debug information.",
+    ),
+    click.option(
+        "--preset",
+        default="auto",
+        show_default=True,
+        metavar="NAME",
+        help="Rules for names: sizeguard executorch aten.",
+        shell_complete=candidates.one_of(candidates.presets),
+    ),
+    click.option(
+        "--rules",
+        type=_EXISTING,
+        metavar="FILE",
+        help="Rules of your own, which come before those of the preset.",
+    ),
+    click.option(
+        "--arch",
+        default="",
+        metavar="NAME",
+        help="One image of a fat Mach-O file: arm64, x86_64 …",
+    ),
+)
+
+# --format, --output and --ascii, passed on as one Output.
+output_options = option_group(
+    "output",
+    Output,
+    click.option(
+        "--format", type=click.Choice(SIZE_FORMATS), default="terminal", show_default=True
+    ),
+    click.option(
+        "--output",
+        "file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write there instead of to the terminal.",
+    ),
+    click.option("--ascii", is_flag=True, help="Print nothing but ASCII on the terminal."),
+)
+
+
+def levels_of(by: str) -> list[str]:
+    """Split the levels of --by."""
+    return [level.strip() for level in by.split(",") if level.strip()]

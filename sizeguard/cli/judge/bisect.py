@@ -1,0 +1,160 @@
+"""The command `sizeguard bisect`."""
+
+from __future__ import annotations
+
+import signal
+import types
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sizeguard.cli.commit_options import CommitBuild, commit_options, home_of
+from sizeguard.cli.image_options import Output, output_options
+
+if TYPE_CHECKING:
+    from sizeguard.measurement.measured_commits import MeasurementPlace
+    from sizeguard.measurement.measurers import Measurer
+    from sizeguard.toolchains.recipe import Recipe
+
+
+@click.command()
+@click.argument("good", required=False, metavar="GOOD")
+@click.argument("bad", required=False, metavar="BAD")
+@commit_options
+@click.option(
+    "--threshold",
+    default=0,
+    metavar="BYTES",
+    type=click.IntRange(min=0),
+    help="Sum commits that moved less in one row.",
+)
+@click.option("--exhaustive", is_flag=True, help="Build every commit whose inputs differ.")
+@click.option(
+    "--narrow",
+    is_flag=True,
+    help="Enter ranges in which the metric's own buckets changed, not any bucket: fewer builds.",
+)
+@click.option(
+    "--first-parent/--into-merges",
+    default=True,
+    help="A merge is one commit, or its branch is searched, too.",
+)
+@click.option(
+    "--jobs",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 99),
+    metavar="N",
+    help="Builds at once, each in its work tree.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Build on the workers of a Dask scheduler: tcp://host:8786.",
+)
+@click.option(
+    "--resume", is_flag=True, help="Go on with the last run of this repository, with its options."
+)
+@click.option(
+    "--keep-worktrees",
+    is_flag=True,
+    help="Leave the work trees: the next run of our own build compiles less.",
+)
+@click.option(
+    "-n",
+    "limit",
+    default=3,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Rows of each commit; 0 for all. JSON has all.",
+)
+@output_options
+def command(
+    good: str | None,
+    bad: str | None,
+    build: CommitBuild,
+    threshold: int,
+    exhaustive: bool,
+    narrow: bool,
+    first_parent: bool,
+    jobs: int,
+    scheduler: str | None,
+    resume: bool,
+    keep_worktrees: bool,
+    limit: int,
+    output: Output,
+) -> None:
+    """Find every commit from GOOD to BAD that moved the size, each with its signed bytes.
+
+    They sum to the whole change.
+
+    Sizes need not be monotone: a range of commits is entered if any bucket differs between its
+    ends. Commits whose inputs are equal are not built twice, and what was measured once is never
+    built again, after a kill neither. Work is done in work trees of its own.
+
+    \b
+    Examples:
+      sizeguard bisect v1.2 main --app vision --metric operator/aten::convolution
+      sizeguard bisect HEAD~40 HEAD --build-command 'make -j2' --image build/app --ignore '*.md'
+      sizeguard bisect v1.2 main --threshold 256 --jobs 2 --format html --output why.html
+      sizeguard bisect --resume
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.base.errors import InputError
+    from sizeguard.bisect.state import read_state, write_state
+    from sizeguard.bisect.whole_range import Question, bisect, check_question
+    from sizeguard.git.git import commit_id, top_folder
+    from sizeguard.git.worktrees import remove_worktrees
+    from sizeguard.report.bisect.bisect_progress import BisectProgress
+    from sizeguard.report.bisect.render import bisect_chunks
+
+    repository = top_folder(Path.cwd())
+    state = home_of(repository) / "bisect.json"
+    if resume:
+        if good or bad:
+            raise InputError(
+                "--resume goes on with the last run: give no revisions (a new run builds nothing"
+                " twice, either)"
+            )
+        asked, question = read_state(state, CommitBuild)
+        build = replace(asked, compilers=build.compilers, timeout=build.timeout, again=build.again)
+    elif not good or not bad:
+        raise InputError("give two revisions, GOOD and BAD, or --resume")
+    else:
+        ends = commit_id(repository, good), commit_id(repository, bad)
+        metric, into_merges = build.parsed_metric(), not first_parent
+        question = Question(
+            (good, bad), ends, metric, threshold, exhaustive, narrow, into_merges=into_merges
+        )
+    check_question(question)
+    recipe, place = build.recipe(repository), build.place(repository)
+    write_state(state, build, question)
+    signal.signal(signal.SIGTERM, _interrupt)
+    with (
+        BisectProgress(" → ".join(question.names), str(question.metric)) as progress,
+        _measurer(place, recipe, jobs, scheduler) as measurer,
+    ):
+        result = bisect(place, recipe, question, measurer, progress.tell)
+    if not keep_worktrees:
+        remove_worktrees(repository, place.worktrees)
+    output.emit(bisect_chunks(result, output.format, limit, output.style()))
+
+
+def _measurer(
+    place: MeasurementPlace, recipe: Recipe, jobs: int, scheduler: str | None
+) -> Measurer:
+    """Choose who builds and measures: the workers of a scheduler, or this machine."""
+    if scheduler is not None:
+        from sizeguard.measurement.distributed import DaskMeasurer
+
+        return DaskMeasurer(place, recipe, scheduler)
+    from sizeguard.measurement.measurers import LocalMeasurer
+
+    return LocalMeasurer(place, recipe, jobs)
+
+
+def _interrupt(number: int, frame: types.FrameType | None) -> None:
+    """Stop like Ctrl-C: running builds end, and measurements are kept."""
+    raise KeyboardInterrupt

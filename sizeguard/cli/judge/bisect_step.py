@@ -1,0 +1,178 @@
+"""The command `sizeguard bisect-step`, whose exit code `git bisect run` reads.
+
+0 good, 1 bad, 125 skip, 128 no verdict.
+
+Git takes any exit code from 1 to 124 as a verdict: a traceback (1) or a wrong option (2) would mean
+"bad". So a worker process judges the commit and ends with codes that nothing else ends with. If the
+worker ends with any other code, the command ends with 128, and git stops.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sizeguard.cli.commit_options import CommitBuild, commit_options
+
+if TYPE_CHECKING:
+    from sizeguard.measurement.measured_commits import MeasurementPlace
+    from sizeguard.measurement.metric import Metric
+    from sizeguard.toolchains.recipe import Recipe
+
+# Exit codes that `git bisect run` reads.
+GOOD, BAD, SKIP, NO_VERDICT = 0, 1, 125, 128
+
+# Exit codes of the worker process. Python ends with 1 for a traceback and 120 if output is lost;
+# click ends with 1 or 2.
+_WORKER_CODES = {GOOD: 90, BAD: 91, SKIP: 92}
+_WORKER_SHOWED_HELP = 93
+_WORKER_FAILED = 1
+_EXIT_CODES = {code: verdict for verdict, code in _WORKER_CODES.items()} | {_WORKER_SHOWED_HELP: 0}
+
+
+@click.command()
+@commit_options
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    help="The commit is bad if the metric is larger.",
+)
+@click.option(
+    "--than", metavar="REVISION", help="The commit is bad if the metric is larger than it is there."
+)
+@click.option(
+    "--threshold",
+    default=0,
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    help="With --than: larger by more than this.",
+)
+@click.option(
+    "--commit",
+    "revision",
+    default="HEAD",
+    show_default=True,
+    metavar="REVISION",
+    help="The commit that is judged.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    build: CommitBuild,
+    limit: int | None,
+    than: str | None,
+    threshold: int,
+    revision: str,
+) -> None:
+    """Judge the commit that is checked out, for git bisect run.
+
+    That finds one commit, the first at which a metric grew beyond a limit.
+
+    Exit code 0: good. 1: bad. 125: it does not build. 128: anything that is no verdict, so that git
+    stops and blames no commit. The commit is built in a work tree of its own, and what is known of
+    it already is not built again; changes that are not committed would not be seen, so they are
+    refused.
+
+    \b
+    Examples:
+      git bisect start main v1.2
+      git bisect run sizeguard bisect-step --app vision \\
+          --metric operator/aten::convolution --than v1.2
+      git bisect run sizeguard bisect-step --limit 50000 \\
+          --build-command 'make -j2' --image build/app
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.base.errors import InconclusiveError, InputError
+    from sizeguard.git.git import top_folder
+    from sizeguard.toolchains.recipe import DoesNotBuildError
+
+    if (limit is None) == (than is None):
+        raise InputError("give --limit BYTES or --than REVISION")
+    repository = top_folder(Path.cwd())
+    metric = build.parsed_metric()
+    if revision == "HEAD":
+        _refuse_changed_files(repository)
+    recipe, place = build.recipe(repository), build.place(repository)
+    if than is not None:
+        try:
+            limit = _size_of(place, than, recipe, metric, f"--than {than}") + threshold
+        except DoesNotBuildError as error:
+            raise InconclusiveError(f"--than {error}") from error
+    try:
+        value = _size_of(place, revision, recipe, metric, revision)
+    except DoesNotBuildError as error:
+        click.echo(f"skip  {error}")
+        context.exit(SKIP)
+    assert limit is not None  # one of --limit and --than was given
+    if value > limit:
+        click.echo(f"bad  {metric} {value:,} > {limit:,}")
+        context.exit(BAD)
+    click.echo(f"good  {metric} {value:,} ≤ {limit:,}")
+    context.exit(GOOD)
+
+
+def _refuse_changed_files(repository: Path) -> None:
+    """Raise InconclusiveError if tracked files differ from HEAD: only the commit is judged."""
+    from sizeguard.base.errors import InconclusiveError
+    from sizeguard.git.git import git
+
+    if git(repository, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"):
+        raise InconclusiveError(
+            f"{repository}: files differ from HEAD, and a commit is judged: commit or stash them"
+        )
+
+
+def _size_of(
+    place: MeasurementPlace, commit: str, recipe: Recipe, metric: Metric, name: str
+) -> int:
+    """Build a commit and measure the metric.
+
+    Raises DoesNotBuildError if the commit does not build, InconclusiveError, which begins with
+    `name`, if it could not be measured.
+    """
+    from sizeguard.base.errors import InconclusiveError
+    from sizeguard.measurement.measured_commits import measure_commit
+    from sizeguard.measurement.metric import metric_value
+
+    analysis = measure_commit(place, commit, recipe).analysis
+    if analysis is None:
+        raise InconclusiveError(f"{name}: was not measured")
+    return metric_value(analysis, metric)
+
+
+def supervise(arguments: Sequence[str]) -> int:
+    """Run the command in a worker process; return its verdict, or 128."""
+    code = f"import sys; from {__name__} import work; sys.exit(work(sys.argv[1:]))"
+    try:
+        done = subprocess.run([sys.executable, "-P", "-c", code, *arguments], check=False)
+    except OSError as error:
+        print(f"error: {sys.executable}: {error.strerror}", file=sys.stderr)
+        return NO_VERDICT
+    return _EXIT_CODES.get(done.returncode, NO_VERDICT)
+
+
+def work(arguments: Sequence[str]) -> int:
+    """Run the command in the worker process; return the worker's exit code.
+
+    Errors are printed as main() prints them.
+    """
+    from sizeguard.base.errors import SizeguardError
+    from sizeguard.cli.error_lines import print_error
+
+    if any(word in ("--help", "-h") for word in arguments):
+        command.main(["--help"], prog_name="sizeguard bisect-step", standalone_mode=False)
+        return _WORKER_SHOWED_HELP
+    try:
+        code = command.main(
+            list(arguments), prog_name="sizeguard bisect-step", standalone_mode=False
+        )
+    except (SizeguardError, click.ClickException, click.Abort) as error:
+        print_error(error)
+        return _WORKER_FAILED
+    return _WORKER_CODES.get(code, _WORKER_FAILED) if isinstance(code, int) else _WORKER_FAILED

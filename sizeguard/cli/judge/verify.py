@@ -1,0 +1,102 @@
+"""The command `sizeguard verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.report.result_formats import JUDGED_FORMATS
+
+FILE = click.Path(path_type=Path)
+EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
+BROKEN = 4
+
+
+@click.command()
+@click.argument("path", type=FILE, metavar="[IMAGE|BUILD]", required=False)
+@click.option("--image", type=FILE, metavar="FILE", help="The image, in place of the argument.")
+@click.option(
+    "--selection",
+    type=FILE,
+    metavar="FILE",
+    help="What must be there and what must be gone; a build's own if left out.",
+)
+@click.option(
+    "--objects",
+    type=FILE,
+    multiple=True,
+    metavar="FILE|DIR",
+    help="Objects and archives of the link. May be given again.",
+)
+@click.option("--map", "link_map", type=FILE, metavar="FILE", help="The linker's map.")
+@click.option(
+    "--gc-log", type=FILE, metavar="FILE", help="What the linker printed of --print-gc-sections."
+)
+@click.option(
+    "--shipped", type=FILE, metavar="FILE", help="The image, stripped: claims must hold on it, too."
+)
+@click.option(
+    "--absent",
+    multiple=True,
+    metavar="SYMBOL[@0x…]",
+    help="Must be gone; with a constant that stands in its code alone.",
+)
+@click.option("--present", multiple=True, metavar="SYMBOL[@0x…]", help="Must be there.")
+@RUNTIME_SOURCE
+@click.option(
+    "--format", "format_", type=click.Choice(JUDGED_FORMATS), default="terminal", show_default=True
+)
+@click.option("--output", type=FILE, metavar="FILE", help="Write there instead of to the terminal.")
+@click.pass_context
+def command(
+    context: click.Context,
+    path: Path | None,
+    image: Path | None,
+    selection: Path | None,
+    objects: tuple[Path, ...],
+    link_map: Path | None,
+    gc_log: Path | None,
+    shipped: Path | None,
+    absent: tuple[str, ...],
+    present: tuple[str, ...],
+    runtime_source: Path | None,
+    format_: str,
+    output: Path | None,
+) -> None:
+    """Prove that what a selection leaves out is gone from an image, and what it keeps is there.
+
+    Exit code 0: all claims hold. 1: one fails. 3: evidence is missing. 4: a claim that must fail
+    did not, so the verifier is broken.
+
+    \b
+    Examples:
+      sizeguard verify build/vision
+      sizeguard verify app --objects obj/ --map app.map --absent 'kernels::erf' --present main
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.base.errors import InputError
+    from sizeguard.base.files import write_atomic
+    from sizeguard.builds.open_build import Files, is_build
+    from sizeguard.projects.root import sources_of
+    from sizeguard.report.verify.render import verification_text
+    from sizeguard.verify.verification import RequestedClaims, verify_path
+
+    subject = path or image
+    if subject is None or (path and image):
+        raise InputError("give one image or build: sizeguard verify IMAGE|BUILD")
+    given = Files(
+        subject, shipped, objects, link_map, gc_log, link_map.resolve().parent if link_map else None
+    )
+    claims = RequestedClaims(selection, absent, present)
+    source = Path.cwd()
+    if selection is not None or is_build(subject):
+        source = sources_of(subject, runtime_source)
+    result = verify_path(source, subject, claims, given)
+    text = verification_text(result, format_)
+    if output is None:
+        click.echo(text)
+    else:
+        write_atomic(output, text + "\n")
+    context.exit(BROKEN if result.canary != "ok" else EXIT_CODES[result.verdict])

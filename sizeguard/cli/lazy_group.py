@@ -1,0 +1,61 @@
+"""Import a command's file when the command is called.
+
+So `sizeguard --help` takes 0.05 s; with the imports of all commands it takes 0.6 s.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class LazyGroup(click.Group):
+    """A group of commands that are imported by name.
+
+    commands_by_name: name → (module in sizeguard.cli, help of one line); the module has `command`
+    """
+
+    def __init__(
+        self, *args: Any, commands_by_name: Mapping[str, tuple[str, str]], **options: Any
+    ) -> None:
+        """Make a group; the other arguments are those of click.Group."""
+        super().__init__(*args, **options)
+        self._by_name = commands_by_name
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names in the order of the mapping."""
+        return list(self._by_name)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command; None if there is none of that name."""
+        if cmd_name not in self._by_name:
+            return None
+        module = f"sizeguard.cli.{self._by_name[cmd_name][0]}"
+        command = importlib.import_module(module).command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module}.command is no click command")
+        command.name = cmd_name
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the commands without importing them, and the group's options."""
+        # Imported when a shell asks: 5 ms.
+        from click.shell_completion import CompletionItem
+
+        commands = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in self._by_name.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self._by_name.items()])

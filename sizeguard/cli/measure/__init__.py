@@ -1,0 +1,1 @@
+"""Commands that measure, compare, explain and predict sizes: report, diff, why, predict."""

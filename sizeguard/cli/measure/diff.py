@@ -1,0 +1,96 @@
+"""The command `sizeguard diff`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sizeguard.attribution.levels import LEVELS
+from sizeguard.cli import candidates
+from sizeguard.cli.image_options import (
+    ImageOptions,
+    Output,
+    evidence_options,
+    levels_of,
+    output_options,
+)
+
+
+@click.command()
+@click.argument("old", type=click.Path(path_type=Path), metavar="OLD")
+@click.argument("new", type=click.Path(path_type=Path), metavar="NEW")
+@click.option(
+    "--by",
+    default="operator",
+    show_default=True,
+    metavar="A,B",
+    help=f"Levels, outermost first: {' '.join(LEVELS)}.",
+    shell_complete=candidates.list_of(candidates.levels),
+)
+@click.option(
+    "-n",
+    "limit",
+    default=25,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Rows to show; 0 for all. JSON, CSV and HTML have all.",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(["load", "file", "ram"]),
+    default="load",
+    show_default=True,
+    help="The bytes that are compared.",
+)
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="LEVEL=TEXT",
+    help="Only these rows: TEXT, GLOB* or /REGEX/; or: unattributed.",
+    shell_complete=candidates.filters,
+)
+@output_options
+@evidence_options
+def command(
+    old: Path,
+    new: Path,
+    by: str,
+    limit: int,
+    metric: str,
+    filters: tuple[str, ...],
+    output: Output,
+    evidence: ImageOptions,
+) -> None:
+    """Show what changed between two images, builds or snapshots, each change with its cause.
+
+    The rows sum to the difference.
+
+    Clones (.cold, .isra.0, .llvm.…) and hashes in names do not count as new names, names of folded
+    functions are one, and what another object brings in has moved. --objects, --map and
+    --debug-file are for NEW; OLD is best a build or a snapshot.
+
+    \b
+    Examples:
+      sizeguard diff old/build/vision build/vision --by operator,dtype
+      sizeguard diff yesterday.snapshot libtorch_cpu.so --by symbol -n 50
+      sizeguard diff a b --by section --metric file --format markdown
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from dataclasses import replace
+
+    from sizeguard.attribution.known_labels import KnownNames
+    from sizeguard.diff.compare import diff_of
+    from sizeguard.report.diff.render import diff_chunks
+
+    of_old = replace(evidence, objects=(), map=None, debug_file=None)
+    known = KnownNames()
+    result = diff_of(
+        lambda: of_old.analysis_of(old, known),
+        lambda: evidence.analysis_of(new, known),
+        levels_of(by),
+        filters,
+        metric,
+    )
+    output.emit(diff_chunks(result, output.format, limit, output.style()))

@@ -1,0 +1,102 @@
+"""The command `sizeguard predict`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sizeguard.cli import candidates
+from sizeguard.cli.image_options import Output, output_options
+from sizeguard.cli.source_option import RUNTIME_SOURCE
+
+
+@click.command()
+@click.option(
+    "--selection",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The selection; that of --app otherwise.",
+)
+@click.option(
+    "--app",
+    default="",
+    help="An app whose selection is checked in.",
+    shell_complete=candidates.one_of(candidates.apps),
+)
+@click.option(
+    "--full",
+    type=click.Path(path_type=Path),
+    metavar="BUILD",
+    help="The full build; build/full otherwise.",
+)
+@click.option(
+    "--no-dtypes",
+    "dtypes",
+    flag_value=False,
+    default=True,
+    help="Keep all dtypes of the selected operators.",
+)
+@click.option(
+    "--add",
+    multiple=True,
+    metavar="OP[:DTYPE]",
+    help="What if this operator, with all that it calls, were selected, too?",
+    shell_complete=candidates.one_of(candidates.operators),
+)
+@click.option("--drop", multiple=True, metavar="MODEL", help="What if this model were gone?")
+@click.option(
+    "-n",
+    "limit",
+    default=15,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Operators to show; 0 for all.",
+)
+@RUNTIME_SOURCE
+@output_options
+def command(
+    selection: Path | None,
+    app: str,
+    full: Path | None,
+    dtypes: bool,
+    add: tuple[str, ...],
+    drop: tuple[str, ...],
+    limit: int,
+    runtime_source: Path | None,
+    output: Output,
+) -> None:
+    """Predict the size of a selective build from the full build alone.
+
+    Nothing is compiled, no source is read.
+
+    The link is modelled exactly; of the compiler only what the documentation lists, so dtypes come
+    with a margin. What a selection changes inside of functions that stay, by inlining or a smaller
+    switch, cannot be seen.
+
+    \b
+    Examples:
+      sizeguard predict --app vision
+      sizeguard predict --selection selected_operators.yaml --add aten::gelu:Float --drop encoder
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.base.errors import InputError
+    from sizeguard.predict.what_if import predict, predictor_of
+    from sizeguard.projects.root import build_root, source_root
+    from sizeguard.report.predict.render import prediction_chunks
+    from sizeguard.runtimes.known import source_tree
+    from sizeguard.selection.read import read_selection
+
+    if (selection is None) == (not app):
+        raise InputError("give --selection FILE or --app NAME")
+    path = selection or source_tree(source_root(runtime_source))[1].usual_selection(app)
+    predictor = predictor_of(full or build_root() / "build" / "full")
+    result = predict(
+        predictor,
+        read_selection(path).selection,
+        app or str(path),
+        dtypes=dtypes,
+        add=add,
+        drop=drop,
+    )
+    output.emit(prediction_chunks(result, output.format, limit, output.style()))

@@ -1,0 +1,94 @@
+"""The command `sizeguard report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sizeguard.attribution.levels import LEVELS
+from sizeguard.cli import candidates
+from sizeguard.cli.image_options import (
+    ImageOptions,
+    Output,
+    evidence_options,
+    levels_of,
+    output_options,
+)
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), metavar="IMAGE|BUILD|SNAPSHOT")
+@click.option(
+    "--by",
+    default="operator",
+    show_default=True,
+    metavar="A,B",
+    help=f"Levels, outermost first: {' '.join(LEVELS)}.",
+    shell_complete=candidates.list_of(candidates.levels),
+)
+@click.option(
+    "-n",
+    "limit",
+    default=25,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Rows to show; 0 for all. JSON, CSV and HTML have all.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(["load", "file", "ram", "count", "name"]),
+    default="load",
+    show_default=True,
+)
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="LEVEL=TEXT",
+    help="Only these rows: TEXT, GLOB* or /REGEX/; or: unattributed.",
+    shell_complete=candidates.filters,
+)
+@output_options
+@evidence_options
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    metavar="SNAPSHOT",
+    help="Keep all that is known for later reports and diffs.",
+)
+def command(
+    path: Path,
+    by: str,
+    limit: int,
+    sort: str,
+    filters: tuple[str, ...],
+    save: Path | None,
+    output: Output,
+    evidence: ImageOptions,
+) -> None:
+    """Show where the bytes went: each byte once, the rows sum to the file and to what is loaded.
+
+    Of a build (its folder or build.json) the shipped file is shown, by operator from its objects;
+    of a binary alone, by what its symbols and tables say. A snapshot made with --save stands for
+    the binary that it was made of.
+
+    \b
+    Examples:
+      sizeguard report build/vision --by operator,dtype -n 6
+      sizeguard report libtorch_cpu.so --by component,symbol --filter symbol=gemm
+      sizeguard report app --map app.map --by object --format json --output sizes.json
+      sizeguard report build/full --by section,symbol --filter unattributed
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.attribution.group import group
+    from sizeguard.attribution.leaving import with_shares
+    from sizeguard.report.sizes.render import report_chunks
+
+    analysis = evidence.analysis_of(path)
+    report = with_shares(group(analysis, levels_of(by), filters, sort), path, evidence.objects)
+    if save is not None:
+        from sizeguard.snapshots.snapshot import write_snapshot
+
+        write_snapshot(save, analysis)
+    output.emit(report_chunks(report, output.format, limit, output.style()))

@@ -1,0 +1,1 @@
+"""Commands that read, merge and check operator selections."""

@@ -1,0 +1,56 @@
+"""The command `sizeguard select ops`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sizeguard.cli.select.options import FILE, FORMAT
+from sizeguard.cli.source_option import RUNTIME_SOURCE
+
+
+@click.command()
+@click.argument("models", nargs=-1, type=FILE, metavar="MODEL...")
+@click.option(
+    "-o", "--output", type=FILE, metavar="FILE", help="Write the operators as a selection."
+)
+@click.option("--format", "format_", type=FORMAT, default="terminal", show_default=True)
+@RUNTIME_SOURCE
+@click.option(
+    "--list", "list_all", is_flag=True, help="Print every operator that the runtime supports."
+)
+def command(
+    models: tuple[Path, ...],
+    output: Path | None,
+    format_: str,
+    runtime_source: Path | None,
+    list_all: bool,
+) -> None:
+    """Print the operators that models (.sgp, .pt2, .pte, .ptl) name, with their tensors' dtypes.
+
+    The selection that -o writes has the models' root operators. Operators that only other operators
+    call, and the dtypes inside of kernels, are not in a model file: `sizeguard trace` finds them by
+    running. Until then every dtype, class and feature is kept (include_all_non_op_selectives),
+    except for ExecuTorch's programs, whose kernel keys say all.
+
+    Example: sizeguard select ops vision.pt2 keywords.sgp -o selected_operators.yaml
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.projects.root import find_sources
+    from sizeguard.report.selection.operator_lists import library_text, model_operators_text
+    from sizeguard.runtimes.known import library
+    from sizeguard.runtimes.model_files import read_models
+    from sizeguard.selection.of_models import selection_of_models
+    from sizeguard.selection.write import write_selection
+
+    if list_all == bool(models):
+        raise click.UsageError("give one or more models, or --list")
+    source = find_sources(runtime_source)
+    if list_all:
+        click.echo(library_text(library(source).values(), format_))
+        return
+    infos = read_models(models, source)
+    if output is not None:
+        write_selection(output, selection_of_models(infos))
+    click.echo(model_operators_text(infos, format_))

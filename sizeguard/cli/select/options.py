@@ -1,0 +1,16 @@
+"""Options shared by sub-commands of select."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+FORMAT = click.Choice(("terminal", "json", "markdown", "csv"))
+DISPATCHER = click.option(
+    "--dispatcher",
+    multiple=True,
+    metavar="FUNCTION",
+    help="A function that takes an operator's name, instead of the runtime's. May be given again.",
+)

@@ -1,0 +1,24 @@
+"""The command `sizeguard select`, a group of sub-commands."""
+
+from __future__ import annotations
+
+import click
+
+from sizeguard.cli.lazy_group import LazyGroup
+
+COMMANDS = {
+    "ops": ("select.ops", "Print the operators that models name."),
+    "static": ("select.static", "Print the operators that models can reach."),
+    "adequacy": ("select.adequacy", "Compare what a model can reach with what its trace saw."),
+    "merge": ("select.merge", "Unite selection files."),
+    "lint": ("select.lint", "Check selection files."),
+    "update": ("select.update", "Trace an app's models again and add what they used."),
+}
+
+
+@click.group(cls=LazyGroup, commands_by_name=COMMANDS)
+def command() -> None:
+    """Read operator selections out of models, unite them and check them.
+
+    Example: sizeguard select ops vision.pt2 -o selected_operators.yaml
+    """

@@ -1,0 +1,14 @@
+"""The option that names the runtime's sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+RUNTIME_SOURCE = click.option(
+    "--runtime-source",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder that holds the runtime's sources in native/; the project's otherwise.",
+)

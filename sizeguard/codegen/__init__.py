@@ -1,1 +1,0 @@
-"""Turns operator lists and a selection into registration sources and selection headers."""

@@ -1,0 +1,1 @@
+"""Columns of numbers, strings and hashes: sorted, ranked, packed and summed with numpy."""

@@ -1,0 +1,52 @@
+"""Labels of rows: a string for each row, where equal strings are stored once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int, Texts
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The values of one level: row i has texts[ids[i]].
+
+    Symbols are as in the symbol table, mangled.
+
+    hashes: text_hash.hash_texts of the texts; given only if no two texts that rows have are equal.
+    order: the indices of the texts in ascending order of their hashes.
+    """
+
+    ids: npt.NDArray[np.int32]
+    texts: Texts
+    hashes: npt.NDArray[np.uint64] | None = None
+    order: Int | None = None
+
+
+class TextList(Protocol):
+    """Strings, or something that makes a string when it is asked for."""
+
+    def __len__(self) -> int:
+        """Return the number of strings."""
+
+    def __getitem__(self, index: int) -> str:
+        """Return one string, decoded."""
+
+    def raw(self, index: int) -> bytes:
+        """Return one string's bytes."""
+
+
+class RowTexts(Protocol):
+    """The strings that a report or a diff shows for a level: row i has texts[ids[i]]."""
+
+    @property
+    def ids(self) -> npt.NDArray[np.int32]:
+        """Index into texts for each row, int32."""
+
+    @property
+    def texts(self) -> TextList:
+        """The strings, each once."""

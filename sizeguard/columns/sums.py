@@ -1,0 +1,59 @@
+"""Bytes of owners, each by itself or summed over all that have the same label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int
+
+Int32 = npt.NDArray[np.int32]
+
+WHAT = ("file", "load", "ram", "count")
+
+
+class Sums(Protocol):
+    """Bytes and counts of an image's owners; `what` is one of WHAT, see Ledger."""
+
+    def column(self, what: str, room: int = 0) -> Int:
+        """Return all owners' values, a new array with `room` more entries, which are 0."""
+        ...
+
+    def at(self, what: str, owners: Int) -> Int:
+        """Return the values of some owners."""
+        ...
+
+    def by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
+        """Return the sums over owners with equal id, in the order of WHAT; 0 <= ids < count."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSums:
+    """Sums over columns that are in memory, one for each of WHAT."""
+
+    columns: Mapping[str, Int]
+
+    def column(self, what: str, room: int = 0) -> Int:
+        """Return all owners' values, a new array with `room` more entries, which are 0."""
+        return np.concatenate([self.columns[what], np.zeros(room, np.int64)])
+
+    def at(self, what: str, owners: Int) -> Int:
+        """Return the values of some owners."""
+        return self.columns[what][owners]
+
+    def by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
+        """Return the sums over owners with equal id, in the order of WHAT; 0 <= ids < count."""
+        file, load, ram, spans = (sum_by(self.columns[what], ids, count) for what in WHAT)
+        return file, load, ram, spans
+
+
+def sum_by(column: Int, ids: Int | Int32, count: int) -> Int:
+    """Sum a column over entries with equal id: int64[count]."""
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, ids, column)
+    return sums

@@ -1,0 +1,64 @@
+"""Strings as places in a buffer, decoded when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Int32 = npt.NDArray[np.int32]
+Int8 = npt.NDArray[np.int8]
+Bytes = npt.NDArray[np.uint8]
+
+Int = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Half a million strings as columns: text i is the bytes buffer[start[i]:end[i]].
+
+    buffer: uint8, often a mapped file; start, end: int64 offsets in it, 0 <= start <= end <=
+    len(buffer).
+    """
+
+    buffer: npt.NDArray[np.uint8]
+    start: Int
+    end: Int
+
+    def __len__(self) -> int:
+        """Return the number of strings."""
+        return len(self.start)
+
+    def raw(self, index: int) -> bytes:
+        """Return one string's bytes."""
+        return self.buffer[self.start[index] : self.end[index]].tobytes()
+
+    def __getitem__(self, index: int) -> str:
+        r"""Return one string, decoded; damaged UTF-8 comes back as \x escapes."""
+        return self.raw(index).decode("utf-8", "backslashreplace")
+
+    def take(self, indices: npt.ArrayLike) -> Texts:
+        """Select strings by index, sharing the buffer."""
+        where = np.asarray(indices, np.int64)
+        return Texts(self.buffer, self.start[where], self.end[where])
+
+    @staticmethod
+    def of(texts: Iterable[str | bytes]) -> Texts:
+        """Join strings to a new buffer."""
+        raw = [
+            text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
+            for text in texts
+        ]
+        length = np.fromiter(map(len, raw), np.int64, len(raw))
+        end = np.cumsum(length, dtype=np.int64)
+        return Texts(np.frombuffer(b"".join(raw), np.uint8), end - length, end)
+
+    def all_raw(self) -> list[bytes]:
+        """Return all strings' bytes, in a third of the time that raw takes one by one."""
+        content = self.buffer.data
+        return [
+            bytes(content[start:end])
+            for start, end in zip(self.start.tolist(), self.end.tolist(), strict=True)
+        ]

@@ -1,0 +1,1 @@
+"""Compare two analyses: the rows whose bytes differ, each with its cause."""

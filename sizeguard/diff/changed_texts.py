@@ -1,0 +1,44 @@
+"""Names in changed rows, decoded when asked for: a diff of half a million rows shows 25."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.diff.alias_keys import AliasKeys
+from sizeguard.diff.stable_names import key_of
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTexts:
+    """Strings of two images: string i is entry place[i] of the strings of image side[i].
+
+    For a symbol, it is the part of the name that stays from build to build.
+
+    alias: the number of the name that stands for it in `aliases`, -1 for one that shares no bytes.
+    """
+
+    sides: tuple[Texts, ...]
+    side: npt.NDArray[np.int8]
+    place: Int
+    is_symbol: bool
+    aliases: AliasKeys | None
+    alias: Int
+
+    def __len__(self) -> int:
+        """Return the number of strings."""
+        return len(self.side)
+
+    def raw(self, index: int) -> bytes:
+        """Return one string's bytes."""
+        if self.aliases is not None and self.alias[index] >= 0:
+            return self.aliases.text(int(self.alias[index]))
+        found = self.sides[self.side[index]].raw(int(self.place[index]))
+        return key_of(found) if self.is_symbol else found
+
+    def __getitem__(self, index: int) -> str:
+        """Return one string, decoded."""
+        return self.raw(index).decode("utf-8", "backslashreplace")

@@ -1,0 +1,79 @@
+"""The result of a diff: changed rows with causes; they sum to the difference of the images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.size_report import ByteSums
+from sizeguard.columns.label import TextList
+from sizeguard.columns.texts import Int
+from sizeguard.ledger.ledger import ImageInfo
+
+# A row's cause is an index. MIRRORED has the cause that a diff in the other direction gives.
+CAUSES = (
+    "grew",
+    "shrank",
+    "added",
+    "removed",
+    "more_instances",
+    "fewer_instances",
+    "moved",
+    "padding",
+)
+MIRRORED = (1, 0, 3, 2, 5, 4, 6, 7)
+METRICS = ("load", "file", "ram")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLabel:
+    """The values of a level: row i has texts[ids[i]]."""
+
+    ids: npt.NDArray[np.int32]
+    texts: TextList
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The rows that differ, as parallel columns, the largest difference first.
+
+    labels:   for each level of `by` the rows' values; for symbols the part of the name that stays
+              from build to build
+    old, new: bytes of the metric; they differ in each row
+    old_count, new_count: instances: pieces of code and data in a row, without tables about them
+    cause:    index into CAUSES
+    left_out: new minus old of rows that a filter left out. With it the rows sum to the difference
+              of the images
+    """
+
+    old_image: ImageInfo
+    new_image: ImageInfo
+    by: tuple[str, ...]
+    metric: str
+    labels: tuple[DiffLabel, ...]
+    old: Int
+    new: Int
+    old_count: Int
+    new_count: Int
+    cause: npt.NDArray[np.int8]
+    filters: tuple[str, ...] = ()
+    left_out: ByteSums | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.old)
+
+    @property
+    def delta(self) -> Int:
+        """New minus old of each row, in bytes."""
+        return self.new - self.old
+
+    def keys(self, index: int) -> tuple[str, ...]:
+        """Return a row's values, one for each level."""
+        return tuple(label.texts[int(label.ids[index])] for label in self.labels)
+
+    def total(self, metric: str) -> int:
+        """Return new minus old of the images, in bytes."""
+        return int(getattr(self.new_image, metric)) - int(getattr(self.old_image, metric))

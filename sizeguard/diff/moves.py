@@ -1,0 +1,91 @@
+"""Find symbols that left a changed row or came to one, with their bytes before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.group import sum_by
+from sizeguard.columns.pack import compact
+from sizeguard.columns.ranks import rank_hashes
+from sizeguard.columns.text_hash import Hash
+from sizeguard.diff.alias_keys import AliasKeys
+from sizeguard.diff.causes import Cells
+from sizeguard.diff.side import Holdings, Side
+
+Int32 = npt.NDArray[np.int32]
+
+_MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
+_SHIFT = np.uint64(32)
+
+
+def moves(
+    sides: Sequence[Side], at: Sequence[Int32], rows: int, aliases: AliasKeys | None
+) -> Cells:
+    """Return the cells of symbols that are not in the same rows on both sides.
+
+    at: the changed row of each side's groups, or -1. Symbols that stay may be left out.
+    """
+    holdings = [side.holdings for side in sides if side.holdings is not None]
+    nothing = np.zeros(0, np.int64)
+    if not holdings or not rows:
+        return Cells(nothing, nothing, nothing, nothing, 0)
+    hashes = [held.keys if aliases is None else aliases.apply(held.keys) for held in holdings]
+    number, known = rank_hashes(np.concatenate(hashes))
+    numbers = number[: len(hashes[0])], number[len(hashes[0]) :]
+    columns = [
+        _in_changed_rows(held, places, ids)
+        for held, places, ids in zip(holdings, at, numbers, strict=True)
+    ]
+    before, after = (_signatures(symbol, row, len(known)) for symbol, row, _ in columns)
+    leaves = before != after
+    columns = [
+        tuple(column[leaves[symbol]] for column in (symbol, row, size))
+        for symbol, row, size in columns
+    ]
+    symbol, row = (
+        np.concatenate([column[i] for column in columns]).astype(np.int64) for i in (0, 1)
+    )
+    values = len(known)
+    keys = row * values + symbol
+    cell, cells = compact(keys, rows * values)
+    first = np.zeros(cells, np.int64)
+    first[cell] = np.arange(len(cell))
+    split = len(columns[0][0])
+    return Cells(
+        row=row[first],
+        symbol=symbol[first],
+        old=sum_by(columns[0][2].astype(np.int64), cell[:split], cells),
+        new=sum_by(columns[1][2].astype(np.int64), cell[split:], cells),
+        symbols=values,
+    )
+
+
+def _in_changed_rows(
+    held: Holdings, places: Int32, numbers: Int32
+) -> tuple[npt.NDArray[np.integer], ...]:
+    """Return symbol, row and bytes of holdings in changed rows.
+
+    numbers: the symbols' numbers in both images.
+    """
+    row = places[held.group]
+    taken = np.flatnonzero(row >= 0)
+    return numbers[held.symbol[taken]], row[taken], held.size[taken]
+
+
+def _signatures(
+    symbol: npt.NDArray[np.integer], row: npt.NDArray[np.integer], symbols: int
+) -> Hash:
+    """Return a number for each symbol that is equal if it is in the same rows, each as often.
+
+    Nearly all symbols of two builds are: two million pairs of libtorch_cpu.so need not be sorted.
+    """
+    mixed = (row.astype(np.uint64) + np.uint64(1)) * _MULTIPLY
+    mixed ^= mixed >> _SHIFT
+    mixed *= _MULTIPLY
+    mixed ^= mixed >> _SHIFT
+    signatures = np.zeros(symbols, np.uint64)
+    np.add.at(signatures, symbol, mixed)
+    return signatures

@@ -1,0 +1,332 @@
+"""Find the functions inside one branch of a dtype switch, by the branch's local type name.
+
+A branch begins with `using CTYPE = ScalarTypeToCppType<…>::type`. Only the branch can see this
+name. So a lambda that uses it, as the type of a variable, a parameter or a capture, is in that
+branch. So is each function around the lambda, up to the one that declares the name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from sizeguard.formats.dwarf.function_names import FunctionNames
+from sizeguard.formats.dwarf.units import (
+    DW_AT_DECLARATION,
+    DW_AT_TYPE,
+    DW_TAG_SUBPROGRAM,
+    DW_TAG_TYPEDEF,
+    ELSEWHERE,
+    UT_SPLIT,
+    UT_SPLIT_TYPE,
+    UT_TYPE,
+    Abbreviation,
+    DwarfError,
+    Info,
+    Unit,
+    leb,
+)
+from sizeguard.formats.dwarf.walk import DEEPEST, read_unit
+
+Key = int | bytes
+
+# The branches that contain a function, the outermost first: ScalarTypeToCppType<(ScalarType)6>.
+Branches = tuple[bytes, ...]
+
+NONE = -1
+_STRUCTURES = frozenset({0x02, 0x13, 0x17})  # class, structure, union
+_USERS = frozenset({0x05, 0x0D, 0x34})  # parameter, member, variable
+LONGEST = 64  # depth of types such as const CTYPE *const *
+LONGEST_NAME = 1 << 13  # of functions that are found by the beginning of their names
+MOST = 16  # nested switches
+
+_OTHER, _FUNCTION, _DECLARED, _STRUCTURE, _TYPEDEF, _USER = range(6)
+
+
+@dataclass(slots=True)
+class _Scopes:
+    """The entries of a unit that matter.
+
+    parent:    function or class → the function around it
+    holder:    typedef → the class around it
+    local:     typedefs in functions
+    uses:      (function, type)
+    functions: defined ones, in order
+    """
+
+    parent: dict[int, int] = field(default_factory=dict)
+    holder: dict[int, int] = field(default_factory=dict)
+    local: list[int] = field(default_factory=list)
+    uses: set[tuple[int, int]] = field(default_factory=set)
+    functions: list[int] = field(default_factory=list)
+
+
+def branch_aliases(
+    info: Info, names: FunctionNames, templates: tuple[str, ...]
+) -> dict[int, Branches]:
+    """Return the branches of functions, by the functions' entries.
+
+    templates: names of classes that have a branch's type; a local name for one declares a branch.
+    """
+    words = tuple(f"{word}<".encode() for word in templates)
+    found: dict[int, Branches] = {}
+    if not any(word in info.data or word in info.sections.get("str", b"") for word in words):
+        return found
+    types: dict[int, bytes] = {}
+    later: list[Unit] = []
+    for unit in info.units:
+        if unit.type in (UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
+            continue
+        scopes = _scopes(info, unit)
+        types.update(
+            {
+                place: name
+                for place, holder in scopes.holder.items()
+                if (name := names.of(holder)).startswith(words)
+            }
+        )
+        if any(not unit.start <= _type_of(info, names, place) < unit.end for place in scopes.local):
+            later.append(unit)  # with LTO: another unit has the class
+        elif scopes.local:
+            _Unit(info, unit, names, scopes, types).add_to(found)
+    for unit in later:
+        _Unit(info, unit, names, _scopes(info, unit), types).add_to(found)
+    return found
+
+
+def _kind(shape: Abbreviation) -> int:
+    """Return the kind of an entry, _OTHER to _USER."""
+    if shape.tag == DW_TAG_SUBPROGRAM:
+        return (
+            _DECLARED
+            if any(attribute == DW_AT_DECLARATION for attribute, _, _ in shape.attributes)
+            else _FUNCTION
+        )
+    if shape.tag in _STRUCTURES:
+        return _STRUCTURE
+    return _TYPEDEF if shape.tag == DW_TAG_TYPEDEF else _USER if shape.tag in _USERS else _OTHER
+
+
+def _scopes(info: Info, unit: Unit) -> _Scopes:
+    """Read the scopes of a unit. Raises DwarfError if it is cut."""
+    try:
+        return _read_scopes(info, unit)
+    except (IndexError, KeyError) as error:
+        raise DwarfError(f"the unit at {unit.start} is cut") from error
+
+
+def _read_scopes(info: Info, unit: Unit) -> _Scopes:
+    """Read the scopes of a unit in one pass over its entries."""
+    kinds = {code: _kind(shape) for code, shape in unit.abbreviations.items()}
+    scopes = _Scopes()
+    position = read_unit(info, unit)
+    function, structure, depth = NONE, NONE, 0
+    outer: list[tuple[int, int, int]] = []
+    while position < unit.end:
+        place = position
+        code, position = leb(info.data, position)
+        if not code:
+            if not outer:
+                return scopes
+            function, structure, depth = outer.pop()
+            continue
+        shape, kind = unit.abbreviations[code], kinds[code]
+        if kind == _USER and function != NONE:
+            type_, position = _reference(info, unit, shape, position)
+            if type_ != NONE:
+                scopes.uses.add((function, type_))
+        else:
+            position = (
+                position + shape.size if shape.size >= 0 else info.skip(position, shape.steps, unit)
+            )
+        if kind == _TYPEDEF:
+            if structure != NONE:
+                scopes.holder[place] = structure
+            if function != NONE:
+                scopes.local.append(place)
+        elif kind == _FUNCTION:
+            scopes.parent[place] = function
+            scopes.functions.append(place)
+        if shape.has_children:
+            outer.append((function, structure, depth))
+            if len(outer) > 16 * DEEPEST or depth > DEEPEST:
+                raise DwarfError(f"entries in each other without end at {place}")
+            structure = place if kind == _STRUCTURE else NONE
+            if kind == _FUNCTION:
+                function, depth = place, depth + 1
+    return scopes
+
+
+def _reference(info: Info, unit: Unit, shape: Abbreviation, position: int) -> tuple[int, int]:
+    """Read an entry's attributes; return the entry of its type, or NONE, and where it ends."""
+    type_ = NONE
+    for attribute, form, constant in shape.attributes:
+        value, position = info.value(unit, form, constant, position)
+        if attribute == DW_AT_TYPE and form not in ELSEWHERE:
+            type_ = value
+    return type_, position
+
+
+def _type_of(info: Info, names: FunctionNames, place: int) -> int:
+    """Return the entry that is the type of the entry at `place`."""
+    unit = names.unit_of(place)
+    try:
+        code, position = leb(info.data, place)
+        return _reference(info, unit, unit.abbreviations[code], position)[0]
+    except (IndexError, KeyError) as error:
+        raise DwarfError(f"a reference to {place}, where no entry is") from error
+
+
+def _inner(name: bytes) -> bytes:
+    """Return the part of a name that names of functions local to it contain.
+
+    Each level of locality puts one more Z before it.
+    """
+    return name[1:].lstrip(b"Z")
+
+
+class _Unit:
+    """The branches of one unit.
+
+    A function's key is its linkage name if it has one, else its entry.
+    """
+
+    def __init__(
+        self, info: Info, unit: Unit, names: FunctionNames, scopes: _Scopes, types: dict[int, bytes]
+    ) -> None:
+        self.info, self.unit, self.names, self.scopes = info, unit, names, scopes
+        self.aliases = {
+            place: types[type_]
+            for place in scopes.local
+            if (type_ := _type_of(info, names, place)) in types
+        }
+        self.known: dict[int, int] = {}
+        self.keys = {place: self._key(place) for place in scopes.functions} if self.aliases else {}
+        self.local = {_inner(key): key for key in self.keys.values() if isinstance(key, bytes)}
+        self.lengths = {len(inner) for inner in self.local}
+        self.paths: dict[bytes, list[bytes]] = {}
+        self.budget = 64 * (unit.end - unit.start) + (1 << 24)
+
+    def add_to(self, found: dict[int, Branches]) -> None:
+        """Add the branches of the unit's functions to `found`."""
+        if not self.aliases:
+            return
+        of_key = self._inside()
+        size = Counter(alias for aliases in of_key.values() for alias in aliases)
+        # A function inside a function of a branch is in the branch, too. Functions come behind
+        # those that contain them.
+        of_place: dict[int, frozenset[int]] = {NONE: frozenset()}
+        listed: dict[frozenset[int], Branches] = {}
+        for place, key in self.keys.items():
+            more = {
+                alias for other in (key, *self._around_name(key)) for alias in of_key.get(other, ())
+            }
+            outer = of_place[self.scopes.parent[place]]
+            aliases = outer | more
+            of_place[place] = aliases = (
+                outer if len(aliases) == len(outer) or len(aliases) > MOST else aliases
+            )
+            if aliases:
+                if aliases not in listed:
+                    # Each branch of a nested switch has fewer functions than the branch that
+                    # contains the switch.
+                    ordered = sorted(aliases, key=lambda alias: (-size[alias], alias))
+                    listed[aliases] = tuple(self.aliases[alias] for alias in ordered)
+                found[place] = listed[aliases]
+
+    def _inside(self) -> dict[Key, set[int]]:
+        """Return the aliases in whose branches functions are, judged by uses in and inside them.
+
+        The place where an alias is declared is unknown: gcc puts it into the class of the first
+        lambda that captures one, clang often into an entry without a name. But around the lambdas
+        of all branches is the switch, which has several aliases of one name. A function in which
+        all aliases of a name are the same one is in its branch, if there is a switch around it.
+        """
+        users: set[tuple[Key, int]] = set()
+        within: dict[tuple[Key, bytes], set[int]] = {}
+        paths: dict[Key, list[Key]] = {}
+        for function, type_ in self.scopes.uses:
+            alias = self._alias_of(type_)
+            # Functions other than lambdas may have the type from an argument.
+            if alias == NONE or not self._is_local(function):
+                continue
+            users.add((self.keys[function], alias))
+            name = self.names.of(alias)
+            path = self._around(function)
+            self._spend(64 * len(path))
+            for i, key in enumerate(path):
+                within.setdefault((key, name), set()).add(alias)
+                paths.setdefault(key, path[i:])
+        found: dict[Key, set[int]] = {}
+        for (key, name), aliases in within.items():
+            if len(aliases) == 1 and (
+                any(len(within.get((outer, name), ())) > 1 for outer in paths[key])
+                or (key, min(aliases)) in users
+            ):
+                found.setdefault(key, set()).update(aliases)
+        return found
+
+    def _spend(self, count: int) -> None:
+        """Bound the work: local functions are few, and not deep.
+
+        Raises DwarfError for a file made to exhaust time and memory.
+        """
+        self.budget -= count
+        if self.budget < 0:
+            raise DwarfError(
+                f"functions in each other without end in the unit at {self.unit.start}"
+            )
+
+    def _key(self, place: int) -> Key:
+        """Return the key of the function at `place`."""
+        name = self.names.of(place)
+        return name if name.startswith(b"_Z") and len(name) <= LONGEST_NAME else place
+
+    def _is_local(self, place: int) -> bool:
+        """Check that a function is local to another."""
+        key = self.keys[place]
+        return self.scopes.parent[place] != NONE or (
+            isinstance(key, bytes) and key.startswith(b"_ZZ")
+        )
+
+    def _around(self, place: int) -> list[Key]:
+        """Return a function and those that it is local to, the innermost first.
+
+        gcc nests their entries; for clang's functions the names tell.
+        """
+        found: list[Key] = []
+        while place != NONE:
+            found.append(self.keys[place])
+            place = self.scopes.parent[place]
+        return [*found, *reversed(self._around_name(found[0]))]
+
+    def _around_name(self, key: Key) -> list[bytes]:
+        """Return the functions that a function is local to by its name.
+
+        _ZZ4kernvENKUlvE_clEv is local to _Z4kernv.
+        """
+        if not isinstance(key, bytes) or not key.startswith(b"_ZZ"):
+            return []
+        if key not in self.paths:
+            inner = _inner(key)
+            ends = [i for i, letter in enumerate(inner) if letter == ord("E") and i in self.lengths]
+            self._spend(sum(ends))
+            self.paths[key] = [self.local[inner[:end]] for end in ends if inner[:end] in self.local]
+        return self.paths[key]
+
+    def _alias_of(self, type_: int) -> int:
+        """Return the alias that a type is made of, or NONE."""
+        passed: list[int] = []
+        alias = NONE
+        while type_ != NONE and len(passed) < LONGEST:
+            if type_ in self.known:
+                alias = self.known[type_]
+                break
+            passed.append(type_)
+            if type_ in self.aliases:
+                alias = type_
+                break
+            type_ = _type_of(self.info, self.names, type_)
+        for place in passed:
+            self.known[place] = alias
+        return alias

@@ -1,0 +1,121 @@
+"""The code of an image without its debug information: executable sections and symbols."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.formats.elf import Elf
+from sizeguard.formats.macho import MachO
+
+N_STAB, N_TYPE, N_SECT, N_EXT = 0xE0, 0x0E, 0x0E, 0x01
+STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC = 0, 2, 10
+LAST = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Executable sections, and a symbol for each address that has one.
+
+    sections: [start, end), ascending and disjoint. A symbol of size 0 reaches to the next one.
+    """
+
+    path: Path
+    sections: tuple[tuple[int, int], ...]
+    address: Int
+    size: Int
+    names: Texts
+
+    def end_at(self, address: int) -> int:
+        """Return where the section that contains an address ends; 0 if none contains it."""
+        which = bisect_right(self.sections, (address, LAST)) - 1
+        return self.sections[which][1] if which >= 0 and address < self.sections[which][1] else 0
+
+    def symbol_at(self, address: Int) -> Int:
+        """Return the index of the symbol over each address, -1 if there is none."""
+        if not len(self.address):
+            return np.full(len(address), -1, np.int64)
+        which = np.searchsorted(self.address, address, side="right") - 1
+        at = np.maximum(which, 0)
+        following = np.append(self.address[1:], np.int64(LAST))
+        limit = np.where(self.size[at] > 0, self.address[at] + self.size[at], following[at])
+        return np.where((which >= 0) & (address < limit), which, -1)
+
+
+def elf_code(elf: Elf) -> Code:
+    """Read the code of an ELF image."""
+    sections = _extents(
+        (s.address, s.size) for s in elf.sections if s.is_allocated and s.is_executable and s.size
+    )
+    tables = elf.static_symbols or elf.dynamic_symbols
+    if not tables:
+        return Code(elf.path, sections, np.zeros(0, np.int64), np.zeros(0, np.int64), Texts.of(()))
+    table = tables[0]
+    wanted = np.flatnonzero(
+        np.isin(table.type, (STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC))
+        & (table.section > 0)
+        & _inside(table.address, sections)
+    )
+    # Among names of one address, sized symbols come before labels, global before local, then the
+    # first.
+    order = np.lexsort(
+        (wanted, table.binding[wanted] == 0, table.size[wanted] == 0, table.address[wanted])
+    )
+    wanted = _first_of_each(wanted[order], table.address)
+    return Code(
+        elf.path, sections, table.address[wanted], table.size[wanted], table.names.take(wanted)
+    )
+
+
+def macho_code(image: MachO) -> Code:
+    """Read the code of a Mach-O image."""
+    sections = _extents((s.address, s.size) for s in image.sections if s.is_code and s.size)
+    table = image.symbols
+    wanted = np.flatnonzero(
+        ((table.type & N_STAB) == 0)
+        & ((table.type & N_TYPE) == N_SECT)
+        & _inside(table.value, sections)
+    )
+    order = np.lexsort((wanted, (table.type[wanted] & N_EXT) == 0, table.value[wanted]))
+    wanted = _first_of_each(wanted[order], table.value)
+    names = table.names.take(wanted)
+    # Mach-O puts an underscore before each C name; DWARF's names are without.
+    has_mark = names.end > names.start
+    if len(names):
+        has_mark &= names.buffer[np.minimum(names.start, len(names.buffer) - 1)] == ord("_")
+    names = Texts(names.buffer, names.start + has_mark, names.end)
+    return Code(image.path, sections, table.value[wanted], np.zeros(len(wanted), np.int64), names)
+
+
+def _first_of_each(order: Int, address: Int) -> Int:
+    """Return the first index for each address."""
+    return (
+        order[np.append(True, address[order][1:] != address[order][:-1])] if len(order) else order
+    )
+
+
+def _extents(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return extents that are ascending and disjoint.
+
+    Sections of damaged files overlap, and reach beyond the last address.
+    """
+    found: list[tuple[int, int]] = []
+    for address, size in sorted(places):
+        start, end = max(address, found[-1][1] if found else 0), min(address + size, LAST)
+        if start < end:
+            found.append((start, end))
+    return tuple(found)
+
+
+def _inside(address: Int, sections: Iterable[tuple[int, int]]) -> npt.NDArray[np.bool_]:
+    """Check which addresses are in one of the sections."""
+    found = np.zeros(len(address), bool)
+    for start, end in sections:
+        found |= (address >= start) & (address < end)
+    return found

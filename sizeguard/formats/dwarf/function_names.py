@@ -1,0 +1,126 @@
+"""Names of functions by their entries: linkage names, else those in the source."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from sizeguard.formats.dwarf.units import (
+    DW_AT_ABSTRACT_ORIGIN,
+    DW_AT_LINKAGE_NAME,
+    DW_AT_MIPS_LINKAGE_NAME,
+    DW_AT_NAME,
+    DW_AT_SPECIFICATION,
+    ELSEWHERE,
+    FORM_GNU_STR_INDEX,
+    FORM_GNU_STRP_ALT,
+    FORM_LINE_STRP,
+    FORM_STRING,
+    FORM_STRP,
+    FORM_STRP_SUP,
+    DwarfError,
+    Info,
+    Unit,
+    leb,
+)
+
+_LINKAGE = (DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME)
+_ORIGINS = (DW_AT_ABSTRACT_ORIGIN, DW_AT_SPECIFICATION)
+
+# A concrete function refers to its abstract one, and that to its declaration in a class.
+LONGEST = 16
+
+
+class FunctionNames:
+    """Names of functions; each entry is read once.
+
+    Names in a file that dwz shares between packages are empty.
+    """
+
+    def __init__(self, info: Info) -> None:
+        """Start without known names."""
+        self.info = info
+        self.starts = [unit.start for unit in info.units]
+        self.known: dict[int, bytes] = {}
+        # Strings may share their ends, but not so often.
+        self.budget = 16 * (len(info.data) + len(info.sections.get("str", b""))) + (1 << 20)
+
+    def of(self, place: int) -> bytes:
+        """Return the name of the function that the entry is or stands for."""
+        passed: list[int] = []
+        plain = name = b""
+        here: int | None = place
+        while here is not None and len(passed) < LONGEST:
+            if here in self.known:
+                name = self.known[here]
+                break
+            passed.append(here)
+            linkage, source, here = self._read(here)
+            plain = plain or source
+            if linkage:
+                name = linkage
+                break
+        name = name or plain
+        for entry in passed:
+            self.known[entry] = name
+        return name
+
+    def entries(self, place: int) -> list[int]:
+        """Return the entry, and those that it stands for."""
+        found: list[int] = []
+        here: int | None = place
+        while here is not None and len(found) < LONGEST:
+            found.append(here)
+            here = self._read(here)[2]
+        return found
+
+    def unit_of(self, place: int) -> Unit:
+        """Return the unit that contains an entry. Raises DwarfError if none does."""
+        which = bisect_right(self.starts, place) - 1
+        unit = self.info.units[which] if which >= 0 else None
+        if unit is None or not unit.entries <= place < unit.end:
+            raise DwarfError(f"a reference to {place}, where no entry is")
+        return unit
+
+    def _read(self, place: int) -> tuple[bytes, bytes, int | None]:
+        """Return an entry's own linkage name and source name, and the entry that it refers to."""
+        unit = self.unit_of(place)
+        linkage = source = b""
+        origin: int | None = None
+        try:
+            code, position = leb(self.info.data, place)
+            for attribute, form, constant in unit.abbreviations[code].attributes:
+                value, position = self.info.value(unit, form, constant, position)
+                if attribute in _LINKAGE:
+                    linkage = self._text(unit, form, value)
+                elif attribute == DW_AT_NAME:
+                    source = self._text(unit, form, value)
+                elif attribute in _ORIGINS and form not in ELSEWHERE:
+                    origin = value
+        except (IndexError, KeyError) as error:
+            raise DwarfError(f"a reference to {place}, where no entry is") from error
+        return linkage, source, origin
+
+    def _text(self, unit: Unit, form: int, value: int) -> bytes:
+        """Return the string that an attribute refers to."""
+        sections = self.info.sections
+        if form in (FORM_GNU_STRP_ALT, FORM_STRP_SUP):
+            return b""
+        if form == FORM_STRING:
+            data = self.info.data
+        elif form == FORM_STRP:
+            data = sections.get("str", b"")
+        elif form == FORM_LINE_STRP:
+            data = sections.get("line_str", b"")
+        else:
+            base = 0 if form == FORM_GNU_STR_INDEX else unit.str_offsets_base
+            data = sections.get("str", b"")
+            value = self.info.number(
+                sections.get("str_offsets", b""), base + value * unit.offset_size, unit.offset_size
+            )
+        end = data.find(b"\0", value)
+        if end < 0:
+            raise DwarfError(f"a name outside of its section: {value}")
+        self.budget -= end - value
+        if self.budget < 0:
+            raise DwarfError("names that overlap")
+        return data[value:end]

@@ -1,0 +1,96 @@
+"""Read the sections that a linker removed, from its output with --print-gc-sections."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+
+_MARK = "removing unused section "
+
+# GNU ld `PROGRAM: removing unused section '.text.f' in file 'lib.a(m.o)'`; gold `from '.text.f'`;
+# lld and mold `FILE:(.text.f)`.
+_QUOTED = re.compile(r"(from )?'([^']*)' in file '(.*)'")
+_SIGNATURE = re.compile(r"([^\[]*)\[(.*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedSection:
+    """A removed section, and its file as the linker calls it, with a normalized path.
+
+    signature: of the COMDAT group that it was in. Only GNU ld prints it, and it also lists the
+    copies that lost.
+    """
+
+    section: str
+    file: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GcLog:
+    """Removed sections, in the log's order and without .group sections.
+
+    style: bfd, gold, or lld, which stands for mold, too; empty for a log without removals.
+
+    The linkers differ: GNU ld does not list sections of no size, mold none of mergeable strings.
+    """
+
+    style: str
+    removed: tuple[RemovedSection, ...]
+
+
+def read_gc_log(path: Path) -> GcLog:
+    """Read a log; lines other than removals are other messages of the linker.
+
+    Raises InputError for a removal that is cut or unreadable.
+    """
+    try:
+        text = path.read_text(encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    return parse_gc_log(path, text)
+
+
+def parse_gc_log(path: Path, text: str) -> GcLog:
+    """Parse a log as read_gc_log does; the path is for messages."""
+    style = ""
+    removed = []
+    for number, line in enumerate(text.split("\n"), 1):
+        _, mark, what = line.partition(_MARK)
+        if not mark:
+            continue
+        quoted = _QUOTED.fullmatch(what)
+        if quoted:
+            style = "gold" if quoted[1] else "bfd"
+            section, file = quoted[2], quoted[3]
+        else:
+            style = "lld"
+            file, section = file_and_section(what)
+            if not file:
+                raise InputError(
+                    f"{path}:{number}: a damaged linker log: no section and file after"
+                    f" '{_MARK.strip()}'"
+                )
+        decorated = _SIGNATURE.fullmatch(section) if style == "bfd" else None
+        if section != ".group":
+            name, signature = (decorated[1], decorated[2]) if decorated else (section, "")
+            removed.append(RemovedSection(name, plain_file(file), signature))
+    return GcLog(style, tuple(removed))
+
+
+def plain_file(file: str) -> str:
+    """Normalize a path: /usr/lib/gcc/x/12/../../../x/crti.o becomes /usr/lib/x/crti.o.
+
+    mold prints it normalized, the others as the compiler gave it.
+    """
+    return os.path.normpath(file) if "/.." in file or "//" in file else file
+
+
+def file_and_section(text: str) -> tuple[str, str]:
+    """Split `FILE:(SECTION)`; both are empty for another text."""
+    file, _, section = text.rpartition(":(")
+    return (file, section[:-1]) if file and section.endswith(")") else ("", "")

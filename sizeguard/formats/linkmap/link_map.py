@@ -1,0 +1,189 @@
+"""The common content of linker maps: sections placed and discarded, symbols, padding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+
+NO_INPUT = -1
+
+# Sections that only debuggers, linkers and people read; maps give them the address 0.
+_UNLOADED = (
+    ".comment",
+    ".debug",
+    ".zdebug",
+    ".symtab",
+    ".strtab",
+    ".shstrtab",
+    ".stab",
+    ".gdb_index",
+    ".note.gnu.gold",
+    ".gnu.lto",
+    ".llvm",
+)
+_UNLOADED_ENDS = (".attributes", ".note.GNU-stack")
+
+# $a, $d, $t, $x of the ARM ELF supplements mark where code and data begin; they name nothing.
+_MAPPING = re.compile(r"\$[adtx](\..*)?")
+
+# ThinLTO: OUT.lto.libkernels.a(add.o at 684).o and OUT.lto.main.o; gcc:
+# /tmp/ccXXXXXX.ltrans0.ltrans.o
+_THIN_MEMBER = re.compile(r"([^()]+\([^()]+) at \d+\)\.o")
+_PARTITION = re.compile(r"\d+\.o")
+_LTRANS = re.compile(r"cc\w{6}\.(ltrans\d+\.ltrans\.o)")
+
+
+@dataclass(frozen=True, slots=True)
+class InputSection:
+    """A piece of an object in the image.
+
+    output:    the output section; for Mach-O segment and section, such as __TEXT,__text
+    name:      the input section; a Mach-O map has none, there it is the symbol
+    file:      as the linker calls it, such as libkernels.a(add.cpp.o); empty for a section that the
+               linker made and lists under no object
+    is_merged: strings or constants of several objects in one, or made by the linker; the file is
+               at most the first of them
+    """
+
+    output: str
+    name: str
+    file: str
+    address: int
+    size: int
+    is_merged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSection:
+    """A section of the image. Addresses of unloaded ones have no meaning."""
+
+    name: str
+    address: int
+    size: int
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it is loaded, by its address and name."""
+        return self.address != 0 or not (
+            self.name.startswith(_UNLOADED) or self.name.endswith(_UNLOADED_ENDS)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MapSymbol:
+    """A symbol as the map spells it; size 0 where the map states none.
+
+    input: an index into LinkMap.placed, or NO_INPUT.
+    """
+
+    address: int
+    size: int
+    name: str
+    input: int
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """A section that the linker left out, for Mach-O a symbol.
+
+    size: the size that it would have had, 0 if the map does not state it.
+    """
+
+    name: str
+    file: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Padding between input sections of one output section."""
+
+    output: str
+    address: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMap:
+    """A map.
+
+    linker: bfd, gold, lld, mold, ld64. placed: sections with a size, in the map's order.
+
+    fills: the gaps between the placed rows of each output section that has rows. Rows and gaps sum
+    to its size unless rows overlap. In GNU ld's maps they may: it lists merged strings under their
+    first object, with their size before merging.
+    """
+
+    linker: str
+    outputs: tuple[OutputSection, ...]
+    placed: tuple[InputSection, ...]
+    symbols: tuple[MapSymbol, ...]
+    discarded: tuple[Discarded, ...]
+    fills: tuple[Fill, ...]
+
+
+def lines_of(path: Path) -> list[str]:
+    """Read the lines of a map.
+
+    Raises InputError if it cannot be read, or if its last line is cut.
+    """
+    try:
+        text = path.read_text(encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    lines = text.split("\n")
+    if lines.pop():
+        raise damaged(path, len(lines) + 1, "the file is cut here")
+    return lines
+
+
+def damaged(path: Path, line: int, what: str) -> InputError:
+    """Make the error for a damaged map."""
+    return InputError(f"{path}:{line}: a damaged linker map: {what}")
+
+
+def is_mapping_symbol(name: str) -> bool:
+    """Check for a symbol that marks where code or data begins."""
+    return name[:1] == "$" and _MAPPING.fullmatch(name) is not None
+
+
+def object_name(file: str) -> str:
+    """Return the object that an LTO temporary file stands for, as far as its name tells."""
+    if not file.endswith(".o"):
+        return file
+    temporary = _LTRANS.fullmatch(file.rpartition("/")[2]) if file.endswith(".ltrans.o") else None
+    if temporary:
+        return temporary[1]
+    _, separator, thin = file.rpartition(".lto.")
+    if not separator or not thin.endswith(".o") or _PARTITION.fullmatch(thin):
+        return file
+    member = _THIN_MEMBER.fullmatch(thin)
+    return member[1] + ")" if member else thin
+
+
+def fills_of(outputs: Sequence[OutputSection], placed: Iterable[InputSection]) -> tuple[Fill, ...]:
+    """Return the gaps that rows leave in their output sections.
+
+    A section without rows is not listed by the map, so it has none.
+    """
+    rows: dict[str, list[tuple[int, int]]] = {}
+    for row in placed:
+        rows.setdefault(row.output, []).append((row.address, row.address + row.size))
+    fills = []
+    for output in outputs:
+        end = output.address + output.size
+        ranges = sorted(
+            range_ for range_ in rows.get(output.name, ()) if output.address <= range_[0] < end
+        )
+        if not ranges:
+            continue
+        covered = output.address
+        for start, stop in [*ranges, (end, end)]:
+            if start > covered:
+                fills.append(Fill(output.name, covered, start - covered))
+            covered = max(covered, stop)
+    return tuple(fills)

@@ -1,0 +1,132 @@
+"""Cut a linker map into ranges of addresses, each with its symbol and input section."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.formats.linkmap.link_map import InputSection, LinkMap, MapSymbol
+
+# Prefixes that gcc and clang put before a function's or variable's name under -ffunction-sections
+# and -fdata-sections, longest first.
+_CODE = (".text.unlikely.", ".text.startup.", ".text.split.", ".text.exit.", ".text.hot.", ".text.")
+_PREFIXES = (
+    *_CODE,
+    ".gcc_except_table.",
+    ".data.rel.ro.local.",
+    ".data.rel.ro.",
+    ".data.rel.local.",
+    ".data.rel.",
+    ".rodata.",
+    ".data.",
+    ".bss.",
+    ".tdata.",
+    ".tbss.",
+    ".sdata.",
+    ".sbss.",
+    ".srodata.",
+    ".ldata.",
+    ".lbss.",
+    ".lrodata.",
+)
+_UNNAMED = re.compile(r"(?:.*\.)?(?:cst\d+|str\d+\.\d+)|\d+|local|rel|unlikely|startup|exit|hot")
+_COLD = ".text.unlikely."
+
+
+@dataclass(frozen=True, slots=True)
+class MapRanges:
+    """Ranges in order of address that do not overlap.
+
+    Bytes between them are padding, or not listed by the map.
+
+    start, end: int64 addresses, half open
+    names:      as the map spells them, empty where only the input section is known
+    input:      int64, index into LinkMap.placed
+    """
+
+    start: Int
+    end: Int
+    names: Texts
+    input: Int
+
+
+def function_of(section: str) -> str:
+    """Return the symbol that has a section of its own: .text._Z3foov holds _Z3foov.
+
+    Empty if the section's name does not tell.
+    """
+    for prefix in _PREFIXES:
+        if section.startswith(prefix):
+            name = section[len(prefix) :]
+            return "" if _UNNAMED.fullmatch(name) else name
+    return ""
+
+
+def symbol_ranges(map_: LinkMap) -> MapRanges:
+    """Cut each input section at its symbols; the first name of an address counts.
+
+    Where the map states no size, a symbol reaches to the next one of its section. A section without
+    a symbol row (GNU ld and gold list only globals) is named after its own name. A cold part in
+    such a section has gcc's name, X.cold. Thread-local .tbss takes no memory and is left out.
+    """
+    loaded = {output.name for output in map_.outputs if output.is_loaded} - {".tbss"}
+    known = {(row.file, row.name) for row in map_.placed}
+    of_row: dict[int, list[MapSymbol]] = {}
+    for symbol in map_.symbols:
+        if symbol.input >= 0:
+            of_row.setdefault(symbol.input, []).append(symbol)
+    found: list[tuple[int, int, str, int]] = []
+    for index in sorted(
+        (i for i, row in enumerate(map_.placed) if row.output in loaded),
+        key=lambda i: map_.placed[i].address,
+    ):
+        found += _cut(index, map_.placed[index], of_row.get(index, []), known)
+    start = np.array([item[0] for item in found], np.int64)
+    # In GNU ld's maps, merged strings have their size before merging and reach over the next row,
+    # whose place is right.
+    end = np.array([item[1] for item in found], np.int64)
+    if len(found) > 1:
+        end[:-1] = np.minimum(end[:-1], start[1:])
+    keep = end > start
+    names = Texts.of(item[2] for item in found).take(np.flatnonzero(keep))
+    return MapRanges(
+        start[keep], end[keep], names, np.array([item[3] for item in found], np.int64)[keep]
+    )
+
+
+def _cut(
+    index: int, row: InputSection, symbols: list[MapSymbol], known: set[tuple[str, str]]
+) -> list[tuple[int, int, str, int]]:
+    """Cut one row; returns (start, end, name, index) tuples.
+
+    known: all rows as (file, name).
+    """
+    section = function_of(row.name) if not row.is_merged else ""
+    stop = row.address + row.size
+    sizes: dict[int, tuple[str, int]] = {}
+    for symbol in sorted(symbols, key=lambda symbol: symbol.address):
+        if row.address <= symbol.address < stop:
+            name, size = sizes.get(symbol.address, (symbol.name, 0))
+            sizes[symbol.address] = (name, max(size, symbol.size))
+    if not sizes:
+        if (
+            section
+            and row.name.startswith(_COLD)
+            and any((row.file, prefix + section) in known for prefix in _CODE[1:])
+        ):
+            section += ".cold"
+        return [(row.address, stop, section, index)]
+    found = []
+    places = list(sizes)
+    if places[0] > row.address:
+        found.append((row.address, places[0], "", index))
+    for place, following in zip(places, [*places[1:], stop], strict=True):
+        name, size = sizes[place]
+        end = min(place + size, following) if size else following
+        found.append((place, end, name, index))
+        if end < following:
+            found.append((end, following, "", index))
+    return found

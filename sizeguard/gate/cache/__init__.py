@@ -1,0 +1,1 @@
+"""Results kept by the content of their inputs, so that equal work is done once."""

@@ -1,0 +1,78 @@
+"""Keep the verification of a selection's claims by the content of all that it reads."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sizeguard.base.fingerprint import code_hash, file_hash, files_key
+from sizeguard.builds.build_record import Build
+from sizeguard.claims.verdict import ChainStep, Verdict, Verification
+from sizeguard.runtimes.known import source_tree
+from sizeguard.snapshots.kept import kept
+from sizeguard.snapshots.store import Store
+from sizeguard.verify.verification import RequestedClaims, verify_build
+
+
+def verified(root: Path, build: Build, selection: Path, store: Store | None) -> Verification:
+    """Verify the build against the selection file.
+
+    1.2 s, unless the same code verified the same files before.
+
+    Raises InconclusiveError where evidence is missing; that is never kept.
+    """
+    return kept(
+        store,
+        lambda: _inputs(root, build, selection),
+        lambda: verify_build(root, build, RequestedClaims(selection=selection)),
+        dataclasses.asdict,
+        _read,
+    )
+
+
+def _inputs(root: Path, build: Build, selection: Path) -> Mapping[str, object]:
+    files = [
+        build.image,
+        build.shipped,
+        build.map,
+        build.gc_log,
+        build.selection,
+        *build.objects,
+        *build.lto_inputs,
+    ]
+    files += [path for path in (build.link_command,) if path is not None]
+    debug = sorted(path for path in build.debug.rglob("*") if path.is_file()) if build.debug else []
+    return {
+        "kind": "verification",
+        "code": code_hash(),
+        "files": files_key(files),
+        "names": [path.name for path in files],
+        "folder": str(build.image.parent),  # objects and the map are named relative to it
+        "selection": file_hash(selection),
+        "against": str(selection),
+        "sources": source_tree(root)[1].key(),
+        "debug": files_key(debug),
+    }
+
+
+def _read(known: Mapping[str, Any]) -> Verification:
+    verdicts = tuple(
+        Verdict(
+            **{
+                **each,
+                "evidence": tuple(each["evidence"]),
+                "chain": tuple(ChainStep(**step) for step in each["chain"]),
+            }
+        )
+        for each in known["verdicts"]
+    )
+    return Verification(
+        **{
+            **known,
+            "verdicts": verdicts,
+            "gaps": tuple(known["gaps"]),
+            "canary_notes": tuple(known["canary_notes"]),
+        }
+    )

@@ -1,0 +1,229 @@
+"""Reuse the result of an earlier gate run that passed with the same inputs.
+
+All that a verdict depends on goes into a key. A run that passed once with an equal key passes
+again; a run that did not pass is done again. The key holds contents, not times or places. A store
+that is carried to another machine with the same packages is valid there, and a changed document
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.fingerprint import code_hash, file_hash
+from sizeguard.base.plain_data import decode, encode
+from sizeguard.gate.gate_result import CREEP, Base, GateResult, Waiver
+from sizeguard.gate.policy.baselines import FOLDER
+from sizeguard.gate.policy.waiver_use import in_force
+from sizeguard.gate.request import Request
+from sizeguard.projects.pairs import recipe_of
+from sizeguard.projects.project import CONFIG, App, Target
+from sizeguard.snapshots.store import content_key
+from sizeguard.toolchains.host import processor
+from sizeguard.toolchains.targets import run_prefix
+from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
+
+# Lists of installed packages: they pin headers, libraries and tools whose versions are not asked.
+# Without one of these lists nothing is skipped.
+_PACKAGES = tuple(
+    map(Path, ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed"))
+)
+_LOADER = (Path("/etc/ld.so.cache"), Path("/etc/ld.so.preload"))
+_VARIABLES = (
+    *(
+        "CC",
+        "CXX",
+        "CFLAGS",
+        "CXXFLAGS",
+        "CPPFLAGS",
+        "LDFLAGS",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "CPATH",
+        "LIBRARY_PATH",
+    ),
+    *(
+        "C_INCLUDE_PATH",
+        "CPLUS_INCLUDE_PATH",
+        "COMPILER_PATH",
+        "GCC_EXEC_PREFIX",
+        "CMAKE_TOOLCHAIN_FILE",
+        "PATH",
+    ),
+)
+
+
+def earlier_run(
+    request: Request, base: Base | None, waivers: Sequence[Waiver]
+) -> tuple[str | None, GateResult | None]:
+    """Find the key of this run, and the result of an earlier run that passed with the same inputs.
+
+    If nothing differs from the base, there is no growth. If the base itself passed, counted from
+    its baseline, this run passes too.
+    """
+    key = inputs_key(request, base, waivers)
+    if key is None or request.again:
+        return key, None
+    found = earlier_result(request, key, base)
+    if found is None:
+        as_base = inputs_key(request, base, waivers, as_base=True)
+        found = earlier_result(request, as_base, base) if as_base not in (None, key) else None
+    return key, found
+
+
+def inputs_key(
+    request: Request, base: Base | None, waivers: Iterable[Waiver], *, as_base: bool = False
+) -> str | None:
+    """Hash all that the verdict depends on.
+
+    None if something cannot be known without doing the work.
+
+    as_base: the key of a run on the base itself, if nothing differs from it.
+    """
+    packages = [path for path in _PACKAGES if path.is_file()]
+    if not packages:
+        return None
+    try:
+        pairs = _pairs_with_tools(request)
+        machine = [
+            *packages,
+            *_LOADER,
+            *(Path(tool) for _, _, tools in pairs for tool in (tools.cc, tools.cxx)),
+        ]
+        return content_key(
+            {
+                "gate": 1,
+                "code": code_hash(),
+                "machine": _hashes(None, machine),
+                "processor": processor(),
+                "variables": {name: os.environ.get(name, "") for name in _VARIABLES},
+                "sources": request.tree.key(),
+                "files": _hashes(request.root, _files(request)),
+                "pairs": [
+                    [app.name, _plain(target), _plain(tools), _emulator(target)]
+                    for app, target, tools in pairs
+                ],
+                "base": _bases(request, base, pairs, as_base),
+                "creep": [_creep(request, app, tools) for app, _, tools in pairs],
+                "waivers": [_plain(waiver) for waiver in in_force(waivers, request.today)],
+            }
+        )
+    except (BuildError, InputError):
+        return None  # the work itself says what is wrong
+
+
+def _pairs_with_tools(request: Request) -> list[tuple[App, Target, Toolchain]]:
+    """Pair apps and targets, and find the toolchain of each target once."""
+    targets = {target.name: target for _, target in request.pairs()}
+    tools = {
+        name: find_toolchain(target.compiler, target.linker, target.machine)
+        for name, target in targets.items()
+    }
+    return [(app, target, tools[target.name]) for app, target in request.pairs()]
+
+
+def _plain(value: Target | Toolchain | Waiver) -> Mapping[str, str]:
+    return {name: str(each) for name, each in asdict(value).items()}
+
+
+def _hashes(root: Path | None, paths: Iterable[Path]) -> Mapping[str, str]:
+    """Hash files, by path; by the path from the root if there is one."""
+    shown = {
+        path: path.relative_to(root).as_posix() if root and path.is_relative_to(root) else str(path)
+        for path in paths
+    }
+    return {shown[path]: file_hash(path) for path in sorted(shown) if path.is_file()}
+
+
+def _files(request: Request) -> Iterable[Path]:
+    """List the files that people write besides sources.
+
+    Policy, baselines, waivers, selections with the files beside them, models with their inputs.
+    """
+    yield request.root / CONFIG
+    # Reviewed sizes, waivers, what selections were traced with
+    yield from (request.root / FOLDER).rglob("*.yaml")
+    for app in {app.name: app for app, _ in request.pairs()}.values():
+        yield from (path for path in app.selection.parent.rglob("*") if path.is_file())
+        for model in app.models:
+            yield model
+            yield from (path for case in request.models.inputs(model) for path in case)
+
+
+def _emulator(target: Target) -> str:
+    prefix = run_prefix(target.machine) if target.run else None
+    found = shutil.which(prefix[0]) if prefix else None
+    return file_hash(Path(found)) if found else ""
+
+
+def _bases(
+    request: Request,
+    base: Base | None,
+    pairs: Iterable[tuple[App, Target, Toolchain]],
+    as_base: bool,
+) -> list[list[str]]:
+    """Describe the base of each pair's growth; empty lists if there is none."""
+    if base is None or not base.commit or request.history.head is None:
+        return [[] for _ in pairs]
+    differs = request.history.changed(base.commit)
+    return [_base(request, base, differs, app, tools, as_base) for app, _, tools in pairs]
+
+
+def _base(
+    request: Request, base: Base, differs: Set[str], app: App, toolchain: Toolchain, as_base: bool
+) -> list[str]:
+    """Describe the base of growth: its inputs, and which of them differ here."""
+    history = request.history
+    selection = app.selection.relative_to(request.root).as_posix()
+    changed = sorted(
+        path
+        for path in differs
+        if request.tree.reads(path, selection) or path.startswith(f"{FOLDER}/")
+    )
+    texts = [
+        hashlib.sha256(history.text_at(base.commit, path) or b"").hexdigest() for path in changed
+    ]
+    key = history.key(base.commit, recipe_of(request.runtime, toolchain, app.name))
+    is_base = as_base or (history.head is not None and history.head.id == base.commit)
+    return [key, str(not changed and is_base), *changed, *texts]
+
+
+def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str]:
+    since = {limit.since for limit in request.limits if limit.kind == CREEP}
+    if request.history.head is None:
+        return dict.fromkeys(since, "")
+    return {
+        name: request.history.key(
+            request.history.commit(name).id, recipe_of(request.runtime, toolchain, app.name)
+        )
+        for name in since
+    }
+
+
+def earlier_result(request: Request, key: str | None, base: Base | None) -> GateResult | None:
+    """Read the result of a run that passed with the same inputs, as of now."""
+    facts = request.history.place.store.facts(key) if key is not None else None
+    if facts is None:
+        return None
+    try:
+        found = decode(GateResult, facts.get("gate"), "the store")
+    except InputError:
+        return None  # of another version, or damaged: the work is done again
+    if found.exit_code != 0:
+        return None
+    head = request.history.head
+    apps = tuple(replace(app, unchanged=True) for app in found.apps)
+    why = "all that the verdict depends on is as it was when it passed"
+    return replace(found, apps=apps, base=base, head=head.id if head else "", skipped=why)
+
+
+def keep_result(request: Request, key: str | None, result: GateResult) -> None:
+    """Store the result under the key if it passed."""
+    if key is not None and result.exit_code == 0 and not result.skipped:
+        request.history.place.store.put(key, {"gate": encode(result)})

@@ -1,0 +1,373 @@
+"""The gate's result as plain data.
+
+A report needs nothing else, and the result can be kept as JSON and shown again.
+
+Only strings, integers, booleans, None, tuples and these classes: plain_data writes and reads them
+by their types. Paths are strings, relative to the source tree. Sizes are integers, in bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
+from sizeguard.base.errors import SizeguardError
+from sizeguard.builds.sizes import Sizes
+from sizeguard.claims.verdict import Verification
+
+PASS, FAIL, INCONCLUSIVE, NOT_RUN = "pass", "fail", "inconclusive", "not_run"
+
+# Kinds of checks. elimination counts claims that do not hold; the others compare bytes.
+ABSOLUTE, GROWTH, CREEP, ELIMINATION = "absolute", "growth", "creep", "elimination"
+CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION)
+
+# States of a waiver. All but used and unused fail. Unused: this run did not measure its app or
+# target.
+USED, UNUSED, SPENT, EXCEEDED, EXPIRED = "used", "unused", "spent", "exceeded", "expired"
+WAIVER_STATES = (USED, UNUSED, SPENT, EXCEEDED, EXPIRED)
+
+# Sources of the sizes that growth is counted from.
+MEASURED, REVIEWED = "merge base", "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Loaded bytes of one operator, or of a row that is not an operator.
+
+    Such rows are (core), (shared by operators) and (headers, tables, padding).
+    """
+
+    operator: str
+    full: int
+    selective: int
+
+    @property
+    def saved(self) -> int:
+        """Bytes that the selective build saves."""
+        return self.full - self.selective
+
+    @property
+    def is_operator(self) -> bool:
+        """False for (core) and the like."""
+        return self.operator not in (CORE, SHARED, OUTSIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResult:
+    """The comparison of one model on the full and the selective build.
+
+    verdict: pass, fail, or not_run where the target does not run here
+    cases:   number of bundled inputs
+    missing: operators and classes that the selective build lacks
+    message: the error, or why the model was not run
+    cached:  not run again: model, full build, selective build and emulator are those of an earlier
+             run that passed
+    """
+
+    model: str
+    app: str
+    verdict: str
+    cases: int
+    missing: tuple[str, ...]
+    message: str
+    target: str = ""
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Bytes that one commit added to a metric that crept.
+
+    commit: short id, or "uncommitted"
+    date:   YYYY-MM-DD
+    """
+
+    commit: str
+    subject: str
+    delta: int
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One number against one limit.
+
+    id:      unique: vision/x86_64-linux/load/growth
+    kind:    one of CHECK_KINDS
+    limit:   the most that is allowed, waivers included; None, like headroom, if there is nothing to
+             compare with
+    base:    the number that growth and creep are counted from; None for the others
+    rule:    as written in the policy: max(1%, 512B)
+    since:   source of the base: "merge base 4f2a91c", "baseline", "v1.2"
+    place:   of the limit in the policy: sizeguard.yaml:14:7
+    pattern: the metric as written in the policy: operator/*; equal to metric if it names one thing
+    waived:  bytes that waivers allow beyond the rule
+    shares:  of creep that fails: the share of each commit; they sum to actual - base
+    advice:  the next step; empty if the check passes
+    """
+
+    id: str
+    app: str
+    target: str
+    metric: str
+    limit: int | None
+    actual: int
+    headroom: int | None
+    verdict: str
+    rule: str
+    advice: str
+    kind: str = GROWTH
+    base: int | None = None
+    since: str = ""
+    place: str = ""
+    pattern: str = ""
+    waived: int = 0
+    shares: tuple[Share, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Loaded bytes of an operator, or of (core) and the like, that changed since the base."""
+
+    operator: str
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Loaded bytes that changed since the base.
+
+    All causes sum to the change of `load`.
+
+    operator, dtype, symbol: empty where there is none. symbol is demangled; it is empty for kind
+            "unwind", "padding" and "other"
+    kind:   symbol; unwind (unwind tables of all symbols); padding; other (headers, tables, and all
+    that
+            is too small to be named)
+    cause:  as in a diff: grew, shrank, added, removed, more_instances, fewer_instances, moved,
+            padding
+    place:  the symbol's source, with its line if debug information has it; empty if unknown
+    """
+
+    operator: str
+    dtype: str
+    symbol: str
+    old: int
+    new: int
+    kind: str = "symbol"
+    cause: str = ""
+    place: str = ""
+
+    @property
+    def delta(self) -> int:
+        """Bytes that it grew."""
+        return self.new - self.old
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A limit that has become much too wide, and a tighter one.
+
+    text: the line for sizeguard.yaml, or the command that tightens the limit
+    """
+
+    metric: str
+    limit: int
+    offered: int
+    actual: int
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that may help.
+
+    label: see why, reproduce, accept it, make it normal
+    """
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppResult:
+    """One app for one target.
+
+    target:    the name in sizeguard.yaml
+    sizes:     of the selective build; None if it could not be measured: then a problem says why
+    full:      of the full build
+    old_sizes: of the base; None if there is none
+    base:      MEASURED, REVIEWED or empty: the source of old_sizes and causes
+    folder:    the build, relative to the source tree: build/vision
+    runs:      False if the target's configuration says run: false
+    unchanged: the result is that of an earlier run with the same inputs
+    verification: None if nothing could be verified; then the check of the elimination says why
+    """
+
+    app: str
+    target: str
+    toolchain: str
+    verdict: str
+    sizes: Sizes | None
+    full: Sizes | None
+    checks: tuple[Check, ...]
+    models: tuple[ModelResult, ...]
+    savings: tuple[Saving, ...]
+    growth: tuple[Growth, ...]
+    verification: Verification | None
+    old_sizes: Sizes | None = None
+    base: str = ""
+    causes: tuple[Cause, ...] = ()
+    offers: tuple[Offer, ...] = ()
+    commands: tuple[Command, ...] = ()
+    folder: str = ""
+    runs: bool = True
+    unchanged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionFinding:
+    """One finding about an app's selection.
+
+    kind:    operator, dtype, class, feature (needed and not selected), closure (a kernel now calls
+             another operator), trace (older than the code), export (a model changed since it was
+             traced), lint, covered (nothing is wrong)
+    name:    aten::add.Tensor, add_stub Float …
+    target:  empty if it holds for all
+    verdict: pass, fail or inconclusive
+    place:   file:line of the selection, or of the kernel
+    """
+
+    app: str
+    kind: str
+    name: str
+    verdict: str
+    message: str
+    advice: str = ""
+    place: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """Bytes that a metric may have beyond its limits.
+
+    app, target: empty for all
+    expires: YYYY-MM-DD, the last day on which it holds
+    source:  baselines/waivers.yaml:4, or commit 4f2a91c
+    """
+
+    metric: str
+    app: str
+    target: str
+    bytes: int
+    reason: str
+    owner: str
+    expires: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverUse:
+    """The state of a waiver after the checks.
+
+    state: one of WAIVER_STATES
+    used:  bytes that a check needed of it
+    message, advice: empty unless it fails
+    """
+
+    waiver: Waiver
+    state: str
+    verdict: str
+    used: int = 0
+    message: str = ""
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be done: a build failed, or evidence is missing.
+
+    It fails the gate closed.
+
+    app, target: empty if it concerns all
+    exit_code: 1 to 4, as in sizeguard.base.errors
+    """
+
+    app: str
+    target: str
+    message: str
+    advice: str
+    exit_code: int
+
+    @staticmethod
+    def of(error: SizeguardError, app: str, target: str) -> Problem:
+        """Make a problem of an error raised for an app, for a target, or for an app on a target."""
+        only = (f" --app {app}" if app else "") + (f" --target {target}" if target else "")
+        return Problem(
+            app, target, str(error), f"put it right, then: sizeguard gate{only}", error.exit_code
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The commit that growth is counted from.
+
+    ref:  the branch or commit that was asked for: origin/main
+    text: why there is none, in one line
+    """
+
+    commit: str
+    ref: str
+    subject: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The result of one run.
+
+    verdict: fail if anything fails; inconclusive if nothing fails and something could not be
+    decided
+    apps:    by app and target
+    base:    None outside of git
+    skipped: why nothing was measured; empty if it was
+    """
+
+    verdict: str
+    apps: tuple[AppResult, ...]
+    selection: tuple[SelectionFinding, ...] = ()
+    waivers: tuple[WaiverUse, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    base: Base | None = None
+    head: str = ""
+    skipped: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 only if all passed.
+
+        1 something fails, 2 malformed input, 3 inconclusive, 4 a build failed. The first of 4, 1, 2
+        and 3
+        that applies: a failure matters more than a file that could not be read.
+        """
+        codes = {problem.exit_code for problem in self.problems}
+        verdicts = {app.verdict for app in self.apps} | {
+            finding.verdict for finding in self.selection
+        }
+        verdicts |= {use.verdict for use in self.waivers}
+        if FAIL in verdicts or (self.verdict == FAIL and codes <= {3}):
+            codes.add(1)
+        if self.verdict != PASS:
+            codes.add(3)
+        return next((code for code in (4, 1, 2, 3) if code in codes), 0)
+
+
+def overall(verdicts: set[str]) -> str:
+    """Combine verdicts: fail if one fails, inconclusive if one is undecided.
+
+    A part that was not run decides nothing.
+    """
+    return FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS

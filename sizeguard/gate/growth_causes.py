@@ -1,0 +1,124 @@
+"""Find what made the load change: operator, dtype, symbol and source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.diff.compare import diff
+from sizeguard.diff.diff_result import CAUSES, Diff
+from sizeguard.gate.gate_result import Cause, Growth
+from sizeguard.gate.source_lines import SourceLines
+from sizeguard.measurement.measurement import Measurement
+from sizeguard.runtimes.known import short_name
+
+SHOWN = 200  # causes by name; the rest is one row
+_UNWIND = frozenset({"unwind", "unwind index", "exception table"})
+_PADDING = frozenset({"padding", "page slack", "section gap"})
+_LEVELS = ("operator", "dtype", "symbol", "object", "kind")
+_Key: TypeAlias = tuple[str, str, str, str, str]  # of a cause: a name for each of _LEVELS
+
+
+def growth_by_operator(old: Measurement, new: Measurement) -> tuple[Growth, ...]:
+    """List the operators whose loaded bytes changed; the rows sum to the change of the load."""
+    before, now = old.tables["operator"], new.tables["operator"]
+    rows = [Growth(name, before.get(name, 0), now.get(name, 0)) for name in {*before, *now}]
+    return tuple(
+        sorted(
+            (row for row in rows if row.old != row.new),
+            key=lambda row: (row.old - row.new, row.operator),
+        )
+    )
+
+
+def causes_by_operator(growth: Iterable[Growth]) -> tuple[Cause, ...]:
+    """Make a cause of each operator's growth: a baseline has no symbols."""
+    rows = [
+        Cause(
+            row.operator,
+            "",
+            "",
+            row.old,
+            row.new,
+            kind="other",
+            cause="grew" if row.new > row.old else "shrank",
+        )
+        for row in growth
+    ]
+    return tuple(sorted(rows, key=lambda cause: (-abs(cause.delta), cause.operator)))
+
+
+@dataclass(slots=True)
+class _Sum:
+    """A row of causes while it is summed.
+
+    largest: bytes of the part that the row's cause is taken from
+    """
+
+    old: int = 0
+    new: int = 0
+    largest: int = 0
+    cause: str = ""
+
+
+def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[Cause, ...]:
+    """List the causes between two analyses, the largest change first.
+
+    They sum to the change of the load. Beyond the first SHOWN, one row has the sum.
+    """
+    sums = _summed(diff(old, new, _LEVELS))
+    changed = [item for item in sums.items() if item[1].old != item[1].new]
+    changed.sort(key=lambda item: (-abs(item[1].new - item[1].old), item[0]))
+    causes = [_cause(key, row, sources) for key, row in changed[:SHOWN]]
+    rest = [row for _, row in changed[SHOWN:]]
+    if rest:
+        before, now = sum(row.old for row in rest), sum(row.new for row in rest)
+        causes.append(Cause("", "", "", before, now, kind="other"))
+    return tuple(causes)
+
+
+def _summed(found: Diff) -> dict[_Key, _Sum]:
+    """Sum the rows of a diff by cause."""
+    sums: dict[_Key, _Sum] = {}
+    for i in range(len(found)):
+        row = sums.setdefault(_key(*found.keys(i)), _Sum())
+        row.old += int(found.old[i])
+        row.new += int(found.new[i])
+        size = abs(int(found.delta[i]))
+        if size >= row.largest:
+            row.largest, row.cause = size, CAUSES[int(found.cause[i])]
+    return sums
+
+
+def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Key:
+    """Return operator, dtype, symbol, object and kind of the cause that a row counts to."""
+    if kind in _UNWIND:
+        return "", "", "", "", "unwind"
+    if kind in _PADDING:
+        return "", "", "", "", "padding"
+    if symbol and not symbol.startswith("("):
+        return operator, dtype, symbol, object_, "symbol"
+    return operator, "", "", "", "other"
+
+
+def _cause(key: _Key, row: _Sum, sources: SourceLines) -> Cause:
+    operator, dtype, symbol, object_, kind = key
+    grew = row.new > row.old
+    # The largest part gives the cause, unless the row as a whole changed the other way.
+    fits = row.cause in ("moved", "padding") or grew == (
+        row.cause in ("grew", "added", "more_instances")
+    )
+    cause = row.cause if fits else "grew" if grew else "shrank"
+    shown = short_name(symbol) if symbol else ""
+    return Cause(
+        operator,
+        dtype,
+        shown,
+        row.old,
+        row.new,
+        kind,
+        cause,
+        sources.place(object_, symbol) if symbol else "",
+    )

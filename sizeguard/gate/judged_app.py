@@ -1,0 +1,245 @@
+"""Judge one app for one target: measure, check, verify, run its models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.progress import Progress
+from sizeguard.claims.verdict import Verification
+from sizeguard.gate.advice import advised
+from sizeguard.gate.elimination import check_elimination
+from sizeguard.gate.gate_result import (
+    CREEP,
+    FAIL,
+    MEASURED,
+    NOT_RUN,
+    AppResult,
+    Base,
+    Cause,
+    Check,
+    Growth,
+    ModelResult,
+    Waiver,
+    overall,
+)
+from sizeguard.gate.growth_causes import causes_between, causes_by_operator, growth_by_operator
+from sizeguard.gate.model_runs import compare_model
+from sizeguard.gate.policy.baselines import toolchain_key
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
+from sizeguard.gate.policy.limits import Limit
+from sizeguard.gate.policy.waiver_use import in_force, waived_bytes
+from sizeguard.gate.reference.creep import creep_shares
+from sizeguard.gate.reference.reference import (
+    MeasuredApp,
+    creep_reference,
+    growth_reference,
+    keep_as_head,
+    reviewed_reference,
+    symbol_patterns,
+)
+from sizeguard.gate.request import Request
+from sizeguard.gate.savings import savings
+from sizeguard.gate.source_lines import SourceLines
+from sizeguard.measurement.measured_builds import measure_build
+from sizeguard.measurement.measurement import Measurement
+from sizeguard.projects.pairs import Pair, recipe_of_build
+from sizeguard.snapshots.snapshot import write_snapshot
+from sizeguard.toolchains.targets import run_prefix
+
+
+def judge_app(
+    request: Request, base: Base | None, waivers: Sequence[Waiver], pair: Pair
+) -> tuple[AppResult, tuple[Check, ...]]:
+    """Judge one app for one target.
+
+    The second value holds its growth since the reviewed baseline, unless the first is judged by
+    that.
+    """
+    root, history = request.root, request.history
+    limits = [
+        limit
+        for limit in request.limits
+        if limit.app in ("", pair.app.name) and limit.target in ("", pair.target.name)
+    ]
+    measured = _measured_app(request, pair, limits)
+    keep_as_head(history, measured)
+    growth, source = growth_reference(root, history, base, measured)
+    since = sorted({limit.since for limit in limits if limit.kind == CREEP})
+    creep = {name: creep_reference(root, history, name, measured) for name in since}
+    subject = _checked_app(measured, in_force(waivers, request.today))
+    sizes = size_checks(subject, limits, growth, creep)
+    sizes = tuple(_with_shares(request, measured, check) for check in sizes)
+    elimination, verification = _elimination(request, pair)
+    models = run_models(request, pair)
+    found = _Findings(sizes, elimination, verification, models, growth, source)
+    result = _app_result(request, pair, measured, found)
+    reviewed: tuple[Check, ...] = ()
+    if source == MEASURED:
+        reviewed = size_checks(subject, limits, reviewed_reference(root, measured), creep)
+    commit = base.commit if base else ""
+    snapshot = _base_snapshot(request, result, commit, growth)
+    image = pair.selective.image.name
+    return advised(result, commit[:7], snapshot, image, request.today), reviewed
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """The checks of one app for one target.
+
+    growth, source: the sizes that growth is counted from, and where they come from
+    """
+
+    sizes: tuple[Check, ...]
+    elimination: Check
+    verification: Verification | None
+    models: tuple[ModelResult, ...]
+    growth: SizeReference
+    source: str
+
+
+def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> MeasuredApp:
+    build = pair.selective
+    patterns = symbol_patterns(limit.metric for limit in limits)
+    recipe = None
+    if request.has_own_sources:
+        recipe = recipe_of_build(request.runtime, pair.toolchain, pair.app, build)
+    return MeasuredApp(
+        app=pair.app,
+        target=pair.target.name,
+        build=build,
+        toolchain=pair.toolchain,
+        now=measure_build(request.history.place.store, build, patterns),
+        patterns=patterns,
+        tree=request.tree,
+        recipe=recipe,
+    )
+
+
+def _checked_app(measured: MeasuredApp, waivers: Sequence[Waiver]) -> CheckedApp:
+    app, target = measured.app.name, measured.target
+    return CheckedApp(
+        app, target, measured.now, lambda metric: waived_bytes(waivers, app, target, metric)
+    )
+
+
+def _elimination(request: Request, pair: Pair) -> tuple[Check, Verification | None]:
+    store = request.history.place.store
+    check, verification = check_elimination(
+        request.root, pair.app, pair.selective, store, request.source
+    )
+    id_ = f"{pair.app.name}/{pair.target.name}/elimination"
+    return replace(check, id=id_, target=pair.target.name), verification
+
+
+def _app_result(request: Request, pair: Pair, measured: MeasuredApp, found: _Findings) -> AppResult:
+    root, build, now = request.root, pair.selective, measured.now
+    old = found.growth.measured
+    full = measure_build(request.history.place.store, pair.full, ()) if pair.full else None
+    checks = (*found.sizes, found.elimination)
+    verdicts = {check.verdict for check in checks} | {model.verdict for model in found.models}
+    changed = growth_by_operator(old, now) if old else ()
+    folder = build.image.parent
+    return AppResult(
+        app=pair.app.name,
+        target=pair.target.name,
+        toolchain=toolchain_key(build),
+        verdict=overall(verdicts),
+        sizes=build.sizes,
+        full=pair.full.sizes if pair.full else None,
+        checks=checks,
+        models=found.models,
+        savings=savings(full.tables["operator"], now.tables["operator"]) if full else (),
+        growth=changed,
+        verification=found.verification,
+        old_sizes=old.sizes if old else None,
+        base=found.source,
+        causes=_causes(SourceLines(request.source or root), found.growth, now, changed),
+        offers=offers(found.sizes),
+        folder=folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder),
+        runs=pair.target.run,
+    )
+
+
+def _with_shares(request: Request, measured: MeasuredApp, check: Check) -> Check:
+    if (
+        check.kind != CREEP
+        or check.verdict != FAIL
+        or check.base is None
+        or measured.recipe is None
+    ):
+        return check
+    since = check.id.rpartition(f"/{CREEP}-")[2]
+    return replace(
+        check,
+        shares=creep_shares(
+            request.history, measured.recipe, since, check.metric, check.base, check.actual
+        ),
+    )
+
+
+def _causes(
+    sources: SourceLines, growth: SizeReference, now: Measurement, changed: Sequence[Growth]
+) -> tuple[Cause, ...]:
+    if growth.measured is None or growth.measured is now:
+        return ()
+    if growth.measured.analysis is None or now.analysis is None:
+        return causes_by_operator(changed)
+    return causes_between(growth.measured.analysis, now.analysis, sources)
+
+
+def _base_snapshot(request: Request, result: AppResult, commit: str, growth: SizeReference) -> str:
+    """Copy the base's snapshot to a short path, so that people can compare with it.
+
+    Empty unless something fails.
+    """
+    if (
+        result.verdict != FAIL
+        or result.base != MEASURED
+        or growth.measured is None
+        or growth.measured.analysis is None
+    ):
+        return ""
+    path = request.root / ".sizeguard" / commit[:7] / f"{result.app}.{result.target}.snapshot"
+    write_snapshot(path, growth.measured.analysis)
+    return path.relative_to(request.root).as_posix()
+
+
+def run_models(request: Request, pair: Pair) -> tuple[ModelResult, ...]:
+    """Run every model of the app on the full and on its selective build.
+
+    Raises InconclusiveError if the target should run here and cannot.
+    """
+    app, target = pair.app, pair.target
+    if not target.run or pair.full is None:
+        names = [model.stem if model.stem != "model" else model.parent.name for model in app.models]
+        return tuple(
+            ModelResult(
+                name, app.name, NOT_RUN, 0, (), f"{target.name} has run: false", target.name
+            )
+            for name in names
+        )
+    if run_prefix(target.machine) is None:
+        raise InconclusiveError(
+            f"{target.name} does not run here, and {target.place} does not say run: false"
+        )
+    runner = request.models
+    models = []
+    with Progress(
+        f"running {app.name}", f"full = selective, bit for bit  {target.name}"
+    ) as progress:
+        for i, model in enumerate(app.models):
+            program = runner.prepare(model, request.root / "build" / "programs")
+            found = compare_model(
+                runner,
+                program,
+                app.name,
+                pair.full,
+                pair.selective,
+                store=request.history.place.store,
+                timeout=request.timeout,
+            )
+            models.append(replace(found, target=target.name))
+            progress.step(i + 1, len(app.models), found.model)
+    return tuple(models)

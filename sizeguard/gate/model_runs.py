@@ -1,0 +1,74 @@
+"""Run a model on two builds and check that both give the same results, bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sizeguard.builds.build_record import Build
+from sizeguard.gate.gate_result import FAIL, NOT_RUN, PASS, ModelResult
+from sizeguard.runtimes.runtime import ModelRun, Models
+from sizeguard.snapshots.store import Store, content_key
+from sizeguard.toolchains.targets import run_prefix
+
+KIND = "model-run"
+TIMEOUT = 600  # seconds for one case
+
+
+# Seven parameters: a model, two builds, and how they run; no other function needs the same ones.
+def compare_model(
+    models: Models,
+    program: Path,
+    app: str,
+    full: Build,
+    selective: Build,
+    *,
+    store: Store | None = None,
+    timeout: float = TIMEOUT,
+) -> ModelResult:
+    """Run every bundled input of the program on both builds.
+
+    Runs that succeeded before with equal inputs are not repeated. A run that failed is always
+    repeated.
+
+    store: where the outputs of successful runs are kept
+    timeout: seconds for one case
+    """
+    name, target = program.stem, selective.target
+    cases = models.case_count(program)
+    if run_prefix(target) is None:
+        return ModelResult(name, app, NOT_RUN, cases, (), f"{target} does not run here", target)
+
+    def failed(case: int, message: str, missing: tuple[str, ...] = ()) -> ModelResult:
+        return ModelResult(name, app, FAIL, case, missing, message, target)
+
+    if cases == 0:
+        return failed(0, "has no bundled inputs, so that nothing was compared")
+    runs = []
+    for case in range(cases):
+        pair = []
+        for build, where in ((full, "full"), (selective, app)):
+            run = _kept_run(models, build, program, case, store, timeout)
+            if not run.outputs:
+                return failed(case, f"case {case} on {where}: {run.message}", run.missing)
+            pair.append(run)
+        if pair[0].outputs != pair[1].outputs:
+            return failed(case, f"case {case}: {app} gives other results than full")
+        runs += pair
+    return ModelResult(name, app, PASS, cases, (), "", target, all(run.cached for run in runs))
+
+
+def _kept_run(
+    models: Models, build: Build, program: Path, case: int, store: Store | None, timeout: float
+) -> ModelRun:
+    """Run one bundled input unless it succeeded before with equal inputs."""
+    if store is None:
+        return models.run(build, program, case, timeout)
+    # version: of the facts that are kept
+    key = content_key({"kind": KIND, **models.run_inputs(build, program, case), "version": 1})
+    known = (store.facts(key) or {}).get("outputs")
+    if isinstance(known, str) and known:
+        return ModelRun(known, cached=True)
+    run = models.run(build, program, case, timeout)
+    if run.outputs:
+        store.put(key, {"outputs": run.outputs})
+    return run

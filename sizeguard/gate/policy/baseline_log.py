@@ -1,0 +1,60 @@
+"""Read the git history of baselines/: sizes, dates, authors and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, parse_baseline
+from sizeguard.gate.reference.history import History
+from sizeguard.gate.review_result import Baseline, BaselineEntry
+from sizeguard.git.git import git, git_bytes
+
+
+def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
+    """List the changes of each baseline, the latest first.
+
+    Raises InconclusiveError outside of git, InputError if the apps never had a baseline.
+    """
+    if History(root).head is None:
+        raise InconclusiveError(
+            f"{root}: not the root of a git repository with commits: baselines have no history"
+        )
+    listing = git(root, "log", "--format=", "--name-only", "--diff-filter=AMRD", "--", FOLDER)
+    files = sorted(
+        {
+            line
+            for line in listing.split("\n")
+            if line.endswith(".yaml") and Path(line).name != WAIVERS
+        }
+    )
+    chosen = [file for file in files if not apps or Path(file).name.partition(".")[0] in apps]
+    if apps and not chosen:
+        raise InputError(f"no baseline of {', '.join(apps)} was ever committed")
+    return tuple(entry for file in chosen for entry in _entries(root, file))
+
+
+def _entries(root: Path, file: str) -> Iterable[BaselineEntry]:
+    listing = git(root, "log", "--format=%H%x00%cs%x00%an%x00%s", "--", file)
+    entries: list[BaselineEntry] = []
+    before: int | None = None
+    for line in reversed(listing.split("\n")):
+        commit, date, author, subject = line.split("\0")
+        baseline = _baseline(root, commit, file)
+        load = baseline.load if baseline else None
+        delta = load - before if load is not None and before is not None else None
+        entries.append(BaselineEntry(file, commit[:10], date, author, subject, load, delta))
+        before = load if load is not None else before
+    return reversed(entries)
+
+
+def _baseline(root: Path, commit: str, file: str) -> Baseline | None:
+    if not git_bytes(root, "ls-tree", "-z", "--full-tree", commit, "--", file):
+        return None
+    try:
+        return parse_baseline(
+            git_bytes(root, "cat-file", "blob", f"{commit}:{file}"), f"{commit[:10]}:{file}"
+        )
+    except InputError:
+        return None  # written by another version, or damaged once: the history goes on

@@ -1,0 +1,229 @@
+"""Read and write the reviewed sizes in baselines/."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_if_changed
+from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.review_result import Baseline
+from sizeguard.measurement.measurement import LEVELS, Measurement
+from sizeguard.measurement.metric_kinds import TOTALS
+from sizeguard.toolchains.toolchain import Toolchain
+
+FOLDER = "baselines"
+WAIVERS = "waivers.yaml"
+_LOCK = Path(".sizeguard") / "baselines.lock"
+
+# Order in the file: operators first, because people ask first which operator grew.
+_TABLES = {f"{level}s": level for level in (*LEVELS, "symbol")}
+_TEXTS = ("app", "target", "toolchain")
+_REQUIRED = (*_TEXTS, "load", "ram", "file", "operators")
+_RENEW = "write it again with sizeguard baseline update"
+
+
+def toolchain_key(build: Build) -> str:
+    """Name the toolchain: gcc-12.2-bfd-2.40-Os.
+
+    Shared libraries and LTO are named, too; an executable without LTO is not.
+    """
+    parts = [build.toolchain, f"O{build.optimize}"]
+    if build.link != "executable":
+        parts.append(build.link)
+    if build.lto:
+        parts.append("lto" if build.lto == "full" else "thinlto")
+    return "-".join(parts)
+
+
+def tools_text(toolchain: Toolchain) -> str:
+    """Name the tools' full versions: gcc 12.2.0, bfd 2.40.
+
+    The parts that the key leaves out can change sizes, too.
+    """
+    tools = [
+        f"{toolchain.compiler} {toolchain.compiler_version}",
+        f"{toolchain.linker} {toolchain.linker_version}",
+    ]
+    return ", ".join([*tools, *filter(None, [toolchain.headers_version])])
+
+
+def baseline_path(root: Path, build: Build) -> Path:
+    """Return the path of the build's baseline."""
+    return (
+        root / FOLDER / f"{build.app or build.variant}.{build.target}.{toolchain_key(build)}.yaml"
+    )
+
+
+def baseline_files(root: Path) -> list[Path]:
+    """List the files of all baselines."""
+    return sorted(path for path in (root / FOLDER).glob("*.yaml") if path.name != WAIVERS)
+
+
+def other_toolchains(root: Path, build: Build) -> list[str]:
+    """List the toolchains that have baselines for this app and target."""
+    prefix = f"{build.app or build.variant}.{build.target}."
+    return sorted(
+        path.name.removeprefix(prefix).removesuffix(".yaml")
+        for path in (root / FOLDER).glob(f"{prefix}*.yaml")
+    )
+
+
+def baseline_of(build: Build, toolchain: Toolchain, measured: Measurement) -> Baseline:
+    """Make a baseline of a build and its measurement."""
+    sizes = build.sizes
+    tables = {level: table for level, table in measured.tables.items() if level != "operator"}
+    if measured.symbols:
+        tables["symbol"] = measured.symbols
+    name, operators = build.app or build.variant, measured.tables["operator"]
+    key, tools = toolchain_key(build), tools_text(toolchain)
+    return Baseline(
+        name,
+        build.target,
+        key,
+        sizes.load,
+        sizes.ram,
+        sizes.file,
+        operators,
+        sizes.page_slack,
+        tools,
+        tables,
+    )
+
+
+@contextmanager
+def locked_baselines(root: Path) -> Iterator[None]:
+    """Lock baselines/ for reading and writing, so that no change is lost.
+
+    A second process waits. Raises InputError if the lock cannot be made.
+    """
+    path = root / _LOCK
+    try:
+        path.parent.mkdir(exist_ok=True)
+        lock = path.open("w")
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot write: {error.strerror}; baselines change under this lock"
+        ) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def write_baseline(path: Path, baseline: Baseline) -> bool:
+    """Write a baseline, sorted, so that a change reads as its diff.
+
+    True if the file changed.
+    """
+    return write_if_changed(path, baseline_text(baseline))
+
+
+def baseline_text(baseline: Baseline) -> str:
+    """Format a baseline as YAML."""
+    lines = [
+        f"# Reviewed sizes of {baseline.app}, in bytes. `sizeguard baseline update` writes them.",
+        f"app: {baseline.app}",
+        f"target: {baseline.target}",
+        f"toolchain: {baseline.toolchain}",
+        *([f"tools: {baseline.tools}"] if baseline.tools else []),
+        *(f"{size}: {baseline.size(size)}" for size in TOTALS),
+    ]
+    tables = {"operator": baseline.operators, **(baseline.tables or {})}
+    for key, level in _TABLES.items():
+        if level in tables:
+            lines.append(f"{key}:" if tables[level] else f"{key}: {{}}")
+            lines += [f"  {_quoted(name)}: {tables[level][name]}" for name in sorted(tables[level])]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace("'", "''")
+    return f"'{doubled}'"
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline.
+
+    Raises InputError, with file and line, for a file that is not a baseline.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    return parse_baseline(data, path)
+
+
+def parse_baseline(data: bytes, path: Path | str) -> Baseline:
+    """Parse a baseline; `path` stands in error messages."""
+    root = parse_nodes(data, path, "baseline")
+    known = (*_TEXTS, "tools", *TOTALS, *_TABLES)
+    fields = _pairs(path, root)
+    for key in fields:
+        if key not in known:
+            raise InputError(
+                f"{path}: not a baseline: '{key}' is none of {', '.join(known)}; {_RENEW}"
+            )
+    for key in _REQUIRED:
+        if key not in fields:
+            raise InputError(f"{path}: not a baseline: it lacks {key}; {_RENEW}")
+    tables = {level: _sizes(path, fields[key]) for key, level in _TABLES.items() if key in fields}
+    sizes = {size: _size(path, fields[size]) for size in TOTALS if size in fields}
+    texts = {key: _text(path, fields[key]) for key in (*_TEXTS, "tools") if key in fields}
+    operators = tables.pop("operator")
+    return Baseline(
+        app=texts["app"],
+        target=texts["target"],
+        toolchain=texts["toolchain"],
+        load=sizes["load"],
+        ram=sizes["ram"],
+        file=sizes["file"],
+        operators=operators,
+        page_slack=sizes.get("page_slack", 0),
+        tools=texts.get("tools", ""),
+        tables=tables,
+    )
+
+
+def _pairs(path: Path | str, node: Node) -> Mapping[str, Node]:
+    if not isinstance(node, YamlTable):
+        raise InputError(f"{path}:{node.line}: not a baseline: expected a table; {_RENEW}")
+    found: dict[str, Node] = {}
+    for key, value in node.pairs:
+        if key.text in found:
+            raise InputError(f"{path}:{key.line}: '{key.text}' is there twice")
+        found[key.text] = value
+    return found
+
+
+def _sizes(path: Path | str, node: Node) -> Mapping[str, int]:
+    return {name: _size(path, value) for name, value in _pairs(path, node).items()}
+
+
+def _size(path: Path | str, node: Node) -> int:
+    if (
+        not isinstance(node, Scalar)
+        or not node.text.isascii()
+        or not node.text.isdigit()
+        or len(node.text) > 18
+    ):
+        raise InputError(f"{path}:{node.line}: sizes are whole numbers of bytes")
+    return int(node.text)
+
+
+def _text(path: Path | str, node: Node) -> str:
+    if not isinstance(node, Scalar):
+        raise InputError(f"{path}:{node.line}: expected text")
+    return node.text
+
+
+def measurement_of_baseline(baseline: Baseline) -> Measurement:
+    """Make a measurement of a baseline."""
+    tables = dict(baseline.tables or {})
+    symbols = tables.pop("symbol", {})
+    sizes = Sizes(baseline.load, baseline.ram, baseline.file, baseline.page_slack)
+    return Measurement(sizes, {**tables, "operator": baseline.operators}, symbols)

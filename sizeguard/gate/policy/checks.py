@@ -1,0 +1,194 @@
+"""Check each measured number against its limit, with waivers counted in.
+
+A limit for an exact metric wins over one for a family (operator/*); then a limit for fewer apps and
+targets wins over one for more. Limits of different kinds apply side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sizeguard.gate.gate_result import (
+    ABSOLUTE,
+    CREEP,
+    FAIL,
+    GROWTH,
+    INCONCLUSIVE,
+    PASS,
+    Check,
+    Offer,
+)
+from sizeguard.gate.policy.limits import Limit
+from sizeguard.measurement.measurement import Measurement
+from sizeguard.measurement.metric_names import is_family, matches, split_metric
+
+
+@dataclass(frozen=True, slots=True)
+class SizeReference:
+    """The measurement that growth or creep is counted from.
+
+    text:     its source, as shown
+    measured: None if it could not be measured
+    why:      then the reason, and the next step
+    """
+
+    text: str
+    measured: Measurement | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedApp:
+    """An app for a target, with its present sizes.
+
+    waived: bytes that waivers allow of a metric
+    """
+
+    app: str
+    target: str
+    now: Measurement
+    waived: Callable[[str], int]
+
+
+def size_checks(
+    subject: CheckedApp,
+    limits: Iterable[Limit],
+    growth: SizeReference,
+    creep: Mapping[str, SizeReference],
+) -> tuple[Check, ...]:
+    """Check the subject against the limits that apply to it.
+
+    creep: references by what limits say after `since`
+    """
+    mine = [
+        limit
+        for limit in limits
+        if limit.app in ("", subject.app) and limit.target in ("", subject.target)
+    ]
+    chosen: dict[tuple[str, str, str], Limit] = {}
+    for limit in mine:
+        reference = creep.get(limit.since) if limit.kind == CREEP else growth
+        for metric in _metrics(limit, subject.now, reference.measured if reference else None):
+            key = (metric, limit.kind, limit.since)
+            if key not in chosen or _precedence(limit) > _precedence(chosen[key]):
+                chosen[key] = limit
+    order = {limit.metric: i for i, limit in enumerate(mine)}
+    checks = []
+    for (metric, kind, since), limit in sorted(
+        chosen.items(), key=lambda item: (order[item[1].metric], item[0])
+    ):
+        reference = (
+            SizeReference("", None)
+            if kind == ABSOLUTE
+            else creep[since]
+            if kind == CREEP
+            else growth
+        )
+        checks.append(_check(subject, metric, limit, reference))
+    return tuple(checks)
+
+
+def _precedence(limit: Limit) -> tuple[bool, int, int]:
+    return not is_family(limit.metric), bool(limit.app) + bool(limit.target), len(limit.metric)
+
+
+def _metrics(limit: Limit, *measured: Measurement | None) -> Sequence[str]:
+    """List the metrics that the limit applies to: itself, or each name of its family."""
+    if not is_family(limit.metric):
+        return [limit.metric]
+    level = split_metric(limit.metric)[0]
+    paths = {
+        f"{level}/{name}" for each in measured if each is not None for name in each.names(level)
+    }
+    return sorted(path for path in paths if matches(limit.metric, path))
+
+
+def _check(subject: CheckedApp, metric: str, limit: Limit, reference: SizeReference) -> Check:
+    since = f"-{limit.since}" if limit.since else ""
+    undecided = Check(
+        id=f"{subject.app}/{subject.target}/{metric}/{limit.kind}{since}",
+        app=subject.app,
+        target=subject.target,
+        metric=metric,
+        limit=None,
+        actual=subject.now.value(metric) or 0,
+        headroom=None,
+        verdict=INCONCLUSIVE,
+        rule=limit.allowance.text,
+        advice=reference.why,
+        kind=limit.kind,
+        base=reference.measured.value(metric) if reference.measured else None,
+        since=reference.text,
+        place=limit.place,
+        pattern=limit.metric,
+    )
+    return _judged(undecided, subject, limit)
+
+
+def _judged(check: Check, subject: CheckedApp, limit: Limit) -> Check:
+    """Decide a check, unless its metric was not measured or there is nothing to compare with."""
+    if subject.now.value(check.metric) is None:
+        missing = f"{check.metric} was not measured: the image for {check.target} does not tell it"
+        return replace(check, advice=missing)
+    if limit.kind == ABSOLUTE:
+        bound = limit.allowance.bytes
+    elif check.base is None:
+        missing = f"the {check.since} does not say {check.metric}: sizeguard baseline update"
+        return replace(check, advice=check.advice or missing)
+    else:
+        bound = check.base + limit.allowance.allowed(check.base)
+    waived = subject.waived(check.metric)
+    most = bound + waived
+    return replace(
+        check,
+        limit=most,
+        headroom=most - check.actual,
+        verdict=PASS if check.actual <= most else FAIL,
+        waived=waived,
+        advice="",
+    )
+
+
+# Room above the size that makes an offer: with less, offers would come and go with every change.
+_WIDE_PERCENT, _WIDE_BYTES = 10, 1024
+
+
+def offers(checks: Iterable[Check]) -> tuple[Offer, ...]:
+    """Offer tighter limits where a limit is far above the size.
+
+    Absolute limits with much room, and growth limits whose base was much larger.
+    """
+    found = (
+        offer
+        for check in checks
+        if check.verdict == PASS and not check.waived
+        for offer in (_tighter_limit(check), _smaller_baseline(check))
+    )
+    return tuple(offer for offer in found if offer is not None)
+
+
+def _tighter_limit(check: Check) -> Offer | None:
+    """Offer 1 % above the size, at least 256 bytes, rounded up to 256 bytes."""
+    if check.kind != ABSOLUTE or check.limit is None:
+        return None
+    if check.limit - check.actual <= max(check.limit * _WIDE_PERCENT // 100, _WIDE_BYTES):
+        return None
+    offered = check.actual + max(check.actual // 100, 256)
+    offered += -offered % 256
+    if offered >= check.limit:
+        return None
+    text = f"{check.metric}: {offered:,} B"
+    return Offer(check.metric, check.limit, offered, check.actual, check.place, text)
+
+
+def _smaller_baseline(check: Check) -> Offer | None:
+    """Offer a new baseline if the size shrank by more than the limit allows it to grow."""
+    if check.kind != GROWTH or check.limit is None or check.base is None:
+        return None
+    allowed = check.limit - check.base
+    if check.base - check.actual <= max(allowed, _WIDE_BYTES):
+        return None
+    text = f"sizeguard baseline update --app {check.app} --target {check.target}"
+    offered = check.actual + allowed
+    return Offer(check.metric, check.limit, offered, check.actual, check.place, text)

@@ -1,0 +1,78 @@
+"""Read the limits of sizeguard.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.yaml_nodes import Node, Scalar
+from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
+from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
+from sizeguard.measurement.metric_names import MetricNames
+from sizeguard.projects.config_nodes import place_of, table_of, text_of
+from sizeguard.projects.project import Config
+
+_LIMIT = ("max", "growth", "creep")
+
+
+def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
+    """Read every limit.
+
+    Raises InputError, with file, line and column. Unknown metrics, values that are not limits and
+    limits that are given twice are errors.
+    """
+    limits: list[Limit] = []
+    for entry in config.limits:
+        problem = names.problem(entry.metric)
+        if problem:
+            raise InputError(f"{entry.place}: {problem}")
+        if entry.growth_only:
+            place = place_of(entry.node)
+            limits.append(
+                Limit(entry.metric, GROWTH, parse_limit(text_of(entry.node), place), place=place)
+            )
+            continue
+        for kind, amount, since, place in _limit(entry.node):
+            limits.append(Limit(entry.metric, kind, amount, since, entry.app, entry.target, place))
+    _refuse_twice(limits)
+    return tuple(limits)
+
+
+def _limit(node: Node) -> Iterable[tuple[str, GrowthLimit, str, str]]:
+    """Read kind, amount, since when and place of each limit in a node.
+
+    The node is `41,000 B`, an absolute limit, or a mapping with max, growth and creep.
+    """
+    if isinstance(node, Scalar):
+        yield _absolute(node)
+        return
+    fields = table_of(node, _LIMIT, "a limit is a size, or a table with max, growth and creep")
+    if not fields:
+        raise InputError(f"{place_of(node)}: a limit has max, growth or creep")
+    for key, value in fields.items():
+        place = place_of(value)
+        if key == "max":
+            yield _absolute(value)
+        elif key == "growth":
+            yield GROWTH, parse_limit(text_of(value), place), "", place
+        else:
+            amount, since = parse_creep(text_of(value), place)
+            yield CREEP, amount, since, place
+
+
+def _absolute(node: Node) -> tuple[str, GrowthLimit, str, str]:
+    text, place = text_of(node), place_of(node)
+    return ABSOLUTE, GrowthLimit(text, 0, parse_size(text, place)), "", place
+
+
+def _refuse_twice(limits: Iterable[Limit]) -> None:
+    """Refuse a metric that has two limits of one kind, such as in growth: and in limits:."""
+    seen: dict[tuple[str, ...], str] = {}
+    for limit in limits:
+        key = (limit.metric, limit.kind, limit.app, limit.target, limit.since)
+        if key in seen:
+            raise InputError(
+                f"{limit.place}: {limit.kind} of {limit.metric} is limited at {seen[key]}, too;"
+                " keep one of them"
+            )
+        seen[key] = limit.place

@@ -1,0 +1,166 @@
+"""Find the state of each waiver after the checks: used, unused, spent, exceeded or expired."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sizeguard.gate.gate_result import (
+    EXCEEDED,
+    EXPIRED,
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    SPENT,
+    UNUSED,
+    USED,
+    Check,
+    Waiver,
+    WaiverUse,
+)
+
+
+def in_force(waivers: Iterable[Waiver], today: datetime.date) -> list[Waiver]:
+    """List the waivers that have not expired."""
+    return [waiver for waiver in waivers if datetime.date.fromisoformat(waiver.expires) >= today]
+
+
+def waived_bytes(waivers: Iterable[Waiver], app: str, target: str, metric: str) -> int:
+    """Sum the bytes that waivers allow of a metric of an app for a target."""
+    return sum(
+        w.bytes
+        for w in waivers
+        if w.metric == metric and w.app in ("", app) and w.target in ("", target)
+    )
+
+
+def waiver_uses(
+    waivers: Sequence[Waiver],
+    checks: Sequence[Check],
+    reviewed: Sequence[Check],
+    today: datetime.date,
+    *,
+    whole: bool,
+) -> tuple[WaiverUse, ...]:
+    """Find the state of each waiver.
+
+    reviewed: growth since the baselines. Waived growth that was merged is in the merge base of
+    every
+              later change, and in no baseline yet. An entry of the file is spent once a baseline
+              holds what it allows. A trailer ends with its merge.
+    whole:    all apps and targets were measured; otherwise a waiver that nothing needed may be for
+              another app
+    """
+    valid = in_force(waivers, today)
+    left: dict[str, int] = {check.id: _over(check) for check in checks}
+    uses = []
+    for waiver in waivers:
+        if waiver not in valid:
+            uses.append(_expired(waiver))
+            continue
+        concerned = [check for check in checks if _concerns(waiver, check)]
+        used = _take(waiver, concerned, left)
+        if not used and not _is_trailer(waiver):
+            used = _take(waiver, [check for check in reviewed if _concerns(waiver, check)])
+        uses.append(_use(waiver, concerned, used, whole))
+    exceeded = {id_ for id_, over in left.items() if over > 0}
+    return tuple(
+        _exceed(use, [c for c in checks if c.id in exceeded and _concerns(use.waiver, c)])
+        for use in uses
+    )
+
+
+def _take(waiver: Waiver, checks: Sequence[Check], left: dict[str, int] | None = None) -> int:
+    """Return the most bytes that one of the checks needs of the waiver.
+
+    left: bytes by check that no waiver covers yet; those that this one covers are subtracted
+    """
+    used = 0
+    for check in checks:
+        over = _over(check) if left is None else left[check.id]
+        taken = min(max(over, 0), waiver.bytes)
+        used = max(used, taken)
+        if left is not None:
+            left[check.id] -= taken
+    return used
+
+
+def _over(check: Check) -> int:
+    """Return the bytes beyond what the policy allows without waivers."""
+    return 0 if check.limit is None else check.actual - (check.limit - check.waived)
+
+
+def _concerns(waiver: Waiver, check: Check) -> bool:
+    return (
+        check.metric == waiver.metric
+        and waiver.app in ("", check.app)
+        and waiver.target in ("", check.target)
+    )
+
+
+def _use(waiver: Waiver, concerned: Sequence[Check], used: int, whole: bool) -> WaiverUse:
+    if used:
+        return WaiverUse(waiver, USED, PASS, used)
+    if any(check.limit is None for check in concerned):
+        return WaiverUse(
+            waiver,
+            UNUSED,
+            INCONCLUSIVE,
+            0,
+            f"whether {_what(waiver)} is needed cannot be said: there is nothing to compare with",
+        )
+    if not concerned and not whole:
+        return WaiverUse(waiver, UNUSED, PASS)
+    why = (
+        f"{waiver.metric} is within its limits without it"
+        if concerned
+        else f"no limit is of {waiver.metric}"
+    )
+    return WaiverUse(waiver, SPENT, FAIL, 0, f"{_what(waiver)} is spent: {why}", _remove(waiver))
+
+
+def _expired(waiver: Waiver) -> WaiverUse:
+    message = f"{_what(waiver)} expired on {waiver.expires}: ask {waiver.owner}"
+    return WaiverUse(
+        waiver,
+        EXPIRED,
+        FAIL,
+        0,
+        message,
+        f"take back what it allowed, or grant it anew; then {_remove(waiver)}",
+    )
+
+
+def _exceed(use: WaiverUse, beyond: Sequence[Check]) -> WaiverUse:
+    if use.state != USED or not beyond:
+        return use
+    check = max(beyond, key=lambda each: -(each.headroom or 0))
+    message = (
+        f"{_what(use.waiver)} is exceeded: {check.metric} of {check.app} for {check.target} has"
+        f" {-(check.headroom or 0):,} bytes more"
+    )
+    return replace(
+        use,
+        state=EXCEEDED,
+        verdict=FAIL,
+        message=message,
+        advice=f"shrink it, or ask {use.waiver.owner} for more",
+    )
+
+
+def _what(waiver: Waiver) -> str:
+    of = f" of {waiver.app}" if waiver.app else ""
+    return f"the waiver of {waiver.bytes:,} bytes for {waiver.metric}{of} ({waiver.source})"
+
+
+def _remove(waiver: Waiver) -> str:
+    return (
+        f"remove the trailer from {waiver.source}: git rebase -i"
+        if _is_trailer(waiver)
+        else f"remove the entry at {waiver.source}"
+    )
+
+
+def _is_trailer(waiver: Waiver) -> bool:
+    return waiver.source.startswith("commit ")

@@ -1,0 +1,186 @@
+"""Read and write waivers, in baselines/waivers.yaml and in trailers of commits."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
+from sizeguard.gate.gate_result import Waiver
+from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
+from sizeguard.gate.policy.limits import LARGEST
+from sizeguard.measurement.metric_names import MetricNames, is_family
+from sizeguard.projects.project import Config
+
+TRAILER = "Size-Waiver"
+_FIELDS = ("metric", "app", "target", "bytes", "reason", "owner", "expires")
+_OPTIONAL = ("app", "target")
+_HEADER = (
+    "# Growth that was accepted for a time. `sizeguard waive` adds entries; remove those that are"
+    " spent or expired.\n"
+)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LONGEST = 2000  # characters of a reason
+
+
+def waivers_path(root: Path) -> Path:
+    """Return the path of the file of waivers."""
+    return root / FOLDER / WAIVERS
+
+
+def read_waivers(root: Path, config: Config, names: MetricNames) -> tuple[Waiver, ...]:
+    """Read the file of waivers.
+
+    Raises InputError, with file, line and column: a waiver that cannot be read allows nothing and
+    stops the gate.
+    """
+    path = waivers_path(root)
+    if not path.exists() and not path.is_symlink():
+        return ()
+    shown = f"{FOLDER}/{WAIVERS}"
+    nodes = read_nodes(path, "list of waivers")
+    if isinstance(nodes, Scalar) and nodes.kind == "null":
+        return ()
+    if not isinstance(nodes, Listing):
+        raise InputError(f"{shown}:{nodes.line}:{nodes.column}: expected a list of waivers")
+    return tuple(_entry(shown, node, config, names) for node in nodes.items)
+
+
+def _entry(shown: str, node: Node, config: Config, names: MetricNames) -> Waiver:
+    place = f"{shown}:{node.line}"
+    if not isinstance(node, YamlTable):
+        raise InputError(f"{place}:{node.column}: a waiver is a table with {', '.join(_FIELDS)}")
+    fields: dict[str, str] = {}
+    for key, value in node.pairs:
+        where = f"{shown}:{key.line}:{key.column}: '{key.text}'"
+        if key.text not in _FIELDS:
+            raise InputError(f"{where} is none of {', '.join(_FIELDS)}")
+        if key.text in fields or not isinstance(value, Scalar):
+            raise InputError(f"{where} {'is there twice' if key.text in fields else 'is no text'}")
+        fields[key.text] = value.text
+    return make_waiver(fields, place, place, config, names)
+
+
+def make_waiver(
+    fields: Mapping[str, str], source: str, place: str, config: Config, names: MetricNames
+) -> Waiver:
+    """Check the fields and make a waiver of them.
+
+    Raises InputError that begins with the place.
+    """
+    for name in _FIELDS:
+        if name not in _OPTIONAL and not fields.get(name, "").strip():
+            raise InputError(f"{place}: a waiver needs {name}")
+    metric = fields["metric"]
+    problem = names.problem(metric) or (
+        f"'{metric}' is more than one metric; waive each by its name" if is_family(metric) else ""
+    )
+    if problem:
+        raise InputError(f"{place}: {problem}")
+    for name, known in (
+        ("app", [app.name for app in config.apps]),
+        ("target", [target.name for target in config.targets]),
+    ):
+        given = fields.get(name, "")
+        if given and given not in known:
+            raise InputError(f"{place}: there is no {name} {given}; there are {', '.join(known)}")
+    amount = _amount(fields["bytes"], place)
+    if len(fields["reason"]) > _LONGEST:
+        raise InputError(f"{place}: a reason has at most {_LONGEST} characters")
+    reason, owner = (" ".join(fields[name].split()) for name in ("reason", "owner"))
+    expires = _day(fields["expires"], place)
+    app, target = fields.get("app", ""), fields.get("target", "")
+    return Waiver(metric, app, target, amount, reason, owner, expires, source)
+
+
+def _amount(text: str, place: str) -> int:
+    digits = text.replace(",", "")
+    if digits.isascii() and digits.isdigit() and len(digits) < 17 and 0 < int(digits) <= LARGEST:
+        return int(digits)
+    raise InputError(f"{place}: bytes is a whole number, not '{text}'")
+
+
+def _day(text: str, place: str) -> str:
+    try:
+        if not _DAY.fullmatch(text):
+            raise ValueError
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise InputError(f"{place}: expires is a day such as 2027-01-31, not '{text}'") from error
+
+
+def add_waiver(root: Path, waiver: Waiver) -> Path:
+    """Append an entry to the file; existing entries and comments stay as they are.
+
+    If two processes add one each, both entries are kept.
+    """
+    path = waivers_path(root)
+    with locked_baselines(root):
+        try:
+            old = path.read_text(encoding="utf-8") if path.exists() else _HEADER
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: cannot read: {error}") from error
+        write_atomic(path, old + ("" if old.endswith("\n") else "\n") + _yaml(waiver))
+    return path
+
+
+def _yaml(waiver: Waiver) -> str:
+    texts = {"metric": waiver.metric, "app": waiver.app, "target": waiver.target}
+    lines = [f"{name}: {_quoted(value)}" for name, value in texts.items() if value] + [
+        f"bytes: {waiver.bytes}"
+    ]
+    lines += [
+        f"reason: {_quoted(waiver.reason)}",
+        f"owner: {_quoted(waiver.owner)}",
+        f"expires: {waiver.expires}",
+    ]
+    return "- " + "\n  ".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Quote a string for YAML: in single quotes, else in double quotes with escapes."""
+    if all(character.isprintable() for character in text):
+        doubled = text.replace("'", "''")
+        return f"'{doubled}'"
+    escaped = "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{escaped}"'
+
+
+def trailer_text(waiver: Waiver) -> str:
+    """Format the waiver as a trailer of a commit message."""
+    words = [waiver.metric, "--bytes", str(waiver.bytes)]
+    for name, value in (
+        ("app", waiver.app),
+        ("target", waiver.target),
+        ("owner", waiver.owner),
+        ("expires", waiver.expires),
+    ):
+        words += [f"--{name}", value] if value else []
+    return f"{TRAILER}: {shlex.join([*words, '--reason', waiver.reason])}"
+
+
+def parse_trailer(text: str, commit: str, config: Config, names: MetricNames) -> Waiver:
+    """Parse the text after `Size-Waiver:`.
+
+    Raises InputError that names the commit.
+    """
+    place = f"commit {commit[:10]}: {TRAILER}"
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"{place}: {error}; write it with sizeguard waive --trailer") from error
+    fields = {"metric": words[0] if words else ""}
+    rest = iter(words[1:])
+    for option in rest:
+        name, value = option.removeprefix("--"), next(rest, None)
+        if not option.startswith("--") or name not in _FIELDS or name in fields or value is None:
+            raise InputError(
+                f"{place}: '{option}' is not understood; write it with sizeguard waive --trailer"
+            )
+        fields[name] = value
+    return make_waiver(fields, f"commit {commit[:10]}", place, config, names)

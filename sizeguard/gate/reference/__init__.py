@@ -1,0 +1,1 @@
+"""The sizes that growth and creep are counted from: merge base, baseline or release."""

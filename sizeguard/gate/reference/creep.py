@@ -1,0 +1,77 @@
+"""Attribute the creep of a metric since a release to commits.
+
+The shares sum to the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sizeguard.base.errors import BuildError
+from sizeguard.base.progress import Progress
+from sizeguard.gate.gate_result import Share
+from sizeguard.gate.reference.history import History
+from sizeguard.git.commits import CommitLine
+from sizeguard.measurement.measurement import measurement_of
+from sizeguard.measurement.metric_names import split_metric
+from sizeguard.toolchains.recipe import Recipe
+
+# Limit of commits that are not measured yet; a commit that changes one file takes about 3 s
+MOST_BUILDS = 40
+UNCOMMITTED = "uncommitted"
+
+
+def creep_shares(
+    history: History, recipe: Recipe, since: str, metric: str, base: int, actual: int
+) -> tuple[Share, ...]:
+    """Measure the share of each commit of the main line; uncommitted changes come last.
+
+    Commits without a share are left out. Empty if too many commits would have to be built.
+
+    A commit that does not build, or that has the same inputs as its parent, has its share in the
+    next one that does.
+    """
+    commits = _distinct(history, recipe, since)
+    store = history.place.store
+    if sum(store.facts(history.key(commit.id, recipe)) is None for commit in commits) > MOST_BUILDS:
+        return ()
+    value = _values(history, recipe, metric)
+    shares: list[Share] = []
+    at = base
+    with Progress(f"measuring {recipe.text}", f"{metric} since {since}") as progress:
+        for i, commit in enumerate(commits):
+            now = value(commit)
+            progress.step(i + 1, len(commits), commit.short)
+            if now is not None and now != at:
+                shares.append(Share(commit.short, commit.subject, now - at, commit.date))
+                at = now
+    if at != actual:
+        shares.append(Share(UNCOMMITTED, "what is not committed yet", actual - at))
+    return tuple(shares)
+
+
+def _distinct(history: History, recipe: Recipe, since: str) -> list[CommitLine]:
+    """List the commits whose inputs differ from those of the commit before."""
+    found = []
+    last = history.key(since, recipe)
+    for commit in history.commits(since):
+        key = history.key(commit.id, recipe)
+        if key != last:
+            found.append(commit)
+        last = key
+    return found
+
+
+def _values(history: History, recipe: Recipe, metric: str) -> Callable[[CommitLine], int | None]:
+    level, name = split_metric(metric)
+
+    def value(commit: CommitLine) -> int | None:
+        try:
+            measured = history.try_measure(commit.id, recipe)
+        except BuildError:
+            return None  # the machine failed; the next commit has its share
+        if measured.analysis is None:
+            return None
+        return measurement_of(measured.analysis, [name] if level == "symbol" else []).value(metric)
+
+    return value

@@ -1,0 +1,166 @@
+"""The commits that growth and creep are counted from, and their measurements."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.gate.gate_result import Base
+from sizeguard.gate.policy.waivers import TRAILER
+from sizeguard.git.commits import CommitLine, lines_after, read_line
+from sizeguard.git.git import commit_id, git, git_bytes, top_folder
+from sizeguard.measurement.measured_commits import (
+    MeasuredCommit,
+    MeasurementPlace,
+    measure_commit,
+    measurement_key,
+    try_commit,
+)
+from sizeguard.snapshots.store import Store, default_store
+from sizeguard.toolchains.recipe import Recipe
+
+# Branches that changes are merged into, unless another is named. A feature branch's own upstream
+# would be the change itself.
+_USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+# Environment variables in which CI names the branch that a change is for.
+_VARIABLES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
+
+
+def _branch_of_ci() -> str:
+    """Name the branch that CI says a change is for; empty outside of CI."""
+    return next((f"origin/{os.environ[name]}" for name in _VARIABLES if os.environ.get(name)), "")
+
+
+class History:
+    """The repository whose root is the source tree."""
+
+    def __init__(self, root: Path, store: Store | None = None) -> None:
+        """Read the repository at `root`; measurements are kept in `store`, if given."""
+        self.root = root
+        self.place = MeasurementPlace(
+            root, root / ".sizeguard" / "worktrees", store or default_store(root)
+        )
+
+    @cached_property
+    def head(self) -> CommitLine | None:
+        """The commit that is checked out.
+
+        None outside of git, in a repository without commits, and in a folder that is not the root
+        of one.
+        """
+        try:
+            if top_folder(self.root).resolve() != self.root.resolve():
+                return None
+            return self.commit("HEAD")
+        except InputError:
+            return None
+
+    def commit(self, revision: str) -> CommitLine:
+        """Read a commit.
+
+        Raises InputError if the revision names none.
+        """
+        return read_line(self.root, commit_id(self.root, revision))
+
+    def base(self, asked: str, configured: str) -> Base | None:
+        """Find the merge base with the branch that growth is counted from.
+
+        That is the branch that was asked for, else the configured one, else the one that CI names,
+        else the usual one. None outside of git.
+
+        Raises InconclusiveError if a branch that was named does not exist, or shares no history
+        with what is checked out.
+        """
+        if self.head is None:
+            if asked:
+                raise InconclusiveError(
+                    f"{self.root}: not the root of a git repository with commits: there is no"
+                    f" --base {asked}"
+                )
+            return None
+        named = asked or configured or _branch_of_ci()
+        if named:
+            return self._merge_base(named)
+        for ref in _USUAL:
+            with contextlib.suppress(InconclusiveError):
+                return self._merge_base(ref)
+        text = f"none of {', '.join(_USUAL)} is there: growth is counted from the baselines"
+        return Base("", "", text=text)
+
+    def _merge_base(self, ref: str) -> Base:
+        """Find the merge base of HEAD and a branch or commit.
+
+        Raises InconclusiveError if it does not exist, or shares no commit with HEAD.
+        """
+        if not self._exists(ref):
+            raise InconclusiveError(
+                f"there is no {ref} to count growth from; git fetch origin, or give another with"
+                " --base"
+            )
+        try:
+            found = self.commit(git(self.root, "merge-base", "HEAD", commit_id(self.root, ref)))
+        except InputError as error:
+            hint = "the clone may be shallow: git fetch --unshallow"
+            raise InconclusiveError(
+                f"{ref} and what is checked out have no commit in common; {hint}"
+            ) from error
+        return Base(found.id, ref, found.subject)
+
+    def _exists(self, ref: str) -> bool:
+        try:
+            commit_id(self.root, ref)
+        except InputError:
+            return False
+        return True
+
+    def changed(self, commit: str) -> frozenset[str]:
+        """List the paths that differ between a commit and the files in the worktree.
+
+        Untracked files count too, unless they are ignored.
+        """
+        known = git_bytes(
+            self.root, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", commit, "--"
+        )
+        unknown = git_bytes(self.root, "ls-files", "--others", "--exclude-standard", "-z")
+        return frozenset(os.fsdecode(path) for path in (known + unknown).split(b"\0") if path)
+
+    def text_at(self, commit: str, path: str) -> bytes | None:
+        """Read a file's bytes in a commit; None if it has none."""
+        if not git_bytes(self.root, "ls-tree", "-z", "--full-tree", commit, "--", path):
+            return None
+        return git_bytes(self.root, "cat-file", "blob", f"{commit}:{path}")
+
+    def trailers(self, base: str) -> Sequence[tuple[str, str]]:
+        """Read commit and text of each waiver in the messages from the base to HEAD."""
+        form = f"--format=%H%x00%(trailers:key={TRAILER},valueonly,unfold,separator=%x01)%x00"
+        words = git(self.root, "log", form, f"{base}..HEAD", "--").split("\0")
+        pairs = zip(words[::2], words[1::2], strict=False)
+        return [
+            (commit.strip(), text)
+            for commit, texts in pairs
+            for text in texts.split("\x01")
+            if text.strip()
+        ]
+
+    def commits(self, since: str) -> Sequence[CommitLine]:
+        """List the commits of the main line after `since` up to HEAD, the oldest first."""
+        return lines_after(self.root, since)
+
+    def measure(self, commit: str, recipe: Recipe) -> MeasuredCommit:
+        """Measure a commit.
+
+        Raises DoesNotBuildError if the commit does not build, BuildError if the machine fails.
+        """
+        return measure_commit(self.place, commit, recipe)
+
+    def try_measure(self, commit: str, recipe: Recipe) -> MeasuredCommit:
+        """Measure a commit; one that does not build has a measurement without an analysis."""
+        return try_commit(self.place, commit, self.key(commit, recipe), recipe)
+
+    def key(self, commit: str, recipe: Recipe) -> str:
+        """Return the key of the commit's measurement in the store."""
+        return measurement_key(self.place, commit, recipe)

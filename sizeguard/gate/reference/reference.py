@@ -1,0 +1,195 @@
+"""Find the sizes that growth and creep are counted from, or say why there are none.
+
+Growth is counted from the merge base's measurement, so that growth already on the base is not
+charged to the change. It is counted from the reviewed baseline in three cases: the change brings a
+new baseline, there is no merge base, or nothing differs between it and what is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.build_record import Build
+from sizeguard.gate.gate_result import MEASURED, REVIEWED, Base
+from sizeguard.gate.policy.baselines import (
+    baseline_path,
+    measurement_of_baseline,
+    other_toolchains,
+    parse_baseline,
+    read_baseline,
+    toolchain_key,
+    tools_text,
+)
+from sizeguard.gate.policy.checks import SizeReference
+from sizeguard.gate.reference.history import History
+from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.projects.project import CONFIG, App
+from sizeguard.runtimes.runtime import SourceTree
+from sizeguard.toolchains.recipe import DoesNotBuildError, Recipe
+from sizeguard.toolchains.toolchain import Toolchain
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredApp:
+    """One app for one target, built and measured.
+
+    patterns: globs of symbols that limits name
+    tree:     the sources that it is built from
+    recipe:   the recipe for its other commits; None for a link that other files decide, too
+    """
+
+    app: App
+    target: str
+    build: Build
+    toolchain: Toolchain
+    now: Measurement
+    patterns: tuple[str, ...]
+    tree: SourceTree
+    recipe: Recipe | None
+
+
+def growth_reference(
+    root: Path, history: History, base: Base | None, subject: MeasuredApp
+) -> tuple[SizeReference, str]:
+    """Find what growth is counted from.
+
+    The second value is its source: MEASURED, REVIEWED, or empty if there is none.
+    """
+    reviewed = reviewed_reference(root, subject)
+    if reviewed.measured is None:
+        return reviewed, ""
+    path = baseline_path(root, subject.build)
+    selection = _shown(root, subject.app.selection)
+    recipe = subject.recipe
+    if base is None or not base.commit or history.head is None or recipe is None:
+        return reviewed, REVIEWED
+    changed = history.changed(base.commit)
+    if (
+        _shown(root, path) in changed
+        and history.text_at(base.commit, _shown(root, path)) != path.read_bytes()
+    ):
+        return reviewed, REVIEWED
+    inputs = [each for each in changed if subject.tree.reads(each, selection)]
+    if any(subject.tree.generates(each) for each in inputs) or (
+        not inputs and history.head.id == base.commit
+    ):
+        return reviewed, REVIEWED
+    text = f"{MEASURED} {base.commit[:7]}"
+    if not inputs:
+        return SizeReference(text, subject.now), MEASURED
+    try:
+        analysis = history.measure(base.commit, recipe).analysis
+    except DoesNotBuildError:
+        # The merge base has no measurable size; the reviewed one does not depend on it
+        return reviewed, REVIEWED
+    except BuildError as error:
+        return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
+    if analysis is None:
+        return SizeReference(text, None, f"the {text} could not be measured"), ""
+    return SizeReference(text, measurement_of(analysis, subject.patterns)), MEASURED
+
+
+def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
+    """Read the baseline.
+
+    There has to be one, of this toolchain, whatever growth is counted from.
+    """
+    build = subject.build
+    path = baseline_path(root, build)
+    update = (
+        f"review and keep this build's sizes: sizeguard baseline update --app {subject.app.name}"
+        f" --target {subject.target}"
+    )
+    if not path.is_file():
+        others = ", ".join(other_toolchains(root, build))
+        none = f"there is no baseline {_shown(root, path)}"
+        why = f"the baselines are of {others}, this is {toolchain_key(build)}" if others else none
+        return SizeReference(REVIEWED, None, f"{why}; {update}")
+    baseline = read_baseline(path)
+    tools = tools_text(subject.toolchain)
+    if baseline.tools not in ("", tools):
+        why = (
+            f"the baseline is of {baseline.tools}, this is {tools}: what the compiler did cannot be"
+            " told from what the change did"
+        )
+        return SizeReference(REVIEWED, None, f"{why}; {update}")
+    return SizeReference(REVIEWED, measurement_of_baseline(baseline))
+
+
+def creep_reference(
+    root: Path, history: History, since: str, subject: MeasuredApp
+) -> SizeReference:
+    """Measure a release; if it does not build any more, read its reviewed baseline."""
+    recipe = subject.recipe
+    fetch = (
+        f"fetch it with git fetch --tags --unshallow, or name another in {subject.app.name}'s"
+        " limits"
+    )
+    if history.head is None or recipe is None:
+        if recipe is not None:
+            what = "this is not the root of a git repository"
+        elif subject.build.link != "executable" or subject.build.lto:
+            what = "only executables without LTO are built of other commits"
+        else:
+            what = "the runtime's sources are not in this project, so its commits do not have them"
+        return SizeReference(since, None, f"{since} cannot be measured: {what}")
+    try:
+        commit = history.commit(since)
+    except InputError:
+        return SizeReference(since, None, f"there is no {since} here: {fetch}")
+    try:
+        analysis = history.measure(commit.id, recipe).analysis
+    except DoesNotBuildError as error:
+        return _reviewed_then(root, history, since, commit.id, subject, str(error))
+    except BuildError as error:
+        return SizeReference(since, None, f"{since} could not be measured: {error}")
+    if analysis is None:
+        return SizeReference(since, None, f"{since} could not be measured")
+    return SizeReference(since, measurement_of(analysis, subject.patterns))
+
+
+def _reviewed_then(
+    root: Path, history: History, since: str, commit: str, subject: MeasuredApp, why: str
+) -> SizeReference:
+    path = baseline_path(root, subject.build)
+    text = history.text_at(commit, _shown(root, path))
+    if text is None:
+        return SizeReference(since, None, f"{why}, and it has no baseline {_shown(root, path)}")
+    baseline = parse_baseline(text, f"{commit[:10]}:{_shown(root, path)}")
+    if baseline.tools not in ("", tools_text(subject.toolchain)):
+        return SizeReference(since, None, f"{why}, and its baseline is of {baseline.tools}")
+    return SizeReference(f"baseline of {since}", measurement_of_baseline(baseline))
+
+
+def keep_as_head(history: History, subject: MeasuredApp) -> None:
+    """Store this measurement as the checked out commit's, if nothing differs from the commit.
+
+    A later change that starts from the commit need not build it.
+    """
+    recipe = subject.recipe
+    if history.head is None or recipe is None or subject.now.analysis is None:
+        return
+    selection = _shown(history.root, subject.app.selection)
+    changed = history.changed(history.head.id)
+    if CONFIG in changed or any(subject.tree.reads(path, selection) for path in changed):
+        return
+    key = history.key(history.head.id, recipe)
+    if history.place.store.facts(key) is None:
+        facts = {"commit": history.head.id, "sizes": asdict(subject.now.sizes)}
+        history.place.store.put(key, facts, subject.now.analysis)
+
+
+def symbol_patterns(metrics: Iterable[str]) -> tuple[str, ...]:
+    """List the globs of the metrics symbol/GLOB, sorted."""
+    return tuple(
+        sorted(
+            {metric.removeprefix("symbol/") for metric in metrics if metric.startswith("symbol/")}
+        )
+    )
+
+
+def _shown(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

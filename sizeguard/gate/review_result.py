@@ -1,0 +1,85 @@
+"""Results of updating and listing baselines, and of updating selections, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Reviewed sizes of one app with one toolchain, in bytes.
+
+    tools:     versions in full, such as gcc 12.2.0, bfd 2.40; empty in files of older versions
+    operators: loaded bytes of each, and of (core) and the like: they sum to the load
+    tables:    the same by other levels: kernel, dtype, component, section, symbol (the globs that
+               limits name)
+    """
+
+    app: str
+    target: str
+    toolchain: str
+    load: int
+    ram: int
+    file: int
+    operators: Mapping[str, int]
+    page_slack: int = 0
+    tools: str = ""
+    tables: Mapping[str, Mapping[str, int]] | None = None
+
+    def size(self, metric: str) -> int:
+        """Return load, ram, file or page_slack."""
+        return {
+            "load": self.load,
+            "ram": self.ram,
+            "file": self.file,
+            "page_slack": self.page_slack,
+        }[metric]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A baseline before and after an update.
+
+    old: None if there was none
+    """
+
+    path: Path
+    old: Baseline | None
+    new: Baseline
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineEntry:
+    """The state of a baseline after one commit.
+
+    load:  None if the commit removed the file, or wrote one that is not a baseline
+    delta: growth of the load since the entry before; None for the first
+    """
+
+    file: str
+    commit: str
+    date: str
+    author: str
+    subject: str
+    load: int | None
+    delta: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionUpdate:
+    """The changes of an app's selection and of its record.
+
+    changed: files that were written
+    added, dropped: operators, and "tag Dtype", that the selection gained or lost
+    calls:   new since the last record, "X → Y"
+    """
+
+    app: str
+    selection: Path
+    record: Path
+    changed: tuple[Path, ...]
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
+    calls: tuple[str, ...]

@@ -1,0 +1,98 @@
+"""Judge what is checked out by sizeguard.yaml: all apps and targets, selections and waivers."""
+
+from __future__ import annotations
+
+from sizeguard.base.errors import SizeguardError
+from sizeguard.gate.cache.whole_run import earlier_run, inputs_key, keep_result
+from sizeguard.gate.gate_result import (
+    FAIL,
+    INCONCLUSIVE,
+    AppResult,
+    Base,
+    Check,
+    GateResult,
+    Problem,
+    SelectionFinding,
+    Waiver,
+    WaiverUse,
+    overall,
+)
+from sizeguard.gate.judged_app import judge_app
+from sizeguard.gate.policy.waiver_use import waiver_uses
+from sizeguard.gate.policy.waivers import parse_trailer, read_waivers
+from sizeguard.gate.request import Request
+from sizeguard.gate.selection.all_apps import check_selections
+from sizeguard.projects.pairs import build_pairs
+
+
+def run_gate(request: Request) -> GateResult:
+    """Judge the request's apps and targets.
+
+    Raises InputError for errors in files that people write, InconclusiveError if growth cannot be
+    counted from the base that was asked for.
+    """
+    request.check_limits()
+    base = request.history.base(request.base, request.config.base)
+    waivers = all_waivers(request, base)
+    key, earlier = earlier_run(request, base, waivers)
+    if earlier is not None:
+        return earlier
+    result = _gate(request, base, waivers)
+    # If files changed during the run, the result belongs to no key.
+    if inputs_key(request, base, waivers) == key:
+        keep_result(request, key, result)
+    return result
+
+
+def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> GateResult:
+    pairs, failed = build_pairs(request.tree, request.pairs())
+    problems = [Problem.of(each.error, each.app, each.target) for each in failed]
+    results: list[AppResult] = []
+    reviewed: list[Check] = []
+    for pair in pairs:
+        try:
+            result, more_checks = judge_app(request, base, waivers, pair)
+            results.append(result)
+            reviewed += more_checks
+        except SizeguardError as error:
+            # A file that is malformed fails the app that it is for; the others go on.
+            problems.append(Problem.of(error, pair.app.name, pair.target.name))
+    apps = tuple(dict.fromkeys(app for app, _ in request.pairs()))
+    fulls = [pair.full for pair in pairs if pair.full is not None]
+    selection, more = check_selections(
+        request.root, apps, fulls, request.history.place.store, source=request.source
+    )
+    checks = [check for result in results for check in result.checks]
+    uses = waiver_uses(
+        waivers, checks, reviewed, request.today, whole=request.is_whole and not problems
+    )
+    return _whole(request, base, uses, tuple(results), (*problems, *more), selection)
+
+
+def all_waivers(request: Request, base: Base | None) -> tuple[Waiver, ...]:
+    """Read baselines/waivers.yaml and the commit messages since the merge base."""
+    found = list(read_waivers(request.root, request.config, request.names))
+    if base is not None and base.commit:
+        for commit, text in request.history.trailers(base.commit):
+            found.append(parse_trailer(text, commit, request.config, request.names))
+    return tuple(found)
+
+
+def _whole(
+    request: Request,
+    base: Base | None,
+    uses: tuple[WaiverUse, ...],
+    results: tuple[AppResult, ...],
+    problems: tuple[Problem, ...],
+    selection: tuple[SelectionFinding, ...],
+) -> GateResult:
+    verdicts = (
+        {result.verdict for result in results}
+        | {use.verdict for use in uses}
+        | {finding.verdict for finding in selection}
+    )
+    verdicts |= {INCONCLUSIVE if problem.exit_code == 3 else FAIL for problem in problems}
+    head = request.history.head
+    return GateResult(
+        overall(verdicts), results, selection, uses, problems, base, head.id if head else ""
+    )

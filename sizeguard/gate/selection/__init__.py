@@ -1,0 +1,1 @@
+"""Checks that apps' selections hold all that their models need."""

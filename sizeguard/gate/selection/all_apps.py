@@ -1,0 +1,115 @@
+"""Check the selections of all apps of sizeguard.yaml against a full build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sizeguard.base.errors import SizeguardError
+from sizeguard.base.fingerprint import code_hash, file_hash
+from sizeguard.base.progress import Progress
+from sizeguard.builds.build_record import Build
+from sizeguard.gate.cache.calls import kernel_calls
+from sizeguard.gate.cache.traces import Tracer, read_model
+from sizeguard.gate.gate_result import FAIL, PASS, Problem, SelectionFinding
+from sizeguard.gate.selection.check import LINT, check_selection, read_subject
+from sizeguard.gate.selection.review_record import shown_path
+from sizeguard.projects.project import App
+from sizeguard.runtimes.known import source_tree
+from sizeguard.runtimes.runtime import BuildOptions, SourceTree
+from sizeguard.selection.finding import Level
+from sizeguard.selection.lint_rules import lint as lint_selections
+from sizeguard.selection.read import SelectionFile
+from sizeguard.snapshots.kept import kept
+from sizeguard.snapshots.store import Store
+from sizeguard.toolchains.toolchain import find_toolchain
+
+
+def check_selections(
+    root: Path,
+    apps: Sequence[App],
+    builds: Iterable[Build],
+    store: Store | None,
+    tracer: Tracer | None = None,
+    source: Path | None = None,
+) -> tuple[tuple[SelectionFinding, ...], tuple[Problem, ...]]:
+    """Check every app's selection.
+
+    What cannot be checked is a problem; no app is left out.
+
+    builds: full ones, for any targets; the calls of kernels are read from the first
+    source: the folder with the runtime's sources, if that is not the root
+    """
+    tracer = tracer or Tracer(root, store, source=source)
+    tree = source_tree(root, source)[1]
+    found: list[SelectionFinding] = []
+    problems = []
+    with Progress("checking selections", "names, calls, traces") as progress:
+        for i, app in enumerate(apps):
+            try:
+                calls = kernel_calls(full_build(tree, builds), store)
+                models = (read_model(root, model, store, source) for model in app.models)
+                subject = read_subject(root, app, models, calls)
+                lint = lint_findings(root, tree, app, subject.file, store)
+                found += check_selection(subject, tracer, lint)
+            except SizeguardError as error:
+                problems.append(Problem.of(error, app.name, ""))
+            progress.step(i + 1, len(apps), app.name)
+    return tuple(found), tuple(problems)
+
+
+def full_build(tree: SourceTree, builds: Iterable[Build]) -> Build:
+    """Choose the build whose calls are read: the first, else this machine's."""
+    given = next(iter(builds), None)
+    if given is not None:
+        return given
+    return tree.build_full(BuildOptions(find_toolchain(None, None)))
+
+
+def lint_findings(
+    root: Path, tree: SourceTree, app: App, file: SelectionFile, store: Store | None
+) -> tuple[SelectionFinding, ...]:
+    """Lint an app's selection file.
+
+    Errors fail; warnings are shown.
+    """
+    rows = kept(
+        store,
+        lambda: {
+            "kind": "lint",
+            "code": code_hash(),
+            "sources": tree.key(),
+            "selection": file_hash(app.selection),
+            "file": file.name,
+        },
+        lambda: _linted(tree, file),
+        lambda found: {"findings": found},
+        lambda known: [
+            (str(check), bool(is_error), str(message), int(line))
+            for check, is_error, message, line in known["findings"]
+        ],
+    )
+    return tuple(_lint(root, app, *row) for row in rows)
+
+
+def _linted(tree: SourceTree, file: SelectionFile) -> list[tuple[str, bool, str, int]]:
+    return [
+        (each.check, each.level is Level.ERROR, each.message, each.line)
+        for each in lint_selections([file], tree.operators(), tree.switches())
+    ]
+
+
+def _lint(
+    root: Path, app: App, check: str, is_error: bool, message: str, line: int
+) -> SelectionFinding:
+    file = shown_path(root, app.selection)
+    advice = f"sizeguard select lint {file}" if is_error else ""
+    return SelectionFinding(
+        app.name,
+        LINT,
+        check,
+        FAIL if is_error else PASS,
+        message,
+        advice,
+        f"{file}:{line}" if line else file,
+    )

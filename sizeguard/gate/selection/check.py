@@ -1,0 +1,361 @@
+"""Find what an app's models need and its selection lacks.
+
+The static closure has the names in the models and the calls in kernels; a trace has the code that
+the models' inputs use. Models are traced again only where the record of the last trace
+(review_record) no longer holds: a model, the selection, or the calls of a kernel have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.gate.cache.traces import Model, Tracer
+from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, SelectionFinding
+from sizeguard.gate.selection.review_record import (
+    AT_LOAD,
+    SelectionRecord,
+    kept_kernels,
+    kernel_of,
+    model_state,
+    read_record,
+    record_path,
+    short_hash,
+    shown_path,
+)
+from sizeguard.predict.full_build import FullBuild
+from sizeguard.predict.reachable import reachable_operators
+from sizeguard.projects.project import App
+from sizeguard.selection.read import SelectionFile, read_selection
+from sizeguard.selection.selection import Selection
+
+# Kinds of findings.
+OPERATOR, DTYPE, CLASS, FEATURE = "operator", "dtype", "class", "feature"
+CLOSURE, TRACE, EXPORT, LINT, COVERED = "closure", "trace", "export", "lint", "covered"
+
+_SHOWN = 4  # names in a message
+
+
+@dataclass(frozen=True)
+class SelectionCase:
+    """An app's selection with all that it is checked against.
+
+    full:   calls in the full build
+    record: of the last trace; None if there is none
+    """
+
+    root: Path
+    app: App
+    file: SelectionFile
+    models: tuple[Model, ...]
+    full: FullBuild
+    record: SelectionRecord | None
+
+    @property
+    def selection(self) -> Selection:
+        """The selection in the file."""
+        return self.file.selection
+
+    @property
+    def advice(self) -> str:
+        """The command that renews selection and record."""
+        return f"sizeguard select update --app {self.app.name}"
+
+    @property
+    def name(self) -> str:
+        """The selection's name in messages."""
+        return f"the selection of app {self.app.name}"
+
+    @cached_property
+    def kernels(self) -> tuple[str, ...]:
+        """Operators and classes that the selection keeps."""
+        return kept_kernels(self.selection, self.full)
+
+    @cached_property
+    def gained(self) -> dict[str, frozenset[str]]:
+        """Operators that each kernel calls now and did not when the models were traced."""
+        return self._gained("calls")
+
+    @cached_property
+    def gained_switches(self) -> dict[str, frozenset[str]]:
+        """Dtype switches that each kernel runs now and did not when the models were traced."""
+        return self._gained("switches")
+
+    def _gained(self, what: str) -> dict[str, frozenset[str]]:
+        if self.record is None:
+            return {}
+        recorded = self.record.kernels
+        now = {
+            name: getattr(kernel_of(self.full, name), what)
+            for name in self.kernels
+            if name in recorded
+        }
+        new = {name: names - getattr(recorded[name], what) for name, names in now.items()}
+        return {name: names for name, names in new.items() if names}
+
+    def finding(
+        self, kind: str, name: str, verdict: str, message: str, advice: str = ""
+    ) -> SelectionFinding:
+        """Make a finding about this selection, with its place in the file."""
+        if not advice and verdict != PASS:
+            advice = self.advice
+        key = {
+            OPERATOR: "operators",
+            CLOSURE: "operators",
+            DTYPE: "kernel_metadata",
+            CLASS: "custom_classes",
+            FEATURE: "build_features",
+        }
+        line = self.file.line(key[kind], name.partition(" ")[0]) if kind in key else 0
+        file = shown_path(self.root, self.app.selection)
+        return SelectionFinding(
+            self.app.name, kind, name, verdict, message, advice, f"{file}:{line}" if line else file
+        )
+
+
+def read_subject(root: Path, app: App, models: Iterable[Model], full: FullBuild) -> SelectionCase:
+    """Read an app's selection and record.
+
+    Raises InputError for a selection or a record that cannot be read. Two models of one name are
+    refused, too: their programs would have one path.
+    """
+    found: dict[Path, Model] = {}
+    for model in models:
+        other = found.setdefault(model.program, model)
+        if other is not model:
+            raise InputError(
+                f"app {app.name}: {other.path} and {model.path} are both called {model.name};"
+                " rename the folder of one"
+            )
+    return SelectionCase(
+        root,
+        app,
+        read_selection(app.selection),
+        tuple(found.values()),
+        full,
+        read_record(record_path(root, app)),
+    )
+
+
+def check_selection(
+    subject: SelectionCase, tracer: Tracer, lint: Iterable[SelectionFinding] = ()
+) -> tuple[SelectionFinding, ...]:
+    """List what is wrong, and what was traced again.
+
+    If nothing is wrong, one finding says what is covered.
+    """
+    found = [*lint, *_static(subject), *_calls(subject), *_unknown(subject)]
+    broken = any(finding.kind == CLOSURE and finding.verdict == FAIL for finding in found)
+    found += _traced(subject, tracer, with_kernels=not broken)
+    # A trace finds the names in the model again.
+    found = list({(each.kind, each.name, each.verdict): each for each in reversed(found)}.values())[
+        ::-1
+    ]
+    if all(finding.verdict == PASS for finding in found):
+        found.append(_covered(subject))
+    return tuple(found)
+
+
+def _static(subject: SelectionCase) -> Iterator[SelectionFinding]:
+    """Find names in the models that the selection lacks: without them the models do not load."""
+    selection = subject.selection
+    for name, by in _by_name(subject.models, lambda model: model.info.operators).items():
+        if not selection.is_operator_selected(name):
+            yield subject.finding(
+                OPERATOR, name, FAIL, f"{_listed(by)} names {name}, which {subject.name} lacks"
+            )
+    for name, by in _by_name(subject.models, lambda model: model.info.classes).items():
+        if not selection.is_class_selected(name):
+            yield subject.finding(
+                CLASS, name, FAIL, f"{_listed(by)} names class {name}, which {subject.name} lacks"
+            )
+
+
+def _calls(subject: SelectionCase) -> Iterator[SelectionFinding]:
+    """Find kernels of the selection that call an operator which it lacks.
+
+    Calls that the record lists pass.
+    """
+    full, selection, record = subject.full, subject.selection, subject.record
+    for name in subject.kernels:
+        lacking = sorted(
+            callee
+            for callee in kernel_of(full, name).calls
+            if not selection.is_operator_selected(callee)
+        )
+        if record is not None and name in record.kernels:
+            for callee in (callee for callee in lacking if callee in subject.gained.get(name, ())):
+                where = "" if callee in full.operators else ", which no library registers"
+                yield subject.finding(
+                    CLOSURE,
+                    name,
+                    FAIL,
+                    f"{_who(name)} now calls {callee}{where}, not in {subject.name}",
+                )
+        elif lacking:
+            when = (
+                "no record says that it could when the models were traced"
+                if record is None
+                else "it was selected after the models were traced"
+            )
+            message = f"{_who(name)} can call {_listed(lacking)}, not in {subject.name}; {when}"
+            yield subject.finding(CLOSURE, name, INCONCLUSIVE, message)
+
+
+def _unknown(subject: SelectionCase) -> Iterator[SelectionFinding]:
+    """Find calls of operators whose names are not constant."""
+    for owner, places in sorted(subject.full.dependencies.unknown.items()):
+        if (owner or AT_LOAD) in subject.kernels:
+            for where in places:
+                message = (
+                    f"{_who(owner or AT_LOAD)} calls an operator whose name is not constant, in"
+                    f" {where.function} ({where.object})"
+                )
+                yield subject.finding(
+                    CLOSURE,
+                    owner or AT_LOAD,
+                    INCONCLUSIVE,
+                    message,
+                    "name the operator where it is called: ops::NAME::call",
+                )
+
+
+def _traced(
+    subject: SelectionCase, tracer: Tracer, *, with_kernels: bool
+) -> Iterator[SelectionFinding]:
+    """Trace the models for which the record no longer holds, and compare what they used."""
+    # A selection that keeps all operators lacks nothing
+    for model in subject.models if not subject.selection.include_all_operators else ():
+        kind, reason = _why_again(subject, model, with_kernels=with_kernels)
+        if not reason:
+            continue
+        try:
+            trace = tracer.trace(model)
+        except (BuildError, InputError) as error:
+            yield subject.finding(
+                kind,
+                model.name,
+                FAIL,
+                f"{reason}, and it cannot be traced again: {error}",
+                "put it right, then gate again",
+            )
+            continue
+        lacking = list(_lacking(subject, model, trace))
+        yield from lacking
+        needs = (
+            f"needs {len(lacking)} things that {subject.name} lacks"
+            if lacking
+            else f"needs nothing that {subject.name} lacks"
+        )
+        again = f"{reason}; traced again, it {needs}"
+        yield subject.finding(
+            kind,
+            model.name,
+            FAIL if lacking else PASS,
+            again,
+            f"keep that: {subject.advice}" if not lacking else "",
+        )
+
+
+def _why_again(subject: SelectionCase, model: Model, *, with_kernels: bool) -> tuple[str, str]:
+    """Return the kind of finding, and why the record does not hold for this model.
+
+    Both are empty if it holds.
+    """
+    record = subject.record
+    if record is None:
+        return TRACE, f"no record says what {model.name} was traced with"
+    known, now = (
+        record.models.get(shown_path(subject.root, model.path)),
+        model_state(model.path),
+    )
+    if known is None:
+        return TRACE, f"{model.name} was not traced for {subject.name}"
+    if known.model != now.model:
+        return EXPORT, f"{model.name} was exported again since it was traced"
+    if known.inputs != now.inputs:
+        return EXPORT, f"the inputs of {model.name} have changed since it was traced"
+    if record.selection != short_hash(subject.app.selection):
+        return TRACE, f"{subject.name} has changed since {model.name} was traced"
+    if with_kernels:
+        changed = {*subject.gained, *subject.gained_switches}
+        reached = (
+            {AT_LOAD, *reachable_operators(subject.full, model.info), *model.info.classes} & changed
+            if changed
+            else set()
+        )
+        if reached:
+            return (
+                TRACE,
+                (
+                    f"the trace of {model.name} is older than the code: {_listed(sorted(reached))}"
+                    " calls more, or runs more dtype switches"
+                ),
+            )
+    return "", ""
+
+
+def _lacking(subject: SelectionCase, model: Model, trace: Selection) -> Iterator[SelectionFinding]:
+    selection, name = subject.selection, model.name
+    for operator in sorted(trace.operators):
+        if not selection.is_operator_selected(operator):
+            yield subject.finding(
+                OPERATOR, operator, FAIL, f"{name} runs {operator}, which {subject.name} lacks"
+            )
+    for tag, dtypes in sorted(trace.kernel_metadata.items()):
+        for dtype in sorted(dtypes):
+            if not selection.is_kernel_dtype_selected(tag, dtype):
+                yield subject.finding(
+                    DTYPE,
+                    f"{tag} {dtype}",
+                    FAIL,
+                    f"{name} runs {tag} with {dtype}, which {subject.name} lacks",
+                )
+    for cls in sorted(trace.custom_classes):
+        if not selection.is_class_selected(cls):
+            yield subject.finding(
+                CLASS, cls, FAIL, f"{name} uses class {cls}, which {subject.name} lacks"
+            )
+    for feature in sorted(trace.build_features):
+        if not selection.is_feature_selected(feature):
+            yield subject.finding(
+                FEATURE, feature, FAIL, f"{name} uses feature {feature}, which {subject.name} lacks"
+            )
+
+
+def _covered(subject: SelectionCase) -> SelectionFinding:
+    operators = set(subject.selection.selected_operators(subject.full.operators))
+    reached = {
+        name for model in subject.models for name in reachable_operators(subject.full, model.info)
+    }
+    rest = reached - operators
+    more = f"; {len(rest)} more are in reach of code that no input takes" if rest else ""
+    count = len(subject.models)
+    text = (
+        f"{count} model{'' if count == 1 else 's'} covered by {len(operators)} operators, 0"
+        f" missing{more}"
+    )
+    return subject.finding(COVERED, subject.app.name, PASS, text)
+
+
+def _by_name(
+    models: Sequence[Model], names: Callable[[Model], Iterable[str]]
+) -> dict[str, list[str]]:
+    """Map each name to the models that have it."""
+    found: dict[str, list[str]] = {}
+    for model in models:
+        for name in sorted(names(model)):
+            found.setdefault(name, []).append(model.name)
+    return dict(sorted(found.items()))
+
+
+def _who(name: str) -> str:
+    return "start-up code" if name == AT_LOAD else name
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,95 @@
+"""Update an app's selection and its record from a new trace of its models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sizeguard.gate.cache.traces import Model, Tracer
+from sizeguard.gate.review_result import SelectionUpdate
+from sizeguard.gate.selection.review_record import (
+    SelectionRecord,
+    read_record,
+    record_of,
+    record_path,
+    write_record,
+)
+from sizeguard.predict.full_build import FullBuild
+from sizeguard.predict.reachable import static_selection
+from sizeguard.projects.project import App
+from sizeguard.runtimes.known import source_tree
+from sizeguard.selection.read import read_selection
+from sizeguard.selection.selection import Selection
+from sizeguard.selection.union import merge
+from sizeguard.selection.write import write_selection
+
+TRACED, WIDENED, REACHABLE = "traced", "widened", "reachable"
+
+
+def update_selection(
+    root: Path, app: App, models: Iterable[Model], full: FullBuild, tracer: Tracer, how: str
+) -> SelectionUpdate:
+    """Write both files.
+
+    how: TRACED keeps what the traces used and no more. WIDENED adds to the selection what they
+    used.
+         REACHABLE also adds all that models, and the kernels that they reach, can call.
+    """
+    traced = list(models)
+    old = read_selection(app.selection).selection if app.selection.is_file() else Selection()
+    sources = [(model.program.name, tracer.trace(model)) for model in traced]
+    if how == REACHABLE:
+        features = source_tree(root, tracer.source)[1].features()
+        reachable = static_selection(full, [model.info for model in traced], features)
+        sources.append(("", reachable.selection))
+    if how != TRACED:
+        sources.insert(0, (app.selection.name, old))
+    new = merge(sources).selection
+    path = record_path(root, app)
+    before = read_record(path)
+    changed = [app.selection] if not _same(old, new) and write_selection(app.selection, new) else []
+    after = record_of(root, app, read_selection(app.selection).selection, full)
+    if write_record(path, app.name, after):
+        changed.append(path)
+    had, has = _things(old), _things(new)
+    return SelectionUpdate(
+        app.name,
+        app.selection,
+        path,
+        tuple(changed),
+        tuple(sorted(has - had)),
+        tuple(sorted(had - has)),
+        _new_calls(before, after),
+    )
+
+
+def _new_calls(before: SelectionRecord | None, after: SelectionRecord) -> tuple[str, ...]:
+    """List the calls that kernels of the record have gained."""
+    known = before.kernels if before is not None else {}
+    return tuple(
+        f"{name} → {callee}"
+        for name, kernel in after.kernels.items()
+        if name in known
+        for callee in sorted(kernel.calls - known[name].calls)
+    )
+
+
+def _same(old: Selection, new: Selection) -> bool:
+    """Tell whether two selections keep the same; then the file stays as people wrote it."""
+    return _things(old) == _things(new)
+
+
+def _things(selection: Selection) -> set[str]:
+    found = {*selection.operators, *(f"class {name}" for name in selection.custom_classes)}
+    found |= {f"feature {name}" for name in selection.build_features}
+    found |= {
+        f"{tag} {dtype}" for tag, dtypes in selection.kernel_metadata.items() for dtype in dtypes
+    }
+    found |= {
+        f"root {name}" for name, entry in selection.operators.items() if entry.is_root_operator
+    }
+    return found | {
+        flag
+        for flag in ("include_all_operators", "include_all_non_op_selectives")
+        if getattr(selection, flag)
+    }

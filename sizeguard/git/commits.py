@@ -1,0 +1,226 @@
+"""Read the commits between two revisions, in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.git.git import git, git_bytes, git_piped
+
+_FIELDS = ("%H", "%P", "%aN", "%aI", "%s", "%b")
+_LINE = "--format=%H%x00%s%x00%cs"
+_SAYS_REVERT = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit; id and parents in full, date as ISO 8601.
+
+    undoes: the commit that its message says it reverts, empty if none.
+    """
+
+    id: str
+    parents: tuple[str, ...]
+    author: str
+    date: str
+    subject: str
+    undoes: str = ""
+
+    @property
+    def is_merge(self) -> bool:
+        """Whether it has several parents."""
+        return len(self.parents) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class CommitLine:
+    """A commit as a line of a list shows it.
+
+    id:   in full
+    date: its committer's, YYYY-MM-DD
+    """
+
+    id: str
+    subject: str
+    date: str
+
+    @property
+    def short(self) -> str:
+        """The first 7 digits of the id."""
+        return self.id[:7]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRange:
+    """A line of first parents, oldest first.
+
+    The first commit is the start of the line; only the later ones are changes.
+    """
+
+    commits: tuple[Commit, ...]
+
+    def __len__(self) -> int:
+        """Return the number of commits that can have changed something."""
+        return len(self.commits) - 1
+
+
+def read_history(repository: Path, names: tuple[str, str], ends: tuple[str, str]) -> CommitRange:
+    """Read the first parents from BAD down to GOOD: a merge stands for all that it brought.
+
+    names: of GOOD and BAD for people; ends: their ids.
+
+    Raises InputError if GOOD is no ancestor of BAD.
+    """
+    base = git(repository, "rev-list", "--max-count=1", ends[0], f"^{ends[1]}")
+    if base:
+        common = _merge_base(repository, ends)
+        hint = (
+            f"begin at their merge base, {common[:12]}" if common else "they have no common history"
+        )
+        raise InputError(
+            f"{names[0]} is no ancestor of {names[1]}, so no commits lead from one to the other:"
+            f" {hint}"
+        )
+    return line_of(repository, *ends)
+
+
+def _merge_base(repository: Path, ends: tuple[str, str]) -> str:
+    """Return the merge base, empty if there is none."""
+    try:
+        return git(repository, "merge-base", *ends)
+    except InputError:  # git ends with 1 and says nothing
+        return ""
+
+
+def branch_of(repository: Path, merge: Commit) -> CommitRange | None:
+    """Read the line that a merge brought, from where it left its first parent's history.
+
+    None for merges of several or of unrelated lines.
+    """
+    if len(merge.parents) != 2:
+        return None
+    base = git(
+        repository,
+        "rev-list",
+        "--max-count=1",
+        "--first-parent",
+        merge.parents[1],
+        "--not",
+        merge.parents[0],
+    )
+    if not base:
+        return None
+    newer = line_of(repository, merge.parents[0], merge.parents[1]).commits[1:]
+    if not newer[0].parents:
+        # An unrelated history begins there; its first commit has nothing to be compared with.
+        return None
+    return CommitRange((_one(repository, newer[0].parents[0]), *newer))
+
+
+def line_of(repository: Path, start: str, end: str) -> CommitRange:
+    """Read `start`, and the first parents of `end` that are not in its history, oldest first."""
+    newer = _log(repository, "--first-parent", "--reverse", end, f"^{start}")
+    return CommitRange((_one(repository, start), *newer))
+
+
+def read_line(repository: Path, commit: str) -> CommitLine:
+    """Read a commit by its id."""
+    return CommitLine(*git(repository, "show", "--no-patch", _LINE, commit).split("\0"))
+
+
+def lines_after(repository: Path, start: str) -> tuple[CommitLine, ...]:
+    """List the first parents after `start` up to HEAD, the oldest first."""
+    listing = git(repository, "log", "--first-parent", "--reverse", _LINE, f"{start}..HEAD", "--")
+    return tuple(CommitLine(*line.split("\0")) for line in listing.split("\n") if line)
+
+
+def _one(repository: Path, commit: str) -> Commit:
+    """Read one commit."""
+    return _log(repository, "--max-count=1", commit)[0]
+
+
+def _log(repository: Path, *arguments: str) -> tuple[Commit, ...]:
+    """Read commits by the arguments of git log."""
+    form = "%x00".join(_FIELDS)
+    output = git_bytes(
+        repository,
+        "log",
+        "-z",
+        "--no-show-signature",
+        "--encoding=UTF-8",
+        f"--format={form}",
+        *arguments,
+        "--",
+    )
+    values = output.decode("utf-8", "replace").removesuffix("\0").split("\0") if output else []
+    rows = [
+        values[i : i + len(_FIELDS)] for i in range(0, len(values) - len(_FIELDS) + 1, len(_FIELDS))
+    ]
+    return tuple(
+        Commit(row[0], tuple(row[1].split()), row[2], row[3], row[4], _undone(row[5]))
+        for row in rows
+    )
+
+
+def _undone(body: str) -> str:
+    """Return the commit that a message says it reverts, empty if none."""
+    match = _SAYS_REVERT.search(body)
+    return match[1] if match else ""
+
+
+def undone_pairs(repository: Path, history: CommitRange) -> list[tuple[int, int]]:
+    """Return pairs (i, j), i < j, where commit j undoes commit i.
+
+    Its message says so, or its patch is that of i in reverse. Git compares patches without line
+    numbers and white space, so commits between them do not matter.
+    """
+    commits = history.commits
+    place = {commit.id: i for i, commit in enumerate(commits)}
+    pairs = set()
+    for j, commit in enumerate(commits):
+        if commit.undoes:
+            i = next(
+                (place[each.id] for each in commits[1:j] if each.id.startswith(commit.undoes)), None
+            )
+            if i is not None:
+                pairs.add((i, j))
+    if len(history) < 2:
+        return sorted(pairs)
+    forward, backward = (_patch_ids(repository, commits, *how) for how in ((), ("-R",)))
+    last: dict[str, int] = {}
+    for j in range(1, len(commits)):
+        i = last.pop(forward.get(commits[j].id, ""), None)
+        if i is not None:
+            pairs.add((i, j))
+        undo = backward.get(commits[j].id)
+        if undo is not None:
+            last[undo] = j
+    return sorted(pairs)
+
+
+def _patch_ids(repository: Path, commits: Sequence[Commit], *how: str) -> dict[str, str]:
+    """Return the patch id of each commit against its first parent.
+
+    A commit without a difference has none.
+    """
+    log = (
+        "log",
+        "-p",
+        "-m",
+        "--first-parent",
+        "--no-show-signature",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-prefix",
+    )
+    output = git_piped(
+        repository,
+        (*log, *how, commits[-1].id, f"^{commits[0].id}", "--"),
+        ("patch-id", "--stable"),
+    )
+    lines = output.decode("ascii", "replace").splitlines()
+    return {line.split()[1]: line.split()[0] for line in lines if len(line.split()) == 2}

@@ -1,0 +1,130 @@
+"""Run git commands that change nothing for the user: no hooks, locks or maintenance."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from sizeguard.base.errors import BuildError, InputError
+
+# Hooks, watchers and maintenance that the user configured are for the user's own work.
+_CONFIG = (
+    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"),
+    *(
+        "submodule.recurse=false",
+        "advice.detachedHead=false",
+        "core.quotePath=false",
+        "core.sparseCheckout=false",
+    ),
+)
+
+
+def git_environment() -> dict[str, str]:
+    """Return the environment without the variables that git sets for hooks and aliases.
+
+    Those name the user's index and worktree.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in ("GIT_SSH", "GIT_SSH_COMMAND")
+    }
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
+
+
+def _command(folder: Path, arguments: Sequence[str]) -> list[str]:
+    """Make the command line."""
+    return [
+        "git",
+        *(word for setting in _CONFIG for word in ("-c", setting)),
+        "-C",
+        str(folder),
+        *arguments,
+    ]
+
+
+def git_bytes(folder: Path, *arguments: str, stdin: bytes | IO[bytes] = b"") -> bytes:
+    """Return the output of a git command.
+
+    Raises InputError with git's message, BuildError if there is no git.
+    """
+    given: dict[str, Any] = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+    try:
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(
+            _command(folder, arguments),
+            capture_output=True,
+            env=git_environment(),
+            check=False,
+            **given,
+        )
+    except FileNotFoundError as error:
+        raise BuildError("git not found; install with: apt-get install git") from error
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        told = next(
+            (line for line in lines if line.startswith(("fatal: ", "error: "))),
+            lines[-1] if lines else f"ended with {done.returncode}",
+        )
+        raise InputError(
+            f"{folder}: git {arguments[0]}:"
+            f" {told.partition(': ')[2] if told.startswith(('fatal: ', 'error: ')) else told}"
+        )
+    return done.stdout
+
+
+def git_piped(folder: Path, first: Sequence[str], then: Sequence[str]) -> bytes:
+    """Pipe the output of one git command into another, and return that one's output.
+
+    Nothing holds the first output as a whole: patches of years are gigabytes.
+    """
+    with subprocess.Popen(
+        _command(folder, first),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=git_environment(),
+    ) as source:
+        if source.stdout is None:
+            raise ValueError("a pipe was asked for")
+        output = git_bytes(folder, *then, stdin=source.stdout)
+    if source.returncode != 0:
+        raise InputError(f"{folder}: git {first[0]} ended with {source.returncode}")
+    return output
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Return the output as a string, without the newline at its end."""
+    return git_bytes(folder, *arguments).decode("utf-8", "replace").rstrip("\n")
+
+
+def top_folder(here: Path) -> Path:
+    """Return the root of the worktree that contains a folder. Raises InputError if none does."""
+    try:
+        return Path(git(here, "rev-parse", "--show-toplevel"))
+    except InputError as error:
+        raise InputError(f"{here}: not inside of a git work tree") from error
+
+
+def common_folder(repository: Path) -> Path:
+    """Return the .git folder that all worktrees of the repository share."""
+    return Path(git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+
+
+def commit_id(repository: Path, revision: str) -> str:
+    """Return the full id of a commit that is named in any way git understands.
+
+    Raises InputError for a revision that is no commit.
+    """
+    try:
+        return git(
+            repository,
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            f"{revision}^{{commit}}",
+        )
+    except InputError as error:
+        raise InputError(f"{revision}: no such commit in {repository}") from error

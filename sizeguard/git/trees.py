@@ -1,0 +1,89 @@
+"""Hash the files of a commit that its build reads, so that equal commits are built once.
+
+The hashes are git's own, of files and folders, so nothing is checked out. A file may be left out of
+a hash only if it cannot change the binary; a file that is in it needlessly costs a build.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.fingerprint import fingerprint
+from sizeguard.git.git import git, git_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The files of a commit that count: those below `paths` that match no glob of `ignore`.
+
+    No paths stand for all files. Globs are such as *.md or docs/*.
+    """
+
+    paths: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+def tree_hash(repository: Path, commit: str, scope: Scope) -> str:
+    """Hash the files of a commit that are in scope.
+
+    Raises InputError for a path that leaves the repository.
+    """
+    for path in scope.paths:
+        if path.startswith("/") or ".." in PurePosixPath(path).parts:
+            raise InputError(
+                f"--inputs {path}: name a file or folder of the repository, from its root"
+            )
+    if not scope.paths and not scope.ignore:
+        return git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+    return _files(
+        repository,
+        commit,
+        scope.paths,
+        lambda path: not any(fnmatch.fnmatchcase(path, glob) for glob in scope.ignore),
+    )
+
+
+def check_scope(repository: Path, commit: str, scope: Scope) -> None:
+    """Raise InputError if nothing of a commit is in scope: then all commits would look equal."""
+    if tree_hash(repository, commit, scope) == fingerprint({"files": []}):
+        raise InputError(
+            f"--inputs and --ignore leave no file of {commit[:12]}: every commit would look the"
+            " same"
+        )
+
+
+def _files(
+    repository: Path, commit: str, paths: Iterable[str], is_in: Callable[[str], bool]
+) -> str:
+    """Hash the paths and entries of some files of a commit."""
+    entries = tree_entries(repository, commit, "-r", "--full-tree", "--", *dict.fromkeys(paths))
+    return fingerprint(
+        {"files": [f"{entry}\t{path}" for path, entry in sorted(entries.items()) if is_in(path)]}
+    )
+
+
+def tree_entries(repository: Path, tree: str, *arguments: str) -> dict[str, str]:
+    """List a tree: path → mode, type and id, as git ls-tree prints them."""
+    options = [word for word in arguments if word.startswith("-") and word != "--"]
+    paths = arguments[arguments.index("--") :] if "--" in arguments else ()
+    listing = os.fsdecode(git_bytes(repository, "ls-tree", "-z", *options, tree, *paths))
+    rows = (line.partition("\t") for line in listing.split("\0") if line)
+    return {path.encode("utf-8", "backslashreplace").decode(): entry for entry, _, path in rows}
+
+
+def file_of(repository: Path, commit: str, path: str) -> str | None:
+    """Return the text of a file in a commit; None if the commit has no such file."""
+    entry = tree_entries(repository, commit, "--full-tree", "--", path).get(path, "")
+    return _text(repository, entry.split()[2]) if " blob " in entry else None
+
+
+@functools.lru_cache(256)
+def _text(repository: Path, blob: str) -> str:
+    """Return the text of a blob."""
+    return git_bytes(repository, "cat-file", "blob", blob).decode("utf-8", "replace")

@@ -1,0 +1,343 @@
+"""Ranges of symbols that do not overlap, and groups of aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.sort import packed_order
+from sizeguard.columns.texts import Int, Int8, Int32
+from sizeguard.formats.elf import (
+    PT_TLS,
+    SHF_TLS,
+    STB_LOCAL,
+    STB_WEAK,
+    STT_FILE,
+    STT_FUNC,
+    STT_SECTION,
+    STT_TLS,
+    Elf,
+    SymbolTable,
+    signed,
+)
+from sizeguard.ledger.elf.distinct_names import DistinctNames
+from sizeguard.ledger.elf.owner_table import Line, disjoint
+from sizeguard.ledger.kinds import ANALYZER
+from sizeguard.ledger.ledger import NONE, AliasGroups
+
+LABEL_CONFIDENCE = 60
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class DisjointSymbols:
+    """Ranges [start, end) on the line, sorted and disjoint; group is NONE without aliases."""
+
+    start: Int
+    end: Int
+    symbol: Int32
+    group: Int32
+    analyzer: Int8
+    confidence: Int8
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """Symbols of an image as columns; those outside of its sections have meaningless values.
+
+    place:    on the line
+    room:     bytes from place to the end of the section
+    size:     bytes, as the symbol states
+    strength: 0 global, 1 weak, 2 local
+    section:  index
+    claims:   rows of symbols with a size, in order of place
+    labels:   rows of symbols without a size, in order of place
+    """
+
+    place: Int
+    room: Int
+    size: Int
+    strength: Int8
+    section: Int
+    claims: Int
+    labels: Int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSymbols:
+    """Symbols that have a place and size of their own, in order of place.
+
+    row: the row in Defined of the best alias; the larger of two at one place comes first.
+    group: the index of its aliases in groups, NONE for a symbol without aliases.
+    """
+
+    row: Int
+    group: Int
+    groups: AliasGroups
+
+
+def symbol_ranges(
+    image: Elf, names: Elf, known: DistinctNames, defined: Defined, starts: Int
+) -> tuple[DisjointSymbols, AliasGroups]:
+    """Cut the symbols into ranges that do not overlap.
+
+    defined: the symbols of `names`.
+    starts: starts of input sections on the line; a label ends there at the latest.
+
+    Where symbols overlap, the smaller has the bytes. A label, which is a symbol without a size as
+    assembly has them, reaches to the next symbol, label or input section.
+    """
+    ids = _joined([known.of(names, table) for table in _tables(names)], np.int32)
+    claims = merge_aliases(defined, ids, defined.claims, known)
+    symbol = ids[claims.row]
+    start, stop, which = _claimed(defined, symbol, claims.row, known)
+
+    labels = _labels(image, known, defined, ids)
+    is_free = ~_is_inside(defined.place[labels], start, stop)
+    free = merge_aliases(defined, ids, labels[is_free], known)
+    label_start = defined.place[free.row]
+    label_stop = np.minimum(
+        _next_above(label_start, [start, label_start, starts]),
+        label_start + defined.room[free.row],
+    )
+    # Groups of labels are numbered behind those of symbols with a size.
+    label_group = np.where(free.group >= 0, free.group + len(claims.groups.first) - 1, NONE)
+
+    at = np.searchsorted(start, label_start)
+    ranges = DisjointSymbols(
+        start=np.insert(start, at, label_start),
+        end=np.insert(stop, at, label_stop),
+        symbol=np.insert(symbol[which], at, ids[free.row]),
+        group=np.insert(claims.group[which], at, label_group).astype(np.int32),
+        analyzer=np.insert(
+            np.full(len(start), ANALYZER["symbol table"], np.int8), at, ANALYZER["label"]
+        ),
+        confidence=np.insert(np.full(len(start), 100, np.int8), at, LABEL_CONFIDENCE),
+    )
+    return ranges, _both(claims.groups, free.groups)
+
+
+def _claimed(
+    defined: Defined, symbol: Int32, rows: Int, known: DistinctNames
+) -> tuple[Int, Int, Int]:
+    """Cut symbols with a size where they overlap; the smaller has the bytes, then the lower hash.
+
+    Returns starts and ends of the ranges, and which of the rows each is of.
+    """
+    place, size = defined.place[rows], defined.size[rows]
+    end = place + np.minimum(size, defined.room[rows])
+    return disjoint(place, end, lambda: (size, known.hashes[symbol].view(np.int64)))
+
+
+def _is_inside(places: Int, start: Int, stop: Int) -> Flags:
+    """Check which places lie in one of the ranges [start, stop), which are sorted and disjoint."""
+    if not len(start):
+        return np.zeros(len(places), np.bool_)
+    at = np.searchsorted(start, places, side="right") - 1
+    return (at >= 0) & (places < stop[np.maximum(at, 0)])
+
+
+def _next_above(places: Int, columns: Sequence[Int]) -> Int:
+    """For each place return the smallest number in the columns that is larger."""
+    numbers = np.sort(np.concatenate(columns), kind="stable")
+    nowhere = np.iinfo(np.int64).max
+    return np.append(numbers, nowhere)[np.searchsorted(numbers, places, side="right")]
+
+
+def _both(some: AliasGroups, more: AliasGroups) -> AliasGroups:
+    """Concatenate groups."""
+    first = np.concatenate([some.first, some.first[-1] + more.first[1:]])
+    return AliasGroups(first.astype(np.int32), np.concatenate([some.member, more.member]))
+
+
+def defined_symbols(image: Elf, names: Elf, line: Line) -> Defined:
+    """Find where symbols lie on the image's line.
+
+    names: the same build with symbols, or the image itself. Names are not compared here.
+    """
+    homes = _homes(image, names, line)
+    parts = [_placed(table, homes, image.machine) for table in _tables(names)]
+    types = (np.bool_, np.int64, np.int64, np.int64, np.int8, np.int64)
+    inside, place, room, size, strength, home = (
+        _joined([part[i] for part in parts], kind) for i, kind in enumerate(types)
+    )
+    rows = np.flatnonzero(inside)
+    rows = rows[packed_order(place[rows])]
+    is_claim = size[rows] > 0
+    return Defined(place, room, size, strength, home, rows[is_claim], rows[~is_claim])
+
+
+@dataclass(frozen=True, slots=True)
+class _Homes:
+    """Sections of the file with symbols, and one more entry at the end for symbols in no section.
+
+    address: what symbols in the section count from; 0 for relocatable objects
+    thread_local: what thread-local symbols in the section lack of an address
+    section: the same section of the image, or NONE
+    at, size: of that section on the line, in bytes; 0 without one
+    """
+
+    address: Int
+    thread_local: Int
+    section: Int
+    at: Int
+    size: Int
+
+
+def _homes(image: Elf, names: Elf, line: Line) -> _Homes:
+    """Find the sections of `names` on the image's line."""
+    section = np.append(_section_map(image, names), NONE)
+    at, size = np.append(line.at, 0)[section], np.append(line.size, 0)[section]
+    if names.is_relocatable:
+        nothing = np.zeros(len(names.sections) + 1, np.int64)
+        return _Homes(nothing, nothing, section, at, size)
+    address = np.array([signed(s.address) for s in names.sections] + [0], np.int64)
+    start = next((signed(s.address) for s in names.segments if s.type == PT_TLS), 0)
+    is_tls = np.array([bool(s.flags & SHF_TLS) for s in names.sections] + [False])
+    return _Homes(address, np.where(is_tls, start, 0), section, at, size)
+
+
+def _placed(
+    table: SymbolTable, homes: _Homes, machine: str
+) -> tuple[Flags, Int, Int, Int, Int8, Int]:
+    """Return which symbols of a table are defined, and columns place to section of Defined."""
+    sections = len(homes.address) - 1
+    start, end, which = table.distinct_names
+    # Left out: symbols without section or name, and those without bytes: file names and sections.
+    inside = (table.section > 0) & (table.section < sections) & (end > start)[which]
+    inside &= (table.type != STT_SECTION) & (table.type != STT_FILE)
+    section = np.where(inside, table.section, np.int32(sections))
+    offset = table.address - homes.address[section]
+    tls = np.flatnonzero(table.type == STT_TLS)
+    offset[tls] += homes.thread_local[section[tls]]
+    if machine == "arm":
+        offset -= (offset & 1) * (table.type == STT_FUNC)  # the lowest bit says Thumb
+    home = homes.section[section]
+    room = homes.size[section]
+    inside &= (offset >= 0) & (offset < room) & (home >= 0)
+    strength = np.int8(2) * (table.binding == STB_LOCAL) + (table.binding == STB_WEAK)
+    room -= offset
+    offset += homes.at[section]
+    return inside, offset, room, table.size, strength.astype(np.int8), home
+
+
+def _tables(names: Elf) -> tuple[SymbolTable, ...]:
+    """Return the static symbol tables, else the dynamic ones."""
+    return names.static_symbols or names.dynamic_symbols
+
+
+def _joined(columns: Sequence[npt.NDArray[Any]], kind: type[np.generic]) -> npt.NDArray[Any]:
+    """Concatenate columns; a single one is not copied."""
+    return columns[0] if len(columns) == 1 else np.concatenate([np.zeros(0, kind), *columns])
+
+
+def _section_map(image: Elf, names: Elf) -> Int:
+    """Return the image's section for each section of `names`, or NONE: stripping renumbers them."""
+    if names is image:
+        return np.arange(len(image.sections))
+    by_place = {
+        (section.name, section.address): section.index
+        for section in image.sections
+        if section.is_allocated
+    }
+    return np.array(
+        [
+            by_place.get((s.name, s.address), NONE) if s.is_allocated else NONE
+            for s in names.sections
+        ]
+        or [NONE],
+        np.int64,
+    )
+
+
+def merge_aliases(defined: Defined, ids: Int32, rows: Int, known: DistinctNames) -> PlacedSymbols:
+    """Merge symbols that have the same place and size.
+
+    ids: the name of each row of `defined`.
+    rows: the symbols to merge, rows of `defined` in order of place.
+
+    The best alias is global before weak before local, then the shortest name, then the lowest hash.
+    It must not depend on the order of symbols.
+    """
+    place = defined.place[rows]
+    is_again = np.zeros(len(rows) + 1, np.bool_)  # the row before has the same place
+    is_again[1:-1] = place[1:] == place[:-1]
+    # Nearly every symbol has a place of its own; only the others are sorted.
+    shared = np.flatnonzero(is_again[1:] | is_again[:-1])
+    if not len(shared):
+        none = AliasGroups(np.zeros(1, np.int32), np.zeros(0, np.int32))
+        return PlacedSymbols(rows, np.full(len(rows), NONE, np.int64), none)
+
+    aliases = _best_first(defined, ids, rows[shared], known)
+    rows = rows.copy()
+    rows[shared] = aliases
+    size = defined.size[aliases]
+    is_new = ~is_again[:-1]
+    is_new[shared[1:]] |= size[1:] != size[:-1]
+    first = np.flatnonzero(is_new)
+    merged = np.searchsorted(first, shared, side="right") - 1
+    group, groups = _alias_groups(merged, ids[aliases], len(first), len(known.texts))
+    return PlacedSymbols(rows[first], group, groups)
+
+
+def _best_first(defined: Defined, ids: Int32, rows: Int, known: DistinctNames) -> Int:
+    """Sort rows by place, then the largest first, then the best alias first."""
+    name = ids[rows]
+    length = known.texts.end[name] - known.texts.start[name]
+    keys = (  # the last one decides first
+        known.hashes[name],
+        length,
+        defined.strength[rows],
+        -defined.size[rows],
+        defined.place[rows],
+    )
+    return rows[np.lexsort(keys)]
+
+
+def _alias_groups(merged: Int, name: Int32, count: int, names: int) -> tuple[Int, AliasGroups]:
+    """Group the names of merged symbols that have several.
+
+    merged: the merged symbol, of `count`, that each alias is of, ascending.
+    name: each alias's name, of `names`; a name that comes again is not another alias.
+
+    Returns the group of each merged symbol, or NONE, and the groups.
+    """
+    is_first = ~_is_repeated(merged * names + name.astype(np.int64))
+    merged, name = merged[is_first], name[is_first]
+    begin = np.flatnonzero(np.diff(merged, prepend=-1))
+    many = np.diff(begin, append=len(merged))
+    is_group = many > 1
+    group = np.full(count, NONE, np.int64)
+    group[merged[begin[is_group]]] = np.arange(np.count_nonzero(is_group))
+    first = np.concatenate([[0], np.cumsum(many[is_group])]).astype(np.int32)
+    return group, AliasGroups(first, name[np.repeat(is_group, many)].astype(np.int32))
+
+
+def _is_repeated(keys: Int) -> Flags:
+    """Check which keys have an equal one before them."""
+    order = packed_order(keys)
+    repeated = np.zeros(len(keys), np.bool_)
+    repeated[order[1:]] = keys[order[1:]] == keys[order[:-1]]
+    return repeated
+
+
+def _labels(image: Elf, known: DistinctNames, defined: Defined, ids: Int32) -> Int:
+    """Return rows of labels in constant sections, in order, without .L1, $x and the like.
+
+    Sections that are written to are left out: linkers put _end and the like there.
+    """
+    fixed = np.array(
+        [s.is_allocated and not s.is_writable and not s.is_nobits for s in image.sections]
+        or [False]
+    )
+    rows = defined.labels[fixed[defined.section[defined.labels]]]
+    initial = (
+        known.texts.buffer[known.texts.start[ids[rows]]] if len(rows) else np.zeros(0, np.uint8)
+    )
+    found: Int = rows[(initial != ord(".")) & (initial != ord("$"))]
+    return found

@@ -1,0 +1,123 @@
+"""The distinct names of an image's symbols, and which of them each symbol has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.base.parallel import in_threads
+from sizeguard.columns.sort import hash_order
+from sizeguard.columns.text_hash import Hash, hash_texts
+from sizeguard.columns.texts import Int, Int32, Texts
+from sizeguard.formats.elf import Elf, SymbolTable
+from sizeguard.ledger.ledger import NONE
+
+_PIECE = 1 << 16  # names that a thread hashes at a time
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctNames:
+    """All names, each once, whatever table and string holds it.
+
+    strings: for each table (file, section) the index of each distinct string's name; the empty
+    string is no name, NONE.
+
+    hashes: of the names; sorting by them gives an order that does not depend on the order of
+    symbols.
+    """
+
+    texts: Texts
+    hashes: Hash
+    strings: dict[tuple[int, int], Int32]
+
+    def of_strings(self, elf: Elf, table: SymbolTable) -> Int32:
+        """Return the names of the table's distinct strings."""
+        return self.strings[id(elf.data), table.section_index]
+
+    def of(self, elf: Elf, table: SymbolTable) -> Int32:
+        """Return the names of the table's symbols."""
+        return self.of_strings(elf, table)[table.distinct_names[2]]
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """The symbol tables of an image and of its twin with symbols, and the strings of all."""
+
+    tables: list[tuple[Elf, SymbolTable]]
+    texts: Texts
+
+
+def strings_of(image: Elf, names: Elf) -> Strings:
+    """Collect the symbol tables and their distinct strings."""
+    files = [image] if names is image else [image, names]
+    tables = [
+        (elf, table) for elf in files for table in (*elf.static_symbols, *elf.dynamic_symbols)
+    ]
+    return Strings(tables, _joined(tables))
+
+
+def distinct_names(known: Strings) -> DistinctNames:
+    """Find the distinct names: two are the same if their 64-bit hashes are.
+
+    A string table may hold a string twice; libtensorflow_cc.so.2's does 242,196 times.
+    """
+    tables, texts = known.tables, known.texts
+    pieces = (
+        Texts(texts.buffer, texts.start[i : i + _PIECE], texts.end[i : i + _PIECE])
+        for i in range(0, len(texts), _PIECE)
+    )
+    hashes = np.concatenate([np.zeros(0, np.uint64), *in_threads(hash_texts, pieces)])
+    filled = texts.end > texts.start
+    again, first = _repeated(hashes)
+    is_first = filled.copy()
+    is_first[again] = False
+    ids = np.cumsum(is_first, dtype=np.int32)
+    ids -= np.int32(1)
+    ids[again] = ids[first]
+    ids[~filled] = NONE
+    strings: dict[tuple[int, int], Int32] = {}
+    at = 0
+    for elf, table in tables:
+        count = len(table.distinct_names[0])
+        strings[id(elf.data), table.section_index] = ids[at : at + count]
+        at += count
+    if is_first.all():
+        return DistinctNames(texts, hashes, strings)
+    return DistinctNames(texts.take(is_first.nonzero()[0]), hashes[is_first], strings)
+
+
+def _repeated(hashes: Hash) -> tuple[Int, Int]:
+    """Return the places of hashes that occurred before, and the first place of each of them."""
+    order = hash_order(hashes)
+    ordered = hashes[order]
+    again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    # The first of a run of equal hashes is the place before the second.
+    begins = np.diff(again, prepend=-1) > 1
+    first = np.maximum.accumulate(np.where(begins, again - 1, 0))
+    return order[again], order[first]
+
+
+def _joined(tables: list[tuple[Elf, SymbolTable]]) -> Texts:
+    """Concatenate the distinct strings of all tables.
+
+    Tables of one file share its bytes; for two files the string tables are copied.
+    """
+    if not tables:
+        return Texts.of(())
+    strings = [table.distinct_names for _, table in tables]
+    if len({id(elf.data) for elf, _ in tables}) == 1:
+        return Texts(
+            tables[0][0].data,
+            np.concatenate([s for s, _, _ in strings]),
+            np.concatenate([e for _, e, _ in strings]),
+        )
+    buffers, starts, ends = [], [], []
+    at = 0
+    for (elf, table), (start, end, _) in zip(tables, strings, strict=True):
+        low, high = table.strings
+        buffers.append(elf.data[low:high])
+        starts.append(start + (at - low))
+        ends.append(end + (at - low))
+        at += high - low
+    return Texts(np.concatenate(buffers), np.concatenate(starts), np.concatenate(ends))

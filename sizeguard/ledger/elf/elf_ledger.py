@@ -1,0 +1,263 @@
+"""Make the ledger of an ELF image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.parallel import beside
+from sizeguard.columns.sort import hash_order
+from sizeguard.columns.texts import Int, Int32, Texts
+from sizeguard.formats.elf import SHT_NULL, Elf, release
+from sizeguard.ledger.elf.content import ContentSources, content_pieces, input_ranges, part_ranges
+from sizeguard.ledger.elf.disjoint_symbols import defined_symbols, symbol_ranges
+from sizeguard.ledger.elf.distinct_names import DistinctNames, distinct_names, strings_of
+from sizeguard.ledger.elf.imports import add_slots, add_stubs
+from sizeguard.ledger.elf.owner_sums import RowSums
+from sizeguard.ledger.elf.owner_table import Book, Holders, Line, pieces_of
+from sizeguard.ledger.elf.regions import (
+    Extra,
+    Segments,
+    file_partition,
+    file_regions,
+    memory_partition,
+    memory_regions,
+)
+from sizeguard.ledger.elf.relocation_holders import (
+    RelocationTable,
+    fixed_places,
+    relocation_pieces,
+    relocation_tables,
+)
+from sizeguard.ledger.elf.symbol_tables import table_pieces
+from sizeguard.ledger.elf.unwind_owners import Unwinding, read_unwinding, unwind_pieces
+from sizeguard.ledger.entry_bytes import Part
+from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
+from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Ledger, Owners
+
+if TYPE_CHECKING:
+    from sizeguard.formats.linkmap.link_map import InputSection
+
+# Kinds whose bytes symbols, maps and registration entries explain. Other sections explain
+# themselves, or have an analyzer.
+CONTENT = frozenset({"code", "rodata", "data", "zero"})
+
+# Section, kind and analyzer for each of regions.HEADERS ….
+_EXTRA = (
+    ("(headers)", "header", "header"),
+    ("(gaps)", "section gap", "section gap"),
+    ("(gaps)", "page slack", "page slack"),
+    ("(no section)", "unattributed", "unattributed"),
+    ("(gaps)", "section gap", "section gap"),
+)
+
+
+def elf_ledger(
+    image: Elf,
+    names: Elf | None = None,
+    inputs: Sequence[InputSection] = (),
+    parts: Sequence[Part] = (),
+) -> Ledger:
+    """Find who owns each byte of the image.
+
+    names: the same build with symbols.
+    inputs: rows of its linker map, in any order.
+    parts: entries that only its objects tell of, in any order.
+
+    Raises InconclusiveError if `names` is another build.
+    """
+    inputs = sorted(inputs, key=_map_order)
+    book = Book(Line.of(image))
+    named = _cut_image(image, _checked(image, names), inputs, parts, book)
+    segments = Segments.of(image)
+    extra = Extra(book.count)
+    in_file = file_regions(image, segments, extra)
+    in_memory = memory_regions(image, segments, extra)
+    owners, sections = _owners(image, book, segments, extra)
+    places = book.places()
+    release(image.data)
+    file = cache(lambda: file_partition(in_file, image, places))
+    return Ledger(
+        image=_image_info(image),
+        sections=sections,
+        segments=segments.names,
+        symbols=named.names.texts,
+        inputs=tuple(inputs),
+        parts=named.parts,
+        owners=owners,
+        groups=named.groups,
+        make_file=file,
+        make_memory=lambda: memory_partition(in_memory, image, places, file()),
+        sums=RowSums(image, places, in_file, len(owners)),
+        hashes=named.names.hashes,
+        make_hash_order=named.hash_order,
+    )
+
+
+def _map_order(row: InputSection) -> tuple[str, int, int, str, str, bool]:
+    """Sort key of a map's rows: the ledger must not depend on their order."""
+    return row.output, row.address, row.size, row.file, row.name, row.is_merged
+
+
+def _image_info(image: Elf) -> ImageInfo:
+    """Describe the image."""
+    return ImageInfo(
+        str(image.path),
+        image.path.name,
+        "elf",
+        image.machine,
+        image.build_id,
+        image.size,
+        image.load,
+        image.ram,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The texts that owners point into, and the groups of aliases.
+
+    hash_order waits for a thread that sorts the names' hashes.
+    """
+
+    names: DistinctNames
+    hash_order: Callable[[], Int]
+    groups: AliasGroups
+    parts: Texts
+
+
+def _cut_image(
+    image: Elf,
+    names: Elf,
+    inputs: Sequence[InputSection],
+    parts: Sequence[Part],
+    book: Book,
+) -> _Named:
+    """Cut all sections into pieces, which go to the book."""
+    line = book.line
+    strings = strings_of(image, names)
+    hashed = beside(lambda: distinct_names(strings))
+    # Meanwhile read what needs no names: 0.1 s for libtorch_cpu.so.
+    defined = defined_symbols(image, names, line)
+    unwinding = read_unwinding(image, line)
+    relocations = relocation_tables(image, line)
+    known = hashed()
+    order = beside(lambda: hash_order(known.hashes))
+    input_table = input_ranges(image, line, inputs)
+    part_table, part_texts = part_ranges(image, line, inputs, parts)
+    symbols, groups = symbol_ranges(image, names, known, defined, input_table.start)
+    _cut(
+        image, known, book, ContentSources(symbols, input_table, part_table), unwinding, relocations
+    )
+    return _Named(known, order, groups, part_texts)
+
+
+def _cut(
+    image: Elf,
+    known: DistinctNames,
+    book: Book,
+    evidence: ContentSources,
+    unwinding: Unwinding,
+    relocations: list[RelocationTable],
+) -> None:
+    """Add the pieces of all sections to the book; a section that no analyzer knows is one piece.
+
+    Where two analyzers do not need each other they work on two threads.
+    """
+    line = book.line
+    kinds = np.array([KIND[kind_of(section)] for section in image.sections], np.int8)
+    code, data = _content_sections(image, line)
+    of_data = beside(lambda: content_pieces(image, line, data, kinds, known.texts, evidence))
+    of_code = content_pieces(image, line, code, kinds, known.texts, evidence)
+    fixed = fixed_places(image, known, line, relocations)
+    tables = list(table_pieces(image, known, line))
+    book.add(of_code)
+    book.add(of_data())
+    add_slots(image, book, Holders.of(book, image), fixed)
+    add_stubs(image, book, fixed)
+    holders = Holders.of(book, image)
+    entries = beside(lambda: list(relocation_pieces(line, holders, relocations)))
+    records = list(unwind_pieces(image, line, unwinding, holders, fixed))
+    book.add_new(entries())
+    book.add_new(records)
+    book.add_new(tables)
+    for section in image.sections:
+        if section.index not in book.rows_of:
+            analyzer = "section" if section.type != SHT_NULL else "unattributed"
+            book.add(pieces_of(section, line, KIND[kind_of(section)], ANALYZER[analyzer]))
+
+
+def _content_sections(image: Elf, line: Line) -> tuple[list[int], list[int]]:
+    """Return the indices of the sections of code and of those of data.
+
+    Code is apart because it has most rows, and none of them is cut into strings.
+    """
+    content = [
+        s.index
+        for s in image.sections
+        if s.is_allocated and kind_of(s) in CONTENT and line.size[s.index] > 0
+    ]
+    code = [i for i in content if image.sections[i].is_executable]
+    data = [i for i in content if not image.sections[i].is_executable]
+    return code, data
+
+
+def _checked(image: Elf, names: Elf | None) -> Elf:
+    """Return `names` if it is of the same build; the image if there is none."""
+    if names is None:
+        return image
+    if image.build_id and names.build_id and image.build_id != names.build_id:
+        raise InconclusiveError(
+            f"{names.path} is of another build than {image.path}: build id {names.build_id}, not"
+            f" {image.build_id}"
+        )
+    return names
+
+
+def _owners(
+    image: Elf, book: Book, segments: Segments, extra: Extra
+) -> tuple[Owners, tuple[str, ...]]:
+    """Make the owner table, rows of sections before extra rows; return also the section names."""
+    labels: dict[str, int] = {}
+    of_sections = {
+        "section": np.array(
+            [labels.setdefault(section.name, len(labels)) for section in image.sections], np.int32
+        )
+    }
+    of_sections["segment"] = segments.of_sections(image).astype(np.int32)
+    what = [_EXTRA[row] for row in extra.what]
+    nobody = np.full(len(what), NONE, np.int32)
+    more: dict[str, npt.NDArray[Any]] = {
+        "section": np.array(
+            [labels.setdefault(name, len(labels)) for name, _, _ in what], np.int32
+        ),
+        "segment": np.array(extra.segment, np.int32),
+        "kind": np.array([KIND[kind] for _, kind, _ in what], np.int8),
+        "analyzer": np.array([ANALYZER[analyzer] for _, _, analyzer in what], np.int8),
+        "confidence": np.full(len(what), 100, np.int8),
+        **dict.fromkeys(("symbol", "group", "input", "part"), nobody),
+    }
+
+    def make(name: str) -> npt.NDArray[Any]:
+        return (
+            _by_section(book, of_sections[name], more[name])
+            if name in of_sections
+            else book.column(name, more[name])
+        )
+
+    return Owners(book.count + len(what), make), tuple(labels)
+
+
+def _by_section(book: Book, of_section: Int32, more: Int32) -> Int32:
+    """Make a column whose value depends only on a row's section, with `more` behind it."""
+    column = np.empty(book.count + len(more), np.int32)
+    for index, (low, high) in book.rows_of.items():
+        column[low:high] = of_section[index]
+    column[book.count :] = more
+    return column

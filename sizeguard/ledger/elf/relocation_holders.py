@@ -1,0 +1,127 @@
+"""Relocation tables: each entry's owner, and what the loader writes at each address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.columns.sort import packed_order
+from sizeguard.columns.texts import Int, Int32
+from sizeguard.formats.elf import RELOCATION_TYPES, Elf, Relocations, Section
+from sizeguard.ledger.elf.distinct_names import DistinctNames
+from sizeguard.ledger.elf.owner_table import Holders, Line, Pieces, cover
+from sizeguard.ledger.kinds import ANALYZER, KIND
+from sizeguard.ledger.ledger import NONE
+
+
+@dataclass(frozen=True, slots=True)
+class RelocationTable:
+    """A relocation section.
+
+    address: the address that each entry relocates; for a relocatable object its place on the line.
+    """
+
+    section: Section
+    entries: Relocations
+    address: Int
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Pointers that relocations write, sorted by address.
+
+    symbol: the name that each refers to, or NONE; target: the address that it points at.
+    """
+
+    address: Int
+    symbol: Int32
+    target: Int
+
+    def at(self, addresses: Int) -> tuple[Int, Int]:
+        """Return for each address the name and the target, each NONE if there is none."""
+        if not len(self.address):
+            nothing = np.full(len(addresses), NONE, np.int64)
+            return nothing, nothing
+        found = np.minimum(np.searchsorted(self.address, addresses), len(self.address) - 1)
+        hit = self.address[found] == addresses
+        return np.where(hit, self.symbol[found], NONE), np.where(hit, self.target[found], NONE)
+
+
+def relocation_tables(image: Elf, line: Line) -> list[RelocationTable]:
+    """Read all relocation tables of the image."""
+    tables = []
+    for section in image.sections:
+        if section.type in RELOCATION_TYPES and section.file_size:
+            entries = image.relocation_table(section)
+            base = (
+                int(line.at[section.info])
+                if image.is_relocatable and section.info < len(image.sections)
+                else 0
+            )
+            tables.append(RelocationTable(section, entries, entries.offset + base))
+    return tables
+
+
+def fixed_places(
+    image: Elf, known: DistinctNames, line: Line, tables: list[RelocationTable]
+) -> Fixed:
+    """Collect the pointers that relocations write.
+
+    REL and RELR have their addends in the image, which is not read: targets are right only for
+    tables with addends.
+    """
+    addresses, symbols, targets = (
+        [np.zeros(0, np.int64)],
+        [np.zeros(0, np.int32)],
+        [np.zeros(0, np.int64)],
+    )
+    for table in tables:
+        linked = image.table_of(table.section)
+        index = table.entries.symbol
+        symbol = np.full(len(index), NONE, np.int32)
+        target = table.entries.addend.copy()
+        if linked is not None and len(linked):
+            inside = (index > 0) & (index < len(linked))
+            row = np.where(inside, index, 0)
+            symbol = np.where(inside, known.of(image, linked)[row], NONE).astype(np.int32)
+            base = linked.address[row]
+            if image.is_relocatable:
+                section = linked.section[row]
+                base = base + np.where(
+                    (section > 0) & (section < len(line.at)),
+                    line.at[np.clip(section, 0, len(line.at) - 1)],
+                    0,
+                )
+            target += np.where(inside, base, 0)
+        addresses.append(table.address)
+        symbols.append(symbol)
+        targets.append(target)
+    address = np.concatenate(addresses)
+    order = packed_order(address)
+    return Fixed(address[order], np.concatenate(symbols)[order], np.concatenate(targets)[order])
+
+
+def relocation_pieces(
+    line: Line, holders: Holders, tables: list[RelocationTable]
+) -> Iterator[Pieces]:
+    """Yield the pieces of relocation tables: an entry belongs to the bytes that it relocates."""
+    return (_entries(line, holders, table) for table in tables)
+
+
+def _entries(line: Line, holders: Holders, table: RelocationTable) -> Pieces:
+    """Cut one table into its entries."""
+    at = int(line.at[table.section.index])
+    shift = at - table.section.offset
+    some = np.flatnonzero(table.entries.end > table.entries.start)
+    start, end = table.entries.start[some] + shift, table.entries.end[some] + shift
+    edges, which = cover(at, at + table.section.size, start, end)
+    found = (
+        np.where(which >= 0, holders.at(table.address[some])[which], NONE)
+        if len(some)
+        else np.full(len(edges), NONE, np.int64)
+    )
+    held = holders.columns(found)
+    said = np.where(found >= 0, ANALYZER["relocation"], ANALYZER["section"]).astype(np.int8)
+    return Pieces(edges, table.section.index, KIND["relocation"], said, **held)

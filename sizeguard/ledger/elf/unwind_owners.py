@@ -1,0 +1,215 @@
+"""Cut .eh_frame, .eh_frame_hdr and .gcc_except_table into pieces, each its function's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int
+from sizeguard.formats.elf import Elf, Section
+from sizeguard.formats.elf.exception_tables import table_ends
+from sizeguard.formats.elf.unwind import (
+    FDE,
+    NOWHERE,
+    HeaderTable,
+    UnwindRecords,
+    header_table,
+    read_frames,
+)
+from sizeguard.ledger.elf.owner_table import Holders, Line, Pieces
+from sizeguard.ledger.elf.relocation_holders import Fixed
+from sizeguard.ledger.kinds import ANALYZER, KIND
+from sizeguard.ledger.ledger import NONE
+
+TAIL_CONFIDENCE = 50
+_ALIGNMENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Exceptions:
+    """Pieces of a section of exception tables.
+
+    start: on the line; function: index of a function with a record, or NONE; is_zero: only zeros.
+    """
+
+    section: int
+    start: Int
+    function: Int
+    is_zero: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Unwinding:
+    """Unwind data as far as the sections themselves tell.
+
+    header:     None if it is absent or cannot be read
+    frames:     of each .eh_frame section
+    exceptions: of a linked image; those of a relocatable one wait for its relocations
+    """
+
+    header: tuple[Section, HeaderTable] | None
+    frames: list[tuple[Section, UnwindRecords]]
+    exceptions: list[_Exceptions]
+
+
+def read_unwinding(image: Elf, line: Line) -> Unwinding:
+    """Read the unwind sections of an image."""
+    section = next((s for s in image.sections if s.name == ".eh_frame_hdr" and s.load_size), None)
+    table = header_table(image, section) if section is not None else None
+    header = (section, table) if section is not None and table is not None else None
+    others = [
+        s
+        for s in image.sections
+        if s.name.startswith(".eh_frame") and s is not section and s.load_size
+    ]
+    frames = [(s, read_frames(image, s, table)) for s in others]
+    if image.is_relocatable:
+        return Unwinding(header, frames, [])
+    return Unwinding(
+        header,
+        frames,
+        _exceptions(
+            image, line, np.concatenate([_nothing(), *(f.lsda[f.kind == FDE] for _, f in frames)])
+        ),
+    )
+
+
+def unwind_pieces(
+    image: Elf, line: Line, read: Unwinding, holders: Holders, fixed: Fixed
+) -> Iterator[Pieces]:
+    """Yield the pieces of all three kinds of sections.
+
+    Functions are found by address, in a relocatable object through its relocations.
+    """
+    if read.header is not None:
+        yield _header(line, holders, *read.header)
+    held, tables = [_nothing()], [_nothing()]
+    for section, frames in read.frames:
+        records = np.flatnonzero(frames.kind == FDE)
+        function = frames.function[records]
+        if image.is_relocatable:
+            function, lsda = (
+                np.where(at >= 0, fixed.at(at + int(line.address[section.index]))[1], NOWHERE)
+                for at in (frames.function_at[records], frames.lsda_at[records])
+            )
+            tables.append(lsda)
+        found = holders.at(function)
+        held.append(found)
+        yield _frames(section, line, holders, frames, records, found)
+    exceptions = (
+        _exceptions(image, line, np.concatenate(tables))
+        if image.is_relocatable
+        else read.exceptions
+    )
+    whose = np.append(np.concatenate(held), NONE)
+    for table in exceptions:
+        yield _exception_pieces(table, holders, whose[table.function])
+
+
+def _nothing() -> Int:
+    """Return no numbers."""
+    return np.zeros(0, np.int64)
+
+
+def _header(line: Line, holders: Holders, section: Section, table: HeaderTable) -> Pieces:
+    """Cut .eh_frame_hdr into the entries of its search table; the bytes before it have no owner."""
+    at = int(line.at[section.index])
+    entries = at + 12 + 8 * np.arange(len(table.function), dtype=np.int64)
+    rest = at + 12 + 8 * len(entries)
+    start = np.concatenate([[at], entries, [rest] if rest < at + section.size else []]).astype(
+        np.int64
+    )
+    found = np.full(len(start), NONE, np.int64)
+    found[1 : 1 + len(entries)] = holders.at(table.function)
+    return Pieces(
+        start, section.index, KIND["unwind"], ANALYZER["unwind index"], **holders.columns(found)
+    )
+
+
+def _frames(
+    section: Section, line: Line, holders: Holders, frames: UnwindRecords, records: Int, held: Int
+) -> Pieces:
+    """Cut .eh_frame into its records; a CIE belongs to no function.
+
+    records: indices of the FDEs; held: the holder of each one's function. Bytes before the first
+    record and after the last are unattributed.
+    """
+    at = int(line.at[section.index])
+    end = int(frames.start[-1] + frames.size[-1]) if len(frames.start) else 0
+    head = 1 if len(frames.start) and frames.start[0] > 0 else 0
+    tail = 1 if end < section.size else 0
+    # A record reaches to the next one, so records that could not be read belong to the one before.
+    start = np.concatenate([[0] * head, frames.start, [end] * tail]).astype(np.int64) + at
+    found = np.full(len(start), NONE, np.int64)
+    found[records + head] = held
+    said = np.full(len(start), ANALYZER["unwind table"], np.int8)
+    said[:head] = ANALYZER["unattributed"]
+    said[len(said) - tail :] = ANALYZER["unattributed"]
+    return Pieces(start, section.index, KIND["unwind"], said, **holders.columns(found))
+
+
+def _exceptions(image: Elf, line: Line, lsda: Int) -> list[_Exceptions]:
+    """Cut the sections of exception tables.
+
+    lsda: the address of each function's table, negative for none.
+    """
+    functions = np.flatnonzero(lsda >= 0)
+    found = []
+    for section in image.sections:
+        if section.name.startswith(".gcc_except_table") and section.load_size:
+            start = lsda[functions] - int(line.address[section.index])
+            inside = (start >= 0) & (start < section.size)
+            if inside.any():
+                found.append(
+                    _cut(
+                        image,
+                        section,
+                        int(line.at[section.index]),
+                        start[inside],
+                        functions[inside],
+                    )
+                )
+    return found
+
+
+def _cut(image: Elf, section: Section, at: int, start: Int, function: Int) -> _Exceptions:
+    """Cut a section into exception tables and the bytes between them.
+
+    These bytes are tables of removed functions, or up to three zeros.
+    """
+    content = image.view(section)
+    order = np.argsort(start, kind="stable")
+    start, function = start[order], function[order]
+    first = np.diff(start, prepend=-1) > 0
+    start, function = start[first], function[first]
+    end = table_ends(content, start, np.append(start[1:], section.size))
+    # Bytes before the first table are a tail as well.
+    head = np.array([0] if start[0] else [], np.int64)
+    edges = np.concatenate([head, np.column_stack([start, end]).ravel()])
+    owner = np.concatenate(
+        [np.full(len(head), NONE), np.column_stack([function, np.full(len(start), NONE)]).ravel()]
+    )
+    size = np.diff(edges, append=section.size)
+    edges, owner, size = edges[size > 0], owner[size > 0], size[size > 0]
+    zero = (owner < 0) & (size < _ALIGNMENT) & ((edges + size) % _ALIGNMENT == 0)
+    for i in range(_ALIGNMENT - 1):
+        zero &= (content[np.minimum(edges + i, section.size - 1)] == 0) | (i >= size)
+    return _Exceptions(section.index, edges + at, owner, zero)
+
+
+def _exception_pieces(table: _Exceptions, holders: Holders, held: Int) -> Pieces:
+    """Make the pieces of a section of exception tables.
+
+    held: the holder of each piece's function.
+    """
+    is_tail = table.function < 0
+    kind = np.where(table.is_zero, KIND["padding"], KIND["exception table"]).astype(np.int8)
+    said = np.where(is_tail, ANALYZER["exception tail"], ANALYZER["exception table"]).astype(
+        np.int8
+    )
+    said[table.is_zero] = ANALYZER["padding"]
+    confidence = np.where(is_tail, TAIL_CONFIDENCE, 100).astype(np.int8)
+    return Pieces(table.start, table.section, kind, said, confidence, **holders.columns(held))

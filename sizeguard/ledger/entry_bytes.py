@@ -1,0 +1,19 @@
+"""Byte ranges inside symbols whose owner only the objects of a link tell.
+
+An example is an entry of a registration table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes of an object's input section that have an owner, whatever symbol contains them."""
+
+    object: str
+    input: str
+    offset: int
+    size: int
+    owner: str

@@ -1,0 +1,1 @@
+"""Ledgers of Mach-O images and universal binaries."""

@@ -1,0 +1,124 @@
+"""Tables of owners and lists of claims, filled one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Texts
+from sizeguard.ledger.kinds import ANALYZER, KIND
+from sizeguard.ledger.ledger import NONE, AliasGroups, Owners
+from sizeguard.ledger.partition import Claims
+
+
+class OwnerTable:
+    """Rows of ledger.Owners, each once, and the tables that they point into."""
+
+    def __init__(self) -> None:
+        """Start with empty tables."""
+        self.sections: dict[str, int] = {}
+        self.segments: dict[str, int] = {}
+        self.symbols: dict[bytes, int] = {}
+        self.parts: dict[bytes, int] = {}
+        self._groups: dict[tuple[int, ...], int] = {}
+        self._rows: dict[tuple[int, ...], int] = {}
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._rows)
+
+    # The parameters are the fields of a row of ledger.Owners.
+    def row(
+        self,
+        section: str,
+        segment: str,
+        kind: str,
+        analyzer: str,
+        *,
+        names: Sequence[bytes] = (),
+        part: bytes = b"",
+        input_: int = NONE,
+        confidence: int = 100,
+    ) -> int:
+        """Return the index of a row, new or known; several names are an alias group."""
+        members = tuple(self.symbols.setdefault(name, len(self.symbols)) for name in names)
+        group = self._groups.setdefault(members, len(self._groups)) if len(members) > 1 else NONE
+        fields = (
+            self.sections.setdefault(section, len(self.sections)),
+            self.segments.setdefault(segment, len(self.segments)),
+            KIND[kind],
+            ANALYZER[analyzer],
+            confidence,
+            members[0] if members else NONE,
+            group,
+            input_,
+            self.parts.setdefault(part, len(self.parts)) if part else NONE,
+        )
+        return self._rows.setdefault(fields, len(self._rows))
+
+    def owners(self, used: npt.NDArray[np.bool_]) -> Owners:
+        """Return the used rows; rows whose bytes stronger claims cover are not used."""
+        table = np.array(list(self._rows), np.int32).reshape(-1, 9)[used]
+        small = ("kind", "analyzer", "confidence")
+        kinds = (np.int8 if name in small else np.int32 for name in Owners.COLUMNS)
+        return Owners.of(
+            {
+                name: column.astype(kind)
+                for name, column, kind in zip(Owners.COLUMNS, table.T, kinds, strict=True)
+            }
+        )
+
+    def groups(self) -> AliasGroups:
+        """Return the alias groups."""
+        lengths = [len(members) for members in self._groups]
+        first = np.concatenate([[0], np.cumsum(lengths, dtype=np.int32)]).astype(np.int32)
+        return AliasGroups(
+            first, np.array([member for members in self._groups for member in members], np.int32)
+        )
+
+    def symbol_texts(self) -> Texts:
+        """Return the names of symbols, by number."""
+        return Texts.of(self.symbols)
+
+    def part_texts(self) -> Texts:
+        """Return the names of parts, by number."""
+        return Texts.of(self.parts)
+
+
+class ClaimList:
+    """Claims on ranges [start, end) of a space, in order of being made."""
+
+    def __init__(self) -> None:
+        """Start without claims."""
+        self.start: list[int] = []
+        self.end: list[int] = []
+        self.owner: list[int] = []
+        self.rank: list[int] = []
+
+    def add(self, start: int, end: int, owner: int, rank: int) -> None:
+        """Add a claim, unless it is empty."""
+        if start < end:
+            self.start.append(start)
+            self.end.append(end)
+            self.owner.append(owner)
+            self.rank.append(rank)
+
+    def gaps(self, low: int, high: int) -> list[tuple[int, int]]:
+        """Return the ranges of [low, high) that no claim covers so far."""
+        gaps = []
+        reached = low
+        for i in np.argsort(np.array(self.start, np.int64), kind="stable").tolist():
+            start, end = min(max(self.start[i], low), high), min(self.end[i], high)
+            if start > reached:
+                gaps.append((reached, start))
+            reached = max(reached, end)
+        return [*gaps, (reached, high)] if reached < high else gaps
+
+    def claims(self) -> Claims:
+        """Return the claims as columns."""
+        start, end, owner = (
+            np.array(column, np.int64) for column in (self.start, self.end, self.owner)
+        )
+        return Claims(start, end, owner, np.array(self.rank, np.int8))

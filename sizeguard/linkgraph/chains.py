@@ -1,0 +1,137 @@
+"""Chains of references that keep a subject in the image, and what cutting each would free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sizeguard.columns.texts import Int
+from sizeguard.linkgraph.costs import costs_of
+from sizeguard.linkgraph.edge_words import how_kept
+from sizeguard.linkgraph.graph import ENTRY, FDE, IMPORT, STRING, SectionGraph
+from sizeguard.linkgraph.live import Bool, live, reachable
+from sizeguard.linkgraph.merged_functions import coarse_objects
+from sizeguard.linkgraph.subjects import GraphSubject
+from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
+
+
+def why(graph: SectionGraph, subject: GraphSubject, limit: int = 10) -> Why:
+    """Explain why a subject is kept, with the chains of at most `limit` roots (0: all).
+
+    A subject that the linker removes has no chain.
+    """
+    coarse = coarse_objects(graph)
+    kept = live(graph)
+    costs = costs_of(graph).load
+    wanted = np.zeros(len(graph.nodes), bool)
+    wanted[list(subject.nodes)] = True
+    size = int(costs[wanted & kept].sum())
+    if not (wanted & kept).any():
+        return Why(subject.name, False, 0, 0, 0, (), coarse)
+    left = reachable(graph, graph.roots, without=wanted)
+    frees = int(costs[kept & ~left].sum())
+    step_to, length = _towards(graph, np.flatnonzero(wanted & kept))
+    roots = [int(root) for root in graph.roots if length[root] >= 0]
+    roots.sort(key=lambda root: (int(length[root]), root))
+    cuts = _Cuts(graph, kept, costs)
+    chains = tuple(_chain(cuts, root, step_to, length) for root in roots[: limit or None])
+    return Why(subject.name, True, size, frees, len(roots), chains, coarse)
+
+
+@dataclass(slots=True, eq=False)
+class _Cuts:
+    """Bytes that cutting an edge frees; computed once an edge, since chains share their ends."""
+
+    graph: SectionGraph
+    kept: Bool
+    costs: Int
+    found: dict[int, int] = field(default_factory=dict)
+
+    def freed_by(self, edge: int, source: int) -> int:
+        """Return the bytes that go if `source` no longer keeps the edge's target, by any edge."""
+        if edge not in self.found:
+            remains = _without(self.graph, source, int(self.graph.edges.target[edge]))
+            self.found[edge] = int(self.costs[self.kept & ~remains].sum())
+        return self.found[edge]
+
+
+def _chain(cuts: _Cuts, root: int, step_to: Int, length: Int) -> Chain:
+    """Follow a shortest way from a root to a goal."""
+    graph = cuts.graph
+    node = root
+    steps = [_step(graph, root, "", 0, -1)]
+    while length[node] > 0:
+        edge = int(step_to[node])
+        following = int(graph.edges.target[edge])
+        how = how_kept(graph, node, edge)
+        steps.append(_step(graph, following, how, cuts.freed_by(edge, node), edge))
+        node = following
+    return Chain(graph.root_kind[root], tuple(steps))
+
+
+def _towards(graph: SectionGraph, goals: Int) -> tuple[Int, Int]:
+    """Find the edge that begins a shortest way to a goal, and the way's length, for each node.
+
+    Both are -1 for nodes from which no goal is reached.
+    """
+    edges = graph.edges
+    source = edges.source
+    order = np.argsort(edges.target, kind="stable")
+    into = np.searchsorted(edges.target[order], np.arange(len(graph.nodes) + 1))
+    step_to = np.full(len(graph.nodes), -1, np.int64)
+    length = np.full(len(graph.nodes), -1, np.int64)
+    length[goals] = 0
+    front = goals.tolist()
+    while front:
+        following = []
+        for node in front:
+            for edge in order[into[node] : into[node + 1]].tolist():
+                origin = int(source[edge])
+                if length[origin] < 0:
+                    length[origin] = length[node] + 1
+                    step_to[origin] = edge
+                    following.append(origin)
+        front = following
+    return step_to, length
+
+
+def _without(graph: SectionGraph, source: int, target: int) -> Bool:
+    """Return which nodes stay if `source` does not keep `target`.
+
+    The source is replaced by a copy whose edges avoid the target.
+    """
+    edges = graph.edges
+    low, high = int(edges.start[source]), int(edges.start[source + 1])
+    barred = np.zeros(len(graph.nodes), bool)
+    barred[source] = True
+    roots = graph.roots
+    seen = reachable(graph, roots[roots != source], without=barred)
+    others = [t for t in edges.target[low:high].tolist() if t != target and t != source]
+    return seen | reachable(graph, others, without=barred) | barred
+
+
+def _step(graph: SectionGraph, node: int, how: str, frees: int, edge: int) -> WhyStep:
+    nodes = graph.nodes
+    kind = int(nodes.kind[node])
+    symbol = ""
+    if edge >= 0 and graph.edges.symbol[edge] >= 0:
+        symbol = _named(graph, int(graph.edges.symbol[edge]), node)
+    if not symbol and node < nodes.sections:
+        symbol = graph.symbol_of(node)
+    if kind in (ENTRY, STRING, IMPORT):
+        symbol = graph.names[node]
+    section = (
+        ".eh_frame"
+        if kind == FDE
+        else graph.names[graph.section_of(node) if kind == ENTRY else node]
+    )
+    label = graph.objects[int(nodes.object[node])] if nodes.object[node] >= 0 else ""
+    return WhyStep(node, section, symbol, label, how, frees)
+
+
+def _named(graph: SectionGraph, symbol: int, node: int) -> str:
+    """Return the name that a relocation uses, if it is a name of that node."""
+    if graph.symbols.node[symbol] == node or graph.symbols.is_global[symbol]:
+        return graph.symbols.names[symbol].decode("utf-8", "backslashreplace")
+    return ""

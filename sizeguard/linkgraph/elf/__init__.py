@@ -1,0 +1,1 @@
+"""Section graphs of ELF links."""

@@ -1,0 +1,46 @@
+"""Records of an object's .eh_frame: headers (CIE) and entries (FDE)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from sizeguard.base.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Bytes [start, end) of the section.
+
+    cie: for an entry, the offset of its header; -1 for a header itself
+    """
+
+    start: int
+    end: int
+    cie: int
+
+
+def read_records(content: bytes, label: str) -> list[Record]:
+    """List all records but the terminator. Raises InputError for a record that is cut off."""
+    records = []
+    position = 0
+    while position + 4 <= len(content):
+        (length,) = struct.unpack_from("<I", content, position)
+        if length == 0:  # crtend.o ends the list; nothing may follow
+            position += 4
+            continue
+        body = position + 4
+        if length == 0xFFFFFFFF:
+            if position + 12 > len(content):
+                raise InputError(f"{label}: a damaged .eh_frame: a record at {position} is cut")
+            (length,) = struct.unpack_from("<Q", content, body)
+            body += 8
+        end = body + length
+        if end > len(content) or length < 4:
+            raise InputError(
+                f"{label}: a damaged .eh_frame: a record at {position} of {length} bytes"
+            )
+        (back,) = struct.unpack_from("<I", content, body)
+        records.append(Record(position, end, -1 if back == 0 else body - back))
+        position = end
+    return records

@@ -1,0 +1,371 @@
+"""Section graph of the ELF objects of a link, built by the linker's own rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Int
+from sizeguard.formats.elf import SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, STT_SECTION
+from sizeguard.linkgraph.edge_lists import EdgeLists
+from sizeguard.linkgraph.elf.eh_frame import read_records
+from sizeguard.linkgraph.elf.linker_rules import (
+    SHF_LINK_ORDER,
+    LinkerRules,
+    is_identifier,
+    rules_of,
+)
+from sizeguard.linkgraph.elf.literals import find_literals
+from sizeguard.linkgraph.elf.object_columns import (
+    RelocationColumns,
+    Sections,
+    SymbolColumns,
+    relocation_columns,
+    section_columns,
+    symbol_columns,
+)
+from sizeguard.linkgraph.elf.roots import find_roots
+from sizeguard.linkgraph.elf.strings import MergeablePieces, find_pieces
+from sizeguard.linkgraph.elf.table_entries import find_entries
+from sizeguard.linkgraph.graph import (
+    CIE,
+    CONSTANT,
+    ENTRY,
+    FDE,
+    GROUP,
+    IMPORT,
+    LINK_ORDER,
+    PART,
+    RELOCATION,
+    SECTION,
+    START_STOP,
+    STRING,
+    UNWIND,
+    GraphSymbols,
+    Nodes,
+    SectionGraph,
+)
+from sizeguard.linkgraph.inputs.link_inputs import LinkInputs
+from sizeguard.linkgraph.inputs.loaded import Loaded
+from sizeguard.linkgraph.inputs.loader import load
+from sizeguard.linkgraph.inputs.objects import SHF_GROUP
+
+
+def build_graph(inputs: LinkInputs) -> SectionGraph:
+    """Build the graph of a link.
+
+    Raises InputError for objects that cannot be used, InconclusiveError for options or objects that
+    are not modelled.
+    """
+    return graph_of(load(inputs))
+
+
+def graph_of(loaded: Loaded) -> SectionGraph:
+    """Build the graph of loaded objects."""
+    return _Builder(loaded).build()
+
+
+class _Builder:
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self.inputs: LinkInputs = loaded.inputs
+        self.rules: LinkerRules = rules_of(loaded.inputs.linker)
+        self.sections: Sections = section_columns(loaded)
+        self.symbols: SymbolColumns = symbol_columns(loaded, self.sections)
+        self.relocations: RelocationColumns = relocation_columns(
+            loaded, self.sections, self.symbols
+        )
+        self.count = len(self.sections.names)
+        self.rows: list[tuple[int, int, int, int, int, str]] = []
+        # Bytes of sections that parts of their own hold
+        self.taken = np.zeros(self.count, np.int64)
+        self.lists = EdgeLists()
+        self.providers: dict[int, tuple[str, str]] = {}
+        self.literals: dict[tuple[int, int], str] = {}
+
+    def build(self) -> SectionGraph:
+        relocations, symbols = self.relocations, self.symbols
+        target = symbols.node[relocations.symbol].astype(np.int64)
+        target[(target >= 0) & ~self.sections.is_input[np.maximum(target, 0)]] = -1
+        holder = relocations.section.astype(np.int64)
+
+        unwind = (
+            np.array([name == ".eh_frame" for name in self.sections.names], bool)
+            & self.sections.is_input
+        )
+        in_unwind = unwind[holder]
+        pieces = find_pieces(self.loaded, self.sections, relocations, symbols, target)
+        holder = self._entries(holder, target, pieces)
+        strings = self._strings(pieces)
+        self._relocations(~in_unwind, holder, target, strings)
+        literals = find_literals(self.loaded, self.sections, relocations, symbols, target)
+        self.literals = {
+            (int(holder[i]), int(relocations.offset[i])): text for i, text in literals.items()
+        }
+        self._imports(~in_unwind, holder)
+        self._unwind(unwind, target)
+        self._groups()
+        self._start_stop(~in_unwind, holder)
+        return self._result()
+
+    def _add(self, kind: int, section: int, offset: int, size: int, align: int, name: str) -> int:
+        self.rows.append((kind, section, offset, size, align, name))
+        return self.count + len(self.rows) - 1
+
+    def _entries(self, holder: Int, target: Int, pieces: MergeablePieces) -> Int:
+        """Add a node for each table entry.
+
+        Returns each relocation's holder: the entry instead of its section where it is part of one.
+        """
+        for entry in find_entries(
+            self.loaded, self.sections, self.relocations, self.symbols, target
+        ):
+            node = self._add(ENTRY, entry.section, entry.offset, entry.size, 8, entry.name)
+            holder[list(entry.relocations)] = node
+            pieces.is_entry[list(entry.relocations)] = True
+            self.taken[entry.section] += entry.size
+            self.lists.add(entry.section, node, PART, entry.offset)
+        return holder
+
+    def _strings(self, pieces: MergeablePieces) -> Int:
+        """Add a node for each different content of mergeable sections.
+
+        Returns each relocation's node among them, -1 if it refers to none.
+        """
+        nodes = np.array(
+            [
+                self._add(
+                    STRING if p.is_text else CONSTANT, p.section, p.offset, p.size, p.align, p.text
+                )
+                for p in pieces.contents
+            ],
+            np.int64,
+        )
+        self.taken[pieces.sections] = self.sections.size[pieces.sections]
+        if self.inputs.linker.family in ("bfd", "gold") and len(pieces.whole):
+            # These linkers keep all strings of a section that they keep. A string that only a table
+            # entry names would not be in the object without the entry.
+            named = np.unique(pieces.content[pieces.is_entry])
+            whole = pieces.whole[~np.isin(pieces.whole[:, 1], named)]
+            self.lists.add(whole[:, 0], nodes[whole[:, 1]], PART)
+        found = np.full(len(pieces.content), -1, np.int64)
+        if len(nodes):
+            is_named = pieces.content >= 0
+            found[is_named] = nodes[pieces.content[is_named]]
+        return found
+
+    def _relocations(
+        self, chosen: npt.NDArray[np.bool_], holder: Int, target: Int, strings: Int
+    ) -> None:
+        r, y = self.relocations, self.symbols
+        # A PC-relative field of x86-64 counts from its end.
+        bias = 4 if self.loaded.machine == "x86_64" else 0
+        beyond = r.addend + np.where(self.sections.flags[r.section] & SHF_EXECINSTR != 0, bias, 0)
+        place = y.value[r.symbol] + np.where(y.type[r.symbol] == STT_SECTION, beyond, 0)
+        self.lists.add(
+            holder[chosen],
+            target[chosen],
+            RELOCATION,
+            r.offset[chosen],
+            r.symbol[chosen],
+            r.type[chosen],
+            place[chosen],
+        )
+        chosen = chosen & (strings >= 0)
+        self.lists.add(
+            holder[chosen],
+            strings[chosen],
+            RELOCATION,
+            r.offset[chosen],
+            r.symbol[chosen],
+            r.type[chosen],
+        )
+
+    def _imports(self, chosen: npt.NDArray[np.bool_], holder: Int) -> None:
+        """Add a node for each symbol of a shared library that is used."""
+        r = self.relocations
+        number = self.symbols.number[r.symbol]
+        names = list(self.loaded.numbers)
+        undefined = self.loaded.definition[:, 0] < 0
+        if self.inputs.mode != "shared":
+            undefined &= self.loaded.in_shared
+        wanted = chosen & (number >= 0)
+        wanted[wanted] = undefined[number[wanted]]
+        nodes = np.full(len(names), -1, np.int64)
+        for n in np.unique(number[wanted]).tolist():
+            nodes[n] = self._add(IMPORT, -1, 0, 0, 1, names[n].decode("utf-8", "backslashreplace"))
+            if names[n] in self.loaded.providers:
+                self.providers[int(nodes[n])] = self.loaded.providers[names[n]]
+        self.lists.add(
+            holder[wanted],
+            nodes[number[wanted]],
+            RELOCATION,
+            r.offset[wanted],
+            r.symbol[wanted],
+            r.type[wanted],
+        )
+
+    def _unwind(self, unwind: npt.NDArray[np.bool_], target: Int) -> None:
+        """Add a node for each record of the unwind tables.
+
+        An entry is kept with its function; the linker's rules say what it keeps in turn.
+        """
+        self.lsda_roots: list[int] = []
+        r = self.relocations
+        for row in np.flatnonzero(unwind).tolist():
+            low, high = np.searchsorted(r.section, [row, row + 1])
+            order = low + np.argsort(r.offset[low:high], kind="stable")
+            offsets = r.offset[order]
+            found = self.loaded.objects[int(self.sections.object[row])]
+            section = found.elf.sections[int(self.sections.index[row])]
+            headers: dict[int, int] = {}
+            for record in read_records(found.elf.content(section), found.label):
+                first, last = np.searchsorted(offsets, [record.start, record.end])
+                named = order[first:last]
+                size = record.end - record.start
+                kind = CIE if record.cie < 0 else FDE
+                node = self._add(kind, row, record.start, size, 1, "")
+                self.taken[row] += size
+                if kind == CIE:
+                    headers[record.start] = node
+                    self._unwind_header(node, named, target)
+                elif record.cie in headers:
+                    self.lists.add(node, headers[record.cie], UNWIND)
+                    self._unwind_entry(node, named, target)
+                else:
+                    raise InputError(
+                        f"{found.label}: a damaged .eh_frame: the entry at {record.start} has no"
+                        " header"
+                    )
+
+    def _unwind_header(self, node: int, named: Int, target: Int) -> None:
+        """Add what a header (CIE) keeps: its personality routine. `named`: its relocations."""
+        if self.rules.personality == "always":
+            self.lsda_roots += [t for t in target[named].tolist() if t >= 0]
+        if self.rules.personality != "never":
+            self._unwind_edges(node, named, target)
+
+    def _unwind_entry(self, node: int, named: Int, target: Int) -> None:
+        """Add what keeps an entry (FDE), its function, and what it keeps, exception tables."""
+        if not len(named):
+            return
+        self.lists.add(int(target[named[0]]), node, UNWIND)
+        tables = named[1:]
+        self._unwind_edges(node, tables, target)
+        if self.rules.lsda == "always":
+            self.lsda_roots += [t for t in target[tables].tolist() if t >= 0 and self._is_loose(t)]
+
+    def _unwind_edges(self, node: int, named: Int, target: Int) -> None:
+        r = self.relocations
+        self.lists.add(node, target[named], UNWIND, r.offset[named], r.symbol[named], r.type[named])
+
+    def _is_loose(self, row: int) -> bool:
+        """Tell whether a section is no code, in no group, and not ordered by another section."""
+        flags = int(self.sections.flags[row])
+        return not flags & (SHF_EXECINSTR | SHF_LINK_ORDER | SHF_GROUP)
+
+    def _groups(self) -> None:
+        sections = self.sections
+        for base, found in zip(sections.base.tolist(), self.loaded.objects, strict=False):
+            for group in found.groups:
+                members = [base + m for m in group.members if sections.is_input[base + m]]
+                if self.rules.keeps_groups and len(members) > 1:
+                    self.lists.add(members, members[1:] + members[:1], GROUP)
+        if self.rules.follows_order:
+            ordered = np.flatnonzero((sections.flags & SHF_LINK_ORDER != 0) & sections.is_input)
+            owner = sections.base[sections.object[ordered]] + sections.link[ordered]
+            valid = (sections.link[ordered] > 0) & (
+                owner < sections.base[sections.object[ordered] + 1]
+            )
+            self.lists.add(owner[valid], ordered[valid], LINK_ORDER)
+
+    def _start_stop(self, chosen: npt.NDArray[np.bool_], holder: Int) -> None:
+        """Add edges from each reference to __start_X or __stop_X to all sections X."""
+        named: dict[bytes, list[int]] = {}
+        for row in np.flatnonzero(self.sections.is_input).tolist():
+            name = self.sections.names[row]
+            if is_identifier(name) and (
+                not self.inputs.start_stop_gc or name.startswith("__libc_")
+            ):
+                for prefix in (b"__start_", b"__stop_"):
+                    named.setdefault(prefix + name.encode(), []).append(row)
+        numbers = {
+            self.loaded.numbers[name]: rows
+            for name, rows in named.items()
+            if name in self.loaded.numbers
+        }
+        if not numbers:
+            return
+        r = self.relocations
+        number = self.symbols.number[r.symbol]
+        for i in np.flatnonzero(chosen & np.isin(number, list(numbers))).tolist():
+            self.lists.add(
+                holder[i], numbers[int(number[i])], START_STOP, r.offset[i], r.symbol[i], r.type[i]
+            )
+
+    def _result(self) -> SectionGraph:
+        nodes = self._nodes()
+        return SectionGraph(
+            objects=tuple(found.label for found in self.loaded.objects),
+            nodes=nodes,
+            names=(*self.sections.names, *(row[5] for row in self.rows)),
+            edges=self.lists.edges(len(nodes)),
+            symbols=self._symbols(),
+            root_kind=find_roots(
+                self.loaded, self.sections, self.symbols, self.rules, self.lsda_roots
+            ),
+            is_pic=self.inputs.pic,
+            is_dynamic=self.inputs.mode != "static" or self.inputs.pic,
+            providers=self.providers,
+            linker=self.inputs.linker.family,
+            literals=self.literals,
+        )
+
+    def _nodes(self) -> Nodes:
+        """Join the sections and what was added: parts of sections, and imports (in none)."""
+        s = self.sections
+        extra = np.array([row[:5] for row in self.rows], np.int64).reshape(-1, 5)
+        kind, inside, offset, size, align = extra.T
+        known = inside >= 0
+
+        def flag(values: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+            values = values & s.is_input
+            return np.concatenate([values, values[inside] & known])
+
+        def number(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+            return np.concatenate([values, np.where(known, values[inside], -1).astype(np.int32)])
+
+        own_size = np.where(s.is_input, np.maximum(s.size - self.taken, 0), 0)
+        return Nodes(
+            sections=self.count,
+            kind=np.concatenate([np.full(self.count, SECTION, np.int8), kind.astype(np.int8)]),
+            object=number(s.object),
+            index=number(s.index),
+            offset=np.concatenate([np.zeros(self.count, np.int64), offset]),
+            size=np.concatenate([own_size, size]),
+            align=np.concatenate([s.align, align]),
+            is_alloc=flag(s.is_input),
+            is_write=flag(s.flags & SHF_WRITE != 0),
+            is_exec=flag(s.flags & SHF_EXECINSTR != 0),
+            is_nobits=flag(s.type == SHT_NOBITS),
+            is_duplicate=np.concatenate([s.is_duplicate, np.zeros(len(inside), bool)]),
+        )
+
+    def _symbols(self) -> GraphSymbols:
+        """Return all symbols by row, with undecoded names."""
+        y = self.symbols
+        names = []
+        for k, found in enumerate(self.loaded.objects):
+            if found.symbols is not None:
+                buffer = found.symbols.names.buffer.data
+                low, high = int(y.base[k]), int(y.base[k + 1])
+                names += [
+                    bytes(buffer[a:b])
+                    for a, b in zip(
+                        y.start[low:high].tolist(), y.name_end[low:high].tolist(), strict=True
+                    )
+                ]
+        return GraphSymbols(
+            tuple(names), y.own, y.value, y.size, y.type.astype(np.int8), y.number >= 0
+        )

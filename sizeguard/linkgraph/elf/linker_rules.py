@@ -1,0 +1,114 @@
+"""Rules by which each linker keeps sections: its roots, and what it keeps beside relocations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from sizeguard.formats.elf import SHT_NOTE
+from sizeguard.linkgraph.inputs.link_inputs import Linker
+from sizeguard.linkgraph.inputs.objects import SHF_GROUP
+
+SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY = 14, 15, 16
+SHF_LINK_ORDER, SHF_GNU_RETAIN = 0x80, 0x200000
+
+_ARRAYS = {SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY}
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
+
+
+def is_identifier(name: str) -> bool:
+    """Tell whether __start_ and __stop_ can name a section."""
+    return _IDENTIFIER.match(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerRules:
+    """How a linker keeps sections.
+
+    root_names:        patterns of names of sections that are roots
+    keeps_identifiers: sections that __start_ could name are roots, referenced or not
+    keeps_groups:      the members of a group are kept together
+    follows_order:     a SHF_LINK_ORDER section is kept with the one that it links to
+    retains:           SHF_GNU_RETAIN makes a root
+    lsda:              exception tables are kept by their "function", or "always" (those in no group
+        and not ordered)
+    personality:       references to personality routines are kept by their "function", "always", or
+        "never" (but by name)
+    grouped_notes:     notes in a group are roots, too
+    """
+
+    root_names: tuple[str, ...]
+    keeps_identifiers: bool = False
+    keeps_groups: bool = True
+    follows_order: bool = True
+    retains: bool = True
+    lsda: str = "function"
+    personality: str = "function"
+    grouped_notes: bool = False
+
+    def root_of(self, name: str, type_: int, flags: int) -> str:
+        """Return why a section is a root; empty if it is none."""
+        if type_ in _ARRAYS:
+            return name.split(".")[1] if name.startswith(".") else name
+        if type_ == SHT_NOTE and (self.grouped_notes or not flags & SHF_GROUP):
+            return "note"
+        if flags & SHF_GNU_RETAIN and self.retains:
+            return "retain attribute"
+        if any(fnmatchcase(name, pattern) for pattern in self.root_names):
+            return "kept by name"
+        if self.keeps_identifiers and is_identifier(name):
+            return "kept by name"
+        return ""
+
+
+_LLD = (".init", ".fini", ".init_array*", ".jcr", ".ctors*", ".dtors*")
+_MOLD = (".ctors*", ".dtors*", ".init*", ".fini*")
+_BFD = (
+    ".init",
+    ".fini",
+    ".preinit_array",
+    ".init_array*",
+    ".fini_array*",
+    ".ctors*",
+    ".dtors*",
+    ".jcr",
+)
+_GOLD = (
+    ".ctors*",
+    ".dtors*",
+    ".note*",
+    ".init*",
+    ".fini*",
+    ".gcc_except_table*",
+    ".jcr*",
+    ".preinit_array*",
+    ".text*personality*",
+    ".data*personality*",
+    ".sdata*personality*",
+    ".gnu.linkonce.d*personality*",
+    ".rodata*nptl_version*",
+)
+
+
+def rules_of(linker: Linker) -> LinkerRules:
+    """Return the rules of a linker's family.
+
+    tests/soak/live_set.py compares them with the linkers' own logs.
+    """
+    if linker.family == "lld":
+        return LinkerRules(_LLD, lsda="always", personality="always")
+    if linker.family == "gold":
+        return LinkerRules(
+            _GOLD, keeps_groups=False, follows_order=False, personality="never", grouped_notes=True
+        )
+    if linker.family == "mold":
+        return LinkerRules(
+            _MOLD,
+            keeps_identifiers=True,
+            keeps_groups=False,
+            follows_order=False,
+            personality="always",
+            grouped_notes=True,
+        )
+    return LinkerRules(_BFD)

@@ -1,0 +1,155 @@
+"""Roots of a link: the sections that a linker keeps without a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sizeguard.linkgraph.elf.linker_rules import LinkerRules, is_identifier
+from sizeguard.linkgraph.elf.object_columns import Bool, Sections, SymbolColumns
+from sizeguard.linkgraph.inputs.loaded import Loaded
+
+STV_INTERNAL, STV_HIDDEN = 1, 2
+
+
+def find_roots(
+    loaded: Loaded,
+    sections: Sections,
+    symbols: SymbolColumns,
+    rules: LinkerRules,
+    unwind: Iterable[int],
+) -> dict[int, str]:
+    """Find the root sections, by row, and why each is one.
+
+    unwind: rows that unwind tables keep
+
+    All sections are roots without --gc-sections, and in a relocatable link without roots.
+    """
+    inputs = loaded.inputs
+    rows = np.flatnonzero(sections.is_source).tolist()
+    if not inputs.gc_sections:
+        return dict.fromkeys(rows, "no --gc-sections")
+    definition = _definitions(loaded, symbols)
+    visible = _visible(loaded, symbols)
+    found: dict[int, str] = {}
+    for name, why in _asked(loaded, definition):
+        row = definition.get(loaded.numbers.get(name, -1), -1)
+        if row >= 0:
+            found.setdefault(row, why)
+    for row in rows:
+        why = _rule(sections, row, rules)
+        if why:
+            found.setdefault(row, why)
+    for row in (*_start_stop(loaded, sections, visible), *_exported(loaded, visible, definition)):
+        found.setdefault(row, "exported")
+    for row in unwind:
+        found.setdefault(row, "unwind table")
+    return {row: why for row, why in found.items() if sections.is_source[row]}
+
+
+def _asked(loaded: Loaded, definition: dict[int, int]) -> list[tuple[bytes, str]]:
+    """List the symbols that options or the mode of the link ask for, and why."""
+    inputs = loaded.inputs
+    asked = [(name.encode(), "-u") for name in inputs.undefined]
+    if inputs.mode != "relocatable":
+        asked += [
+            (inputs.entry.encode(), "entry"),
+            (inputs.init.encode(), "init"),
+            (inputs.fini.encode(), "fini"),
+        ]
+    entry = definition.get(loaded.numbers.get(inputs.entry.encode(), -1), -1)
+    if inputs.mode in ("executable", "static") and entry < 0:
+        asked.append((b"main", "entry"))  # the start-up code was not given
+    return asked
+
+
+def _rule(sections: Sections, row: int, rules: LinkerRules) -> str:
+    """Return why the linker's rules make a section a root; empty if they do not."""
+    name = sections.names[row]
+    if name == ".eh_frame":
+        return "unwind table"  # its records are nodes of their own, kept or removed one by one
+    return rules.root_of(name, int(sections.type[row]), int(sections.flags[row]))
+
+
+def _definitions(loaded: Loaded, symbols: SymbolColumns) -> dict[int, int]:
+    """Map a symbol's number to the row of the section that defines it."""
+    where = loaded.definition
+    defined = np.flatnonzero(where[:, 0] >= 0)
+    rows = symbols.own[symbols.base[where[defined, 0]] + where[defined, 1]]
+    return dict(zip(defined.tolist(), rows.tolist(), strict=True))
+
+
+def _exported(loaded: Loaded, visible: Bool, definition: dict[int, int]) -> list[int]:
+    inputs = loaded.inputs
+    exports_all = inputs.mode == "shared" or inputs.export_dynamic
+    names = list(loaded.numbers)
+    found = []
+    for number, row in definition.items():
+        if row < 0 or not visible[number]:
+            continue
+        name = names[number]
+        if inputs.exports is not None:
+            is_exported = name in inputs.exports
+        else:
+            # A shared library that names a symbol, defined or not, must find the program's.
+            is_exported = exports_all or bool(
+                loaded.from_shared[number] or loaded.in_shared[number]
+            )
+            if not is_exported and inputs.exported is not None:
+                is_exported = inputs.exported.is_shown(name.decode("utf-8", "backslashreplace"))
+            is_exported = is_exported and not inputs.version_script.is_hidden(
+                name.decode("utf-8", "backslashreplace")
+            )
+            is_exported = is_exported and not (inputs.exclude_libs and _is_excluded(loaded, number))
+        if is_exported:
+            found.append(row)
+    return found
+
+
+def _start_stop(loaded: Loaded, sections: Sections, visible: Bool) -> list[int]:
+    """Return the sections that exported __start_X and __stop_X keep.
+
+    GNU ld defines __start_X in the first section X and exports it like any symbol, even if no kept
+    section refers to it.
+    """
+    inputs = loaded.inputs
+    if (
+        inputs.linker.family != "bfd"
+        or inputs.start_stop_gc
+        or not (inputs.mode == "shared" or inputs.export_dynamic)
+    ):
+        return []
+    first: dict[str, int] = {}
+    for row in np.flatnonzero(sections.is_input).tolist():
+        if is_identifier(sections.names[row]):
+            first.setdefault(sections.names[row], row)
+    asked = [
+        (prefix + name, row) for name, row in first.items() for prefix in ("__start_", "__stop_")
+    ]
+    return [
+        row
+        for name, row in asked
+        if (number := loaded.numbers.get(name.encode())) is not None
+        and visible[number]
+        and not inputs.version_script.is_hidden(name)
+    ]
+
+
+def _visible(loaded: Loaded, symbols: SymbolColumns) -> Bool:
+    """Tell for each symbol number whether no object that names it hides it.
+
+    The strictest visibility wins, also from an object that only refers to the symbol.
+    """
+    strict = np.full(len(loaded.numbers), 4, np.int64)
+    is_global = symbols.number >= 0
+    visibility = symbols.visibility[is_global].astype(np.int64)
+    np.minimum.at(strict, symbols.number[is_global], np.where(visibility == 0, 4, visibility))
+    return np.asarray((strict != STV_INTERNAL) & (strict != STV_HIDDEN))
+
+
+def _is_excluded(loaded: Loaded, number: int) -> bool:
+    defining = loaded.objects[int(loaded.definition[number, 0])]
+    return bool(defining.member) and (
+        "ALL" in loaded.inputs.exclude_libs or defining.path.name in loaded.inputs.exclude_libs
+    )

@@ -1,0 +1,129 @@
+"""Entries of tables that pair a text with a function; a selection can omit each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.columns.texts import Int
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import SHF_EXECINSTR, STT_SECTION, Section, Symbol
+from sizeguard.formats.elf.relocations import Relocations
+from sizeguard.linkgraph.elf.object_columns import RelocationColumns, Sections, SymbolColumns
+from sizeguard.linkgraph.inputs.loaded import Loaded
+
+POINTER = 8
+_LONGEST_TEXT = 512  # bytes of a schema that are looked at
+_LONGEST_NAME = 4096
+ABSOLUTE = {"x86_64": (1,), "aarch64": (257,)}  # R_X86_64_64, R_AARCH64_ABS64
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """Bytes [offset, offset + size) of a section: a pointer to a text, then one to a function.
+
+    name:        the text
+    function:    row of the function's section
+    relocations: rows of both relocations
+    """
+
+    section: int
+    offset: int
+    size: int
+    name: str
+    function: int
+    relocations: tuple[int, int]
+
+
+def find_entries(
+    loaded: Loaded,
+    sections: Sections,
+    relocations: RelocationColumns,
+    symbols: SymbolColumns,
+    target: Int,
+) -> list[TableEntry]:
+    """List all pairs in data of a pointer to a text and, in the next word, one to code."""
+    r = relocations
+    absolute = np.isin(r.type, ABSOLUTE.get(loaded.machine, ()))
+    is_code = (sections.flags & SHF_EXECINSTR) != 0
+    to_code = np.zeros(len(target), bool)
+    known = target >= 0
+    to_code[known] = is_code[target[known]]
+    candidates = np.flatnonzero(absolute & known & ~is_code[r.section])
+    i, j = pointer_pairs(r.section[candidates].astype(np.int64), r.offset[candidates])
+    first, second = candidates[i], candidates[j]
+    pairs = ~to_code[first] & to_code[second]
+    entries = []
+    for i, j in zip(first[pairs].tolist(), second[pairs].tolist(), strict=True):
+        name = _text(loaded, sections, symbols, int(r.symbol[i]), int(r.addend[i]), int(target[i]))
+        if name:
+            entries.append(
+                TableEntry(
+                    int(r.section[i]), int(r.offset[i]), 2 * POINTER, name, int(target[j]), (i, j)
+                )
+            )
+    return entries
+
+
+def _text(
+    loaded: Loaded, sections: Sections, symbols: SymbolColumns, symbol: int, addend: int, row: int
+) -> str:
+    """Return the printable text that a pointer points at; empty if there is none."""
+    found = loaded.objects[int(sections.object[row])]
+    section = found.elf.sections[int(sections.index[row])]
+    offset = (
+        int(symbols.value[symbol]) + addend
+        if symbols.type[symbol] == STT_SECTION or addend == 0
+        else -1
+    )
+    if section.is_writable or section.is_nobits or not 0 <= offset < section.size:
+        return ""
+    text = text_at(found.elf, section, offset, _LONGEST_NAME)
+    if not text or len(text) == min(_LONGEST_NAME, section.size - offset):  # no end
+        return ""
+    try:
+        decoded = text.decode()
+    except UnicodeDecodeError:
+        return ""
+    return decoded if decoded.isprintable() else ""
+
+
+def entries_of(
+    elf: Binary, symbols: Sequence[Symbol], table: Relocations
+) -> Iterator[tuple[int, bytes, int]]:
+    """Yield the pairs in one section of an object of a pointer to a text and one behind it.
+
+    Each is its offset, the text, and the symbol of the second pointer.
+    """
+    for i, j in zip(*pointer_pairs(np.zeros(len(table), np.int64), table.offset), strict=True):
+        first, second = int(table.symbol[i]), int(table.symbol[j])
+        if first >= len(symbols) or second >= len(symbols):
+            continue
+        home, start = symbols[first].section, symbols[first].address + int(table.addend[i])
+        if 0 < home < len(elf.sections) and not elf.sections[home].is_executable and start >= 0:
+            text = text_at(elf, elf.sections[home], start)
+            if text:
+                yield int(table.offset[i]), text, second
+
+
+def pointer_pairs(section: Int, offset: Int) -> tuple[Int, Int]:
+    """Return the rows of relocations, and of those of the word behind, in the order of places.
+
+    Of several relocations of one place the last counts.
+    """
+    place = section * (int(offset.max(initial=0)) + POINTER + 1) + offset
+    order = np.argsort(place, kind="stable")
+    place = place[order]
+    is_last = np.append(place[1:] != place[:-1], True)[: len(place)]
+    order, place = order[is_last], place[is_last]
+    behind = np.minimum(np.searchsorted(place, place + POINTER), max(len(place) - 1, 0))
+    is_pair = place[behind] == place + POINTER
+    return order[is_pair], order[behind[is_pair]]
+
+
+def text_at(elf: Binary, section: Section, start: int, longest: int = _LONGEST_TEXT) -> bytes:
+    """Return the text that begins at an offset of a section, cut at `longest` bytes."""
+    stop = section.offset + min(start + longest, section.file_size)
+    return elf.data[section.offset + start : stop].tobytes().partition(b"\0")[0]

@@ -1,0 +1,65 @@
+"""Inputs of a link that was not recorded, inferred from its image."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.formats.elf import ET_DYN, ET_REL, Elf
+from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs, kind_of
+from sizeguard.linkgraph.inputs.objects import names_of
+from sizeguard.linkgraph.inputs.recorded_link import linker_named
+
+
+def inferred(elf: Elf, objects: Sequence[Path]) -> LinkInputs:
+    """Describe a link of these files whose mode, exports and linker are read from the image.
+
+    The files are one group: archives are searched until nothing comes in.
+    """
+    interpreter = any(segment.type == 3 for segment in elf.segments)
+    is_pie = bool(_dynamic_flags(elf) & 0x8000000)
+    dynamic = any(section.name == ".dynamic" for section in elf.sections)
+    if elf.type == ET_REL:
+        mode = "relocatable"
+    elif elf.type == ET_DYN and not interpreter and not is_pie:
+        mode = "shared"
+    else:
+        mode = "executable" if dynamic else "static"
+    exports: set[bytes] = set()
+    for table in elf.dynamic_symbols:
+        exports.update(names_of(table, np.flatnonzero((table.section != 0) & (table.binding != 0))))
+    return LinkInputs(
+        files=tuple(LinkInput(path, kind_of(path), group=1) for path in objects),
+        mode=mode,
+        linker=linker_of(elf),
+        pic=elf.type == ET_DYN,
+        exports=frozenset(exports),
+        output=elf.path,
+    )
+
+
+def linker_of(elf: Elf) -> Linker:
+    """Return the linker that signed the image; GNU ld signs nothing."""
+    comment = elf.section(".comment")
+    text = elf.content(comment).decode("utf-8", "replace") if comment is not None else ""
+    match = re.search(r"LLD [\d.]+\d|mold [\d.]+\d", text)
+    if match:
+        return linker_named(match[0], str(elf.path))
+    if elf.section(".note.gnu.gold-version") is not None:
+        return Linker("gold", ())
+    return Linker("bfd", ())
+
+
+def _dynamic_flags(elf: Elf) -> int:
+    """Return DT_FLAGS_1."""
+    section = elf.section(".dynamic")
+    if section is None or not elf.layout.is_64:
+        return 0
+    content = elf.content(section)
+    words = np.frombuffer(content[: len(content) // 16 * 16], elf.layout.order + "u8").reshape(
+        -1, 2
+    )
+    return int(sum(value for tag, value in words.tolist() if tag == 0x6FFFFFFB))

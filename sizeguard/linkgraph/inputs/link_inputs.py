@@ -1,0 +1,121 @@
+"""Inputs of a link: its files in order, and the options that decide which sections are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.linkgraph.inputs.version_script import Visible
+
+FAMILIES = ("bfd", "gold", "lld", "mold")
+MODES = ("executable", "static", "shared", "relocatable")
+
+
+@dataclass(frozen=True, slots=True)
+class Linker:
+    """Linker: one of FAMILIES, and a version such as (19, 1, 7)."""
+
+    family: str
+    version: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Format as in bfd 2.40."""
+        return f"{self.family} {'.'.join(map(str, self.version))}"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkInput:
+    """File of a link.
+
+    kind:  object, archive or shared
+    whole: every member of the archive is taken
+    group: number of the --start-group that it is in; 0 for none
+    """
+
+    path: Path
+    kind: str
+    whole: bool = False
+    as_needed: bool = False
+    group: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkInputs:
+    """Link, as far as it decides which sections are kept.
+
+    mode:           of MODES; a PIE is an executable
+    pic:            absolute addresses need relocations at load time (PIE and shared)
+    undefined:      symbols that -u asks for
+    exported:       symbols that an executable exports by name; None if it names none
+    version_script: what a version script hides
+    exports:        names that the image exports, where they are known instead of the options
+    folder:         where the linker ran
+    """
+
+    files: tuple[LinkInput, ...]
+    mode: str
+    linker: Linker
+    pic: bool = True
+    gc_sections: bool = True
+    start_stop_gc: bool = False
+    export_dynamic: bool = False
+    entry: str = "_start"
+    init: str = "_init"
+    fini: str = "_fini"
+    undefined: tuple[str, ...] = ()
+    exported: Visible | None = None
+    version_script: Visible = field(default_factory=Visible)
+    exclude_libs: tuple[str, ...] = ()
+    exports: frozenset[bytes] | None = None
+    folder: Path = field(default_factory=Path)
+    output: Path | None = None
+
+
+_ARCHIVE, _ELF, _BITCODE = b"!<arch>\n", b"\x7fELF", b"BC\xc0\xde"
+
+
+def kind_of(path: Path) -> str:
+    """Tell an object, archive, shared, bitcode or script by its first bytes.
+
+    Raises InputError for a file that cannot be read and for a thin archive.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(20)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    if head[:8] == _ARCHIVE:
+        return "archive"
+    if head[:8] == b"!<thin>\n":
+        raise InputError(f"{path}: a thin archive; give the objects that it names")
+    if head[:4] == _ELF and len(head) >= 18:
+        return (
+            "shared"
+            if int.from_bytes(head[16:18], "little" if head[5] == 1 else "big") == 3
+            else "object"
+        )
+    if head[:4] == _BITCODE:
+        return "bitcode"
+    return "script"
+
+
+def expand(paths: Iterable[Path]) -> list[Path]:
+    """List the files, and for folders all objects and archives in them, sorted.
+
+    Raises InputError for a path that does not exist, and if nothing is found.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found += sorted(
+                p for p in path.rglob("*") if p.suffix in (".o", ".obj", ".a") and p.is_file()
+            )
+        elif path.exists():
+            found.append(path)
+        else:
+            raise InputError(f"{path}: no such object")
+    if not found:
+        raise InputError(f"{', '.join(map(str, paths))}: no objects in there")
+    return found

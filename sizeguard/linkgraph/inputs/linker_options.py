@@ -1,0 +1,79 @@
+"""Spelling of linker options: words of a command line, read as options and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+
+# Options whose value is the next word. Long ones that matter here are also read as --option=value.
+_VALUE_FOLLOWS = """
+    -o -m -z -L -l -T -e -u -y -Y -h -R -A -b -f -F -I -a -O
+    -plugin --plugin -plugin-opt --plugin-opt -soname --soname -rpath --rpath -rpath-link
+    --rpath-link -dynamic-linker --dynamic-linker -Map --Map -init --init -fini --fini --entry
+    --undefined --output --version-script --dynamic-list --export-dynamic-symbol
+    --export-dynamic-symbol-list --exclude-libs --script --defsym -defsym --wrap -wrap --library
+    --library-path --sysroot --retain-symbols-file --format -Ttext -Tdata -Tbss --section-start
+    --hash-style --build-id-link-dir -mllvm --require-defined
+"""
+_TAKES_VALUE = frozenset(_VALUE_FOLLOWS.split())
+# One-letter options that may be joined with their value: -ofile, -Lfolder.
+_JOINED = ("-L", "-l", "-o", "-e", "-u", "-m", "-z", "-h", "-T", "-y")
+_OPTIONAL_VALUE = {"--hash-style", "-O"}  # the value is never a word of its own
+_LONG = {
+    "--entry": "-e",
+    "--undefined": "-u",
+    "--library": "-l",
+    "--library-path": "-L",
+    "--output": "-o",
+    "--script": "-T",
+}
+# Options that begin like a joined one.
+_NOT_JOINED = ("-export-dynamic", "-shared", "-static", "-nostdlib", "-no-pie", "-melf_x86_64")
+
+
+def read_options(arguments: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield options and their values; a file is the option "".
+
+    Response files (@file) are expanded, and long spellings replaced by the short ones.
+
+    folder: where the linker ran
+
+    Raises InputError if the last option lacks its value.
+    """
+    words = list(_expand(arguments, folder))
+    i = 0
+    while i < len(words):
+        option, value, i = _option(words, i)
+        yield option, value
+
+
+def _expand(arguments: Sequence[str], folder: Path) -> Iterator[str]:
+    for word in arguments:
+        if word.startswith("@") and (folder / word[1:]).is_file():
+            yield from _expand((folder / word[1:]).read_text().split(), folder)
+        else:
+            yield word
+
+
+def _option(words: Sequence[str], i: int) -> tuple[str, str, int]:
+    """Return the option at word i, its value and the index of the next word."""
+    word = words[i]
+    if not word.startswith("-") or word == "-":
+        return "", word, i + 1
+    name, equals, value = word.partition("=")
+    if equals and (name.startswith("--") or name in _TAKES_VALUE or len(name) > 2):
+        return _LONG.get(name, name), value, i + 1
+    if word in _TAKES_VALUE and word not in _OPTIONAL_VALUE:
+        if i + 1 >= len(words):
+            raise InputError(f"the recorded link ends in {word}, which takes a value")
+        return _LONG.get(word, word), words[i + 1], i + 2
+    if len(word) > 2 and word[:2] in _JOINED and not _is_long(word):
+        return word[:2], word[2:], i + 1
+    return word, "", i + 1
+
+
+def _is_long(word: str) -> bool:
+    """Tell whether a word is a long option with one dash, not a joined one."""
+    return word in _NOT_JOINED or word.startswith(("-eh-", "-hash"))

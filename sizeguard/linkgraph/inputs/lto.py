@@ -1,0 +1,53 @@
+"""Links with LTO: the objects that LTO made of its inputs, where the linker kept them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.formats.elf import read_bytes
+from sizeguard.linkgraph.inputs.link_inputs import LinkInput, LinkInputs
+from sizeguard.linkgraph.inputs.objects import is_lto
+
+
+def without_lto(inputs: LinkInputs, kept: Sequence[Path] = ()) -> LinkInputs:
+    """Replace the inputs of LTO by what the linker kept: `kept`, or files found beside the output.
+
+    Raises InconclusiveError if there are such inputs and nothing was kept, since no other object
+    holds the image's code.
+    """
+    is_input = [
+        file.kind == "bitcode"
+        or (file.kind in ("object", "archive") and is_lto(read_bytes(file.path)))
+        for file in inputs.files
+    ]
+    if not any(is_input):
+        return inputs
+    objects = tuple(kept) or _beside(inputs.output)
+    if not objects:
+        first = next(file.path for file, lto in zip(inputs.files, is_input, strict=True) if lto)
+        raise InconclusiveError(
+            f"{first}: made for LTO, and the linker kept no objects; link with -Wl,--save-temps or"
+            " gcc's -save-temps"
+        )
+    files: list[LinkInput] = []
+    for file, lto in zip(inputs.files, is_input, strict=True):
+        if not lto:
+            files.append(file)
+        elif objects:
+            files += [LinkInput(path, "object") for path in objects]
+            objects = ()
+    return replace(inputs, files=tuple(files))
+
+
+def _beside(output: Path | None) -> tuple[Path, ...]:
+    if output is None:
+        return ()
+    patterns = (
+        f"{output.name}.lto*.o",
+        f"{output.name}.ltrans*.ltrans.o",
+        f"{output.name}.lto/*.o",
+    )
+    return tuple(sorted(path for pattern in patterns for path in output.parent.glob(pattern)))

@@ -1,0 +1,1 @@
+"""Section graphs of Mach-O links."""

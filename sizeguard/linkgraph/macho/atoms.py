@@ -1,0 +1,166 @@
+"""Atoms of a Mach-O object, each moved or removed as a whole, and their references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sizeguard.base.errors import InputError
+from sizeguard.formats.macho.constants import N_EXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.image import MachO, Section
+from sizeguard.formats.macho.relocations import relocations
+
+N_ALT_ENTRY = 0x200
+S_CSTRING, S_LITERAL_4, S_LITERAL_8, S_LITERAL_16 = 2, 3, 4, 14
+LITERALS = {S_LITERAL_4: 4, S_LITERAL_8: 8, S_LITERAL_16: 16}
+COMPACT_UNWIND = 32  # bytes of an entry: function, length, encoding, personality, exception table
+CPU_X86_64, CPU_ARM64 = 0x01000007, 0x0100000C
+ARM64_ADDEND = 10
+# X86_64_RELOC_SIGNED_1 and the like → bytes of the instruction after the field.
+_IMMEDIATE = {6: 1, 7: 2, 8: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """Bytes between two symbols of a section, a literal, or a whole section.
+
+    Symbols divide a section if the object has subsections via symbols. start: offset in the
+    section, in bytes.
+    """
+
+    section: int
+    start: int
+    size: int
+    align: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtomReference:
+    """Relocation of `length` bytes at `place` of its section.
+
+    type:           number in the architecture's list
+    symbol:         what it names; `value` is added to that
+    section, value: where symbol is -1, the section and the offset in it
+    """
+
+    place: int
+    length: int
+    type: int
+    symbol: int
+    section: int
+    value: int
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Atoms of an object. names: of all its symbols, with the leading underscore."""
+
+    label: str
+    image: MachO
+    names: list[bytes]
+
+    @cached_property
+    def rows(self) -> tuple[Atom, ...]:
+        """Atoms in the order of sections, without those of debug information."""
+        rows: list[Atom] = []
+        for section in self.image.sections:
+            if not section.is_debug:
+                starts = self._starts(section)
+                align = 1 << min(section.alignment, 15)
+                ends = [*starts[1:], section.size]
+                rows += [
+                    Atom(section.index, start, end - start, align)
+                    for start, end in zip(starts, ends, strict=True)
+                ]
+        return tuple(rows)
+
+    @cached_property
+    def _table(self) -> dict[int, tuple[list[int], int]]:
+        """Starts of a section's atoms, and the number of the first, by section."""
+        table: dict[int, tuple[list[int], int]] = {}
+        for number, atom in enumerate(self.rows):
+            table.setdefault(atom.section, ([], number))[0].append(atom.start)
+        return table
+
+    def _starts(self, section: Section) -> list[int]:
+        content = self.image.content(section)
+        starts = [0]
+        if section.type == S_CSTRING:
+            starts += (np.flatnonzero(content == 0) + 1).tolist()
+        elif section.type in LITERALS or section.name == "__compact_unwind":
+            starts = list(range(0, section.size, LITERALS.get(section.type, COMPACT_UNWIND)))
+        elif self.image.subsections_via_symbols and section.name != "__eh_frame":
+            symbols = self.image.symbols
+            chosen = (
+                (symbols.type & N_STAB == 0)
+                & (symbols.type & N_TYPE == N_SECT)
+                & (symbols.section == section.index + 1)
+            )
+            chosen &= symbols.description & N_ALT_ENTRY == 0
+            starts += (symbols.value[chosen] - section.address).tolist()
+        return sorted({start for start in starts if 0 <= start < max(section.size, 1)})
+
+    def of_section(self, section: int) -> range:
+        """Return the numbers of a section's atoms."""
+        starts, first = self._table.get(section, ([], 0))
+        return range(first, first + len(starts))
+
+    def at(self, section: int, offset: int) -> int:
+        """Return the atom that holds a byte of a section; -1 for a section without atoms."""
+        if section not in self._table:
+            return -1
+        starts, first = self._table[section]
+        return first + max(int(np.searchsorted(starts, offset, side="right")) - 1, 0)
+
+    def of_symbol(self, i: int) -> tuple[int, int]:
+        """Return the atom that holds a defined symbol, and the offset in it; (-1, 0) for others."""
+        symbols = self.image.symbols
+        section = int(symbols.section[i]) - 1
+        if not 0 <= section < len(self.image.sections):
+            return -1, 0
+        offset = int(symbols.value[i]) - self.image.sections[section].address
+        atom = self.at(section, offset)
+        return (atom, offset - self.rows[atom].start) if atom >= 0 else (-1, 0)
+
+    def is_external(self, i: int) -> bool:
+        """Tell whether other objects see a symbol."""
+        return bool(self.image.symbols.type[i] & N_EXT)
+
+    def references(self, section: Section) -> Iterator[AtomReference]:
+        """Yield the relocations of a section.
+
+        Raises InputError for one that names a symbol beyond the object's table.
+        """
+        image = self.image
+        table = relocations(image, section)
+        content = image.content(section).tobytes()
+        is_arm = image.cpu == CPU_ARM64
+        columns = (table.address, table.symbol, table.external, table.type, table.pcrel)
+        added = 0
+        for place, symbol, external, kind, pcrel, length in zip(
+            *(column.tolist() for column in columns), table.length.tolist(), strict=True
+        ):
+            if is_arm and kind == ARM64_ADDEND:
+                # A 24-bit addend for the next entry.
+                added = symbol - (1 << 24) if symbol & 0x800000 else symbol
+                continue
+            value, added = added, 0
+            if not is_arm or kind <= 1:  # fields of arm64's instructions hold nothing yet
+                value += int.from_bytes(content[place : place + length], "little", signed=True)
+            is_relative = pcrel and not is_arm
+            beyond = _IMMEDIATE.get(kind, 0) if is_relative else 0
+            if external:
+                if symbol >= len(self.names):
+                    raise InputError(
+                        f"{self.label}: a relocation names symbol {symbol} of {len(self.names)}"
+                    )
+                yield AtomReference(place, length, kind, symbol, -1, value + beyond)
+            elif 0 < symbol <= len(image.sections):
+                if is_relative:
+                    # The field counts from its end, or from the instruction's.
+                    value += section.address + place + 4 + beyond
+                value -= image.sections[symbol - 1].address
+                yield AtomReference(place, length, kind, -1, symbol - 1, value)

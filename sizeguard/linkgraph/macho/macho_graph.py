@@ -1,0 +1,381 @@
+"""Section graph of the Mach-O objects of a link, by the rules of ld64.lld's dead stripping.
+
+A node is an atom: the bytes between two symbols of a section, a literal, or a whole section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Int
+from sizeguard.formats.archive import read_archive
+from sizeguard.formats.macho import Section, parse_macho_file
+from sizeguard.formats.macho.constants import N_EXT, N_PEXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.image import MachO
+from sizeguard.linkgraph.edge_lists import EdgeLists
+from sizeguard.linkgraph.graph import (
+    ENTRY,
+    PART,
+    RELOCATION,
+    SECTION,
+    UNWIND,
+    GraphSymbols,
+    Nodes,
+    SectionGraph,
+)
+from sizeguard.linkgraph.inputs.link_inputs import kind_of
+from sizeguard.linkgraph.macho.atoms import (
+    COMPACT_UNWIND,
+    CPU_ARM64,
+    CPU_X86_64,
+    AtomReference,
+    Atoms,
+)
+from sizeguard.operators.name import OPERATOR_TEXT
+
+N_NO_DEAD_STRIP, N_WEAK_DEF, REFERENCED_DYNAMICALLY = 0x20, 0x80, 0x10
+_INITIALIZERS = {9: "init_array", 10: "fini_array", 0x16: "init_array"}
+POINTER = 8
+# Added to the architecture's relocation types, so that they differ from those of ELF.
+TYPES = {CPU_X86_64: 0x1000, CPU_ARM64: 0x2000}
+_LONGEST = 1000
+
+
+@dataclass(slots=True, eq=False)
+class _Object:
+    label: str
+    image: MachO
+    atoms: Atoms
+    names: list[bytes]
+    first: int = 0  # node of its first atom
+    # Index, name and weakness of each symbol that it defines.
+    defined: list[tuple[int, bytes, bool]] = field(default_factory=list)
+    undefined: list[bytes] = field(default_factory=list)
+
+
+def build_macho_graph(
+    files: Sequence[Path], *, library: bool, entry: str = "_main"
+) -> SectionGraph:
+    """Build the graph of a link with -dead_strip.
+
+    library: the link makes a dynamic library, which exports all it can; otherwise an executable
+             that starts at `entry`
+    """
+    return _Builder(
+        list(_load(files, [] if library else [entry.encode()])), library, entry.encode()
+    ).build()
+
+
+def _load(files: Sequence[Path], asked: list[bytes]) -> Iterator[_Object]:
+    """Yield the objects in order, and members of archives as soon as something asks for them."""
+    objects: list[_Object] = []
+    lazy: dict[bytes, _Object] = {}
+    for path in files:
+        if kind_of(path) == "archive":
+            for member_name, data in read_archive(path):
+                found = _read(f"{path}({member_name})", np.frombuffer(data, np.uint8))
+                for _, symbol, _ in found.defined:
+                    lazy.setdefault(symbol, found)
+        else:
+            objects.append(_read(str(path), np.frombuffer(path.read_bytes(), np.uint8)))
+    waiting = [*asked, *(name for found in objects for name in found.undefined)]
+    known = {name for found in objects for _, name, _ in found.defined}
+    while waiting:
+        name = waiting.pop(0)
+        member = lazy.get(name)
+        if name not in known and member is not None:
+            objects.append(member)
+            known.update(symbol for _, symbol, _ in member.defined)
+            waiting = [*member.undefined, *waiting]
+    yield from objects
+
+
+def _read(label: str, data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> _Object:
+    image = parse_macho_file(Path(label), data)
+    if not isinstance(image, MachO) or not image.is_object:
+        raise InputError(f"{label}: not a relocatable Mach-O object")
+    if image.cpu not in (CPU_X86_64, CPU_ARM64):
+        raise InputError(f"{label}: section graphs are made of x86_64 and arm64 objects")
+    names = image.symbols.raw_names()
+    found = _Object(label, image, Atoms(label, image, names), names)
+    for i, (kind, description) in enumerate(
+        zip(image.symbols.type.tolist(), image.symbols.description.tolist(), strict=True)
+    ):
+        if kind & N_STAB or not kind & N_EXT:
+            continue
+        if kind & N_TYPE == N_SECT:
+            found.defined.append((i, found.names[i], bool(description & N_WEAK_DEF)))
+        elif kind & N_TYPE == 0:
+            found.undefined.append(found.names[i])
+    return found
+
+
+class _Builder:
+    def __init__(self, objects: list[_Object], library: bool, entry: bytes) -> None:
+        self.objects = objects
+        self.library = library
+        self.entry = entry
+        # Object, section, offset, size and alignment of each atom.
+        self.rows: list[tuple[int, int, int, int, int]] = []
+        self.definition: dict[bytes, tuple[int, int]] = {}
+        self.lists = EdgeLists()
+        # Atom → its references, with the target atom and the place in it.
+        self.references: dict[int, list[tuple[AtomReference, int, int]]] = {}
+        # Table, place in its section, and text of each entry.
+        self.entries: list[tuple[int, int, str]] = []
+        # Object and index of a defined symbol → its row in the graph.
+        self.numbers: dict[tuple[int, int], int] = {}
+        self.literals: dict[tuple[int, int], str] = {}
+
+    def build(self) -> SectionGraph:
+        for k, found in enumerate(self.objects):
+            found.first = len(self.rows)
+            self.rows += [
+                (k, atom.section, atom.start, atom.size, atom.align) for atom in found.atoms.rows
+            ]
+            for i, name, weak in found.defined:
+                other = self.definition.get(name)
+                if other is None or (not weak and self._is_weak(other)):
+                    self.definition[name] = (k, i)
+            for i in self._in_sections(k):
+                self.numbers[k, i] = len(self.numbers)
+        for k, found in enumerate(self.objects):
+            for section in found.image.sections:
+                if not section.is_debug and section.name != "__eh_frame":
+                    self._edges(k, found, section)
+        for source, references in self.references.items():
+            self._connect(source, references)
+        return self._result()
+
+    def _in_sections(self, k: int) -> list[int]:
+        symbols = self.objects[k].image.symbols
+        return np.flatnonzero(
+            (symbols.type & N_STAB == 0) & (symbols.type & N_TYPE == N_SECT)
+        ).tolist()
+
+    def _connect(self, source: int, references: list[tuple[AtomReference, int, int]]) -> None:
+        """Add the edges of an atom.
+
+        Pairs of a text and, in the next word, code are entries of a table, each a node of its own.
+        """
+        targets = {reference.place: target for reference, target, _ in references}
+        insides = {reference.place: inside for reference, _, inside in references}
+        holders: dict[int, int] = {}
+        if not self._is_code(source):
+            for place, target in targets.items():
+                following = targets.get(place + POINTER, -1)
+                text = (
+                    self._text(target, insides[place])
+                    if following >= 0 and self._is_code(following)
+                    else ""
+                )
+                if text:
+                    node = len(self.rows) + len(self.entries)
+                    self.entries.append((source, place, text))
+                    self.lists.add(source, node, PART, place)
+                    holders |= {place: node, place + POINTER: node}
+        k = self.rows[source][0]
+        types = TYPES[self.objects[k].image.cpu]
+        for reference, target, inside in references:
+            holder = holders.get(reference.place, source)
+            symbol = self._row(k, reference.symbol)
+            self.lists.add(
+                holder, target, RELOCATION, reference.place, symbol, types + reference.type, inside
+            )
+            text = self._name(target, inside)
+            if text:
+                self.literals[holder, reference.place] = text
+
+    def _row(self, k: int, symbol: int) -> int:
+        """Return the row of the symbol that a reference names, or of the definition that counts."""
+        if symbol < 0:
+            return -1
+        found = self.objects[k]
+        place = (
+            self.definition.get(found.names[symbol], (k, symbol))
+            if found.atoms.is_external(symbol)
+            else (k, symbol)
+        )
+        return self.numbers.get(place, -1)
+
+    def _name(self, target: int, inside: int) -> str:
+        """Return the operator name at a place of an atom; empty if there is none."""
+        if target < 0 or self._is_code(target) or self._section(target).is_zerofill:
+            return ""
+        text = self._bytes_at(target, inside).partition(b"\0")[0]
+        return text.decode("ascii") if OPERATOR_TEXT.fullmatch(text) else ""
+
+    def _bytes_at(self, target: int, inside: int) -> bytes:
+        """Return an atom's bytes from a place on, at most as many as a text may have."""
+        k, _, offset, size, _ = self.rows[target]
+        begin = offset + max(inside, 0)
+        return (
+            self.objects[k]
+            .image.content(self._section(target))[begin : min(offset + size, begin + _LONGEST)]
+            .tobytes()
+        )
+
+    def _section(self, atom: int) -> Section:
+        return self.objects[self.rows[atom][0]].image.sections[self.rows[atom][1]]
+
+    def _is_code(self, atom: int) -> bool:
+        return atom >= 0 and self._section(atom).is_code
+
+    def _text(self, target: int, inside: int) -> str:
+        """Return the printable text that a pointer points at; empty if there is none."""
+        if target < 0 or self._is_code(target) or self._section(target).segment_name != "__TEXT":
+            return ""
+        raw, end, _ = self._bytes_at(target, inside).partition(b"\0")
+        text = raw.decode("utf-8", "replace") if end else ""
+        return text if text.isprintable() else ""
+
+    def _is_weak(self, place: tuple[int, int]) -> bool:
+        return bool(self.objects[place[0]].image.symbols.description[place[1]] & N_WEAK_DEF)
+
+    def _symbol_atom(self, k: int, i: int) -> int:
+        atom, _ = self.objects[k].atoms.of_symbol(i)
+        return self.objects[k].first + atom if atom >= 0 else -1
+
+    def _target(self, k: int, found: _Object, reference: AtomReference) -> tuple[int, int]:
+        """Return the atom that a reference points at, and the offset in it.
+
+        For a local symbol that is its own atom, else the atom of the definition that counts.
+        """
+        if reference.symbol < 0:
+            atom = found.atoms.at(reference.section, reference.value)
+            return (
+                (found.first + atom, reference.value - found.atoms.rows[atom].start)
+                if atom >= 0
+                else (-1, 0)
+            )
+        i = reference.symbol
+        if found.atoms.is_external(i):
+            place = self.definition.get(found.names[i])
+            if place is None:
+                return -1, 0
+            k, i = place
+        atom, inside = self.objects[k].atoms.of_symbol(i)
+        return (self.objects[k].first + atom, inside + reference.value) if atom >= 0 else (-1, 0)
+
+    def _edges(self, k: int, found: _Object, section: Section) -> None:
+        unwind = section.name == "__compact_unwind"
+        for reference in found.atoms.references(section):
+            target, inside = self._target(k, found, reference)
+            atom = found.atoms.at(section.index, reference.place)
+            if atom < 0:
+                continue
+            if unwind and reference.place % COMPACT_UNWIND == 0:
+                self.lists.add(target, found.first + atom, UNWIND)
+            else:
+                self.references.setdefault(found.first + atom, []).append(
+                    (reference, target, inside)
+                )
+
+    def _roots(self) -> dict[int, str]:
+        found: dict[int, str] = {}
+        place = self.definition.get(self.entry)
+        if place is not None and not self.library:
+            found[self._symbol_atom(*place)] = "entry"
+        for k, held in enumerate(self.objects):
+            symbols = held.image.symbols
+            for i in self._in_sections(k):
+                kind, description = int(symbols.type[i]), int(symbols.description[i])
+                if kind & N_EXT and self.definition.get(held.names[i]) != (k, i):
+                    continue
+                if description & (N_NO_DEAD_STRIP | REFERENCED_DYNAMICALLY):
+                    found.setdefault(self._symbol_atom(k, i), "retain attribute")
+                if self.library and kind & N_EXT and not kind & N_PEXT:
+                    found.setdefault(self._symbol_atom(k, i), "exported")
+            for section in held.image.sections:
+                why = _INITIALIZERS.get(section.type) or (
+                    "retain attribute" if section.no_dead_strip else ""
+                )
+                if why and section.name not in ("__eh_frame", "__compact_unwind"):
+                    for atom in held.atoms.of_section(section.index):
+                        found.setdefault(held.first + atom, why)
+        found.pop(-1, None)
+        return found
+
+    def _result(self) -> SectionGraph:
+        parts = [
+            (self.rows[table][0], self.rows[table][1], place, 2 * POINTER, POINTER)
+            for table, place, _ in self.entries
+        ]
+        rows = np.array([*self.rows, *parts], np.int64).reshape(-1, 5)
+        sections = [
+            self.objects[k].image.sections[s]
+            for k, s in zip(rows[:, 0].tolist(), rows[:, 1].tolist(), strict=True)
+        ]
+        return SectionGraph(
+            objects=tuple(found.label for found in self.objects),
+            nodes=self._nodes(rows, sections),
+            names=(
+                *(s.full_name for s in sections[: len(self.rows)]),
+                *(text for _, _, text in self.entries),
+            ),
+            edges=self.lists.edges(len(rows)),
+            symbols=self._symbols(rows[:, 2]),
+            root_kind=self._roots(),
+            is_pic=False,
+            is_dynamic=False,
+            providers={},
+            linker="ld64.lld",
+            literals=self.literals,
+        )
+
+    def _nodes(self, rows: Int, sections: list[Section]) -> Nodes:
+        """Return the nodes: atoms, then entries of tables. sections: of each node."""
+        count = len(self.rows)
+        kind = np.full(len(rows), SECTION, np.int8)
+        kind[count:] = ENTRY
+        size = rows[:, 3].copy()
+        for table, _, _ in self.entries:
+            size[table] -= 2 * POINTER
+        return Nodes(
+            sections=count,
+            kind=kind,
+            object=rows[:, 0].astype(np.int32),
+            index=rows[:, 1].astype(np.int32),
+            offset=rows[:, 2].copy(),
+            size=np.maximum(size, 0),
+            align=rows[:, 4].copy(),
+            is_alloc=np.array([s.segment_name != "__LD" for s in sections], bool),
+            is_write=np.array([s.segment_name != "__TEXT" for s in sections], bool),
+            is_exec=np.array([s.is_code for s in sections], bool),
+            is_nobits=np.array([s.is_zerofill for s in sections], bool),
+            is_duplicate=np.zeros(len(rows), bool),
+        )
+
+    def _symbols(self, offsets: Int) -> GraphSymbols:
+        names: list[bytes] = []
+        columns: list[tuple[int, int, bool]] = []
+        for k, found in enumerate(self.objects):
+            symbols = found.image.symbols
+            for i in self._in_sections(k):
+                is_global = bool(symbols.type[i] & N_EXT)
+                counts = not is_global or self.definition.get(found.names[i]) == (k, i)
+                node = self._symbol_atom(k, i) if counts else -1
+                section = int(symbols.section[i]) - 1
+                start = (
+                    found.image.sections[section].address
+                    if 0 <= section < len(found.image.sections)
+                    else 0
+                )
+                inside = int(symbols.value[i]) - start - (int(offsets[node]) if node >= 0 else 0)
+                names.append(found.names[i])
+                columns.append((node, inside, is_global))
+        table = np.array(columns, np.int64).reshape(-1, 3)
+        kind = np.full(len(names), 2, np.int8)
+        return GraphSymbols(
+            tuple(names),
+            table[:, 0].astype(np.int32),
+            table[:, 1].copy(),
+            np.zeros(len(names), np.int64),
+            kind,
+            table[:, 2] != 0,
+        )

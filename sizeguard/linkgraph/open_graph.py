@@ -1,0 +1,106 @@
+"""Section graph of a build, or of an image with its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.open_build import Files, open_build
+from sizeguard.formats.elf import STT_FUNC, STT_OBJECT, Elf, read_elf
+from sizeguard.linkgraph.elf.elf_graph import graph_of
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.inputs.inferred import inferred
+from sizeguard.linkgraph.inputs.link_inputs import expand
+from sizeguard.linkgraph.inputs.loader import load
+from sizeguard.linkgraph.inputs.lto import without_lto
+from sizeguard.linkgraph.inputs.objects import names_of
+from sizeguard.linkgraph.inputs.recorded_link import read_link
+from sizeguard.linkgraph.live import live
+from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
+
+
+def graph_of_path(path: Path, objects: Sequence[Path] = ()) -> SectionGraph:
+    """Make the section graph of a build (folder or build.json), or of an image with its objects.
+
+    Raises InconclusiveError where objects or the recorded link are missing, or the objects are not
+    those of the image.
+    """
+    return graph_of_files(open_build(path, Files(path, objects=tuple(objects))))
+
+
+def graph_of_files(files: Files) -> SectionGraph:
+    """Make the section graph of the files of one link; see graph_of_path."""
+    build = files.build
+    if build is None:
+        image = files.image
+        record = image.with_name(f"{image.name.removesuffix('.stripped')}.link.json")
+        if not files.objects and record.is_file():
+            return graph_of(load(without_lto(read_link(record))))
+        return graph_of_objects(image, files.objects)
+    if build.target.endswith("-macos"):
+        return build_macho_graph(build.objects, library=build.link == "shared")
+    if files.link_record is None:
+        raise InconclusiveError(
+            f"{files.folder}: this build records no link command; build again with sizeguard build"
+        )
+    inputs = without_lto(read_link(files.link_record), build.objects if build.lto else ())
+    return graph_of(load(inputs))
+
+
+def graph_of_objects(image: Path, objects: Sequence[Path]) -> SectionGraph:
+    """Make the section graph of an image from its objects and archives, without a link record.
+
+    The options of the link are inferred from the image.
+    """
+    if not objects:
+        raise InconclusiveError(
+            f"{image}: no objects of its link are known; name them with --objects"
+        )
+    elf = read_elf(image)
+    inputs = without_lto(inferred(elf, expand(objects)))
+    loaded = load(inputs)
+    graph = graph_of(loaded)
+    known = _check(elf, graph)
+    if (known & ~live(graph)).any():
+        # The graph would remove something that is in the image, so the linker removed nothing.
+        graph = graph_of(replace(loaded, inputs=replace(inputs, gc_sections=False)))
+    return graph
+
+
+def _check(elf: Elf, graph: SectionGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which nodes are in the image's symbol table, as a mask.
+
+    Raises InconclusiveError if sizes differ, since the objects are of another build.
+    """
+    shown = np.zeros(len(graph.nodes), bool)
+    # Inline functions are defined in many objects, with different sizes where the objects were
+    # compiled differently.
+    of_name: dict[bytes, int] = {}
+    sizes: dict[bytes, set[int]] = {}
+    chosen = np.flatnonzero(graph.symbols.is_global & (graph.symbols.node >= 0))
+    for i in chosen.tolist():
+        name = graph.symbols.names[i]
+        sizes.setdefault(name, set()).add(int(graph.symbols.size[i]))
+        if graph.nodes.is_alloc[graph.symbols.node[i]]:
+            of_name.setdefault(name, int(graph.symbols.node[i]))
+    for table in elf.static_symbols:
+        rows = np.flatnonzero(
+            (table.section > 0) & (table.binding != 0) & np.isin(table.type, (STT_FUNC, STT_OBJECT))
+        )
+        for name, size in zip(names_of(table, rows), table.size[rows].tolist(), strict=True):
+            if size not in sizes.get(name, {size}):
+                text, others = (
+                    name.decode("utf-8", "backslashreplace"),
+                    ", ".join(map(str, sorted(sizes[name]))),
+                )
+                raise InconclusiveError(
+                    f"{elf.path}: {text} has {size} bytes, in the objects {others}: objects of"
+                    " another build"
+                )
+            if name in of_name:
+                shown[of_name[name]] = True
+    return shown

@@ -1,0 +1,1 @@
+"""Measure builds and commits: bytes by metric, kept in the store."""

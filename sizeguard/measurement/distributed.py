@@ -1,0 +1,171 @@
+"""Measure commits on the workers of a Dask scheduler.
+
+A worker needs this package, the compilers, and the repository at the same path. Its measurement
+comes back as a snapshot and is kept in the store here, so nothing else is shared. Its worktrees
+have the same paths as those here: compilers write paths into binaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
+from sizeguard.measurement.measured_commits import (
+    DOES_NOT_BUILD,
+    MeasuredCommit,
+    MeasurementPlace,
+    find_measured,
+    measurement_key,
+    try_commit,
+)
+from sizeguard.measurement.measurers import Wanted
+from sizeguard.snapshots.snapshot import snapshot_bytes
+from sizeguard.snapshots.store import Facts, Store
+from sizeguard.toolchains.recipe import Limits, Recipe
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a worker.
+
+    snapshot: its bytes; None if the commit does not build
+    error, exit_code: of a worker that failed
+    """
+
+    commit: str
+    key: str
+    facts: Facts
+    snapshot: bytes | None
+    error: str = ""
+    exit_code: int = 0
+
+
+def measure_here(
+    repository: str,
+    folders: tuple[str, str],
+    commit: str,
+    key: str,
+    recipe: Recipe,
+    limits: tuple[int | None, float | None],
+) -> Answer:
+    """Measure a commit on a worker.
+
+    folders: of worktrees, and of the worker's own store
+    limits:  jobs and seconds of a build
+    """
+    place = MeasurementPlace(
+        Path(repository),
+        Path(folders[0]),
+        Store(Path(folders[1])),
+        Limits(*limits),
+        build_failed_again=True,
+    )
+    try:
+        if measurement_key(place, commit, recipe) != key:
+            raise InconclusiveError(
+                "has another toolchain or another version of sizeguard than this machine"
+            )
+        measured = try_commit(place, commit, key, recipe)
+    except SizeguardError as error:
+        return Answer(commit, key, {}, None, str(error), error.exit_code)
+    snapshot = None if measured.analysis is None else snapshot_bytes(measured.analysis)
+    return Answer(commit, key, place.store.facts(key) or {}, snapshot)
+
+
+class DaskMeasurer:
+    """A measurer that hands commits to the workers of a scheduler."""
+
+    def __init__(self, place: MeasurementPlace, recipe: Recipe, address: str) -> None:
+        """Measure commits of `place` on the scheduler at `address`."""
+        self._place, self._recipe, self._address = place, recipe, address
+        self._client: Client | None = None
+
+    def __enter__(self) -> Self:
+        """Connect to the scheduler.
+
+        Raises InputError if Dask is not installed or the scheduler does not answer.
+        """
+        try:
+            # Imported on use: Dask is optional, and its import takes 1.0 s.
+            from distributed import Client
+        except ImportError as error:
+            raise InputError(
+                "--scheduler needs Dask; install with: pip install 'sizeguard[distributed]'"
+            ) from error
+        try:
+            self._client = Client(self._address, timeout=5, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"--scheduler {self._address}: cannot connect: {error}") from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Disconnect; tasks that have not started are dropped."""
+        if self._client is not None:
+            # Futures that nobody waits for are released, so their tasks do not start
+            self._client.close()
+
+    def measure(self, wanted: Wanted) -> Iterator[MeasuredCommit]:
+        """Measure commits, in the order in which they are done.
+
+        Raises the error of a worker that failed.
+        """
+        from distributed import as_completed
+
+        if self._client is None:
+            raise ValueError("a measurer is used as a context")
+        place = self._place
+        folders = (
+            str(place.worktrees.resolve()),
+            str(place.worktrees.resolve().parent / "worker-store"),
+        )
+        limits = place.limits.jobs, place.limits.timeout
+        missing = []
+        for commit, key in wanted:
+            found = find_measured(place, commit, key)
+            if found is not None:
+                yield found
+            else:
+                missing.append((commit, key))
+        # pure=False: the scheduler must not keep the failure of a build on a full disk.
+        futures = [
+            self._client.submit(
+                measure_here,
+                str(place.repository),
+                folders,
+                commit,
+                key,
+                self._recipe,
+                limits,
+                pure=False,
+            )
+            for commit, key in missing
+        ]
+        for future in as_completed(futures, loop=self._client.loop):
+            yield self._keep(future.result())
+
+    def _keep(self, answer: Answer) -> MeasuredCommit:
+        if answer.error:
+            kinds = {3: InconclusiveError, 2: InputError}
+            raise kinds.get(answer.exit_code, SizeguardError)(
+                f"a worker of {self._address} {answer.error}"
+            )
+        stored = self._place.store.put_snapshot(answer.key, answer.facts, answer.snapshot)
+        return MeasuredCommit(
+            answer.commit,
+            answer.key,
+            stored.analysis,
+            str(answer.facts.get(DOES_NOT_BUILD, "")),
+            was_built=True,
+        )

@@ -1,0 +1,30 @@
+"""Measure builds, and keep the measurements by the content of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sizeguard.attribution.open_analysis import analysis_of_files
+from sizeguard.base.fingerprint import code_hash, files_key
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.open_build import files_of
+from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.snapshots.store import Store, content_key
+
+
+def measure_build(store: Store, built: Build, patterns: Iterable[str]) -> Measurement:
+    """Measure a build: 0.5 s, or 0.1 s if the same code measured the same files before.
+
+    patterns: of symbols that limits name
+    """
+    files = [built.shipped, built.image, built.map, built.gc_log, *built.objects]
+    key = content_key(
+        {"measured": files_key(files), "fingerprint": built.fingerprint, "code": code_hash()}
+    )
+    stored = store.get(key)
+    analysis = stored.analysis if stored else None
+    if analysis is None:
+        analysis = store.put(
+            key, {"build": built.fingerprint}, analysis_of_files(files_of(built))
+        ).analysis
+    return measurement_of(analysis or analysis_of_files(files_of(built)), patterns, built.sizes)

@@ -1,0 +1,140 @@
+"""Measure a commit: from the store, else built in a worktree and kept there.
+
+The gate's merge base and bisect's commits are measured by the same code, so each finds the
+measurements of the other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.git.git import commit_id
+from sizeguard.git.worktrees import worktree
+from sizeguard.measurement.metric import Metric, metric_value
+from sizeguard.measurement.metric_kinds import TOTALS
+from sizeguard.snapshots.store import Store, content_key
+from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, Recipe
+
+_NO_LIMITS = Limits()
+DOES_NOT_BUILD = "does_not_build"  # the fact of a commit that has no snapshot: its first error
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementPlace:
+    """The folders of builds and measurements.
+
+    worktrees: the folder of worktrees
+    limits:    of each build
+    build_failed_again: build commits again that the store knows not to build
+    """
+
+    repository: Path
+    worktrees: Path
+    store: Store
+    limits: Limits = _NO_LIMITS
+    build_failed_again: bool = False
+
+    @property
+    def path_length(self) -> int:
+        """Bytes of the path of each worktree: the number at its end has two digits."""
+        return len(os.fsencode(self.worktrees.resolve() / "tree-00"))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCommit:
+    """The measurement of a commit.
+
+    analysis:  of the image; None if the commit does not build
+    failure:   then the reason
+    was_built: built now, not found in the store
+    """
+
+    commit: str
+    key: str
+    analysis: Analysis | None
+    failure: str
+    was_built: bool
+
+
+def measurement_key(place: MeasurementPlace, commit: str, recipe: Recipe) -> str:
+    """Return the key of a commit's measurement: equal if the builds' inputs are equal."""
+    return content_key(recipe.key(place.repository, commit, place.path_length))
+
+
+def measure_commit(place: MeasurementPlace, revision: str, recipe: Recipe) -> MeasuredCommit:
+    """Measure a commit; the result has an analysis.
+
+    Raises DoesNotBuildError if the commit does not build.
+    """
+    commit = commit_id(place.repository, revision)
+    measured = try_commit(place, commit, measurement_key(place, commit, recipe), recipe)
+    if measured.analysis is None:
+        raise DoesNotBuildError(f"{revision} does not build: {measured.failure}")
+    return measured
+
+
+def find_measured(place: MeasurementPlace, commit: str, key: str) -> MeasuredCommit | None:
+    """Find the commit in the store; commits that do not build are kept, too.
+
+    None if the commit was not measured yet.
+    """
+    stored = place.store.get(key)
+    if stored is None or (stored.analysis is None and place.build_failed_again):
+        return None
+    failure = stored.facts.get(DOES_NOT_BUILD)
+    if stored.analysis is None and not isinstance(failure, str):
+        return None
+    return MeasuredCommit(
+        commit, key, stored.analysis, failure if isinstance(failure, str) else "", was_built=False
+    )
+
+
+def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -> MeasuredCommit:
+    """Measure the commit of a full id; a commit that does not build is no error.
+
+    Raises BuildError if the machine fails, not the commit.
+    """
+    found = find_measured(place, commit, key)
+    if found is not None:
+        return found
+    with worktree(place.repository, place.worktrees) as tree:
+        # Another process may have measured it while we waited for a work tree.
+        found = find_measured(place, commit, key)
+        if found is not None:
+            return found
+        facts: dict[str, object] = {"commit": commit}
+        analysis: Analysis | None = None
+        with tree.check_out(commit, recipe.kept_folders):
+            try:
+                built = recipe.build(tree, commit, place.limits)
+                analysis = _measure(built, tree.path, recipe)
+            except DoesNotBuildError as error:
+                facts[DOES_NOT_BUILD] = str(error)
+            if analysis is not None:
+                facts["sizes"] = _sizes(analysis)
+            # The analysis maps files of the worktree: it is written while they exist.
+            stored = place.store.put(key, facts, analysis)
+    return MeasuredCommit(
+        commit, key, stored.analysis, str(facts.get(DOES_NOT_BUILD, "")), was_built=True
+    )
+
+
+def _measure(built: Path, folder: Path, recipe: Recipe) -> Analysis:
+    map_ = folder / recipe.map if recipe.map else None
+    try:
+        if map_ is not None and not map_.is_file():
+            raise DoesNotBuildError(f"the build command made no {map_.relative_to(folder)}")
+        return analysis_of(built, map_=map_)
+    except InputError as error:
+        # The build made a file that is not an image: --image may name the wrong one.
+        raise BuildError(f"what was built cannot be measured: {error}") from error
+
+
+def _sizes(analysis: Analysis) -> Mapping[str, int]:
+    return {name: metric_value(analysis, Metric(name)) for name in TOTALS}

@@ -1,0 +1,97 @@
+"""Compute the numbers that limits apply to: bytes by metric path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.group import group
+from sizeguard.builds.sizes import Sizes
+from sizeguard.measurement.metric import Metric, metric_value
+from sizeguard.measurement.metric_kinds import TOTALS
+from sizeguard.measurement.metric_names import split_metric
+
+LEVELS = ("operator", "kernel", "dtype", "component", "section")
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Bytes of one image.
+
+    tables:   loaded bytes by level and name; for sections of zeros their bytes in memory
+    symbols:  by pattern, for the patterns that were asked for
+    analysis: the source; None for a baseline
+    """
+
+    sizes: Sizes
+    tables: Mapping[str, Mapping[str, int]]
+    symbols: Mapping[str, int]
+    analysis: Analysis | None = None
+
+    def value(self, metric: str) -> int | None:
+        """Return the bytes of a metric; 0 for a name that the image lacks.
+
+        None if this is a baseline without the metric, or an image whose operators cannot be told.
+        """
+        level, name = split_metric(metric)
+        if level in TOTALS:
+            return int(getattr(self.sizes, level))
+        if level == "symbol":
+            return self.symbols.get(name)
+        table = self.tables.get(level)
+        if table is None or (level == "operator" and name not in table and _has_kernels(table)):
+            return None
+        return table.get(name, 0)
+
+    def names(self, level: str) -> Iterable[str]:
+        """Return the names of a level."""
+        return self.tables.get(level, {})
+
+
+def measurement_of(
+    analysis: Analysis, patterns: Iterable[str], sizes: Sizes | None = None
+) -> Measurement:
+    """Measure an analysis.
+
+    patterns: of symbols that limits name
+    sizes:    of the build, if it is one
+    """
+    image = analysis.image
+    if sizes is None:
+        sizes = Sizes(
+            image.load, image.ram, image.file, metric_value(analysis, Metric("page_slack"))
+        )
+    return Measurement(
+        sizes,
+        {level: _table(analysis, level) for level in LEVELS},
+        _symbols(analysis, patterns),
+        analysis,
+    )
+
+
+def _table(analysis: Analysis, level: str) -> Mapping[str, int]:
+    rows = group(analysis, (level,)).rows
+    # A section of zeros has no loaded bytes: a limit for it would hold at any size.
+    sizes = {
+        row.keys[0]: row.load or (row.ram if level == "section" else 0)
+        for row in rows
+        if row.keys[0]
+    }
+    return {name: size for name, size in sorted(sizes.items()) if size}
+
+
+def _symbols(analysis: Analysis, patterns: Iterable[str]) -> Mapping[str, int]:
+    return {
+        pattern: metric_value(analysis, Metric("symbol", pattern))
+        for pattern in sorted({*patterns})
+    }
+
+
+def _has_kernels(operators: Mapping[str, int]) -> bool:
+    """Tell whether kernels stand for operators.
+
+    Then no table of registrations was read, as in images of macOS. A limit of 0 bytes for an
+    operator would always hold.
+    """
+    return any(name.startswith("kernel ") for name in operators)

@@ -1,0 +1,175 @@
+"""Measure a metric path (load, operator/aten::add.Tensor, symbol/*gemm*) in an analysis.
+
+Totals (load, ram, file, page_slack) are those of build.json. All other metrics are loaded bytes of
+the rows whose level has that name. Operators are named with their overload, and no name stands for
+several; only symbols are matched by a pattern.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.group import group, sum_by
+from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Int
+from sizeguard.measurement.metric_kinds import NAMED, TOTALS
+from sizeguard.names.demangle import demangle
+
+_PAGE_SLACK = "page slack"  # their kind in a ledger
+
+# Partitions of the load into buckets: a bisect enters a range if any bucket differs at its ends.
+PARTITIONS = (("operator", "dtype"), ("component",), ("section",))
+
+Vector = Mapping[tuple[str, ...], int]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Metric:
+    """A metric; str() is the path that parse_metric reads.
+
+    kind: one of TOTALS, or of NAMED
+    name: empty for TOTALS
+    """
+
+    kind: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        """Return the path."""
+        return f"{self.kind}/{self.name}" if self.name else self.kind
+
+    @property
+    def column(self) -> str:
+        """The column of an analysis that it sums."""
+        return {"ram": "ram", "file": "file", "page_slack": "file"}.get(self.kind, "load")
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """The filters of reports and diffs that keep the rows it sums."""
+        if self.kind == "page_slack":
+            return (f"kind=/^{_PAGE_SLACK}$/",)
+        if self.kind in TOTALS:
+            return ()
+        pattern = _glob(self.name) if self.kind == "symbol" else rf"^(?:{re.escape(self.name)})\Z"
+        return (f"{self.kind}=/{pattern}/",)
+
+
+def parse_metric(text: str, where: str, known: Iterable[str] = ()) -> Metric:
+    """Parse a path.
+
+    Raises InputError that begins with `where`, such as file:line:column or --metric.
+
+    known: paths of operators, kernels and the like. Only the suggestion in an error is chosen from
+           them. An operator that no image has is valid, with 0 bytes.
+    """
+    kind, slash, name = text.partition("/")
+    if kind in TOTALS and not slash:
+        return Metric(kind)
+    if kind in NAMED and name:
+        return Metric(kind, name)
+    if kind in NAMED:
+        raise InputError(
+            f"{where}: metric '{text}' lacks a name; nearest is"
+            f" '{_nearest(f'{kind}/', known) or f'{kind}/NAME'}'"
+        )
+    if kind in TOTALS:
+        raise InputError(f"{where}: metric '{kind}' takes no name; nearest is '{kind}'")
+    near = difflib.get_close_matches(kind, (*TOTALS, *NAMED), n=1)
+    if not near:
+        raise InputError(
+            f"{where}: unknown metric '{text}'; there are {', '.join(TOTALS)},"
+            f" {', '.join(f'{each}/NAME' for each in NAMED)}"
+        )
+    guess = near[0] if near[0] in TOTALS else f"{near[0]}/{name}" if name else f"{near[0]}/NAME"
+    raise InputError(
+        f"{where}: unknown metric '{text}'; nearest is '{_nearest(guess, known) or guess}'"
+    )
+
+
+def nearest_metric(metric: Metric, known: Iterable[str]) -> str:
+    """Find the known path of the same kind that is most similar; empty if none is."""
+    return _nearest(str(metric), known)
+
+
+def _nearest(path: str, known: Iterable[str]) -> str:
+    kind = path.partition("/")[0]
+    near = difflib.get_close_matches(
+        path, [each for each in known if each.startswith(f"{kind}/")], n=1
+    )
+    return near[0] if near else ""
+
+
+def known_metrics(analysis: Analysis) -> list[str]:
+    """List the paths of all totals and of all names in the image except symbols, sorted."""
+    found = list(TOTALS)
+    for level in NAMED:
+        if level != "symbol":
+            found += [
+                f"{level}/{row.keys[0]}" for row in group(analysis, (level,)).rows if row.keys[0]
+            ]
+    return sorted(found)
+
+
+def metric_value(analysis: Analysis, metric: Metric) -> int:
+    """Return the bytes of a metric; 0 for a name that the image lacks."""
+    if metric.kind in ("load", "ram", "file"):
+        return int(getattr(analysis.image, metric.kind))
+    if metric.kind == "page_slack":
+        return _sum(analysis, "kind", analysis.file, lambda text: text == _PAGE_SLACK)
+    if metric.kind == "symbol":
+        matches = re.compile(_glob(metric.name)).match
+        return _sum(
+            analysis,
+            "symbol",
+            analysis.load,
+            lambda text: bool(matches(text) or matches(demangle(text))),
+        )
+    return _sum(analysis, metric.kind, analysis.load, lambda text: text == metric.name)
+
+
+def _glob(pattern: str) -> str:
+    """Make a regular expression for a whole name, in which only * and ? are special.
+
+    C++ names contain brackets.
+    """
+    return "^" + fnmatch.translate(pattern.replace("[", "[[]"))
+
+
+def _sum(analysis: Analysis, level: str, column: Int, matches: Callable[[str], bool]) -> int:
+    """Sum the rows whose text matches; each text is matched once, if it has bytes."""
+    label = analysis.label(level)
+    sums = sum_by(column, label.ids, len(label.texts))
+    return sum(int(sums[i]) for i in np.flatnonzero(sums).tolist() if matches(label.texts[i]))
+
+
+def bucket_vector(analysis: Analysis) -> Vector:
+    """Return the bytes of all buckets that are not 0.
+
+    (load,), (ram,), (file,), (operator, NAME, dtype, NAME), (component, NAME), (section, NAME) and
+    (ram, SECTION).
+
+    The buckets of each of PARTITIONS sum to the load, and (ram, SECTION) to the ram: sections of
+    zeros have no loaded bytes.
+    """
+    image = analysis.image
+    vector: dict[tuple[str, ...], int] = {
+        ("load",): image.load,
+        ("ram",): image.ram,
+        ("file",): image.file,
+    }
+    for levels in PARTITIONS:
+        for row in group(analysis, levels).rows:
+            if row.load:
+                vector[
+                    tuple(word for pair in zip(levels, row.keys, strict=True) for word in pair)
+                ] = row.load
+            if row.ram and levels == ("section",):
+                vector["ram", row.keys[0]] = row.ram
+    return vector

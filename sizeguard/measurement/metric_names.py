@@ -1,0 +1,125 @@
+"""Check metric paths, and name the nearest one that exists.
+
+load, ram, file, page_slack; component/NAME, operator/NAME, kernel/NAME, dtype/NAME, section/NAME,
+symbol/GLOB.
+* and ? stand for any part of a name. Such a path stands for every metric whose name matches it.
+Only symbol/GLOB is one sum.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
+from sizeguard.measurement.metric_kinds import NAMED, TOTALS
+from sizeguard.operators.dtypes import SCALAR_TYPES
+from sizeguard.runtimes.known import source_tree
+
+
+def split_metric(path: str) -> tuple[str, str]:
+    """Split a path into level and name.
+
+    operator/aten::add.Tensor is (operator, aten::add.Tensor), load is (load, empty).
+    """
+    level, _, name = path.partition("/")
+    return level, name
+
+
+def is_family(path: str) -> bool:
+    """Tell whether the path stands for several metrics."""
+    level, name = split_metric(path)
+    return level != "symbol" and level not in TOTALS and ("*" in name or "?" in name)
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Tell whether a metric equals the pattern or belongs to its family.
+
+    Only * and ? are special: C++ names contain brackets.
+    """
+    return pattern == path or (
+        is_family(pattern) and fnmatch.fnmatchcase(path, pattern.replace("[", "[[]"))
+    )
+
+
+class MetricNames:
+    """The names of metrics in the runtime of a source tree.
+
+    Read on first use: most policies name no kernel.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Read the runtime of the source tree at `root`."""
+        self.root = root
+
+    def names(self, level: str) -> tuple[str, ...]:
+        """List the names of a level; sections and symbols are not known before a build."""
+        return self.known[level] if level in ("component", "dtype") else self.of_operators[level]
+
+    @cached_property
+    def known(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of components and dtypes, which need no list of operators (0.1 s to read)."""
+        rules = source_tree(self.root)[0].rules
+        components = {rule.component for rule in rules.rules if rule.component}
+        return {"component": tuple(sorted(components)), "dtype": (*SCALAR_TYPES, "neutral")}
+
+    @cached_property
+    def of_operators(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of operators and kernels."""
+        tree = source_tree(self.root)[1]
+        operators = tree.operators()
+        kernels = {operator.kernel for operator in operators.values()} | tree.switches().keys()
+        return {"operator": (*operators, CORE, SHARED, OUTSIDE), "kernel": tuple(sorted(kernels))}
+
+    def problem(self, path: str) -> str:
+        """Say what is wrong with the path, and which is nearest; empty if nothing is."""
+        if path in TOTALS:
+            return ""
+        level, name = split_metric(path)
+        if level not in NAMED:
+            return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
+        if not name:
+            return f"'{path}' names no {level}; write {level}/NAME, or {level}/* for each"
+        if level in ("section", "symbol"):
+            return ""
+        if is_family(path):
+            return (
+                ""
+                if name == "*" or fnmatch.filter(self.names(level), name.replace("[", "[[]"))
+                else f"'{path}' matches no {level}"
+            )
+        # A switch over two dtypes has branches such as Float+Bool
+        parts = name.split("+") if level == "dtype" else [name]
+        if all(part in self.names(level) for part in parts):
+            return ""
+        return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
+
+    def _nearest(self, path: str) -> str:
+        level, name = split_metric(path)
+        if not name:
+            return _closest(level, [*TOTALS, *(f"{table}/…" for table in NAMED)])
+        table = level if level in NAMED else _closest(level, NAMED)
+        return (
+            f"{table}/{name}"
+            if table in ("section", "symbol")
+            else f"{table}/{_closest(name, self.names(table))}"
+        )
+
+
+def _closest(name: str, among: Iterable[str]) -> str:
+    """Find the nearest name.
+
+    The first overload of `name` in the list of operators, else the shortest name that begins with
+    it, else the most similar one.
+    """
+    names = list(among)
+    overloads = [each for each in names if each.startswith(f"{name}.")]
+    longer = overloads or sorted((each for each in names if each.startswith(name)), key=len)
+    return (
+        longer[0]
+        if longer
+        else max(names, key=lambda each: difflib.SequenceMatcher(None, name, each).ratio())
+    )

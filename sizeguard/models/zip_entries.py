@@ -1,0 +1,117 @@
+"""Read the entries of a .pt2 file, an uncompressed zip, by their names below its one top folder."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.models.json_fields import Json
+
+MAXIMUM_JSON = 1 << 29  # bytes
+MAXIMUM_ENTRIES = 1 << 20
+
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    OverflowError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pt2Archive:
+    """An open .pt2 file.
+
+    names: entry below the top folder → entry
+    """
+
+    path: Path
+    file: zipfile.ZipFile
+    names: dict[str, zipfile.ZipInfo]
+
+    def read(self, name: str) -> bytes:
+        """Read the bytes of an entry.
+
+        Raises InputError if it is missing or damaged.
+        """
+        info = self.names.get(name)
+        if info is None:
+            raise InputError(f"{self.path}: the entry {name} is missing")
+        try:
+            return self.file.read(info)
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: cannot read: {error.strerror or 'truncated'}"
+            ) from error
+        except _ZIP_ERRORS as error:
+            raise InputError(
+                f"{self.path}: the entry {name} is damaged: {_one_line(error)}"
+            ) from error
+
+    def read_json(self, name: str) -> Json:
+        """Read and decode a JSON entry.
+
+        Raises InputError if it is missing, too large or not JSON.
+        """
+        info = self.names.get(name)
+        if info is not None and info.file_size > MAXIMUM_JSON:
+            raise InputError(
+                f"{self.path}: {name} has {info.file_size} bytes; {MAXIMUM_JSON} are read at most"
+            )
+        try:
+            return Json(json.loads(self.read(name)), f"{self.path}: {name}")
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{self.path}: {name} is not JSON: {_one_line(error)}") from error
+
+
+def open_archive(path: Path) -> Pt2Archive:
+    """Open a .pt2 file; the caller closes `file`.
+
+    Raises InputError if it is not such an archive.
+    """
+    try:
+        size = path.stat().st_size
+        file = zipfile.ZipFile(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror or 'damaged'}") from error
+    except _ZIP_ERRORS as error:
+        raise InputError(f"{path}: not a .pt2 file (no zip archive): {_one_line(error)}") from error
+    try:
+        return Pt2Archive(path, file, _entries(path, file, size))
+    except InputError:
+        file.close()
+        raise
+
+
+def _entries(path: Path, file: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    infos = file.infolist()
+    if len(infos) > MAXIMUM_ENTRIES:
+        raise InputError(f"{path}: {len(infos)} entries; no model has that many")
+    names: dict[str, zipfile.ZipInfo] = {}
+    for info in infos:
+        top, slash, name = info.filename.partition("/")
+        if not slash or top != infos[0].filename.partition("/")[0]:
+            raise InputError(
+                f"{path}: not a .pt2 file: {info.filename!r} does not lie in its one top folder"
+            )
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+            raise InputError(
+                f"{path}: the entry {info.filename!r} is compressed or encrypted; torch.export.save"
+                " writes it plain"
+            )
+        if name in names:
+            raise InputError(f"{path}: the entry {info.filename!r} is there twice")
+        names[name] = info
+    # Entries that overlap would let a small file unfold into a huge one.
+    if sum(info.file_size for info in infos) > size:
+        raise InputError(f"{path}: its entries claim more bytes than the file has")
+    return names
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:100]

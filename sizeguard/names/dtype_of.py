@@ -1,0 +1,16 @@
+"""The dtype of one name."""
+
+from __future__ import annotations
+
+from sizeguard.names.demangle import demangle
+from sizeguard.names.short import last_arguments
+from sizeguard.operators.dtypes import dtype_of_type
+
+
+def dtype_of(name: str) -> str:
+    """Find the dtype that a function template was instantiated for.
+
+    Float, or Float+Double of a conversion; empty if none.
+    """
+    found = map(dtype_of_type, last_arguments(demangle(name)))
+    return "+".join(dict.fromkeys(filter(None, found)))

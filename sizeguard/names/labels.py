@@ -1,0 +1,246 @@
+"""Operator, kernel, dtype and component of names, by rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.label import Label
+from sizeguard.columns.pool import Pool
+from sizeguard.columns.sort import packed_order
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.names.rules import ANONYMOUS, Path, Rule, Rules
+from sizeguard.names.scan.dtype_scan import dtype_texts
+from sizeguard.names.scan.identifiers import distinct
+from sizeguard.names.scan.rule_hits import Scanned
+from sizeguard.names.scan.rule_scan import scan_names
+
+Int32 = npt.NDArray[np.int32]
+Bool = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class NameLabels:
+    """Labels of names, one column for each level; empty texts where nothing is known."""
+
+    operator: Label
+    kernel: Label
+    dtype: Label
+    component: Label
+
+
+def label_names(names: Texts, rules: Rules) -> NameLabels:
+    """Label names by rules. Equal names have equal labels."""
+    unique = distinct(names)
+    pool = Pool()
+    levels = _Levels(scan_names(unique.names, rules), len(unique.names), rules, pool)
+    columns = (levels.operator(), levels.kernel(), levels.dtype(), levels.component())
+    table = Texts.of(pool.texts)
+    return NameLabels(
+        *(Label(column[unique.inverse].astype(np.int32), table) for column in columns)
+    )
+
+
+class _Levels:
+    """Values of each level, by name, as numbers of texts; 0 where nothing is known.
+
+    What rules and members say of a name is sorted by its place; usually the first counts.
+    """
+
+    def __init__(self, scanned: Scanned, count: int, rules: Rules, pool: Pool) -> None:
+        self.scanned = scanned
+        self.count = count
+        self.rules = rules
+        self.pool = pool
+        self.by_rule = _rules(scanned, rules, pool)
+        self.by_member = _members(scanned, rules, pool)
+        # Rules for a namespace that the name only mentions say less than the others.
+        self.own = ~scanned.rules.is_mention
+
+    def operator(self) -> Int32:
+        """Return the first operator; one that a rule for one identifier names goes before others.
+
+        Such a rule knows more than one for members: Dist<float>::run_parallel_pdist is not Dist's
+        first operator.
+        """
+        is_word = [bool(rule.identifier and not rule.within) for rule in self.rules.rules]
+        hits = self.scanned.rules
+        # Places from before the first one are sorted in front.
+        earlier = np.where(np.array(is_word, bool)[hits.rule], self.scanned.places, 0)
+        found = FirstValues(self.count)
+        self._add_rules(found, self.by_rule.operator, self.own, hits.start - earlier)
+        self._add_members(found, self.by_member.operator)
+        return found.values()
+
+    def kernel(self) -> Int32:
+        """Return the member that names an operator; in a name without one, its first member."""
+        loose = FirstValues(self.count)
+        self._add_members(loose, self.by_member.kernel)
+        names_operator = self.by_member.operator > 0
+        found = FirstValues(self.count)
+        self._add_rules(found, self.by_rule.kernel, self.own)
+        self._add_members(found, np.where(names_operator, self.by_member.kernel, 0))
+        return found.values(loose.values())
+
+    def component(self) -> Int32:
+        """Return the component of the first rule in the preset that fits the name or its members.
+
+        Otherwise that of the first namespace that it mentions, otherwise that of the first weak
+        rule in the preset.
+        """
+        hits = self.scanned.rules
+        is_weak = np.array([rule.weak for rule in self.rules.rules], bool)[hits.rule]
+        # Sorted by name, then by rule, instead of by place.
+        scale = len(self.rules.rules) + 1
+        by_preset = hits.name * scale + hits.rule
+        weak = FirstValues(self.count)
+        self._add_rules(weak, self.by_rule.component, self.own & is_weak, by_preset)
+        mentioned = FirstValues(self.count)
+        self._add_rules(mentioned, self.by_rule.component, ~self.own)
+        sure = FirstValues(self.count)
+        self._add_rules(sure, self.by_rule.component, self.own & ~is_weak, by_preset)
+        members = self.scanned.members
+        rank = members.name * scale + self.by_member.rule
+        sure.add(members.name, rank, self.by_member.component)
+        return sure.values(mentioned.values(weak.values()))
+
+    def dtype(self) -> Int32:
+        """Return the first dtype that a rule or a member's rule names, otherwise those found."""
+        ids, texts = dtype_texts(self.scanned.dtypes, self.scanned.first_dtype)
+        scanned = np.array([self.pool.number(text) for text in texts], np.int32)[ids]
+        found = FirstValues(self.count)
+        self._add_rules(found, self.by_rule.dtype, self.own)
+        self._add_members(found, self.by_member.dtype)
+        return found.values(scanned)
+
+    def _add_rules(
+        self, found: FirstValues, value: Int32, chosen: Bool, place: Int | None = None
+    ) -> None:
+        hits = self.scanned.rules
+        place = hits.start if place is None else place
+        found.add(hits.name[chosen], place[chosen], value[chosen])
+
+    def _add_members(self, found: FirstValues, value: Int32) -> None:
+        members = self.scanned.members
+        found.add(members.name, members.start, value)
+
+
+class FirstValues:
+    """The value of each name that has the lowest place; among equals the one that was added first.
+
+    Places share one scale for all names, as places in a buffer do.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Prepare for `count` names."""
+        self._count = count
+        self._columns: list[tuple[Int, Int, Int32]] = []
+
+    def add(self, name: Int, place: Int, value: Int32) -> None:
+        """Add values of names; 0 is no value."""
+        known = value > 0
+        self._columns.append((name[known], place[known], value[known]))
+
+    def values(self, otherwise: Int32 | None = None) -> Int32:
+        """Return a value for each name; `otherwise`, or 0, for names without one."""
+        result = otherwise.copy() if otherwise is not None else np.zeros(self._count, np.int32)
+        name, place, value = (np.concatenate(column) for column in zip(*self._columns, strict=True))
+        order = packed_order(place)[::-1]  # the first is written last
+        result[name[order]] = value[order]
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcomes:
+    """Values that rules give, by row of hits or members, as numbers of texts; 0 for none.
+
+    rule: number of the first rule that says something
+    """
+
+    operator: Int32
+    kernel: Int32
+    dtype: Int32
+    component: Int32
+    rule: Int
+
+
+def _rules(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
+    table = np.array(
+        [
+            [pool.number(text) for text in (rule.operator, rule.kernel, rule.dtype, rule.component)]
+            for rule in rules.rules
+        ],
+        np.int32,
+    ).reshape(-1, 4)
+    rows = table[scanned.rules.rule]
+    return _Outcomes(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], scanned.rules.rule)
+
+
+def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
+    """Judge each different member once: libtorch_cpu.so has 400,000 members of 20,000 names."""
+    members = scanned.members
+    key = members.hash ^ (members.scope.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    by_scope = [_ScopeRules(rules, path) for path in scanned.scopes]
+    texts = scanned.texts(members.start[first], members.length[first])
+    judged = zip(texts, members.scope[first].tolist(), strict=True)
+    rows = np.array(
+        [
+            _judge(text.decode("utf-8", "backslashreplace"), by_scope[scope], rules, pool)
+            for text, scope in judged
+        ],
+        np.int64,
+    )
+    rows = rows.reshape(-1, 5)[inverse]
+    operator, kernel, dtype, component = (rows[:, i].astype(np.int32) for i in range(4))
+    return _Outcomes(operator, kernel, dtype, component, rows[:, 4])
+
+
+class _ScopeRules:
+    """Rules for members of one namespace. Most name one identifier and are found by it."""
+
+    def __init__(self, rules: Rules, path: Path) -> None:
+        self._exact: dict[str, list[tuple[int, Rule]]] = {}
+        self._patterns: list[tuple[int, Rule]] = []
+        for number, rule in enumerate(rules.rules):
+            if rule.within == path:
+                if rule.identifier.replace("_", "").isalnum():
+                    self._exact.setdefault(rule.identifier, []).append((number, rule))
+                else:
+                    self._patterns.append((number, rule))
+
+    def of(self, identifier: str) -> list[tuple[int, Rule]]:
+        """Return the rules that fit a member, with their numbers, in order."""
+        fits = [pair for pair in self._patterns if pair[1].fits(identifier)]
+        if identifier not in self._exact:
+            return fits
+        return sorted([*self._exact[identifier], *fits], key=lambda pair: pair[0])
+
+
+def _judge(
+    identifier: str, of_scope: _ScopeRules, rules: Rules, pool: Pool
+) -> tuple[int, int, int, int, int]:
+    """Return what the rules say of a member: for each level, the first that says something.
+
+    The last number is that of the first rule that said anything.
+    """
+    said = ["", "", "", ""]
+    first = len(rules.rules)
+    if identifier == ANONYMOUS:
+        return 0, 0, 0, 0, first
+    known = None
+    for number, rule in of_scope.of(identifier):
+        for level, pattern in enumerate((rule.operator, rule.kernel, rule.dtype, rule.component)):
+            if not pattern or said[level]:
+                continue
+            if "{operator}" in pattern:
+                if known is None:
+                    known = "" if identifier in rules.shared else rules.names.find(identifier)
+                if not known:
+                    continue
+            said[level] = pattern.replace("{operator}", known or "").replace("{name}", identifier)
+            first = min(first, number)
+    operator, kernel, dtype, component = (pool.number(text) for text in said)
+    return operator, kernel, dtype, component, first

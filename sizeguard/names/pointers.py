@@ -1,0 +1,102 @@
+"""Addresses that the words of a linked ELF image hold once it is loaded, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.columns.texts import Int
+from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf.image import RELOCATION_TYPES, Section
+from sizeguard.formats.elf.layout import signed
+from sizeguard.formats.elf.relocations import Relocations
+
+# Relocations that write the address of a symbol: 64 and GLOB_DAT.
+_SYMBOLIC = {"x86_64": (1, 6), "aarch64": (257, 1025)}
+
+
+@dataclass(frozen=True, slots=True)
+class Pointers:
+    """Places of words, ascending, and the address that each holds."""
+
+    at: Int
+    target: Int
+
+    @staticmethod
+    def of(parts: Iterable[Pointers]) -> Pointers:
+        """Put several together; of those for one place the last holds."""
+        columns = [(part.at, part.target) for part in parts] or [(_NOTHING, _NOTHING)]
+        at, target = (np.concatenate(column) for column in zip(*columns, strict=True))
+        order = np.argsort(at, kind="stable")
+        at, target = at[order], target[order]
+        is_last = np.append(at[1:] != at[:-1], True)[: len(at)]
+        return Pointers(at[is_last], target[is_last])
+
+
+_NOTHING = np.zeros(0, np.int64)
+
+
+def relative_pointers(image: Elf) -> Pointers:
+    """Return what relocations without a symbol write."""
+    parts = []
+    for _, table in _relocations(image):
+        own = table.symbol == 0
+        offset, addend = table.offset[own], table.addend[own]
+        # REL and RELR keep the addend in place.
+        in_place = np.flatnonzero(addend == 0)
+        target = addend.copy()
+        target[in_place] = _words_at(image, offset[in_place])
+        parts.append(Pointers(offset, target))
+    return Pointers.of(parts)
+
+
+def symbolic_pointers(image: Elf) -> Pointers:
+    """Return what relocations write that name a symbol of the image."""
+    parts = []
+    for section, table in _relocations(image):
+        symbols = image.table_of(section)
+        if symbols is None:
+            continue
+        is_symbolic = np.isin(table.type, _SYMBOLIC.get(image.machine, ()))
+        rows = np.flatnonzero(is_symbolic & (table.symbol > 0) & (table.symbol < len(symbols)))
+        value = symbols.address[table.symbol[rows]]
+        parts.append(Pointers(table.offset[rows], np.where(value, value + table.addend[rows], 0)))
+    return Pointers.of(parts)
+
+
+def data_words(image: Elf) -> Pointers:
+    """Return all aligned words of data: what an image holds that is loaded where it was linked."""
+    width = image.layout.word_size
+    parts = []
+    for section in image.sections:
+        if section.load_size and not section.is_executable:
+            start = -(-signed(section.address) // width) * width
+            end = signed(section.address) + section.load_size
+            at = np.arange(start, end - width + 1, width, dtype=np.int64)
+            parts.append(Pointers(at, _words_at(image, at)))
+    return Pointers.of(parts)
+
+
+def _relocations(image: Elf) -> Iterable[tuple[Section, Relocations]]:
+    for section in image.sections:
+        if section.type in RELOCATION_TYPES and section.load_size:
+            yield section, image.relocation_table(section)
+
+
+def _words_at(image: Elf, address: Int) -> Int:
+    """Read the word in the file at each address; 0 for addresses that the file does not hold."""
+    width = image.layout.word_size
+    result = np.zeros(len(address), np.int64)
+    for section in image.sections:
+        if section.load_size < width:
+            continue
+        start = signed(section.address)
+        here = np.flatnonzero((address >= start) & (address <= start + section.load_size - width))
+        where = section.offset + address[here] - start
+        raw = np.zeros((len(here), width), np.uint8)
+        for i in range(width):
+            raw[:, i] = image.data[where + i]
+        result[here] = raw.reshape(-1).view(image.layout.word).astype(np.int64)
+    return result

@@ -1,0 +1,105 @@
+"""Results of scanning names: members of namespaces, and rules that fit a name, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int
+from sizeguard.names.rules import Path
+from sizeguard.names.scan.identifiers import Chunk, Words, fingerprints
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Identifiers that are members of a namespace that rules name, in order of name and place.
+
+    name:          number of the name
+    scope:         index into Scanned.scopes
+    hash:          of the identifier
+    start, length: its text in the names' buffers, in bytes
+    """
+
+    name: Int
+    scope: Int
+    hash: Words
+    start: Int
+    length: Int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleHits:
+    """Rules that fit a name by themselves, in order of name and place.
+
+    name, rule: numbers
+    start:      place in the names' buffers
+    is_mention: the namespace is inside the name, not in front
+    """
+
+    name: Int
+    rule: Int
+    start: Int
+    is_mention: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """All that a scan finds in names.
+
+    buffers:     the names' texts; places count through both, one after the other
+    scopes:      namespaces that rules name
+    dtypes:      by name, bit c is set if the dtype with code c occurs in it
+    first_dtype: by name, code of the first dtype, -1 for none
+    """
+
+    buffers: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
+    scopes: tuple[Path, ...]
+    members: Members
+    rules: RuleHits
+    dtypes: npt.NDArray[np.uint64]
+    first_dtype: npt.NDArray[np.int8]
+
+    @property
+    def places(self) -> int:
+        """Number of places in both buffers."""
+        return sum(map(len, self.buffers))
+
+    def texts(self, start: Int, length: Int) -> list[bytes]:
+        """Return the texts at these places."""
+        contents = [np.ascontiguousarray(buffer).data for buffer in self.buffers]
+        first = len(self.buffers[0])
+        pairs = zip(start.tolist(), length.tolist(), strict=True)
+        return [
+            bytes(contents[0][a : a + n] if a < first else contents[1][a - first : a - first + n])
+            for a, n in pairs
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkHits:
+    """Results of one chunk: pieces of the columns of Members and of RuleHits."""
+
+    members: list[tuple[Int, Int, Words, Int, Int]]
+    rules: list[tuple[Int, Int, Int, Int]]
+
+    @staticmethod
+    def nothing() -> ChunkHits:
+        """Return empty columns."""
+        none = np.zeros(0, np.int64)
+        return ChunkHits(
+            [(none, none, np.zeros(0, np.uint64), none, none)], [(none, none, none, none)]
+        )
+
+    def add_members(self, chunk: Chunk, name: Int, scope: Int, start: Int, length: Int) -> None:
+        """Add identifiers at places of the chunk's text."""
+        self.members.append(
+            (name, scope, fingerprints(chunk, start, length), start + chunk.offset, length)
+        )
+
+    def add_rules(self, rule: int | Int, name: Int, start: Int, is_mention: bool = False) -> None:
+        """Add names that a rule, or one rule each, fits."""
+        if len(name):
+            rules = np.full(len(name), rule, np.int64) if isinstance(rule, int) else rule
+            self.rules.append((name, rules, start, np.full(len(name), is_mention, np.int64)))

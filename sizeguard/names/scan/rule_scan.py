@@ -1,0 +1,287 @@
+"""Scan of mangled names for the namespaces, words and dtypes that rules name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sizeguard.base.parallel import in_threads
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.names.rules import Rules, mangled
+from sizeguard.names.scan.dtype_scan import DtypeScan
+from sizeguard.names.scan.identifiers import (
+    Bool,
+    Chunk,
+    Dictionary,
+    FoundWords,
+    Words,
+    chunks,
+    fingerprint,
+    fingerprints,
+    following,
+    mask,
+    side_by_side,
+)
+from sizeguard.names.scan.mention_tables import NONE, mention_tables, stands
+from sizeguard.names.scan.rule_hits import ChunkHits, Members, RuleHits, Scanned
+
+_UNDERSCORE = ord("_")
+_THUNK = np.isin(np.arange(256), np.frombuffer(b"hvc", np.uint8))
+
+
+def scan_names(names: Texts, rules: Rules) -> Scanned:
+    """Scan names that are sorted by their place, each once."""
+    is_inside = np.zeros(len(names), np.bool_)
+    is_inside[1:] = names.start[1:] < np.maximum.accumulate(names.end)[:-1]
+    apart, inside = np.flatnonzero(~is_inside), np.flatnonzero(is_inside)
+    # Names that end others (tail merging) lie inside of them and are copied: 1,604 of the 489,687
+    # of libtorch_cpu.so 2.12.
+    copies = side_by_side(names.take(inside))
+    scan = _Scan(rules, len(names))
+    found = [ChunkHits.nothing(), *in_threads(scan.take, _chunks(names.take(apart), copies))]
+    number, *columns = (
+        np.concatenate(column)
+        for column in zip(*(row for each in found for row in each.members), strict=True)
+    )
+    name, rule, start, is_mention = (
+        np.concatenate(column)
+        for column in zip(*(row for each in found for row in each.rules), strict=True)
+    )
+    order = np.argsort(start, kind="stable")  # names are in the order of their places
+    mask, first = scan.dtypes.mask, scan.dtypes.first
+    if len(inside):
+        which = np.concatenate([apart, inside])
+        number, name = which[number], which[name]
+        mask[which], first[which] = mask.copy(), first.copy()
+    hits = RuleHits(name[order], rule[order], start[order], is_mention[order].astype(bool))
+    return Scanned(
+        (names.buffer, copies.buffer), scan.scopes, Members(number, *columns), hits, mask, first
+    )
+
+
+def _chunks(apart: Texts, copies: Texts) -> Iterator[Chunk]:
+    """Yield the chunks of both; numbers and places of the second continue those of the first."""
+    yield from chunks(apart)
+    for chunk in chunks(copies):
+        yield replace(
+            chunk, offset=chunk.offset + len(apart.buffer), first=chunk.first + len(apart)
+        )
+
+
+class _Scan:
+    def __init__(self, rules: Rules, count: int) -> None:
+        self.scopes = tuple(dict.fromkeys(rule.within for rule in rules.rules if rule.within))
+        numbered = list(enumerate(rules.rules))
+        namespaces = [(i, rule.namespace) for i, rule in numbered if rule.namespace]
+        mentions = [(i, rule.namespace) for i, rule in numbered if rule.namespace and rule.mentions]
+        words = [
+            (i, rule.identifier) for i, rule in numbered if rule.identifier and not rule.within
+        ]
+        self.marks = [mark.encode()[-8:] for mark in rules.marks]
+        self.prefixes = [(i, rule.prefix.encode()) for i, rule in numbered if rule.prefix]
+        self.dtypes = DtypeScan(rules, count)
+        wanted = [
+            *(path[-1] for path in self.scopes),
+            *rules.transparent,
+            *(path[-1] for _, path in mentions),
+            *(word for _, word in words),
+            *self.dtypes.words,
+        ]
+        self.dictionary = Dictionary(list(dict.fromkeys(wanted)))
+        self.number = {word: i for i, word in enumerate(self.dictionary.identifiers)}
+        self.kinds = self.dtypes.kinds(self.dictionary)
+        self.is_transparent = np.zeros(len(self.number), bool)
+        self.is_transparent[[self.number[word] for word in rules.transparent]] = True
+        self.leads = _Leads(namespaces)
+        self.tables = mention_tables(mentions, self.number)
+        self.word_tables = mention_tables([(i, (word,)) for i, word in words], self.number)
+
+    def take(self, chunk: Chunk) -> ChunkHits:
+        """Scan a chunk. Threads may scan different chunks at the same time."""
+        hits = ChunkHits([], [])
+        candidates = chunk.identifiers()
+        words = self.dictionary.words_in(chunk, candidates)
+        self._members(hits, chunk, words)
+        self._mentions(hits, chunk, words)
+        self.leads.find(hits, chunk, candidates)
+        self._prefixes(hits, chunk)
+        self.dtypes.take(chunk, candidates, words, self.kinds)
+        return hits
+
+    def _members(self, hits: ChunkHits, chunk: Chunk, words: FoundWords) -> None:
+        """Find what follows a namespace that rules name.
+
+        That includes what follows a transparent namespace later in the same name.
+        """
+        passes = self.is_transparent[words.word]
+        scope, is_sure = self._scopes(chunk, words)
+        _inherit(scope, words.name, passes, is_sure | ~passes)
+        # at::(anonymous namespace) as S5_12_GLOBAL__N_1: what follows is a member, too.
+        _inherit(scope, words.name, passes, scope != NONE)
+
+        rows = np.flatnonzero(scope != NONE)
+        inner, scope = words.at(rows), scope[rows]
+        start, length = following(chunk, inner.end)
+        # A transparent namespace is no member.
+        is_namespace = np.zeros(len(chunk.text), bool)
+        is_namespace[words.position[passes]] = True
+        ok = (start >= 0) & ~is_namespace[np.maximum(start - 1, 0)]
+        hits.add_members(chunk, inner.name[ok], scope[ok], start[ok], length[ok])
+        if self.marks and len(rows):
+            self._substituted(hits, chunk, inner, scope)
+
+    def _scopes(self, chunk: Chunk, words: FoundWords) -> tuple[Int, Bool]:
+        """Return the scope that each word names, NONE if none, and whether that is certain.
+
+        It is not where a substitution precedes the word.
+        """
+        scope = np.full(len(words.word), NONE, np.int64)
+        is_sure = np.zeros(len(words.word), bool)
+        for i, path in enumerate(self.scopes):
+            here = np.flatnonzero((words.word == self.number[path[-1]]) & (scope == NONE))
+            found = stands(chunk, words.position[here], path)
+            scope[here[found != 0]] = i
+            is_sure[here[found == 1]] = True
+        return scope, is_sure
+
+    def _substituted(self, hits: ChunkHits, chunk: Chunk, words: FoundWords, scope: Int) -> None:
+        """Find members of a namespace that occurred earlier in the name: NS3_10add_kernelE.
+
+        Only identifiers that end as members do count.
+
+        words, scope: words that name a scope
+        """
+        at = self._after_substitutions(chunk)
+        row = np.searchsorted(words.position, at) - 1
+        at, row = at[row >= 0], row[row >= 0]
+        same = chunk.name_at(at) == words.name[row]
+        at, row = at[same], row[same]
+        start, length = following(chunk, at)
+        text_words = chunk.words()
+        ok = np.zeros(len(start), bool)
+        for mark in self.marks:
+            shift = np.uint64(8 * (8 - len(mark)))
+            last = text_words[np.maximum(start + length - 8, 0)] >> shift
+            ok |= (length > len(mark)) & (last == np.uint64(int.from_bytes(mark, "little")))
+        ok &= start >= 0
+        hits.add_members(chunk, words.name[row[ok]], scope[row[ok]], start[ok], length[ok])
+
+    @staticmethod
+    def _after_substitutions(chunk: Chunk) -> Int:
+        """Find identifiers' lengths, or an L before them, behind a substitution (S3_, SB_)."""
+        text = chunk.text
+        is_end = text[1:-2] == _UNDERSCORE
+        is_end &= ((text[2:-1] - np.uint8(48)) < 10) | (text[2:-1] == ord("L"))
+        at = np.flatnonzero(is_end) + 2
+        before = text[at - 2]
+        return at[((before - np.uint8(48)) < 10) | ((before - np.uint8(65)) < 26)]
+
+    def _mentions(self, hits: ChunkHits, chunk: Chunk, words: FoundWords) -> None:
+        for tables, is_mention in ((self.tables, True), (self.word_tables, False)):
+            for table in tables:
+                rows, rule = table.find(chunk, words)
+                start = words.position[rows] + chunk.offset
+                hits.add_rules(rule, words.name[rows], start, is_mention)
+
+    def _prefixes(self, hits: ChunkHits, chunk: Chunk) -> None:
+        """Find the rules for the beginnings of names that are not mangled."""
+        text, words = chunk.text, chunk.words()
+        is_mangled = (text[chunk.start] == _UNDERSCORE) & (text[chunk.start + 1] == ord("Z"))
+        plain = np.flatnonzero(~is_mangled)
+        start, length = chunk.start[plain], chunk.end[plain] - chunk.start[plain]
+        for rule, raw in self.prefixes:
+            fits = length >= len(raw)
+            for k in range(0, len(raw), 8):
+                part = np.uint64(int.from_bytes(raw[k : k + 8], "little"))
+                found = words[np.minimum(start + k, len(words) - 1)]
+                fits &= (found & mask(np.array([len(raw) - k]))) == part
+            here = plain[fits]
+            hits.add_rules(rule, here + chunk.first, chunk.start[here] + chunk.offset)
+
+
+def _inherit(scope: Int, name: Int, passes: Bool, gives: Bool) -> None:
+    """Give transparent words the scope of the last word before them in the same name.
+
+    scope:  by word, NONE if none; changed in place
+    passes: transparent words
+    gives:  words whose scope, if they have one, is their own: they give it, and receive none
+    """
+    own = (scope != NONE) & gives
+    last = np.maximum.accumulate(np.where(own, np.arange(len(scope)), NONE))
+    rows = np.flatnonzero(passes & ~own & (last >= 0))
+    rows = rows[name[last[rows]] == name[rows]]
+    scope[rows] = scope[last[rows]]
+
+
+class _Leads:
+    """Rules for the namespaces that names begin with."""
+
+    def __init__(self, namespaces: list[tuple[int, tuple[str, ...]]]) -> None:
+        self.std = fingerprint("std")
+        leads = sorted(
+            (self.std if path == ("std",) else fingerprint(mangled(path)), i)
+            for i, path in namespaces
+        )
+        self.keys = np.array([key for key, _ in leads], np.uint64)
+        self.rules = np.array([rule for _, rule in leads], np.int64)
+        self.depth = max((len(path) for _, path in namespaces), default=0)
+        outer = {mangled(path[:k]) for _, path in namespaces for k in range(1, len(path))}
+        self.outer = np.array([fingerprint(text) for text in sorted(outer)], np.uint64)
+        self.outer.sort()
+
+    def find(self, hits: ChunkHits, chunk: Chunk, candidates: Int) -> None:
+        """Find the deepest namespace that a rule names, for each name that begins with one.
+
+        candidates: last digits of the lengths of all identifiers, in order
+        """
+        if not len(candidates) or not len(self.rules):
+            return
+        names, at = _first_lengths(chunk, candidates)
+        text = chunk.text
+        is_std = (text[np.maximum(at - 2, 0)] == ord("S")) & (
+            text[np.maximum(at - 1, 0)] == ord("t")
+        )
+        deepest = np.full(len(names), NONE, np.int64)
+        deepest[is_std] = _look(self.keys, self.rules, np.array([self.std]))[0]
+        live = np.flatnonzero(~is_std)
+        start = at = at[live]
+        for _ in range(self.depth):
+            begin, length = following(chunk, at)
+            ok = begin >= 0
+            live, begin, length, start = live[ok], begin[ok], length[ok], start[ok]
+            # The path as it is mangled is one text: 2at6native.
+            key = fingerprints(chunk, start, begin + length - start)
+            rule = _look(self.keys, self.rules, key)
+            known = rule != NONE
+            deepest[live[known]] = rule[known]
+            deeper = _look(self.outer, np.arange(len(self.outer)), key) != NONE
+            live, start, at = live[deeper], start[deeper], (begin + length)[deeper]
+        hit = np.flatnonzero(deepest != NONE)
+        hits.add_rules(
+            deepest[hit], names[hit] + chunk.first, chunk.start[names[hit]] + chunk.offset
+        )
+
+
+def _first_lengths(chunk: Chunk, candidates: Int) -> tuple[Int, Int]:
+    """Return the mangled names of a chunk that hold an identifier, and where its length begins."""
+    text = chunk.text
+    index = np.minimum(np.searchsorted(candidates, chunk.start), len(candidates) - 1)
+    # _ZThn16_N2at: the first digits are a thunk's offset.
+    is_thunk = (text[chunk.start + 2] == ord("T")) & _THUNK[text[chunk.start + 3]]
+    at = candidates[np.minimum(index + is_thunk, len(candidates) - 1)]
+    is_mangled = (text[chunk.start] == _UNDERSCORE) & (text[chunk.start + 1] == ord("Z"))
+    names = np.flatnonzero((at < chunk.end) & (at >= chunk.start) & is_mangled)
+    at = at[names]
+    for _ in range(2):
+        at = np.where((text[np.maximum(at - 1, 0)] - np.uint8(48)) < 10, at - 1, at)
+    return names, at
+
+
+def _look(known: Words, rules: Int, wanted: Words) -> Int:
+    """Look up hashes among sorted known ones; NONE for those that are not known."""
+    if not len(known):
+        return np.full(len(wanted), NONE, np.int64)
+    index = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[index] == wanted, rules[index], NONE)

@@ -1,0 +1,215 @@
+"""Short forms of demangled names.
+
+One scanner splits a name into result, head, parameters and suffix; all else stands on it. Names are
+spelled as LLVM's demangler does: 'lambda'(int), not {lambda(int)#1}.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sizeguard.names.demangle import demangle
+
+ANONYMOUS = "(anonymous namespace)::"
+
+# Brackets, spaces and commas, and what only looks like them: a nameless namespace, an arrow, an
+# operator. operator<<X> is operator< with an argument, operator<<<X> is operator<< with one.
+_TOKEN = re.compile(
+    r"\(anonymous namespace\)|->|[<>() ,]"
+    r"|\boperator(?: |\"\" ?|(?:\(\)|\[\]|<=>|<<=?|<=?|>>=?|>=?|->\*?|[-+*/%^&|!=~,]+)"
+    r"(?!\(anonymous namespace\))(?=[(<\[.]|$))"
+)
+_QUALIFIER = re.compile(r" (?:const|volatile|&&?)(?!\w)")
+_SCOPE = re.compile(r"(?:\(anonymous namespace\)|\w+)::")
+
+
+@dataclass(frozen=True, slots=True)
+class DemangledName:
+    """The parts of a demangled name.
+
+    result:     `void`, or `vtable for`; empty if there is none
+    head:       scopes, name and template arguments
+    parameters: `(int, float)`; empty for what is no function
+    suffix:     ` const`, `::'lambda'(int)::operator()(int) const`, `.cold`
+    """
+
+    result: str
+    head: str
+    parameters: str
+    suffix: str
+
+
+def split_name(text: str) -> DemangledName:
+    """Split a demangled name. A name that is not C++ is all head."""
+    start, parameters, is_operator = 0, (len(text), len(text)), False
+    for token, begin, end in _top_level(text):
+        if parameters[0] == len(text):
+            if token == " " and not is_operator:
+                start = end
+            elif token == "(" and begin == start and text[begin + 1 : begin + 2] in ("*", "&"):
+                # bool (*find<int>(int))(char) returns a pointer to a function.
+                inner = split_name(text[begin + 1 : end - 1].lstrip("*&"))
+                return DemangledName(
+                    text[:begin].rstrip(), inner.head, inner.parameters, inner.suffix + text[end:]
+                )
+            elif token == "(" and not text.endswith("decltype", start, begin):
+                parameters = begin, end
+            elif token.startswith("operator"):
+                is_operator = True
+        elif token == " " and not _QUALIFIER.match(text, begin):
+            # That was a result that is local to a function: f(int)::Local g(float).
+            start, parameters, is_operator = end, (len(text), len(text)), False
+    return DemangledName(
+        text[:start].rstrip(),
+        text[start : parameters[0]],
+        text[slice(*parameters)],
+        text[parameters[1] :],
+    )
+
+
+def _top_level(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each token outside of brackets with its place; a bracket stands for all up to its end.
+
+    A < that is no bracket, as in an expression, ends with the ) around it.
+    """
+    depth: list[str] = []
+    start = 0
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if not depth:
+            if token in ("<", "("):
+                depth.append(token)
+                start = match.start()
+            else:
+                yield token, match.start(), match.end()
+            continue
+        if token in ("<", "("):
+            depth.append(token)
+        elif token == ">" and depth[-1] == "<":
+            depth.pop()
+        elif token == ")" and "(" in depth:
+            while depth.pop() != "(":
+                pass
+        if not depth:
+            yield text[start], start, match.end()
+    if depth:
+        yield text[start], start, len(text)
+
+
+def qualified_name(text: str) -> str:
+    """Return the head: std::add<T> of `void std::add<T>(int) const`."""
+    return split_name(text).head
+
+
+def bare_name(text: str) -> str:
+    """Return the name alone: floating of std::(anonymous namespace)::floating<Exp>(int)."""
+    head = _without(qualified_name(text), "<")
+    return head.rpartition("::")[2].partition(".")[0].partition("[")[0]
+
+
+def without_parameters(text: str) -> str:
+    """Leave out result and parameters: f<T>::table of `void f<T>(int)::table`."""
+    parts = split_name(text)
+    return parts.head + _without(parts.suffix, "(") or text
+
+
+def _without(text: str, bracket: str) -> str:
+    """Leave out groups in such brackets, and the qualifiers of functions."""
+    kept = []
+    at = 0
+    for token, begin, end in _top_level(text):
+        qualifier = _QUALIFIER.match(text, begin) if token == " " else None
+        if token == bracket or qualifier:
+            kept.append(text[at:begin])
+            at = qualifier.end() if qualifier else end
+    return "".join([*kept, text[at:]])
+
+
+def short_name(name: str, namespaces: Sequence[str] = ()) -> str:
+    """Shorten a mangled name to conv_body<float>; another name comes back as it is.
+
+    namespaces: those that are left out besides nameless ones, each with its `::`
+    """
+    demangled = demangle(name)
+    if demangled == name:
+        return name
+    text = without_parameters(demangled.replace(ANONYMOUS, ""))
+    if not namespaces:
+        return text
+    longest_first = sorted(namespaces, key=len, reverse=True)
+    return re.sub(rf"\b(?:{'|'.join(map(re.escape, longest_first))})", "", text)
+
+
+def shortened(text: str, width: int) -> str:
+    """Leave out no more of a demangled name than it takes to fit `width`, if that is enough.
+
+    Nameless namespaces go first, then result and parameters, then the deepest template arguments.
+    """
+    if len(text) > width:
+        text = text.replace(ANONYMOUS, "")
+    if len(text) > width:
+        text = without_parameters(text)
+    for depth in (3, 2, 1, 0):
+        if len(text) > width:
+            text = _elided(text, depth)
+    return text
+
+
+def _elided(text: str, depth: int) -> str:
+    """Write <…> for template arguments that stand in `depth` others or more."""
+    kept = []
+    at = inside = 0
+    for match in _TOKEN.finditer(text):
+        if match[0] == "<":
+            if inside == depth:
+                kept.append(f"{text[at : match.start()]}<…>")
+            inside += 1
+        elif match[0] == ">" and inside:
+            inside -= 1
+            if inside == depth:
+                at = match.end()
+    return "".join([*kept, text[at:] if inside <= depth else ""])
+
+
+def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
+    """Split off template arguments: binary_loop and (float, bool, Greater).
+
+    All without their scopes; no arguments for what is no template. int64_t is long everywhere:
+    macOS has long long.
+    """
+    text = without_parameters(demangle(symbol.partition(".")[0])).replace("long long", "long")
+    for token, begin, end in _top_level(text):
+        if token == "<":
+            arguments = tuple(_unscoped(argument) for argument in _arguments(text[begin:end]))
+            return text[:begin].rpartition("::")[2], arguments
+    return text.rpartition("::")[2], ()
+
+
+def last_arguments(text: str) -> tuple[str, ...]:
+    """Return the template arguments that a demangled name ends with, but for its parameters."""
+    name = without_parameters(text)
+    groups = [(begin, end) for token, begin, end in _top_level(name) if token == "<"]
+    return _arguments(name[slice(*groups[-1])]) if groups and name.endswith(">") else ()
+
+
+def _arguments(group: str) -> tuple[str, ...]:
+    """Split <float, bool> at its commas."""
+    inside = group[1:].removesuffix(">")
+    commas = [(begin, end) for token, begin, end in _top_level(inside) if token == ","]
+    starts = [0, *(end for _, end in commas)]
+    ends = [*(begin for begin, _ in commas), len(inside)]
+    return tuple(inside[i:j].strip() for i, j in zip(starts, ends, strict=True))
+
+
+def _unscoped(text: str) -> str:
+    """Leave out scopes: Foo<Half> of std::Foo<std::Half>, &add of &std::add."""
+    scope = text.rfind("::")
+    if scope < 0:
+        return text
+    for _, begin, end in reversed(list(_top_level(text))):
+        if begin <= scope < end:
+            scope = text.rfind("::", 0, begin)
+    address = "&" if scope > 0 and text.startswith("&") else ""
+    return address + _SCOPE.sub("", text[scope + 2 :] if scope >= 0 else text)

@@ -1,0 +1,1 @@
+"""PyTorch operators: names, schemas, dtypes, and lists of operators."""

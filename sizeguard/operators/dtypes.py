@@ -1,0 +1,103 @@
+"""The table of dtypes: a row for each with all that files, names and headers call it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """A dtype of PyTorch.
+
+    name:      ScalarType's
+    code:      ScalarType's; .sgp and .pte files and template arguments have it, too
+    size:      bytes of an element, or of the byte that several share
+    pt2:       code of the export schema; 0 if it has none
+    npy:       descriptor in .npy files; kernels compute with the dtypes that have one
+    letters:   of the C++ type in mangled names, of 64-bit targets
+    spellings: the C++ type without its namespace: as demanglers write it, then as gcc's debug
+               information does
+    c_type:    the type in sources, if they write another
+    real:      of a complex dtype, the dtype of its parts
+    """
+
+    name: str
+    code: int
+    size: int
+    pt2: int = 0
+    npy: str = ""
+    letters: str = ""
+    spellings: tuple[str, ...] = ()
+    c_type: str = ""
+    real: str = ""
+
+
+_LONG = ("long", "long long", "long int", "long long int")  # int64_t is long long on macOS
+
+# In the order of their codes. NumPy has no bfloat16: .npy files keep it as two bytes without a
+# meaning.
+TABLE = (
+    Dtype("Byte", 0, 1, 1, "|u1", "h", ("unsigned char",), "uint8_t"),
+    Dtype("Char", 1, 1, 2, "|i1", "a", ("signed char",), "int8_t"),
+    Dtype("Short", 2, 2, 3, "<i2", "s", ("short", "short int"), "int16_t"),
+    Dtype("Int", 3, 4, 4, "<i4", "i", ("int",), "int32_t"),
+    Dtype("Long", 4, 8, 5, "<i8", "lx", _LONG, "int64_t"),
+    Dtype("Half", 5, 2, 6, "<f2", "", ("Half",)),
+    Dtype("Float", 6, 4, 7, "<f4", "f", ("float",)),
+    Dtype("Double", 7, 8, 8, "<f8", "d", ("double",)),
+    Dtype("ComplexHalf", 8, 4, 9, real="Half"),
+    Dtype("ComplexFloat", 9, 8, 10, real="Float"),
+    Dtype("ComplexDouble", 10, 16, 11, real="Double"),
+    Dtype("Bool", 11, 1, 12, "|b1", "b", ("bool",)),
+    Dtype("QInt8", 12, 1),
+    Dtype("QUInt8", 13, 1),
+    Dtype("QInt32", 14, 4),
+    Dtype("BFloat16", 15, 2, 13, "<V2", "", ("BFloat16",)),
+    Dtype("QUInt4x2", 16, 1),
+    Dtype("QUInt2x4", 17, 1),
+    Dtype("Bits1x8", 18, 1),
+    Dtype("Bits2x4", 19, 1),
+    Dtype("Bits4x2", 20, 1),
+    Dtype("Bits8", 21, 1),
+    Dtype("Bits16", 22, 2),
+    Dtype("Float8_e5m2", 23, 1, 30),
+    Dtype("Float8_e4m3fn", 24, 1, 29),
+    Dtype("Float8_e5m2fnuz", 25, 1, 32),
+    Dtype("Float8_e4m3fnuz", 26, 1, 31),
+    Dtype("UInt16", 27, 2, 28, letters="t"),
+    Dtype("UInt32", 28, 4, 34, letters="j"),
+    Dtype("UInt64", 29, 8, 35, letters="my"),
+    Dtype("Float8_e8m0fnu", 44, 1, 33),
+    Dtype("Float4_e2m1fn_x2", 45, 1),
+)
+
+# All dtypes, and what else stands for a name.
+SCALAR_TYPES = tuple(row.name for row in TABLE)
+CODE_OF_NAME = {row.name: row.code for row in TABLE}
+NAME_OF_CODE = {row.code: row.name for row in TABLE}
+NAME_OF_PT2 = {row.pt2: row.name for row in TABLE if row.pt2}
+NAME_OF_LETTER = {letter: row.name for row in TABLE for letter in row.letters}
+COMPLEX_OF_REAL = {row.real: row.name for row in TABLE if row.real}
+
+# The dtypes that kernels compute with: what a dtype switch can have.
+_COMPUTED = tuple(row for row in TABLE if row.npy)
+DTYPES = tuple(row.name for row in _COMPUTED)
+NAMES = {row.code: row.name for row in _COMPUTED}
+CODES = {row.name: row.code for row in _COMPUTED}
+ELEMENT_SIZES = {row.name: row.size for row in _COMPUTED}
+INTEGRAL = frozenset(row.name for row in _COMPUTED if row.npy[1] in "uib")
+NPY_NAMES = {row.name: row.npy for row in _COMPUTED}
+CPP_TYPES = {row.name: row.spellings[0] for row in _COMPUTED}
+NAME_OF_CPP_TYPE = {spelling: row.name for row in _COMPUTED for spelling in row.spellings}
+
+SUPPORTED = ", ".join(DTYPES)
+
+
+def element_size(code: int) -> int:
+    """Bytes of one element of a dtype that kernels compute with."""
+    return ELEMENT_SIZES[NAMES[code]]
+
+
+def dtype_of_type(cpp_type: str) -> str:
+    """Return the dtype of a C++ type, as demanglers or gcc write it; empty if it has none."""
+    return NAME_OF_CPP_TYPE.get(cpp_type.strip().rpartition("::")[2], "")

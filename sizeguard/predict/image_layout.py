@@ -1,0 +1,229 @@
+"""Section sizes of an image in which only a part of a section graph is kept.
+
+The linker's layout is modelled: order and alignment of input sections, merged strings, PLT, GOT and
+dynamic tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int
+from sizeguard.linkgraph.costs import (
+    ABSOLUTE,
+    CALLS,
+    HEADER_ENTRY,
+    PLT_SIZE,
+    RELOCATION_SIZE,
+    SLOT_SIZE,
+)
+from sizeguard.linkgraph.graph import CONSTANT, ENTRY, FDE, IMPORT, STRING, SectionGraph
+
+Bool = npt.NDArray[np.bool_]
+
+# An input section goes into the first of these output sections whose name its own begins with.
+_OUTPUTS = (
+    ".text",
+    ".rodata",
+    ".data.rel.ro",
+    ".data",
+    ".bss",
+    ".init_array",
+    ".fini_array",
+    ".preinit_array",
+    ".tdata",
+    ".tbss",
+    ".gcc_except_table",
+    ".eh_frame",
+    ".init",
+    ".fini",
+    ".ctors",
+    ".dtors",
+)
+# These input sections come first in .text, in this order.
+_FIRST = (".text.unlikely", ".text.exit", ".text.startup", ".text.hot")
+# Bytes of an entry: .dynsym, .gnu.version, .gnu.version_r (library, version), .dynamic.
+SYMBOL, VERSION, NEED, AUXILIARY, DYNAMIC = 24, 2, 16, 16, 16
+
+
+def output_of(name: str) -> str:
+    """Return the output section of an input section: .text for .text.unlikely._Z1fv.
+
+    A name that no rule fits is an output section of its own.
+    """
+    for output in _OUTPUTS:
+        if name == output or name.startswith(f"{output}."):
+            return output
+    return name
+
+
+def _rank(name: str) -> int:
+    """Return the place of an input section in its output section, by its name."""
+    return next((k for k, first in enumerate(_FIRST) if name.startswith(first)), len(_FIRST))
+
+
+@dataclass(slots=True, eq=False)
+class _Output:
+    """Input sections of an output section, in order, with their alignments in bytes."""
+
+    nodes: Int
+    align: Int
+    is_nobits: bool
+    is_write: bool
+
+
+@dataclass(eq=False)
+class ImageLayout:
+    """Sizes for any part of a graph. One layout serves thousands of questions."""
+
+    graph: SectionGraph
+    outputs: dict[str, _Output] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare all that does not depend on what is kept."""
+        graph, nodes = self.graph, self.graph.nodes
+        self.outputs = self._input_sections()
+        self._parts = np.flatnonzero(nodes.kind == ENTRY)
+        self._part_of = np.array([graph.section_of(n) for n in self._parts.tolist()], np.int64)
+        self._relocations = self._relocations_at_load()
+        self._imports = np.flatnonzero(nodes.kind == IMPORT)
+        self._called = np.zeros(len(nodes), bool)
+        self._called[graph.edges.target[np.isin(graph.edges.type, CALLS)]] = True
+        self._unwind = np.flatnonzero(nodes.kind == FDE)
+        self._merged = self._merge_order()
+
+    def _input_sections(self) -> dict[str, _Output]:
+        """Sort the input sections into output sections, in the linker's order."""
+        nodes = self.graph.nodes
+        rows = np.flatnonzero(nodes.is_alloc[: nodes.sections])
+        names = [self.graph.names[row] for row in rows.tolist()]
+        where: dict[str, list[int]] = {}
+        for k in sorted(range(len(names)), key=lambda k: _rank(names[k])):
+            where.setdefault(output_of(names[k]), []).append(int(rows[k]))
+        return {
+            output: _Output(
+                np.array(found),
+                nodes.align[found],
+                bool(nodes.is_nobits[found].all()),
+                bool(nodes.is_write[found].any()),
+            )
+            for output, found in where.items()
+        }
+
+    def _relocations_at_load(self) -> Int:
+        """Count the relocations that the dynamic linker applies, by node.
+
+        A relocation may have two edges, to its target and to a string in it, so places are counted.
+        """
+        nodes, edges = self.graph.nodes, self.graph.edges
+        if not self.graph.is_pic:
+            return np.zeros(len(nodes), np.int64)
+        source = edges.source.astype(np.int64)
+        absolute = np.isin(edges.type, ABSOLUTE) & (edges.symbol >= 0) & nodes.is_alloc[source]
+        places = np.unique(np.stack([source[absolute], edges.offset[absolute]]), axis=1)
+        return np.bincount(places[0], minlength=len(nodes))
+
+    def sizes(self, kept: Bool, shrunk: dict[int, int] | None = None) -> dict[str, int]:
+        """Return the bytes of each output section and each table that depends on what is kept.
+
+        kept:   mask over all nodes
+        shrunk: node → bytes that it loses
+        """
+        nodes = self.graph.nodes
+        size = nodes.size.copy()
+        chosen = kept[self._parts]
+        np.add.at(size, self._part_of[chosen], nodes.size[self._parts[chosen]])
+        for node, less in (shrunk or {}).items():
+            size[node] -= less
+        found = {name: _placed(output, size, kept) for name, output in self.outputs.items()}
+        for output, total in self._merged_sizes(kept).items():
+            found[output] = found.get(output, 0) + total
+        unwind = self._unwind[kept[self._unwind]]
+        found[".eh_frame"] = found.get(".eh_frame", 0) + int(nodes.size[unwind].sum())
+        found[".eh_frame_hdr"] = HEADER_ENTRY * len(unwind)
+        imports = self._imports[kept[self._imports]]
+        relocations = int(self._relocations[kept].sum())
+        if self.graph.is_dynamic:
+            plt = int(self._called[imports].sum())
+            found[".rela"] = RELOCATION_SIZE * (relocations + len(imports))
+            found[".got"] = SLOT_SIZE * len(imports)
+            found[".plt"] = PLT_SIZE * plt
+            found |= self._dynamic(imports.tolist())
+        return found
+
+    def _dynamic(self, imports: list[int]) -> dict[str, int]:
+        """Return the sizes of dynamic symbols, names, versions and needed libraries."""
+        graph = self.graph
+        versions = {graph.providers[i] for i in imports if i in graph.providers}
+        libraries = {library for library, _ in versions}
+        texts = {graph.names[i] for i in imports} | {version for _, version in versions} | libraries
+        return {
+            ".dynsym": SYMBOL * len(imports),
+            ".gnu.version": VERSION * len(imports),
+            ".gnu.version_r": NEED * len(libraries) + AUXILIARY * len(versions),
+            ".dynstr": sum(
+                len(text) + 1 for text in _without_suffixes(sorted(text[::-1] for text in texts))
+            ),
+            ".dynamic": DYNAMIC * len(libraries),
+        }
+
+    def _merge_order(self) -> list[tuple[str, int, Int, list[str]]]:
+        """Group mergeable pieces by output section, kind and alignment.
+
+        Strings are sorted by their reversed text, so that a string precedes those that it ends.
+        """
+        graph, nodes = self.graph, self.graph.nodes
+        groups: dict[tuple[str, int, int], list[int]] = {}
+        for node in np.flatnonzero((nodes.kind == STRING) | (nodes.kind == CONSTANT)).tolist():
+            output = output_of(graph.names[graph.section_of(node)])
+            groups.setdefault((output, int(nodes.kind[node]), int(nodes.align[node])), []).append(
+                node
+            )
+        found = []
+        merges_ends = self.graph.linker == "bfd"
+        for (output, kind, align), members in groups.items():
+            keys = (
+                {node: graph.names[node][::-1] for node in members}
+                if kind == STRING and merges_ends
+                else {}
+            )
+            members = sorted(members, key=lambda node: keys.get(node, ""))
+            found.append(
+                (output, align, np.array(members), [keys.get(node, "") for node in members])
+            )
+        return found
+
+    def _merged_sizes(self, kept: Bool) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for output, align, members, keys in self._merged:
+            chosen = np.flatnonzero(kept[members])
+            if not len(chosen):
+                continue
+            sizes = -(-self.graph.nodes.size[members[chosen]] // align) * align
+            total = int(sizes.sum())
+            texts = [keys[i] for i in chosen.tolist()]
+            if texts[-1]:
+                swallowed = [bool(a) and b.startswith(a) for a, b in pairwise(texts)]
+                total -= int(sizes[:-1][swallowed].sum())
+            found[output] = found.get(output, 0) + total
+        return found
+
+
+def _placed(output: _Output, size: Int, kept: Bool) -> int:
+    """Sum the sizes of kept sections and the padding between them."""
+    chosen = kept[output.nodes]
+    lengths, aligns = size[output.nodes[chosen]].tolist(), output.align[chosen].tolist()
+    end = 0
+    for length, align in zip(lengths, aligns, strict=True):
+        if length:
+            end = -(-end // align) * align + length
+    return end
+
+
+def _without_suffixes(backwards: list[str]) -> list[str]:
+    """Drop the texts that end another. The texts are reversed and sorted."""
+    return [a for a, b in zip(backwards, [*backwards[1:], ""], strict=True) if not b.startswith(a)]

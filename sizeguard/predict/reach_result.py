@@ -1,0 +1,58 @@
+"""Results of reachability: what models can reach, and how a trace compares with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sizeguard.selection.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class StaticSelection:
+    """Selection of everything that models can reach.
+
+    whole_tags: tags that keep every dtype, since the models do not tell which their switches see
+    unknown:    calls in reach whose operator is not constant, with the operator that makes them
+    absent:     names passed to the dispatcher that no library registers
+    """
+
+    selection: Selection
+    whole_tags: tuple[str, ...]
+    unknown: tuple[tuple[str, Unknown], ...]
+    absent: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Adequacy:
+    """Comparison of a trace with the section graph.
+
+    reachable, observed:     numbers of operators
+    reachable_not_observed:  branches that no input took, or that no input of this model can take
+    observed_not_reachable:  not empty if the graph is wrong, or of another runtime
+    callers:                 caller of each in reachable_not_observed; "" if the model names it
+        itself
+    dtypes_observed_not_reachable: "tag:Dtype" that the trace saw and the static selection omits
+    unknown:                 calls in reach whose operator is not constant
+    """
+
+    model: str
+    reachable: int
+    observed: int
+    reachable_not_observed: tuple[str, ...]
+    observed_not_reachable: tuple[str, ...]
+    callers: dict[str, str]
+    dtypes_observed_not_reachable: tuple[str, ...]
+    unknown: tuple[tuple[str, Unknown], ...]
+
+    @property
+    def is_contained(self) -> bool:
+        """Whether all that the trace saw is reachable."""
+        return not self.observed_not_reachable and not self.dtypes_observed_not_reachable
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Unknown:
+    """Function that calls an operator whose name is not constant, and its object."""
+
+    function: str
+    object: str

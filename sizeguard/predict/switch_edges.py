@@ -1,0 +1,241 @@
+"""Dtype switches in a section graph: the edges from each switch to its cases' bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.live import Bool
+from sizeguard.names.demangle import demangle
+from sizeguard.names.short import bare_name
+from sizeguard.runtimes.build_facts import BuildFacts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwitchEdges:
+    """Edges from dtype switches to the bodies of their cases, as parallel columns.
+
+    edge:    number of the edge
+    holder:  node of the switch's function
+    dtype:   index into `dtypes`
+    tag:     index into `tags`
+    table:   the data where the edge begins, if the compiler made the switch a table of its bodies'
+             addresses; -1 otherwise
+    dtypes:  names
+    tags:    sets of tags: a function with two switches may have two
+    guarded: tag → functions that lose code when the tag has no dtype, each with the targets of the
+             edges that go
+    """
+
+    edge: Int
+    holder: Int
+    dtype: Int
+    tag: Int
+    table: Int
+    dtypes: tuple[str, ...]
+    tags: tuple[frozenset[str], ...]
+    guarded: dict[str, tuple[tuple[int, frozenset[int]], ...]]
+
+    def is_unselected(self, selected: Mapping[str, Collection[str]]) -> Bool:
+        """Tell for each branch whether it is left out: none of its tags selects the dtype."""
+        matrix = np.array(
+            [
+                [not any(d in selected.get(t, ()) for t in tags) for d in self.dtypes]
+                for tags in self.tags
+            ],
+            bool,
+        )
+        return matrix[self.tag, self.dtype] if len(self.edge) else np.zeros(0, bool)
+
+
+def find_branches(
+    graph: SectionGraph, facts: BuildFacts, dtype_of: Callable[[str], str]
+) -> SwitchEdges:
+    """Find the edges from the functions of dtype switches to the bodies of their cases.
+
+    A body is a function whose mangled name carries a dtype. The switch's function carries none.
+    Both are told from names alone, so a switch that was inlined is looked for in all functions of
+    its file that have no switch of their own.
+    """
+    functions = _named_functions(graph, dtype_of)
+    switch_tags = _SwitchTags(facts, functions)
+    dtypes: dict[str, int] = {}
+    tags: dict[frozenset[str], int] = {}
+    rows: list[tuple[int, int, int, int, int]] = []
+    for edge, holder, body, table in _code_edges(graph):
+        dtype = functions.dtype.get(body)
+        if not dtype or functions.dtype.get(holder):
+            continue
+        held = switch_tags.held_by(holder)
+        if held:
+            dtype_number = dtypes.setdefault(dtype, len(dtypes))
+            tag_number = tags.setdefault(held, len(tags))
+            rows.append((edge, holder, dtype_number, tag_number, table))
+    columns = np.array(rows, np.int64).reshape(-1, 5)
+    guarded_tags = sorted({guard.tag for guard in facts.guards})
+    return SwitchEdges(
+        edge=columns[:, 0],
+        holder=columns[:, 1],
+        dtype=columns[:, 2],
+        tag=columns[:, 3],
+        table=columns[:, 4],
+        dtypes=tuple(dtypes),
+        tags=tuple(tags),
+        guarded={tag: _guarded_calls(graph, facts, functions, tag) for tag in guarded_tags},
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Functions:
+    """Functions of a graph that have a name, by node in ascending order.
+
+    name:    C++ name without namespaces, parameters and template arguments
+    dtype:   the first dtype in the mangled name; "" for none
+    object:  index into `sources`, for every node
+    sources: name of the source file of each object
+    """
+
+    name: dict[int, str]
+    dtype: dict[int, str]
+    object: npt.NDArray[np.int32]
+    sources: list[str]
+
+    def source(self, node: int) -> str:
+        return self.sources[int(self.object[node])]
+
+    def in_places(self, places: Collection[tuple[str, str]]) -> list[int]:
+        """Return the functions of these pairs of a source file and a name."""
+        return [node for node, name in self.name.items() if (self.source(node), name) in places]
+
+
+def _named_functions(graph: SectionGraph, dtype_of: Callable[[str], str]) -> _Functions:
+    nodes = graph.nodes
+    names: dict[int, str] = {}
+    dtypes: dict[int, str] = {}
+    for node in np.flatnonzero(nodes.is_exec[: nodes.sections]).tolist():
+        symbol = graph.symbol_of(node)
+        if symbol:
+            names[node] = bare_name(demangle(symbol))
+            dtypes[node] = dtype_of(symbol).partition("+")[0]
+    return _Functions(names, dtypes, nodes.object, [_source_of(label) for label in graph.objects])
+
+
+class _SwitchTags:
+    """Tags of the dtype switches that a function holds, according to the sources."""
+
+    def __init__(self, facts: BuildFacts, functions: _Functions) -> None:
+        self.functions = functions
+        self.by_source: dict[str, dict[str, set[str]]] = {}
+        for switch in facts.switches:
+            of_function = self.by_source.setdefault(switch.file, {})
+            of_function.setdefault(switch.function, set()).add(switch.tag)
+        self.compiled: dict[int, set[str]] = {}
+        for node, name in functions.name.items():
+            self.compiled.setdefault(int(functions.object[node]), set()).add(name)
+
+    def held_by(self, node: int) -> frozenset[str]:
+        """Return the tags of a function's own switches, else those of inlined ones."""
+        of_function = self.by_source.get(self.functions.source(node), {})
+        own = of_function.get(self.functions.name.get(node, ""))
+        return frozenset(own) if own is not None else self._inlined(node, of_function)
+
+    def _inlined(self, node: int, of_function: Mapping[str, set[str]]) -> frozenset[str]:
+        """Return the tags of switches whose function the node's object does not contain."""
+        compiled = self.compiled.get(int(self.functions.object[node]), set())
+        return frozenset(
+            tag for name, tags in of_function.items() if name not in compiled for tag in tags
+        )
+
+
+def _code_edges(graph: SectionGraph) -> Iterator[tuple[int, int, int, int]]:
+    """Yield edges from code to code: the edge, its function, its target and its table.
+
+    An edge that begins in a switch's table counts as its function's; without one the table is -1.
+    """
+    nodes, edges = graph.nodes, graph.edges
+    source = edges.source
+    tables = _switch_tables(graph)
+    is_source = nodes.is_exec.copy()
+    is_source[list(tables)] = True
+    for edge in np.flatnonzero(is_source[source] & nodes.is_exec[edges.target]).tolist():
+        begin = int(source[edge])
+        holder = tables.get(begin, begin)
+        yield edge, holder, int(edges.target[edge]), -1 if holder == begin else begin
+
+
+def _switch_tables(graph: SectionGraph) -> dict[int, int]:
+    """Find the tables that clang makes of switches, each with the function that uses it.
+
+    clang makes a table of a switch whose cases differ only in a value, such as a body's address.
+    """
+    nodes, edges = graph.nodes, graph.edges
+    source = edges.source
+    is_table = np.array([".Lswitch.table." in name for name in graph.names], bool)
+    users: dict[int, int] = {}
+    for edge in np.flatnonzero(is_table[edges.target] & nodes.is_exec[source]).tolist():
+        users.setdefault(int(edges.target[edge]), int(source[edge]))
+    return users
+
+
+def _guarded_calls(
+    graph: SectionGraph, facts: BuildFacts, functions: _Functions, tag: str
+) -> tuple[tuple[int, frozenset[int]], ...]:
+    """Return the functions with code that needs a dtype of the tag, and what that code calls."""
+    guards = {(guard.file, guard.function) for guard in facts.guards if guard.tag == tag}
+    switches = {(switch.file, switch.function) for switch in facts.switches if switch.tag == tag}
+    switch_files = {file for file, _ in switches}
+    homes = switches | {place for place in guards if place[0] in switch_files}
+    inside = set(functions.in_places(homes))
+    return tuple((node, _guarded_by(graph, node, inside)) for node in functions.in_places(guards))
+
+
+def _guarded_by(graph: SectionGraph, node: int, inside: set[int]) -> frozenset[int]:
+    """Return the functions that a function calls in the code that a guard encloses.
+
+    A function of the switch's own file calls its own cold parts (f.part.0) there; one of another
+    file calls functions of the switch's file.
+    """
+    edges = graph.edges
+    called = set(edges.target[int(edges.start[node]) : int(edges.start[node + 1])].tolist())
+    if node in inside:
+        own = graph.symbol_of(node)
+        return frozenset(
+            target for target in called if graph.symbol_of(target).startswith(f"{own}.part")
+        )
+    return frozenset(called & inside)
+
+
+def tag_holders(graph: SectionGraph, facts: BuildFacts) -> dict[str, Int]:
+    """Find the functions that hold one of a tag's switches, for each tag.
+
+    A switch whose function was inlined may be in any function of its file, one of a header
+    anywhere.
+    """
+    nodes = graph.nodes
+    code = np.flatnonzero(nodes.is_exec[: nodes.sections]).astype(np.int64)
+    functions = {node: bare_name(demangle(graph.symbol_of(node))) for node in code.tolist()}
+    of_file: dict[str, list[int]] = {}
+    sources = [_source_of(label) for label in graph.objects]
+    for node in code.tolist():
+        of_file.setdefault(sources[int(nodes.object[node])], []).append(node)
+    found: dict[str, list[Int]] = {}
+    for switch in facts.switches:
+        here = of_file.get(switch.file)
+        if here is None:
+            found.setdefault(switch.tag, []).append(code)
+            continue
+        own = [node for node in here if functions[node] == switch.function]
+        found.setdefault(switch.tag, []).append(np.array(own or here, np.int64))
+    return {tag: np.unique(np.concatenate(parts)) for tag, parts in found.items()}
+
+
+def _source_of(label: str) -> str:
+    """Return the source's name: math.cpp for libk.a(math.cpp.o) and for out/math.cpp.o."""
+    name = label.rpartition("(")[2].rstrip(")") if label.endswith(")") else label
+    return PurePath(name).name.removesuffix(".o").removesuffix(".obj")

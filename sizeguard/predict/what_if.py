@@ -1,0 +1,194 @@
+"""Predictions of changed selections: add operators to a selection, drop models, compare the sizes.
+
+Nothing is compiled and no source is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds.build_record import read_build
+from sizeguard.linkgraph.live import reachable
+from sizeguard.linkgraph.open_graph import graph_of_path
+from sizeguard.linkgraph.prune import pruned
+from sizeguard.linkgraph.retained import retained
+from sizeguard.linkgraph.subjects import operators
+from sizeguard.names.dtype_of import dtype_of
+from sizeguard.operators.dtypes import DTYPES
+from sizeguard.predict.call_closure import closure
+from sizeguard.predict.prediction import Change, ModelCost, OperatorCost, Prediction
+from sizeguard.predict.predictor import Kept, Predictor, Size
+from sizeguard.predict.switch_edges import find_branches
+from sizeguard.runtimes.known import build_facts
+from sizeguard.selection.selection import SelectedOperator, Selection
+from sizeguard.selection.without_model import models_of, without_model
+
+
+def predictor_of(path: Path) -> Predictor:
+    """Make a predictor of a full build, given its folder or its build.json.
+
+    Raises InputError for a build of another variant.
+    """
+    build = read_build(path)
+    if build.variant != "full":
+        raise InputError(
+            f"{path}: a build of {build.variant}; predictions are made from the variant full"
+        )
+    graph = graph_of_path(path)
+    facts = build_facts(build)
+    full = Size(build.sizes.load, build.sizes.ram)
+    return Predictor(graph, full, find_branches(graph, facts, dtype_of), facts)
+
+
+def kept_by(selection: Selection, predictor: Predictor, *, dtypes: bool) -> Kept:
+    """Return the parts that a build of the selection keeps.
+
+    dtypes: keep only selected dtypes; otherwise keep all
+    """
+    chosen = frozenset(selection.selected_operators(predictor.operators))
+    if selection.all_non_operators_included:
+        return Kept(chosen)
+    return Kept(
+        chosen,
+        selection.custom_classes,
+        selection.kernel_metadata if dtypes else None,
+        selection.build_features,
+    )
+
+
+def predict(
+    predictor: Predictor,
+    selection: Selection,
+    name: str,
+    *,
+    dtypes: bool,
+    add: Sequence[str] = (),
+    drop: Sequence[str] = (),
+) -> Prediction:
+    """Predict the sizes of a selection after changes.
+
+    add:  operators to add first, such as aten::gelu or aten::gelu:Float
+    drop: models to drop then
+    """
+    _check(selection, predictor.operators)
+
+    def size_of(chosen: Selection) -> Size:
+        return predictor.size(kept_by(chosen, predictor, dtypes=dtypes))
+
+    before = size_of(selection).load
+    changes = []
+    load = before
+    for what, changed, names in _steps(predictor, selection, add, drop):
+        now = size_of(changed).load
+        changes.append(Change(what, now - load, names))
+        selection, load = changed, now
+    size = size_of(selection)
+    return Prediction(
+        selection=name,
+        before=before,
+        load=size.load,
+        ram=size.ram,
+        margin=size.margin,
+        changes=tuple(changes),
+        per_operator=_operator_costs(predictor, kept_by(selection, predictor, dtypes=dtypes)),
+        per_model=_model_costs(selection, size.load, size_of),
+        is_calibrated=predictor.facts.calibration.is_usual,
+    )
+
+
+def _steps(
+    predictor: Predictor, selection: Selection, add: Sequence[str], drop: Sequence[str]
+) -> Iterator[tuple[str, Selection, tuple[str, ...]]]:
+    """Yield each change, the selection after it, and the operators that it adds or removes."""
+    for what in add:
+        selection, new = _with_operator(predictor, selection, what)
+        yield f"+{what}", selection, new
+    for model in drop:
+        smaller = without_model(selection, model)
+        yield f"-{model}", smaller, _lost(selection, smaller)
+        selection = smaller
+
+
+def _lost(selection: Selection, smaller: Selection) -> tuple[str, ...]:
+    return tuple(sorted(set(selection.operators) - set(smaller.operators)))
+
+
+def _model_costs(
+    selection: Selection, load: int, size_of: Callable[[Selection], Size]
+) -> tuple[ModelCost, ...]:
+    """Return the cost of each model of a selection; none if it has only one model.
+
+    load: predicted bytes of the whole selection
+    """
+    models = models_of(selection)
+    if len(models) < 2:
+        return ()
+    costs = []
+    for model in models:
+        smaller = without_model(selection, model)
+        costs.append(ModelCost(model, load - size_of(smaller).load, _lost(selection, smaller)))
+    return tuple(costs)
+
+
+def _check(selection: Selection, known: Collection[str]) -> None:
+    unknown = sorted(
+        name
+        for name in selection.operators
+        if name not in known and not any(k.startswith(f"{name}.") for k in known)
+    )
+    if unknown:
+        raise InputError(f"the full build has no operator {', '.join(unknown)}")
+
+
+def _operator_costs(predictor: Predictor, kept: Kept) -> tuple[OperatorCost, ...]:
+    remaining, _, _ = predictor.remaining(kept)
+    found = retained(pruned(predictor.graph, remaining))
+    rows = (
+        OperatorCost(name, cost.exclusive, cost.shared)
+        for name, cost in found.items()
+        if "::" in name
+    )
+    return tuple(sorted(rows, key=lambda row: (-row.exclusive, row.operator)))
+
+
+def _with_operator(
+    predictor: Predictor, selection: Selection, what: str
+) -> tuple[Selection, tuple[str, ...]]:
+    """Add an operator and all that it calls; also return the names that are new.
+
+    The dtype (all dtypes if none is named) is added to every tag on the way.
+    """
+    head, colon, dtype = what.rpartition(":")
+    operator, dtypes = (head, [dtype]) if colon and not head.endswith(":") else (what, list(DTYPES))
+    if colon and dtypes == [dtype] and dtype not in DTYPES:
+        raise InputError(f"{what}: no dtype {dtype}; there are {', '.join(DTYPES)}")
+    if operator not in predictor.operators:
+        raise InputError(f"{what}: no operator {operator} in the full build")
+    needed = closure(predictor.graph, predictor.facts.dispatch, [operator])
+    new = tuple(sorted(name for name in needed if not selection.is_operator_selected(name)))
+    chosen = dict(selection.operators)
+    for name in new:
+        chosen[name] = SelectedOperator(
+            is_root_operator=name == operator, include_all_overloads=False
+        )
+    metadata = dict(selection.kernel_metadata)
+    for tag in _tags(predictor, needed):
+        metadata[tag] = frozenset(metadata.get(tag, frozenset())) | frozenset(dtypes)
+    return replace(selection, operators=chosen, kernel_metadata=metadata), new
+
+
+def _tags(predictor: Predictor, names: Collection[str]) -> set[str]:
+    """Return the tags of the switches that operators' kernels reach.
+
+    Tags that guard code are left out: what converts dtypes stays as it is selected.
+    """
+    table = operators(predictor.graph)
+    reached = reachable(predictor.graph, [node for name in names for node in table[name]])
+    branches = predictor.branches
+    used = np.unique(branches.tag[reached[branches.holder]]).tolist()
+    return {tag for k in used for tag in branches.tags[k]} - set(branches.guarded)

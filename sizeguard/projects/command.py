@@ -1,0 +1,95 @@
+"""Recipe: any command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.fingerprint import package_hash
+from sizeguard.git.trees import Scope, check_scope, tree_hash
+from sizeguard.git.worktrees import Worktree
+from sizeguard.toolchains.host import host_toolchain
+from sizeguard.toolchains.logged import run_logged
+from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
+
+_EVERYTHING = Scope()
+_MASQUERADE = Path("/usr/lib/ccache")  # where Debian's ccache has links of the compilers' names
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRecipe:
+    """Any project: a shell command, run in the root of the work tree, and the binary it makes.
+
+    image: its path from the root; map: that of a linker map, or empty
+    scope: which files of a commit the command reads; all unless told
+    """
+
+    command: str
+    image: str
+    map: str = ""
+    scope: Scope = _EVERYTHING
+
+    def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
+        """Collect everything that the measurement depends on.
+
+        path_length: of the work tree's path, which compilers write into binaries.
+        """
+        return {
+            "build": "command",
+            "tree": tree_hash(repository, commit, self.scope),
+            "command": self.command,
+            "image": self.image,
+            "map": self.map,
+            "path_length": path_length,
+            "toolchain": host_toolchain(),
+            "package": package_hash(),
+        }
+
+    def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
+        """Run the command in what is checked out; the path of the image.
+
+        Raises as RuntimeRecipe does.
+        """
+        more = (
+            {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"}
+            if _MASQUERADE.is_dir()
+            else {}
+        )
+        if limits.jobs:
+            more["CMAKE_BUILD_PARALLEL_LEVEL"] = str(limits.jobs)
+        run_logged(["/bin/sh", "-c", self.command], tree, more, limits)
+        image = tree.path / self.image
+        if not image.is_file():
+            raise DoesNotBuildError(f"the build command made no {self.image}")
+        return image
+
+    def check(self, repository: Path, commit: str) -> None:
+        """Raise InputError if `scope` leaves nothing of a commit."""
+        check_scope(repository, commit, self.scope)
+
+    @property
+    def text(self) -> str:
+        """Describe the build: `app by make`."""
+        return f"{self.image} by {self.command}"
+
+    @property
+    def kept_folders(self) -> tuple[str, ...]:
+        """Nothing stays from one commit to the next.
+
+        Of a foreign build nobody knows whether it sees what is out of date.
+        """
+        return ()
+
+
+def check_command(command: str, image: str) -> None:
+    """Raise InputError for an image outside of the worktree."""
+    if not command.strip():
+        raise InputError("--build-command is empty")
+    if not image or image.startswith("/") or ".." in PurePosixPath(image).parts:
+        raise InputError(
+            f"--image {image}: name the file that the build command makes, from the root of the"
+            " work tree"
+        )

@@ -1,0 +1,95 @@
+"""Nodes of sizeguard.yaml as checked values; an error names file, line and column."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable
+from sizeguard.projects.project import CONFIG
+
+
+def table_of(node: Node, known: tuple[str, ...] | None, expected: str) -> Mapping[str, Node]:
+    """Read a mapping with unique keys.
+
+    known: the allowed keys, any for None; expected: the error message for another kind of node
+    """
+    if not isinstance(node, YamlTable):
+        raise InputError(f"{place_of(node)}: {expected}")
+    table: dict[str, Node] = {}
+    for key, value in node.pairs:
+        if known is not None and key.text not in known:
+            raise InputError(
+                f"{place_of(key)}: unknown key '{key.text}'; nearest is"
+                f" '{nearest(key.text, known)}'"
+            )
+        if key.text in table:
+            raise InputError(f"{place_of(key)}: '{key.text}' is there twice")
+        table[key.text] = value
+    return table
+
+
+def key_node(node: Node, name: str) -> Node:
+    """Return the key node of that name in a mapping."""
+    return (
+        next(key for key, _ in node.pairs if key.text == name)
+        if isinstance(node, YamlTable)
+        else node
+    )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most similar; one that begins with `name` comes first."""
+    return max(
+        known,
+        key=lambda each: (each.startswith(name), difflib.SequenceMatcher(None, name, each).ratio()),
+    )
+
+
+def one_of(node: Node | None, known: Iterable[str]) -> str | None:
+    """Read one of the known words; None for no node."""
+    if node is None:
+        return None
+    text = text_of(node)
+    if text not in known:
+        raise InputError(
+            f"{place_of(node)}: unknown '{text}'; nearest is '{nearest(text, known)}'; there are"
+            f" {', '.join(known)}"
+        )
+    return text
+
+
+def flag_of(node: Node | None, default: bool) -> bool:
+    """Read a boolean; the default for no node."""
+    if node is None:
+        return default
+    if not isinstance(node, Scalar) or node.kind != "bool":
+        raise InputError(f"{place_of(node)}: expected true or false")
+    return node.text.lower() in ("true", "yes", "on")
+
+
+def is_empty(node: Node) -> bool:
+    """Return whether a node is null."""
+    return isinstance(node, Scalar) and node.kind == "null"
+
+
+def text_of(node: Node) -> str:
+    """Read a string that is not empty."""
+    if not isinstance(node, Scalar) or not node.text or node.kind == "null":
+        raise InputError(f"{place_of(node)}: expected text")
+    return node.text
+
+
+def path_of(node: Node) -> str:
+    """Read a path inside of the project's folder."""
+    text = text_of(node)
+    if Path(text).is_absolute() or ".." in Path(text).parts or "\0" in text:
+        raise InputError(f"{place_of(node)}: '{text}' is no path inside of the source tree")
+    return text
+
+
+def place_of(node: Node) -> str:
+    """Return file, line and column of a node."""
+    return f"{CONFIG}:{node.line}:{node.column}"

@@ -1,0 +1,94 @@
+"""Build apps for targets; what fails to build is returned, and the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.build_record import Build
+from sizeguard.projects.project import App, Target
+from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree
+from sizeguard.toolchains.recipe import Recipe
+from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An app built for a target.
+
+    full: None for a target that does not run, where nothing is compared with it.
+    """
+
+    app: App
+    target: Target
+    toolchain: Toolchain
+    full: Build | None
+    selective: Build
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPair:
+    """A build that failed. app: empty for a target without its tools, or without its full build."""
+
+    error: BuildError
+    app: str
+    target: str
+
+
+def build_pairs(
+    tree: SourceTree, pairs: Iterable[tuple[App, Target]]
+) -> tuple[list[Pair], list[FailedPair]]:
+    """Build all apps for all their targets, target by target."""
+    built: list[Pair] = []
+    failed: list[FailedPair] = []
+    fulls: dict[str, Build] = {}
+    broken: set[str] = set()
+    for app, target in pairs:
+        if target.name in broken:
+            continue
+        try:
+            toolchain = find_toolchain(target.compiler, target.linker, target.machine)
+            if target.run and target.name not in fulls:
+                fulls[target.name] = tree.build_full(options_of(target, toolchain))
+        except BuildError as error:
+            # Without its tools, or without full, no app of the target can be judged.
+            broken.add(target.name)
+            failed.append(FailedPair(error, "", target.name))
+            continue
+        try:
+            selective = build_app(tree, app, target, toolchain)
+            built.append(Pair(app, target, toolchain, fulls.get(target.name), selective))
+        except BuildError as error:
+            failed.append(FailedPair(error, app.name, target.name))
+    return built, failed
+
+
+def build_app(tree: SourceTree, app: App, target: Target, toolchain: Toolchain) -> Build:
+    """Build an app's selection for a target. Raises BuildError."""
+    return tree.build_app(app.name, app.selection, options_of(target, toolchain))
+
+
+def options_of(target: Target, toolchain: Toolchain) -> BuildOptions:
+    """How sizeguard.yaml says that a target is built."""
+    return BuildOptions(toolchain, target.optimize, target.link, target.lto)
+
+
+def recipe_of(runtime: Runtime, toolchain: Toolchain, app: str, optimize: str = "s") -> Recipe:
+    """How a commit of an app is built. Raises InputError for a runtime that is only read."""
+    recipe = runtime.recipe(toolchain, app, "selective", optimize)
+    if recipe is None:
+        raise InputError(f"apps of {runtime.name} are not built here")
+    return recipe
+
+
+def recipe_of_build(
+    runtime: Runtime, toolchain: Toolchain, app: App, build: Build
+) -> Recipe | None:
+    """Return how another commit of a build is built.
+
+    None for links that other files than those of the commit decide, too.
+    """
+    if build.link != "executable" or build.lto:
+        return None
+    return recipe_of(runtime, toolchain, app.name, build.optimize)

@@ -1,0 +1,91 @@
+"""Find the folders that a command works on: the project, and the runtime's sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.projects.project import CONFIG
+from sizeguard.runtimes.known import built_from, holds_sources
+
+OPTION = "--runtime-source"
+
+
+def project_root() -> Path:
+    """Return the folder with sizeguard.yaml: the current one, or the nearest above it.
+
+    Raises InputError if there is none up to the root of the git work tree.
+    """
+    found = find_project()
+    if found is None:
+        raise InputError(f"not in a project: there is no {CONFIG} in {_looked_in()}")
+    return found
+
+
+def find_project() -> Path | None:
+    """Find the folder with sizeguard.yaml; None if there is none."""
+    return next((folder for folder in _folders_up() if (folder / CONFIG).is_file()), None)
+
+
+def source_root(given: Path | None) -> Path:
+    """Return the folder that has the runtime's sources in native/.
+
+    given: the value of --runtime-source; the current folder and those above it otherwise.
+
+    Raises InputError if there are no sources.
+    """
+    found = find_sources(given)
+    if found is None:
+        raise InputError(
+            f"this needs the runtime's sources, and there is no native/ in {_looked_in()}; name"
+            f" the folder that has it with {OPTION} DIR"
+        )
+    return found
+
+
+def find_sources(given: Path | None) -> Path | None:
+    """Find the runtime's sources; None if no folder is given and there are none."""
+    if given is not None:
+        root = given.resolve()
+        if not holds_sources(root):
+            raise InputError(f"{OPTION} {given}: there is no native/ with the runtime's sources")
+        return root
+    return next((folder for folder in _folders_up() if holds_sources(folder)), None)
+
+
+def sources_of(build: Path, given: Path | None) -> Path:
+    """Find the sources that a build was made from.
+
+    build: its folder, or a file in it
+    given: the value of --runtime-source
+
+    They are those of the project that the build lies in, else those that the build names. Raises
+    InputError if there are none.
+    """
+    if given is not None:
+        return source_root(given)
+    here = find_sources(None)
+    if here is not None and build.resolve().is_relative_to(here):
+        return here
+    return built_from(build if build.is_dir() else build.parent) or source_root(None)
+
+
+def build_root() -> Path:
+    """Return the folder with build/: the project's, else the sources', else this one."""
+    return find_project() or find_sources(None) or Path.cwd()
+
+
+def _folders_up() -> Iterator[Path]:
+    """Yield the current folder and those above it, up to the root of a git worktree."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
+def _looked_in() -> str:
+    *_, last = _folders_up()
+    here = Path.cwd()
+    return str(here) if here == last else f"{here} or above, up to {last}"

@@ -1,0 +1,1 @@
+"""Baselines as `sizeguard baseline` prints them."""

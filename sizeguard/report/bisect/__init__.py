@@ -1,0 +1,1 @@
+"""The result of a bisect in every format, and its progress."""

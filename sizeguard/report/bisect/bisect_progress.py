@@ -1,0 +1,71 @@
+"""Print the progress of a bisect on stderr: sizes, and about how long the rest takes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from sizeguard.base.progress import clock
+from sizeguard.bisect.bisect_result import News
+from sizeguard.report.writers.printable import printable
+
+
+class BisectProgress:
+    """A line for each commit that was built; measurements from the store are counted.
+
+    Use it as a context manager.
+    """
+
+    def __init__(self, what: str, metric: str) -> None:
+        """Start a bisect of `what` for `metric`."""
+        self._title = f"bisecting {printable(what)} for {printable(metric)}"
+        self._start = self._before = time.monotonic()
+        self._built = 0
+        self._stored = 0
+
+    def __enter__(self) -> Self:
+        """Print the title."""
+        print(self._title, file=sys.stderr, flush=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Print the counts and the time."""
+        ending = "stopped; go on with sizeguard bisect --resume" if kind is not None else "done"
+        counts = f"{self._built} built, {self._stored} known before"
+        print(
+            f"{ending}: {counts}, {clock(time.monotonic() - self._start)}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def tell(self, news: News) -> None:
+        """Print the measurement of a commit, or count it if it was in the store."""
+        if not news.was_built:
+            self._stored += 1
+            self._before = time.monotonic()
+            return
+        self._built += 1
+        now = time.monotonic()
+        size = f"{news.value:>12,}" if news.value is not None else f"{'no build':>12}"
+        # With --jobs several run at once: only the time between two results tells the pace.
+        left = (
+            f"about {news.remaining} more,"
+            f" {clock((now - self._start) / self._built * news.remaining)}"
+            if news.remaining
+            else "the last one"
+        )
+        subject = printable(news.commit.subject)
+        subject = subject if len(subject) <= 40 else f"{subject[:39]}…"
+        print(
+            f"  {news.commit.id[:7]} {size}  {clock(now - self._before):>6}  {subject:<40}  {left}",
+            file=sys.stderr,
+            flush=True,
+        )
+        self._before = now

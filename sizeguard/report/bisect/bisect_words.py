@@ -1,0 +1,116 @@
+"""Sentences about a bisect that its formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sizeguard.bisect.bisect_result import BisectResult, Culprit, CulpritRow
+from sizeguard.git.commits import Commit
+from sizeguard.report.writers.printable import printable, shown
+
+
+def verdict(result: BisectResult) -> str:
+    """Sum up the bisect: aten::convolution grew 2,412 bytes in 48 commits: 3 changes did it."""
+    name = printable(result.metric.name or result.metric.kind.replace("_", " "))
+    commits = counted(len(result.points) - 1, "commit")
+    moved = (
+        "did not change"
+        if not result.delta
+        else f"{'grew' if result.delta > 0 else 'shrank'} {counted(abs(result.delta), 'byte')}"
+    )
+    found = len(result.culprits) + result.smaller.count
+    if not found:
+        return f"{name} {moved} in {commits}: none moved it"
+    both = ", there and back" if not result.delta else ""
+    return f"{name} {moved} in {commits}: {counted(found, 'change')} did it{both}"
+
+
+def effort(result: BisectResult) -> str:
+    """Sum up the work: built 11 of 48, 29 share inputs."""
+    builds = result.builds
+    parts = [f"built {builds.done} of {len(result.points)}"]
+    if builds.failed:
+        parts.append(f"{builds.failed} of them in vain")
+    if builds.reused:
+        parts.append(f"{builds.reused} known before")
+    if result.equal_inputs:
+        parts.append(f"{result.equal_inputs} share inputs")
+    return ", ".join(parts)
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number with its noun."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def failures_text(culprit: Culprit) -> str:
+    """Sum up a range whose commits do not all build.
+
+    3 commits, the first 2 do not build (main.c:1: error: …)
+    """
+    failed = len(culprit.failures)
+    which = f"{failed} of them {'does' if failed == 1 else 'do'} not build"
+    return (
+        f"{counted(len(culprit.commits), 'commit')}, {which}"
+        f" ({printable(culprit.failures[0].message)})"
+    )
+
+
+def row_texts(row: CulpritRow, width: int) -> tuple[str, str, str]:
+    """Return operator, dtype and symbol as shown."""
+    operator, dtype, symbol = row.keys
+    return (
+        shown("operator", operator, 40),
+        shown("dtype", dtype) if dtype else "",
+        shown("symbol", symbol, width),
+    )
+
+
+def by_dtype(rows: Sequence[CulpritRow]) -> str:
+    """Sum by dtype and show the three that changed most: Float -410  Double -330."""
+    sums: dict[str, int] = {}
+    for row in rows:
+        sums[row.keys[1]] = sums.get(row.keys[1], 0) + row.delta
+    named = sorted(
+        ((abs(size), dtype, size) for dtype, size in sums.items() if dtype and size),
+        key=lambda each: (-each[0], each[1]),
+    )
+    return "  ".join(f"{printable(dtype)} {size:+,}" for _, dtype, size in named[:3])
+
+
+def rest_of(rows: Sequence[CulpritRow], limit: int) -> tuple[Sequence[CulpritRow], int, int]:
+    """Return the rows to show, how many are left, and the sum of those."""
+    kept = rows if limit == 0 else rows[:limit]
+    return kept, len(rows) - len(kept), sum(row.delta for row in rows[len(kept) :])
+
+
+def short_subject(commit: Commit, width: int) -> str:
+    """Write a commit's subject in at most `width` characters."""
+    subject = printable(commit.subject)
+    return subject if len(subject) <= width else f"{subject[: width - 1]}…"
+
+
+def notes_of(result: BisectResult) -> Iterator[str]:
+    """Write notes on the search, and the command that shows the largest culprit."""
+    if result.nearest:
+        yield (
+            f"neither end has {printable(str(result.metric))}; nearest is"
+            f" {printable(result.nearest)}"
+        )
+    if result.neutral:
+        named = ", ".join(commit.id[:7] for commit in result.neutral[:3])
+        more = f" and {len(result.neutral) - 3} more" if len(result.neutral) > 3 else ""
+        yield (
+            f"{counted(len(result.neutral), 'commit')} moved bytes inside of the image, and"
+            f" {result.metric} by nothing: {named}{more}"
+        )
+    if result.failures:
+        yield (
+            f"{counted(result.failures, 'commit')} of those tried"
+            f" {'does' if result.failures == 1 else 'do'} not build"
+        )
+    if result.blind_spot:
+        yield f"note: {result.blind_spot}"
+    if result.culprits:
+        worst = max(result.culprits, key=lambda culprit: abs(culprit.delta))
+        yield f"see the largest: git show {worst.commits[-1].id[:12]}"

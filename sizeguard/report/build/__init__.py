@@ -1,0 +1,1 @@
+"""Builds as `sizeguard build` prints them."""

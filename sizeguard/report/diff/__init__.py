@@ -1,0 +1,1 @@
+"""A diff of two images in every format."""

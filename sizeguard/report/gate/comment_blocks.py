@@ -1,0 +1,72 @@
+"""Blocks of a comment on a pull request, cut by rank to fit GitHub's limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+COMMENT = 65_536  # bytes; GitHub allows as many characters
+_NOTE = 400  # bytes kept for saying what was left out
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of the comment.
+
+    rank: parts of the highest rank are cut first
+    rows: may be cut from the end; head and foot are kept or left out as a whole
+    """
+
+    rank: int
+    head: Sequence[str]
+    rows: Sequence[str] = ()
+    foot: Sequence[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of head and foot."""
+        return _size(self.head) + _size(self.foot)
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line.encode("utf-8", "backslashreplace")) + 1 for line in lines)
+
+
+def fitted(blocks: Sequence[Block], limit: int) -> str:
+    """Join what fits within the limit, by rank.
+
+    A last line says how many rows and bytes are left out.
+    """
+    left = limit - _NOTE
+    kept: dict[int, int] = {}  # block → rows of it
+    for i in sorted(range(len(blocks)), key=lambda i: (blocks[i].rank, i)):
+        block = blocks[i]
+        if block.size > left:
+            continue
+        left -= block.size
+        kept[i] = 0
+        for line in block.rows:
+            size = _size([line])
+            if size > left:
+                break
+            left -= size
+            kept[i] += 1
+    lines: list[str] = []
+    rows = size = 0
+    for i, block in enumerate(blocks):
+        shown_ = kept.get(i)
+        cut = block.rows[shown_ or 0 :]
+        rows += len(cut) + (shown_ is None and not block.rows)
+        size += _size(cut) + (block.size if shown_ is None else 0)
+        if shown_ is not None:
+            lines += [*block.head, *block.rows[:shown_], *block.foot]
+    if rows or size:
+        what = f"{rows:,} {'row' if rows == 1 else 'rows'}, {size:,} bytes"
+        lines += [
+            "",
+            (
+                f"_{what} left out: GitHub allows {COMMENT:,} a comment. `sizeguard gate --format"
+                " json` has all._"
+            ),
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,177 @@
+"""Write a gate's result for CI: JUnit, SARIF and GitHub's annotations; also CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, GateResult
+from sizeguard.report.gate.gate_findings import RULES, GateFinding, findings
+from sizeguard.report.gate.gate_words import offer_text, verdict_line
+from sizeguard.report.writers import github, junit, sarif
+from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.source_place import SourcePlace, place_of
+
+_OUTCOMES = {
+    PASS: junit.PASSED,
+    FAIL: junit.FAILED,
+    INCONCLUSIVE: junit.BROKEN,
+    NOT_RUN: junit.SKIPPED,
+}
+_RELATED = 10  # causes shown with a finding
+
+
+def junit_text(result: GateResult) -> str:
+    """Write a suite for each app and target, and one for findings that concern all."""
+    suites: dict[str, list[junit.Case]] = {f"{app.app} {app.target}": [] for app in result.apps}
+    for finding in findings(result):
+        name = _subject(finding) or "all apps"
+        outcome = _OUTCOMES[finding.verdict]
+        case = junit.Case(
+            name.replace(" ", "."), finding.name, outcome, finding.message, _body(finding)
+        )
+        suites.setdefault(name, []).append(case)
+    # A result without findings must not read as passed
+    if not any(suites.values()) and result.verdict != PASS:
+        suites["gate"] = [
+            junit.Case("gate", "verdict", _OUTCOMES[result.verdict], verdict_line(result))
+        ]
+    return junit.junit_document(
+        "sizeguard gate", [junit.Suite(name, cases) for name, cases in suites.items()]
+    )
+
+
+def _body(finding: GateFinding) -> str:
+    return "\n".join([text for text in (finding.place, finding.advice) if text] + _causes(finding))
+
+
+def _causes(finding: GateFinding) -> list[str]:
+    return [
+        f"{c.delta:+,}  {c.operator} {c.dtype} {c.symbol or c.kind}  {c.place}".rstrip()
+        for c in finding.related[:_RELATED]
+    ]
+
+
+def sarif_json(result: GateResult) -> dict[str, object]:
+    """Make the SARIF document."""
+    return sarif.sarif_document([*_alerts(result)], RULES)
+
+
+def _alerts(result: GateResult) -> Iterator[sarif.Alert]:
+    for finding in findings(result):
+        if finding.verdict not in (FAIL, INCONCLUSIVE):
+            continue
+        related = [
+            (place_of(cause.place), f"{cause.delta:+,} bytes: {cause.symbol or cause.operator}")
+            for cause in finding.related
+        ]
+        yield sarif.Alert(
+            rule=finding.rule,
+            level=sarif.ERROR if finding.verdict == FAIL else sarif.WARNING,
+            message=_message(finding),
+            name=finding.name,
+            kind=finding.rule.partition("/")[0],
+            identity=finding.identity,
+            place=place_of(finding.place),
+            related=[(place, text) for place, text in related[:_RELATED] if place],
+        )
+    for app in result.apps:
+        for offer in app.offers:
+            message = f"{app.app} {app.target}: {offer_text(offer)}"
+            identity = f"{app.app}/{app.target}/offer/{offer.metric}"
+            yield sarif.Alert(
+                "offer", sarif.NOTE, message, offer.metric, "offer", identity, place_of(offer.place)
+            )
+
+
+def _message(finding: GateFinding) -> str:
+    subject = _subject(finding)
+    return f"{subject}: {finding.message}" if subject else finding.message
+
+
+def github_text(result: GateResult) -> str:
+    """Write the annotations as GitHub's workflow commands."""
+    return github.workflow_commands([*_annotations(result)])
+
+
+def _annotations(result: GateResult) -> Iterator[github.Annotation]:
+    """Annotate each failure at its place, with the first causes; add the verdict and the offers."""
+    for finding in findings(result):
+        if finding.verdict not in (FAIL, INCONCLUSIVE):
+            continue
+        lines = [
+            _message(finding),
+            *([finding.advice] if finding.advice else []),
+            *_causes(finding)[:5],
+        ]
+        level = github.ERROR if finding.verdict == FAIL else github.WARNING
+        title = f"{_subject(finding)}: {finding.name}" if finding.app else finding.name
+        yield github.Annotation(
+            level, title, "\n".join(lines), place_of(finding.place) or _first_place(finding)
+        )
+    yield github.Annotation(github.NOTICE, "sizeguard gate", verdict_line(result))
+    for app in result.apps:
+        for offer in app.offers:
+            message = (
+                f"{offer.metric} of {app.app} {app.target} is {offer.actual:,} bytes of"
+                f" {offer.limit:,} allowed; tighter: {offer.text}"
+            )
+            yield github.Annotation(
+                github.NOTICE, "a limit could be tighter", message, place_of(offer.place)
+            )
+
+
+def _subject(finding: GateFinding) -> str:
+    return " ".join(part for part in (finding.app, finding.target) if part)
+
+
+def _first_place(finding: GateFinding) -> SourcePlace | None:
+    return next(
+        (place for place in (place_of(cause.place) for cause in finding.related) if place), None
+    )
+
+
+COLUMNS = (
+    "app",
+    "target",
+    "check",
+    "verdict",
+    "actual",
+    "limit",
+    "headroom",
+    "base",
+    "waived",
+    "rule",
+    "place",
+    "message",
+    "advice",
+)
+
+
+def csv_text(result: GateResult) -> str:
+    """Write a row for each finding.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for finding in findings(result):
+        check = finding.check
+        numbers = (
+            (check.actual, check.limit, check.headroom, check.base, check.waived)
+            if check
+            else (None,) * 5
+        )
+        rule = check.rule if check else ""
+        subject = (finding.app, finding.target, finding.name, finding.verdict)
+        texts = (rule, finding.place, finding.message, finding.advice)
+        shown = ("" if number is None else number for number in numbers)
+        writer.writerow([*map(_cell, subject), *shown, *map(_cell, texts)])
+    return text.getvalue().rstrip("\n")
+
+
+def _cell(text: str) -> str:
+    shown = printable(text)
+    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") and shown else shown

@@ -1,0 +1,241 @@
+"""List a gate's findings: one for each thing that was checked.
+
+Test reports and annotations show them one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sizeguard.gate.gate_result import (
+    CREEP,
+    ELIMINATION,
+    FAIL,
+    GROWTH,
+    INCONCLUSIVE,
+    NOT_RUN,
+    PASS,
+    AppResult,
+    Cause,
+    Check,
+    GateResult,
+    ModelResult,
+    Problem,
+    SelectionFinding,
+    WaiverUse,
+)
+from sizeguard.report.verify.verify_words import claim_message
+
+MARKS = {PASS: "✓", FAIL: "✗", INCONCLUSIVE: "?", NOT_RUN: "–"}
+
+# The requirement behind each kind of finding.
+RULES = {
+    "limit/absolute": "A size is at most what sizeguard.yaml allows",
+    "limit/growth": (
+        "A size grows at most by what sizeguard.yaml allows, since the merge base or the baseline"
+    ),
+    "limit/creep": "A size grows at most by what sizeguard.yaml allows, since a release",
+    "elimination": "What a selection leaves out is gone from the app, and what it keeps is there",
+    "model": "A model gives the same bits on the selective as on the full build",
+    "selection/operator": "A model needs no operator that its selection lacks",
+    "selection/dtype": "A model needs no dtype that its selection lacks",
+    "selection/class": "A model needs no class that its selection lacks",
+    "selection/feature": "A model needs no feature that its selection lacks",
+    "selection/closure": "A kernel calls no operator that the selection lacks",
+    "selection/trace": "A trace is not older than the code",
+    "selection/export": "A trace is of the model as it is now",
+    "selection/lint": "A selection says what it seems to say",
+    "selection/covered": "A selection covers its models",
+    "waiver": "A waiver is not spent, exceeded or expired",
+    "problem": "Everything could be built and measured",
+    "offer": "A limit is not much wider than what is there",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GateFinding:
+    """The finding about one thing that was checked.
+
+    rule:     a key of RULES
+    app, target: empty if it concerns all
+    name:     of the thing, in a few words
+    identity: the same for one finding in all runs
+    message:  the error; empty if there is none
+    related:  causes of growth
+    check:    the numbers, if it is about a limit
+    """
+
+    rule: str
+    app: str
+    target: str
+    name: str
+    identity: str
+    verdict: str
+    message: str = ""
+    advice: str = ""
+    place: str = ""
+    related: Sequence[Cause] = ()
+    check: Check | None = None
+
+
+def findings(result: GateResult) -> list[GateFinding]:
+    """List every finding: those that concern all, then by app and target."""
+    return [
+        *(_problem(problem) for problem in result.problems),
+        *(finding for app in result.apps for finding in _of_app(app)),
+        *(_selection(finding) for finding in result.selection),
+        *(_waiver(use) for use in result.waivers),
+    ]
+
+
+def _of_app(app: AppResult) -> Iterator[GateFinding]:
+    for check in app.checks:
+        yield _elimination(app, check) if check.kind == ELIMINATION else _limit(app, check)
+    for model in app.models:
+        yield _model(app, model)
+
+
+def _limit(app: AppResult, check: Check) -> GateFinding:
+    return GateFinding(
+        rule=f"limit/{check.kind}",
+        app=app.app,
+        target=app.target,
+        name=f"{check.metric} {check.kind}",
+        identity=check.id,
+        verdict=check.verdict,
+        message="" if check.verdict == PASS else limit_message(check),
+        advice=check.advice,
+        place=check.place,
+        related=causes_of(app, check.metric) if check.verdict == FAIL else (),
+        check=check,
+    )
+
+
+def limit_message(check: Check) -> str:
+    """Compare the size with its limit, in words.
+
+    load is 41,204 bytes, 204 more than growth max(1%, 512B) since merge base 4f2a91c allows
+    (41,000)
+    """
+    if check.limit is None:
+        return (
+            f"{check.metric} is {check.actual:,} bytes, and there is nothing to compare it with:"
+            f" {rule_text(check)}"
+        )
+    over = check.actual - check.limit
+    waived = f", {check.waived:,} of them waived" if check.waived else ""
+    if over <= 0:
+        return (
+            f"{check.metric} is {check.actual:,} bytes, {rule_text(check)} allows"
+            f" {check.limit:,}{waived}"
+        )
+    return (
+        f"{check.metric} is {check.actual:,} bytes, {over:,} more than {rule_text(check)} allows"
+        f" ({check.limit:,}{waived})"
+    )
+
+
+def rule_text(check: Check) -> str:
+    """Write the rule: growth max(1%, 512B) since merge base 4f2a91c."""
+    since = f" since {check.since}" if check.since and check.kind in (GROWTH, CREEP) else ""
+    return f"{check.kind} {check.rule}{since}"
+
+
+def causes_of(app: AppResult, metric: str) -> tuple[Cause, ...]:
+    """Select the causes that can have made a metric grow: those of its operator or dtype.
+
+    All causes, if the metric is of another level.
+    """
+    level, _, name = metric.partition("/")
+    if level == "operator":
+        return tuple(cause for cause in app.causes if cause.operator == name)
+    if level == "dtype":
+        return tuple(cause for cause in app.causes if cause.dtype == name)
+    return app.causes
+
+
+def _elimination(app: AppResult, check: Check) -> GateFinding:
+    claims = [v for v in app.verification.verdicts if v.verdict != PASS] if app.verification else []
+    shown = [claim_message(claim) for claim in claims[:5]] + (
+        [f"{len(claims) - 5} more"] if len(claims) > 5 else []
+    )
+    message = "; ".join(shown) or (
+        "nothing could be verified"
+        if app.verification is None
+        else f"{check.actual} claims do not hold"
+    )
+    return GateFinding(
+        "elimination", app.app, app.target, "elimination", check.id, check.verdict,
+        "" if check.verdict == PASS else message, check.advice, check.place, check=check,
+    )  # fmt: skip
+
+
+def _model(app: AppResult, model: ModelResult) -> GateFinding:
+    missing = f"the selective build lacks {', '.join(model.missing)}" if model.missing else ""
+    message = (
+        f"model {model.model}: {'; '.join(text for text in (missing, model.message) if text)}"
+        if model.verdict != PASS
+        else ""
+    )
+    identity = f"{app.app}/{app.target}/model/{model.model}"
+    return GateFinding(
+        "model", app.app, app.target, f"model {model.model}", identity, model.verdict, message
+    )
+
+
+def _selection(found: SelectionFinding) -> GateFinding:
+    identity = f"{found.app}/{found.target}/selection/{found.kind}/{found.name}"
+    name = f"selection {found.kind} {found.name}".rstrip()
+    return GateFinding(
+        f"selection/{found.kind}",
+        found.app,
+        found.target,
+        name,
+        identity,
+        found.verdict,
+        found.message,
+        found.advice,
+        found.place,
+    )
+
+
+def _waiver(use: WaiverUse) -> GateFinding:
+    waiver = use.waiver
+    identity = f"waiver/{waiver.source}/{waiver.metric}/{waiver.app}/{waiver.target}"
+    message = use.message or waiver_text(use)
+    return GateFinding(
+        "waiver",
+        waiver.app,
+        waiver.target,
+        f"waiver {waiver.metric}",
+        identity,
+        use.verdict,
+        message,
+        use.advice,
+        waiver.source,
+    )
+
+
+def waiver_text(use: WaiverUse) -> str:
+    """Describe a use: used: 204 of 300 bytes used, until 2027-01-31, owner: reason."""
+    waiver = use.waiver
+    return (
+        f"{use.state}: {use.used:,} of {waiver.bytes:,} bytes used, until {waiver.expires},"
+        f" {waiver.owner}: {waiver.reason}"
+    )
+
+
+def _problem(problem: Problem) -> GateFinding:
+    verdict = INCONCLUSIVE if problem.exit_code == 3 else FAIL
+    identity = f"problem/{problem.app}/{problem.target}/{problem.message}"
+    return GateFinding(
+        "problem",
+        problem.app,
+        problem.target,
+        "problem",
+        identity,
+        verdict,
+        problem.message,
+        problem.advice,
+    )

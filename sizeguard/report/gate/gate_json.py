@@ -1,0 +1,116 @@
+"""Write a gate's result as JSON, and read such JSON from untrusted files.
+
+Checks, models and savings are lists of their own, each row with its app and target; all else of an
+app is in `apps`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.plain_data import Json, decode, encode, parse
+from sizeguard.gate.gate_result import AppResult, GateResult
+
+SCHEMA_VERSION = 1
+LARGEST = 16 << 20  # bytes of a result that is read; one of 6 builds has 400 KB
+_LISTS = {"checks": "checks", "models": "models", "savings": "saved"}
+_VERDICTS = ("pass", "fail", "inconclusive")
+
+
+def gate_json(result: GateResult) -> dict[str, Json]:
+    """Make the JSON document."""
+    apps, lists = [], {name: list[Json]() for name in _LISTS.values()}
+    for app in result.apps:
+        content = _table(encode(app))
+        for key, name in _LISTS.items():
+            rows = [_table(row) for row in _list(content.pop(key))]
+            lists[name] += [
+                {"app": app.app, "target": app.target, **row, **_saved(row, name)} for row in rows
+            ]
+        apps.append(content)
+    whole = _table(encode(result)) | {"apps": apps}
+    return {"schema_version": SCHEMA_VERSION, "exit_code": result.exit_code, **whole, **lists}
+
+
+def _saved(row: dict[str, Any], name: str) -> dict[str, Json]:
+    return {"saved": row["full"] - row["selective"]} if name == "saved" else {}
+
+
+def _table(value: Json) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("no table")
+    return value
+
+
+def _list(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return value
+
+
+def read_gate_json(path: Path) -> GateResult:
+    """Read a result from a file; no type, size or depth in it is trusted.
+
+    Raises InputError, in one line, for a file that is not a result of `sizeguard gate`.
+    """
+    try:
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file")
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    if len(data) > LARGEST:
+        raise InputError(f"{path}: larger than {LARGEST:,} bytes")
+    return result_of(data, str(path))
+
+
+def result_of(data: bytes, where: str) -> GateResult:
+    """Read a result from bytes; `where` begins the message of the InputError."""
+    document = parse(data, where)
+    if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
+        raise InputError(
+            f"{where}: is no result of `sizeguard gate --format json`, version {SCHEMA_VERSION}"
+        )
+    apps = _rows(document, "apps", where)
+    for key, name in _LISTS.items():
+        rows = _rows(document, name, where)
+        for app in apps:
+            app[key] = [
+                row
+                for row in rows
+                if (row.get("app"), row.get("target")) == (app.get("app"), app.get("target"))
+            ]
+        if sum(len(app[key]) for app in apps) != len(rows):
+            raise InputError(
+                f"{where}: {name} are of builds that are not in apps, or a build is there twice"
+            )
+    result = decode(GateResult, {**document, "apps": list[Json](apps)}, where)
+    for verdict in (result.verdict, *(app.verdict for app in result.apps), *_verdicts(result)):
+        if verdict not in (*_VERDICTS, "not_run"):
+            raise InputError(f"{where}: '{verdict[:40]}' is no verdict")
+    if result.verdict not in _VERDICTS:
+        raise InputError(f"{where}: '{result.verdict}' is no verdict of a gate")
+    return result
+
+
+def _verdicts(result: GateResult) -> list[str]:
+    parts: list[Any] = [*result.selection, *result.waivers]
+    for app in result.apps:
+        parts += [*app.checks, *app.models, *_claims(app)]
+    return [part.verdict for part in parts]
+
+
+def _claims(app: AppResult) -> list[Any]:
+    return list(app.verification.verdicts) if app.verification else []
+
+
+def _rows(document: dict[str, Any], name: str, where: str) -> list[dict[str, Any]]:
+    rows = document.get(name)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{where}: {name} is not a list of tables")
+    if name == "apps" and len(rows) > 1000:
+        raise InputError(f"{where}: more than 1,000 builds")
+    return [dict(row) for row in rows]

@@ -1,0 +1,59 @@
+"""Lines of the gate's report on a terminal: marks, wrapped sentences, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS
+from sizeguard.report.gate.gate_findings import MARKS, GateFinding
+from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.style import Style
+
+COLOURS = {PASS: 32, FAIL: 31, INCONCLUSIVE: 33}
+
+
+def mark(verdict: str, style: Style) -> str:
+    """Return the mark of a verdict, in its colour."""
+    plain = MARKS[verdict]
+    if style.colour and verdict in COLOURS:
+        return f"\x1b[{COLOURS[verdict]}m{plain}\x1b[0m"
+    return plain
+
+
+def cut(text: str, width: int) -> str:
+    """Cut a text to at most `width` characters."""
+    return text if len(text) <= width else f"{text[: max(width - 1, 1)]}…"
+
+
+def wrapped(line: str, hidden: int, style: Style) -> Iterator[str]:
+    """Break a sentence at the terminal's width.
+
+    hidden: characters that take no room
+    """
+    width = style.width
+    indent = "      "
+    while len(line) - hidden > width:
+        end = line.rfind(" ", len(indent) + 20, width + hidden + 1)
+        end = end if end > 0 else width + hidden
+        yield line[:end]
+        line, hidden = indent + line[end:].lstrip(), 0
+    yield line
+
+
+def marked(verdict: str, text: str, style: Style) -> Iterator[str]:
+    """Write a wrapped sentence after the mark of a verdict."""
+    shown = mark(verdict, style)
+    yield from wrapped(f"  {shown} {printable(text)}", len(shown) - 1, style)
+
+
+def finding_lines(finding: GateFinding, style: Style) -> Iterator[str]:
+    """Write a finding with its place and its advice."""
+    place = f"  {finding.place}" if finding.place else ""
+    yield from marked(finding.verdict, finding.message + place, style)
+    yield from advice_line(finding, style)
+
+
+def advice_line(finding: GateFinding, style: Style) -> Iterator[str]:
+    """Write advice uncut: it may be a command to copy."""
+    if finding.advice:
+        yield f"    → {printable(finding.advice)}"

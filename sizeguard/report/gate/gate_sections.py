@@ -1,0 +1,209 @@
+"""Sections of the gate's report on a terminal, below the numbers of a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sizeguard.gate.gate_result import (
+    PASS,
+    UNUSED,
+    AppResult,
+    Cause,
+    Check,
+    Command,
+    GateResult,
+    Saving,
+)
+from sizeguard.names.short import without_parameters
+from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked, wrapped
+from sizeguard.report.gate.gate_words import (
+    Placed,
+    broken_claims,
+    cause_name,
+    offer_text,
+    others,
+    waiver_line,
+)
+from sizeguard.report.verify.verify_words import claim_message
+from sizeguard.report.writers.printable import middle, printable
+from sizeguard.report.writers.style import Style
+
+CAUSES = 8  # shown when the gate fails
+CLAIMS = 5
+SAVINGS = 12
+
+
+def failures(build: Placed, style: Style) -> Iterator[str]:
+    """Write what is wrong besides the sizes: models, selections, claims, builds."""
+    found, claims = others(build.found), broken_claims(build.app)
+    elimination = [f for f in build.found if f.rule == "elimination" and f.verdict != PASS]
+    if found or claims or elimination:
+        yield ""
+        yield "what does not hold"
+    for finding in found:
+        yield from finding_lines(finding, style)
+    for claim in claims[:CLAIMS]:
+        yield from marked(claim.verdict, claim_message(claim), style)
+    if len(claims) > CLAIMS:
+        yield f"    {len(claims) - CLAIMS:,} more: sizeguard verify {printable(build.app.folder)}"
+    for finding in elimination:
+        if not claims:
+            yield from marked(finding.verdict, finding.message, style)
+        yield from advice_line(finding, style)
+
+
+def changes(app: AppResult, style: Style) -> Iterator[str]:
+    """Write the largest changes since the base; they sum to the change of `load`."""
+    if not app.causes:
+        return
+    total = sum(cause.delta for cause in app.causes)
+    limit = CAUSES if app.verdict != PASS else 3
+    rows = [(cause, *_cause(cause, style)) for cause in app.causes[:limit]]
+    width = max(len(text) for _, text, _ in rows)
+    yield ""
+    yield "what grew" if total > 0 else "what changed"
+    for cause, text, change in rows:
+        line = (
+            f"  {style.signed(f'{cause.delta:>+9,}', cause.delta)}  {text:<{width}}  {change:>15}"
+        )
+        place = printable(cause.place)
+        if place and 30 + width + 3 + len(place) <= style.width:
+            yield f"{line}   {style.dim(place)}"
+        else:
+            yield line
+            if place:
+                yield f"{'':<13}{style.dim(cut(place, style.width - 13))}"
+    rest = app.causes[limit:]
+    if rest:
+        yield f"  {sum(cause.delta for cause in rest):>+9,}  {len(rest):,} more changes"
+    if len(app.causes) > 1:
+        yield f"  {total:>+9,}  = the change of `load`"
+
+
+def _cause(cause: Cause, style: Style) -> tuple[str, str]:
+    """Describe a cause so that it fits a line with its change.
+
+    (aten::convolution  Float  conv_body<float>, 2,104 → 3,244)
+    """
+    operator = middle(cause.operator, 30) if cause.operator else ""
+    dtype = middle(cause.dtype, 12) if cause.dtype else ""
+    what = "  ".join(part for part in (operator, dtype) if part)
+    room = style.width - 13 - 17 - (len(what) + 2 if what else 0)
+    name = cause_name(cause)
+    symbol = middle(_short(name, max(room, 16)), max(room, 16)) if name else ""
+    return "  ".join(part for part in (what, symbol) if part), f"{cause.old:,} → {cause.new:,}"
+
+
+def _short(name: str, width: int) -> str:
+    """Leave out the parameters of a name that is too long with them."""
+    return name if len(name) <= width else without_parameters(name)
+
+
+def creep(app: AppResult, style: Style) -> Iterator[str]:
+    """Write the shares of commits in metrics that crept too far."""
+    for check in app.checks:
+        if check.shares:
+            yield ""
+            yield f"what `{printable(check.metric)}` crept by since {printable(check.since)}"
+            yield from _shares(check, style)
+
+
+def _shares(check: Check, style: Style) -> Iterator[str]:
+    for share in check.shares:
+        text = (
+            f"{printable(share.commit[:11]):<11} {printable(share.date):<10} "
+            f" {printable(share.subject)}"
+        )
+        yield (
+            f"  {style.signed(f'{share.delta:>+9,}', share.delta)}  {cut(text, style.width - 13)}"
+        )
+    yield (
+        f"  {sum(share.delta for share in check.shares):>+9,}  = {check.base or 0:,} →"
+        f" {check.actual:,}"
+    )
+
+
+def commands_to_try(commands: Sequence[Command], style: Style) -> Iterator[str]:
+    """Write commands uncut: people copy them."""
+    if not commands:
+        return
+    yield ""
+    yield "do one of" if len(commands) > 1 else "what to do"
+    before = None
+    for command in commands:
+        label = printable(command.label) if command.label != before else ""
+        before = command.label
+        yield (
+            f"  {label:<16} {printable(command.text)}"
+            if command.label
+            else f"  {printable(command.text)}"
+        )
+
+
+def waivers(result: GateResult, style: Style) -> Iterator[str]:
+    """Write each waiver that was used or fails."""
+    uses = [use for use in result.waivers if use.state != UNUSED or use.verdict != PASS]
+    if not uses:
+        return
+    yield ""
+    yield "waivers"
+    for use in sorted(uses, key=lambda use: use.verdict == PASS):
+        yield from marked(use.verdict, waiver_line(use), style)
+        if use.verdict != PASS:
+            yield from wrapped(f"    {printable(use.message)}", 0, style)
+            if use.advice:
+                yield f"    → {printable(use.advice)}"
+
+
+def offers(result: GateResult, style: Style) -> Iterator[str]:
+    """Write limits that could be tighter."""
+    found = [(app, offer) for app in result.apps for offer in app.offers]
+    if found:
+        yield ""
+        yield "limits that could be tighter"
+    for app, offer in found:
+        place = f"  {offer.place}" if offer.place else ""
+        yield from wrapped(
+            f"  {printable(f'{app.app} {app.target}: {offer_text(offer)}{place}')}", 0, style
+        )
+
+
+def all_savings(result: GateResult) -> Iterator[str]:
+    """Write the bytes that selections saved, for the first target of each app."""
+    seen: set[str] = set()
+    for app in result.apps:
+        if app.app in seen or not app.savings or not app.full or not app.sizes:
+            continue
+        seen.add(app.app)
+        yield ""
+        yield from _saved(app, app.full.load, app.sizes.load)
+
+
+def _saved(app: AppResult, full: int, selective: int) -> Iterable[str]:
+    operators = [row for row in app.savings if row.is_operator]
+    no_operators = [row for row in app.savings if not row.is_operator]
+    yield (
+        f"{'what the selection saved, by operator':<48} {'full':>9}"
+        f" {cut(printable(app.app), 10):>10} {'saved':>10}"
+    )
+    for row in operators[:SAVINGS]:
+        yield _saving(row.operator, row)
+    rest = operators[SAVINGS:]
+    if rest:
+        yield _saving(f"{len(rest)} more operators", _sum(rest))
+    for row in no_operators:
+        yield _saving(f"not an operator: {row.operator.strip('()')}", row)
+    yield _saving("all", Saving("", full, selective))
+    # Aliases share a row.
+    count = sum(len(row.operator.split(", ")) for row in operators)
+    kept = sum(len(row.operator.split(", ")) for row in operators if row.selective)
+    yield f"  {count} operators in full, {kept} of them in {printable(app.app)}"
+
+
+def _saving(name: str, row: Saving) -> str:
+    return f"  {cut(printable(name), 46):<46} {row.full:>9,} {row.selective:>10,} {row.saved:>10,}"
+
+
+def _sum(rows: Iterable[Saving]) -> Saving:
+    listed = list(rows)
+    return Saving("", sum(row.full for row in listed), sum(row.selective for row in listed))

@@ -1,0 +1,212 @@
+"""Write a gate's result for a terminal: verdict, numbers, causes, what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sizeguard.gate.gate_result import PASS, AppResult, GateResult
+from sizeguard.report.gate.gate_findings import findings
+from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark, wrapped
+from sizeguard.report.gate.gate_sections import (
+    all_savings,
+    changes,
+    commands_to_try,
+    creep,
+    failures,
+    offers,
+    waivers,
+)
+from sizeguard.report.gate.gate_words import (
+    CheckLine,
+    Placed,
+    base_text,
+    elimination_text,
+    headline,
+    limit_lines,
+    models_text,
+    placed,
+    selection_text,
+    todo,
+    verdict_line,
+    word,
+)
+from sizeguard.report.writers.printable import middle, printable
+from sizeguard.report.writers.style import NONE, Style
+
+_NUMBER = 11  # characters: three columns hold the sentence on claims
+_COMMAND = re.compile(r"^((?:\s|\x1b\[\d+m)*)::")
+
+
+def terminal_text(result: GateResult, style: Style) -> str:
+    """Write the whole result."""
+    return "\n".join(style.finish(_inert(line)) for line in _lines(result, style))
+
+
+def _inert(line: str) -> str:
+    """Break the commands that CI runners read in a job's log: lines with :: at the start, or ##[.
+
+    Names can contain either.
+    """
+    line = line.replace("##", "# #") if "##" in line else line
+    return _COMMAND.sub(r"\1· ::", line) if "::" in line else line
+
+
+def _lines(result: GateResult, style: Style) -> Iterator[str]:
+    builds, outside = placed(result, findings(result))
+    alone = builds[0] if len(builds) == 1 and not outside else None
+    # A failing waiver belongs to no build: then one build's headline does not say why it fails.
+    if alone and alone.verdict == result.verdict:
+        yield from _head(
+            word(result.verdict), headline(alone.app, alone.found, alone.app.app), result, style
+        )
+    else:
+        verdict, _, text = verdict_line(result).partition("  ")
+        yield from _head(verdict, text, result, style)
+    if result.skipped:
+        yield f"  nothing was measured: {printable(result.skipped)}"
+    for finding in outside:
+        yield from finding_lines(finding, style)
+    if alone:
+        yield from _block(alone, style)
+    elif builds:
+        yield ""
+        yield from _matrix(builds, style)
+        yield from _many(builds, style)
+    yield from waivers(result, style)
+    yield from offers(result, style)
+    if result.verdict == PASS and not result.skipped:
+        yield from all_savings(result)
+
+
+def _head(verdict: str, text: str, result: GateResult, style: Style) -> Iterator[str]:
+    """Write the verdict and, on the right, the base that growth is counted from."""
+    verdict_ = style.bold(verdict)
+    if style.colour:
+        verdict_ = f"\x1b[{COLOURS[result.verdict]}m{verdict_}"
+    left = f"{verdict}  {printable(text)}"
+    base = printable(base_text(result))
+    room = style.width - len(base)
+    shown_ = f"{verdict_}  {printable(text)}"
+    if base and len(left) + 2 <= room:
+        yield f"{shown_}{' ' * (room - len(left))}{style.dim(base)}"
+    else:
+        yield from wrapped(shown_, len(shown_) - len(left), style)
+        if base:
+            yield f"  {style.dim(cut(base, style.width - 2))}"
+
+
+def _many(builds: Sequence[Placed], style: Style) -> Iterator[str]:
+    """Write failing builds in full; of each passing build only the limit with the least room."""
+    for build in builds:
+        if build.verdict != PASS:
+            yield ""
+            name = f"{build.app.app} {build.app.target}"
+            yield from wrapped(
+                f"{word(build.verdict)}  {printable(headline(build.app, build.found, name))}",
+                0,
+                style,
+            )
+            yield from _block(build, style)
+    rows = [
+        (build.app, line)
+        for build in builds
+        if build.verdict == PASS
+        if (line := _least(build.app))
+    ]
+    if not rows:
+        return
+    yield ""
+    name_width = max(len(cut(printable(f"{app.app} {app.target}"), 40)) for app, _ in rows)
+    yield f"  {'least room':<{name_width}}{'headroom':>{_NUMBER + 2}}"
+    for app, line in rows:
+        text = (
+            f"{printable(line.name)}, {line.actual:,} of {line.limit or 0:,},"
+            f" {printable(line.rule)}"
+        )
+        name = cut(printable(f"{app.app} {app.target}"), 40)
+        start = (
+            f"  {name:<{name_width}}{line.headroom or 0:>+{_NUMBER + 2},}  {mark(PASS, style)}  "
+        )
+        yield start + cut(text, style.width - name_width - _NUMBER - 9)
+
+
+def _least(app: AppResult) -> CheckLine | None:
+    """Find the limit that leaves the smallest share of itself."""
+    lines = [line for line in limit_lines(app) if line.headroom is not None and line.limit]
+    return min(lines, key=lambda line: (line.headroom or 0) / (line.limit or 1), default=None)
+
+
+def _matrix(builds: Sequence[Placed], style: Style) -> Iterator[str]:
+    """Write a table of apps by targets: verdict, loaded bytes and their change."""
+    targets = list(dict.fromkeys(build.app.target for build in builds))
+    names = list(dict.fromkeys(build.app.app for build in builds))
+    cells = {(build.app.app, build.app.target): build for build in builds}
+    first = min(max(len(printable(name)) for name in names), 24) + 2
+    width = max(22, min(max(len(printable(target)) for target in targets) + 3, 30))
+    # Targets that do not fit side by side go below.
+    beside = max(1, (style.width - first - 2) // width)
+    for start in range(0, len(targets), beside):
+        part = targets[start : start + beside]
+        yield f"  {'load':<{first}}" + "".join(
+            f"{cut(printable(target), width - 2):<{width}}" for target in part
+        )
+        for name in names:
+            text = "".join(_cell(cells.get((name, target)), width, style) for target in part)
+            yield f"  {cut(printable(name), first - 2):<{first}}{text}"
+
+
+def _cell(build: Placed | None, width: int, style: Style) -> str:
+    if build is None:
+        return " " * width
+    sizes, old = build.app.sizes, build.app.old_sizes
+    text, delta = (f"{sizes.load:,}", sizes.load - old.load if old else 0) if sizes else (NONE, 0)
+    change = "" if not sizes or not old else f" {delta:+,}" if delta else " ±0"
+    return f"{mark(build.verdict, style)} {text}{style.signed(change, delta)}" + " " * (
+        width - 2 - len(text) - len(change)
+    )
+
+
+def _block(build: Placed, style: Style) -> Iterator[str]:
+    app = build.app
+    if app.unchanged:
+        yield "  all inputs are those of an earlier run: shown is what was found then"
+    lines = limit_lines(app)
+    width = max([20, *(min(len(printable(line.name)), 34) for line in lines)]) + 2
+    if lines:
+        yield f"  {'':<{width}}{'actual':>{_NUMBER}}{'limit':>{_NUMBER}}{'headroom':>{_NUMBER}}"
+    for line in lines:
+        yield _limit(line, width, style)
+    texts = [
+        ("models", models_text(app) if app.models else None),
+        ("selection", selection_text(build.found)),
+        ("elimination", elimination_text(app)),
+    ]
+    for name, text in texts:
+        if text is not None:
+            yield (
+                f"  {name:<{width}}{cut(printable(text[0]), 50):<{3 * _NUMBER}} "
+                f" {mark(text[1], style)}"
+            )
+    if app.sizes:
+        slack = (
+            f"{app.sizes.page_slack:,} bytes until the file on disk grows a page"
+            f" ({app.sizes.file:,} now)"
+        )
+        yield f"  {'page slack':<{width}}{slack}"
+    yield from failures(build, style)
+    yield from changes(app, style)
+    yield from creep(app, style)
+    yield from commands_to_try(todo(app, build.found), style)
+
+
+def _limit(line: CheckLine, width: int, style: Style) -> str:
+    limit = NONE if line.limit is None else f"{line.limit:,}"
+    headroom = NONE if line.headroom is None else f"{line.headroom:+,}" if line.headroom else "0"
+    room = style.width - width - 3 * _NUMBER - 7
+    rule = style.dim(cut(printable(line.rule), room)) if room > 12 else ""
+    name = middle(line.name, width - 2)
+    return (
+        f"  {name:<{width}}{line.actual:>{_NUMBER},}{limit:>{_NUMBER}}{headroom:>{_NUMBER}} "
+        f" {mark(line.verdict, style)}  {rule}"
+    )

@@ -1,0 +1,381 @@
+"""Sentences about a gate's result that terminal and Markdown share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sizeguard.claims.verdict import ABSENT, PRESENT, Verdict
+from sizeguard.gate.gate_result import (
+    ABSOLUTE,
+    CREEP,
+    ELIMINATION,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_RUN,
+    PASS,
+    USED,
+    AppResult,
+    Cause,
+    Check,
+    Command,
+    GateResult,
+    Offer,
+    WaiverUse,
+    overall,
+)
+from sizeguard.report.gate.gate_findings import GateFinding, findings
+
+_WORDS = {PASS: "PASS", FAIL: "FAIL", INCONCLUSIVE: "INCONCLUSIVE", NOT_RUN: "NOT RUN"}
+_CAUSES = {
+    "unwind": "unwind tables",
+    "padding": "padding",
+    "other": "headers, tables, smaller things",
+}
+FOLDED = 6  # more checks of one pattern than this are shown as one line
+
+
+def word(verdict: str) -> str:
+    """Return the verdict in capitals."""
+    return _WORDS[verdict]
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write a count with its noun in the right number."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def verdict_line(result: GateResult) -> str:
+    """Sum up the result: FAIL  2 of 6 builds: 3 limits exceeded, 1 waiver expired."""
+    wrong = [finding for finding in findings(result) if finding.verdict in (FAIL, INCONCLUSIVE)]
+    builds = {(app.app, app.target) for app in result.apps}
+    if not wrong and result.verdict == PASS:
+        text = f"{counted(len(builds), 'build')} within all limits"
+    else:
+        bad = {(f.app, f.target) for f in wrong} & builds
+        parts = _counts(wrong) or ["something could not be decided"]
+        text = (
+            f"{len(bad)} of {counted(len(builds), 'build')}: {', '.join(parts)}"
+            if bad and len(builds) > 1
+            else ", ".join(parts)
+        )
+    return f"{word(result.verdict)}  {text}" + (f" ({result.skipped})" if result.skipped else "")
+
+
+def _counts(wrong: Iterable[GateFinding]) -> list[str]:
+    """Count the worst four kinds of findings, and how many more there are.
+
+    3 limits exceeded, 1 model broken
+    """
+    names = {
+        ("problem", FAIL): ("thing could not be done", "things could not be done"),
+        ("limit", FAIL): ("limit exceeded", "limits exceeded"),
+        ("model", FAIL): ("model broken", "models broken"),
+        ("selection", FAIL): ("selection finding", "selection findings"),
+        ("elimination", FAIL): ("selection not eliminated", "selections not eliminated"),
+        ("waiver", FAIL): ("waiver invalid", "waivers invalid"),
+        ("problem", INCONCLUSIVE): ("thing could not be measured", "things could not be measured"),
+        ("limit", INCONCLUSIVE): ("limit undecided", "limits undecided"),
+        ("elimination", INCONCLUSIVE): ("elimination undecided", "eliminations undecided"),
+        ("model", INCONCLUSIVE): ("model undecided", "models undecided"),
+        ("selection", INCONCLUSIVE): ("selection question", "selection questions"),
+        ("waiver", INCONCLUSIVE): ("waiver undecided", "waivers undecided"),
+    }
+    kinds = [(finding.rule.partition("/")[0], finding.verdict) for finding in wrong]
+    parts = [(kinds.count(kind), name) for kind, name in names.items() if kind in kinds]
+    texts = [counted(count, *name) for count, name in parts[:4]]
+    return texts + ([f"{sum(count for count, _ in parts[4:])} more"] if len(parts) > 4 else [])
+
+
+def base_text(result: GateResult) -> str:
+    """Name the base, or why there is none: base 4f2a91c."""
+    if result.base is None:
+        return ""
+    return (
+        f"base {result.base.commit[:7]}" if result.base.commit else f"no base: {result.base.text}"
+    )
+
+
+def headline(app: AppResult, found: Sequence[GateFinding], name: str) -> str:
+    """Sum up a build: vision grew 1,204 bytes: 204 more than `load` allows.
+
+    found: the findings of the build
+    """
+    size, reasons = app.sizes, _reasons(found)
+    if size is None:
+        text = "was not measured"
+    elif reasons:
+        text = _change(app, " bytes") or f"loads {size.load:,} bytes"
+    else:
+        change = _change(app, "")
+        of_full = (
+            f", {100 * size.load / app.full.load:.0f}% of full"
+            if app.full and app.full.load
+            else ""
+        )
+        text = f"loads {size.load:,} bytes{of_full}" + (f", {change}" if change else "")
+    more = f", and {counted(len(reasons) - 2, 'more finding')}" if len(reasons) > 2 else ""
+    return f"{name} {text}" + (f": {'; '.join(reasons[:2])}{more}" if reasons else "")
+
+
+def _reasons(found: Sequence[GateFinding]) -> list[str]:
+    wrong = [f for f in found if f.verdict == FAIL] or [
+        f for f in found if f.verdict == INCONCLUSIVE
+    ]
+    # This change's own growth first; creep comes from earlier changes.
+    return [
+        _reason(f)
+        for f in sorted(wrong, key=lambda f: f.check is not None and f.check.kind == CREEP)
+    ]
+
+
+def _change(app: AppResult, unit: str) -> str:
+    """Describe the change: grew 1,204; empty if there is none, or nothing to compare with."""
+    if app.sizes is None or app.old_sizes is None:
+        return ""
+    delta = app.sizes.load - app.old_sizes.load
+    return f"{'grew' if delta > 0 else 'shrank'} {abs(delta):,}{unit}" if delta else ""
+
+
+def _reason(finding: GateFinding) -> str:
+    check = finding.check
+    if check is None or check.kind == ELIMINATION:
+        if check is not None and check.kind == ELIMINATION and check.actual:
+            return (
+                f"{counted(check.actual, 'claim')} of its selection"
+                f" {'does' if check.actual == 1 else 'do'} not hold"
+            )
+        return finding.message
+    if check.headroom is None:
+        return f"`{check.metric}` has nothing to be compared with"
+    limit = " since a release" if check.kind == CREEP else ""
+    return f"{-check.headroom:,} more than `{check.metric}` allows{limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLine:
+    """A check as shown, or several that pass in one line."""
+
+    name: str
+    actual: int
+    limit: int | None
+    headroom: int | None
+    verdict: str
+    rule: str
+
+
+def limit_lines(app: AppResult) -> list[CheckLine]:
+    """List the limits, exceeded ones first.
+
+    Many checks of one pattern are folded into a line. If they pass, it shows the one with the least
+    headroom; if they are undecided, the largest.
+    """
+    checks = sorted(
+        (check for check in app.checks if check.kind != ELIMINATION),
+        key=lambda check: check.kind == CREEP,
+    )
+    lines = [_line(check) for check in checks if check.verdict == FAIL]
+    for verdict in (INCONCLUSIVE, PASS):
+        groups: dict[tuple[str, str], list[Check]] = {}
+        for check in checks:
+            if check.verdict == verdict:
+                groups.setdefault((check.pattern or check.metric, check.kind), []).append(check)
+        for (pattern, _), group in groups.items():
+            lines += (
+                [_folded(pattern, group, verdict)] if len(group) > FOLDED else map(_line, group)
+            )
+    return lines
+
+
+def _folded(pattern: str, group: list[Check], verdict: str) -> CheckLine:
+    if verdict == PASS:
+        line = _line(min(group, key=lambda check: check.headroom or 0))
+        text = f"{len(group)} in limits, least room: {line.name.partition('/')[2]}"
+    else:
+        line = _line(max(group, key=lambda check: check.actual))
+        text = f"{len(group)} undecided, largest: {line.name.partition('/')[2]}"
+    return CheckLine(pattern, line.actual, line.limit, line.headroom, verdict, text)
+
+
+def _line(check: Check) -> CheckLine:
+    """Make a line of a check.
+
+    The commit of a merge base is in the headline: here it would take the room of the limit.
+    """
+    since = (
+        " since merge base"
+        if check.since.startswith("merge base")
+        else f" since {check.since}"
+        if check.since
+        else ""
+    )
+    waived = f"{check.waived:,} waived, " if check.waived else ""
+    rule = f"at most {check.rule}" if check.kind == ABSOLUTE else check.rule
+    return CheckLine(
+        check.metric,
+        check.actual,
+        check.limit,
+        check.headroom,
+        check.verdict,
+        f"{waived}{rule}{since}",
+    )
+
+
+def models_text(app: AppResult) -> tuple[str, str]:
+    """Sum up the models: 2 of 2 models as full, 7 cases; and the verdict."""
+    ran = [model for model in app.models if model.verdict != NOT_RUN]
+    good = [model for model in ran if model.verdict == PASS]
+    if not ran:
+        return f"{counted(len(app.models), 'model')} not run here", NOT_RUN
+    cases = sum(model.cases for model in good)
+    again = sum(model.cached for model in ran)
+    kept = f", {again} unchanged" if again else ""
+    text = (
+        f"{len(good)} of {counted(len(app.models), 'model')} as full,"
+        f" {counted(cases, 'case')}{kept}"
+    )
+    return text, PASS if len(good) == len(ran) else FAIL
+
+
+def elimination_text(app: AppResult) -> tuple[str, str] | None:
+    """Sum up the claims: 212 claims gone, 41 there, 0 left; and the verdict.
+
+    None if they were not checked.
+    """
+    check = next((check for check in app.checks if check.kind == ELIMINATION), None)
+    if check is None:
+        return None
+    if app.verification is None:
+        return "nothing could be verified", check.verdict
+    right = [verdict for verdict in app.verification.verdicts if verdict.verdict == PASS]
+    gone, there = (
+        sum(verdict.expect == expect for verdict in right) for expect in (ABSENT, PRESENT)
+    )
+    return f"{gone} claims gone, {there} there, {check.actual} left", check.verdict
+
+
+def broken_claims(app: AppResult) -> list[Verdict]:
+    """List the claims that do not pass."""
+    return [v for v in app.verification.verdicts if v.verdict != PASS] if app.verification else []
+
+
+def selection_text(found: Sequence[GateFinding]) -> tuple[str, str] | None:
+    """Sum up the selection: 2 missing, 1 to be looked at; and the verdict.
+
+    None if it was not checked.
+    """
+    mine = [finding for finding in found if finding.rule.startswith("selection/")]
+    if not mine:
+        return None
+    wrong = [finding for finding in mine if finding.verdict != PASS]
+    if not wrong:
+        return mine[0].message or "nothing is missing", PASS
+    missing = sum(
+        f.rule.removeprefix("selection/") in ("operator", "dtype", "class", "feature", "closure")
+        for f in wrong
+    )
+    text = (
+        f"{missing} missing"
+        if missing == len(wrong)
+        else f"{missing} missing, {len(wrong) - missing} to be looked at"
+    )
+    return text, FAIL if any(finding.verdict == FAIL for finding in wrong) else INCONCLUSIVE
+
+
+def cause_name(cause: Cause) -> str:
+    """Return the symbol, or the kind of cause if there is none."""
+    return cause.symbol or (
+        "" if cause.kind == "other" and cause.operator else _CAUSES.get(cause.kind, cause.kind)
+    )
+
+
+def offer_text(offer: Offer) -> str:
+    """Describe an offer in one sentence."""
+    return (
+        f"{offer.metric} is {offer.actual:,} bytes of {offer.limit:,} allowed; {offer.offered:,}"
+        f" would do: {offer.text}"
+    )
+
+
+def waiver_line(use: WaiverUse) -> str:
+    """Describe a waiver and its use.
+
+    load of vision: 204 of 300 bytes used, until 2027-01-31, owner: reason (place)
+    """
+    waiver = use.waiver
+    of = " ".join(part for part in (waiver.app, waiver.target) if part)
+    text = (
+        f"{waiver.metric}{f' of {of}' if of else ''}: {use.used:,} of {waiver.bytes:,} bytes used,"
+        f" until {waiver.expires}"
+    )
+    state = "" if use.state == USED else f", {use.state}"
+    return f"{text}{state}, {waiver.owner}: {waiver.reason} ({waiver.source})"
+
+
+def todo(app: AppResult, found: Sequence[GateFinding]) -> list[Command]:
+    """List commands that help with the sizes: the result's, else the advice on limits.
+
+    The advice on other findings stands beside them.
+    """
+    limits = [
+        f.advice
+        for f in found
+        if f.advice and f.rule.startswith("limit/") and f.verdict in (FAIL, INCONCLUSIVE)
+    ]
+    return list(dict.fromkeys(app.commands)) or [
+        Command("", text) for text in dict.fromkeys(limits)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A build with the findings that are shown with it.
+
+    verdict: the worst of them
+    """
+
+    app: AppResult
+    found: Sequence[GateFinding]
+    verdict: str
+
+
+def placed(
+    result: GateResult, found: Iterable[GateFinding]
+) -> tuple[list[Placed], list[GateFinding]]:
+    """Sort the findings by build; also return those of no build.
+
+    A finding that concerns all targets of an app is with its first. Waivers are left out.
+    """
+    first: dict[str, AppResult] = {}
+    for app in result.apps:
+        first.setdefault(app.app, app)
+    mine: dict[tuple[str, str], list[GateFinding]] = {
+        (app.app, app.target): [] for app in result.apps
+    }
+    outside = []
+    for finding in found:
+        target = finding.target or (first[finding.app].target if finding.app in first else "")
+        if finding.rule == "waiver":
+            continue
+        if (finding.app, target) in mine:
+            mine[finding.app, target].append(finding)
+        elif finding.verdict in (FAIL, INCONCLUSIVE):
+            outside.append(finding)
+    builds = [
+        Placed(app, mine[app.app, app.target], _worst(app, mine[app.app, app.target]))
+        for app in result.apps
+    ]
+    return builds, outside
+
+
+def _worst(app: AppResult, found: Iterable[GateFinding]) -> str:
+    return overall({app.verdict, *(finding.verdict for finding in found)})
+
+
+def others(found: Iterable[GateFinding]) -> list[GateFinding]:
+    """List the failures that are not about numbers: models, selections, builds."""
+    return [
+        f
+        for f in found
+        if f.verdict in (FAIL, INCONCLUSIVE) and not f.rule.startswith(("limit/", "elimination"))
+    ]

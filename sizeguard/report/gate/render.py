@@ -1,0 +1,39 @@
+"""Write a gate's result in any format."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from sizeguard.gate.gate_result import GateResult
+from sizeguard.report.gate.gate_ci import csv_text, github_text, junit_text, sarif_json
+from sizeguard.report.gate.gate_json import gate_json
+from sizeguard.report.gate.gate_markdown import markdown_text
+from sizeguard.report.gate.gate_terminal import terminal_text
+from sizeguard.report.writers import github
+from sizeguard.report.writers.style import Style
+
+
+def gate_text(result: GateResult, format_: str, style: Style | None = None) -> str:
+    """Write the result, without a newline at its end."""
+    if format_ == "json":
+        return json.dumps(gate_json(result), indent=1)
+    if format_ == "markdown":
+        return markdown_text(result)
+    if format_ == "csv":
+        return csv_text(result)
+    if format_ == "junit":
+        return junit_text(result)
+    if format_ == "sarif":
+        return json.dumps(sarif_json(result), indent=1)
+    if format_ == "github":
+        return github_text(result)
+    return terminal_text(result, style or Style())
+
+
+def write_step_summary(result: GateResult) -> None:
+    """Append the comment's Markdown, cut less, to the step's summary if GitHub provides one."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        github.append_summary(Path(path), markdown_text(result, github.SUMMARY // 2))

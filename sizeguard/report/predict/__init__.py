@@ -1,0 +1,1 @@
+"""A prediction in every format."""

@@ -1,0 +1,1 @@
+"""Selections, their operators and findings as `sizeguard select` prints them."""

@@ -1,0 +1,38 @@
+"""Write the changes of an updated selection: operators that came or went, and new calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sizeguard.gate.review_result import SelectionUpdate
+
+_SHOWN = 12  # names in a line
+
+
+def update_text(root: Path, update: SelectionUpdate) -> str:
+    """Write the changes in a few lines."""
+    return "\n".join(_lines(root, update))
+
+
+def _lines(root: Path, update: SelectionUpdate) -> Iterable[str]:
+    if not update.changed:
+        yield f"{update.app}: nothing changed"
+        return
+    files = [
+        path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+        for path in update.changed
+    ]
+    yield f"{update.app}: wrote {', '.join(files)}; review the change and check it in"
+    for label, names in (
+        ("added", update.added),
+        ("dropped", update.dropped),
+        ("new calls", update.calls),
+    ):
+        if names:
+            yield f"  {label:<10} {_listed(names)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,1 @@
+"""A report of sizes in every format."""

@@ -1,0 +1,171 @@
+"""Choose the rows of a report to show: the largest groups, their parts, and a row for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
+
+Rows = npt.NDArray[np.int64]
+CHILDREN = 6  # shown of each group
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows with one value of one level.
+
+    children: the largest groups of the next level, if there are any worth showing
+    rest:     its other groups
+    """
+
+    level: str
+    text: str
+    sums: ByteSums
+    children: tuple[RowGroup, ...] = ()
+    rest: Rest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Groups that are not shown.
+
+    groups:  their number
+    largest: bytes of the largest
+    sums:    of all
+    """
+
+    groups: int
+    largest: int
+    sums: ByteSums
+
+
+@dataclass(frozen=True, slots=True)
+class SizeTree:
+    """The groups of the first level.
+
+    top, rest:    the level's values
+    others:       rows of the level operator that are not operators
+    unattributed: bytes that no analyzer explains
+    """
+
+    top: tuple[RowGroup, ...]
+    rest: Rest | None
+    others: tuple[RowGroup, ...]
+    unattributed: RowGroup | None
+
+
+def metric_of(report: Report) -> str:
+    """Choose the metric that orders the rows: the report's order if it is a size, else load."""
+    return report.sort if report.sort in ("file", "ram") else "load"
+
+
+def tree_of(report: Report, limit: int) -> SizeTree:
+    """Group the report; `limit` groups of the first level are shown, 0 for all."""
+    rows = np.arange(len(report), dtype=np.int64)
+    level = report.by[0]
+    texts = report.labels[0].texts
+    special = (
+        [i for i in _used(report.labels[0].ids) if _is_special(level, texts.raw(i))]
+        if level == "operator"
+        else []
+    )
+    special += [] if level == "operator" else _unattributed(report)
+    is_special = np.zeros(len(texts) + 1, np.bool_)
+    is_special[special] = True
+    mask = is_special[report.labels[0].ids] if len(report) else np.zeros(0, np.bool_)
+    top, rest = _groups(report, rows[~mask], 0, limit)
+    others, _ = _groups(report, rows[mask], 0, 0)
+    unattributed = next((group for group in others if group.text == UNATTRIBUTED), None)
+    return SizeTree(
+        top, rest, tuple(group for group in others if group is not unattributed), unattributed
+    )
+
+
+def _used(ids: npt.NDArray[np.int32]) -> list[int]:
+    found: list[int] = np.unique(ids, return_counts=True)[0].tolist()
+    return found
+
+
+def _is_special(level: str, text: bytes) -> bool:
+    return not text or text[:1] == b"(" or text == UNATTRIBUTED.encode()
+
+
+def _unattributed(report: Report) -> list[int]:
+    """Find the id of unattributed among the texts of the first level.
+
+    Lengths are compared first: there may be half a million texts.
+    """
+    texts = report.labels[0].texts
+    wanted = UNATTRIBUTED.encode()
+    candidates = np.flatnonzero(texts.end - texts.start == len(wanted)).tolist()
+    return [i for i in candidates if texts.raw(i) == wanted]
+
+
+def _groups(
+    report: Report, rows: Rows, depth: int, limit: int
+) -> tuple[tuple[RowGroup, ...], Rest | None]:
+    """Group the rows by the values of a level, the largest first (or as the report is sorted)."""
+    if not len(rows):
+        return (), None
+    label = report.labels[depth]
+    # Rows come sorted: in a report of one level each row is a group, in its place.
+    single = len(report.labels) == 1
+    ids, index = (
+        (rows, np.arange(len(rows))) if single else np.unique(label.ids[rows], return_inverse=True)
+    )
+    size = np.zeros(len(ids), np.int64)
+    np.add.at(size, index, getattr(report, metric_of(report))[rows])
+    first = np.full(len(ids), len(rows), np.int64)
+    np.minimum.at(first, index, np.arange(len(rows)))
+    order = (
+        first.argsort()
+        if report.sort == "name" or single
+        else np.lexsort([first, -_key(report, rows, index, len(ids), size)])
+    )
+    shown = order[:limit] if limit else order
+    members = _members(rows, index, shown, single)
+    groups = tuple(_group(report, rows_, depth) for rows_ in members)
+    left = order[len(shown) :]
+    if not len(left):
+        return groups, None
+    is_left = np.zeros(len(ids), np.bool_)
+    is_left[left] = True
+    return groups, Rest(len(left), int(size[left].max()), report.sums(rows[is_left[index]]))
+
+
+def _key(report: Report, rows: Rows, index: npt.NDArray[np.intp], groups: int, size: Rows) -> Rows:
+    if report.sort != "count":
+        return size
+    count = np.zeros(groups, np.int64)
+    np.add.at(count, index, report.count[rows])
+    return count
+
+
+def _members(
+    rows: Rows, index: npt.NDArray[np.intp], shown: npt.NDArray[np.intp], single: bool
+) -> Sequence[Rows]:
+    if single:
+        return [rows[i : i + 1] for i in shown.tolist()]
+    order = np.argsort(index, kind="stable")
+    start = np.searchsorted(index[order], shown)
+    end = np.searchsorted(index[order], shown, side="right")
+    return [rows[order[a:b]] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
+
+
+def _group(report: Report, rows: Rows, depth: int) -> RowGroup:
+    label = report.labels[depth]
+    text = label.texts[int(label.ids[rows[0]])]
+    children: tuple[RowGroup, ...] = ()
+    rest = None
+    if depth + 1 < len(report.by):
+        children, rest = _groups(report, rows, depth + 1, CHILDREN)
+        # A single group takes no more room than a row for the rest
+        if rest is not None and rest.groups == 1:
+            children, rest = _groups(report, rows, depth + 1, CHILDREN + 1)
+        if rest is None and len(children) == 1 and not children[0].text:
+            children = children[0].children
+    return RowGroup(report.by[depth], text, report.sums(rows), children, rest)

@@ -1,0 +1,1 @@
+"""The result of a verification in every format."""

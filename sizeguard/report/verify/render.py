@@ -1,0 +1,26 @@
+"""Write a verification in any format."""
+
+from __future__ import annotations
+
+import json
+
+from sizeguard.claims.verdict import Verification
+from sizeguard.report.verify.verify_ci import github_text, junit_text, sarif_json
+from sizeguard.report.verify.verify_json import verification_json
+from sizeguard.report.verify.verify_table import table_text
+from sizeguard.report.verify.verify_terminal import terminal_text
+
+
+def verification_text(result: Verification, format_: str) -> str:
+    """Write the verification, without a newline at its end."""
+    if format_ == "json":
+        return json.dumps(verification_json(result), indent=1)
+    if format_ in ("markdown", "csv"):
+        return table_text(result, format_)
+    if format_ == "junit":
+        return junit_text(result)
+    if format_ == "sarif":
+        return json.dumps(sarif_json(result), indent=1)
+    if format_ == "github":
+        return github_text(result)
+    return terminal_text(result)

@@ -1,0 +1,58 @@
+"""Write a verification for a terminal: verdict, failures with their causes, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, OK, Verdict, Verification
+from sizeguard.report.verify.verify_words import headline, summary_rows
+
+SHOWN = 12  # claims that do not pass
+
+
+def terminal_text(result: Verification) -> str:
+    """Write the verification."""
+    return "\n".join(_lines(result))
+
+
+def _lines(result: Verification) -> Iterable[str]:
+    yield headline(result)
+    yield ""
+    for what, how, count in summary_rows(result):
+        yield f"  {what + '  ' + how if how else what:<31} {count}"
+    if result.canary == OK:
+        yield (
+            f"  {'canary':<31} ok: what was planted as live was found, what was planted as dead"
+            " was not"
+        )
+    for note in result.canary_notes:
+        yield f"  {'canary':<31} BROKEN: {note}"
+    wrong = [v for v in result.verdicts if v.verdict == FAIL] or [
+        v for v in result.verdicts if v.verdict == INCONCLUSIVE
+    ]
+    for verdict in wrong[:SHOWN]:
+        yield ""
+        yield from _wrong(verdict)
+    if len(wrong) > SHOWN:
+        yield ""
+        yield f"  … {len(wrong) - SHOWN} more: --format csv lists all"
+    if result.gaps:
+        yield ""
+        yield "missing evidence"
+        yield from (f"  {gap}" for gap in result.gaps)
+
+
+def _wrong(verdict: Verdict) -> Iterable[str]:
+    if verdict.verdict == INCONCLUSIVE:
+        yield f"not decided  {verdict.kind} {verdict.name} ({verdict.expect})"
+    elif verdict.expect == ABSENT:
+        size = f", {verdict.bytes:,} bytes" if verdict.bytes else ""
+        yield f"still there  {verdict.kind} {verdict.name}{size}"
+    else:
+        yield f"lost  {verdict.kind} {verdict.name}"
+    if verdict.cause:
+        yield f"  {verdict.cause}"
+    for depth, step in enumerate(verdict.chain):
+        name = step.symbol or step.section
+        yield f"    {'→ ' if depth else ''}{name:<44} {step.object}"
+    yield from (f"  {note}" for note in verdict.evidence[:3])

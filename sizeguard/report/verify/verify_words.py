@@ -1,0 +1,99 @@
+"""Sentences about a verification that its formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sizeguard.claims.verdict import (
+    ABSENT,
+    FAIL,
+    INCONCLUSIVE,
+    OK,
+    PASS,
+    PRESENT,
+    Verdict,
+    Verification,
+)
+
+_GONE = {
+    "not_generated": "not generated",
+    "removed_by_compiler": "removed by the compiler",
+    "discarded_by_linker": "discarded by the linker",
+}
+# Singular and plural of kinds whose names do not take an s.
+_NAMES = {
+    "dtype": ("dtype branch", "dtype branches"),
+    "class": ("class", "classes"),
+    "initializer": ("start-up function", "start-up functions"),
+}
+
+
+def claim_message(verdict: Verdict) -> str:
+    """Describe a claim that does not pass."""
+    if verdict.verdict == INCONCLUSIVE:
+        return (
+            f"{verdict.kind} {verdict.name} ({verdict.expect}) cannot be decided:"
+            f" {'; '.join(verdict.evidence[:2])}"
+        )
+    what = "is still there" if verdict.expect == ABSENT else "is not there"
+    size = f" ({verdict.bytes} bytes)" if verdict.bytes else ""
+    return f"{verdict.kind} {verdict.name} {what}{size}" + (
+        f": {verdict.cause}" if verdict.cause else ""
+    )
+
+
+def headline(result: Verification) -> str:
+    """Sum up the verification."""
+    gone = sum(v.expect == ABSENT for v in result.verdicts)
+    there = sum(v.expect == PRESENT for v in result.verdicts)
+    what = (
+        f"{result.subject} against {result.against}: {gone} {'thing' if gone == 1 else 'things'}"
+        f" must be gone, {there} must be there"
+    )
+    if result.canary != OK:
+        return f"BROKEN  {what}; no verdict can be trusted"
+    if result.verdict == FAIL:
+        size = sum(v.bytes for v in result.verdicts if v.verdict == FAIL and v.expect == ABSENT)
+        return f"FAIL  {what}; {result.count(FAIL)} do not hold" + (
+            f" ({size:,} bytes)" if size else ""
+        )
+    if result.verdict == INCONCLUSIVE:
+        return f"INCONCLUSIVE  {what}; {result.count(INCONCLUSIVE)} cannot be decided"
+    return f"PASS  {what}"
+
+
+def summary_rows(result: Verification) -> list[tuple[str, str, str]]:
+    """Count claims by result: gone or there, how, and the counts by kind."""
+    rows = []
+    for how, text in _GONE.items():
+        kinds = [
+            v.kind
+            for v in result.verdicts
+            if v.verdict == PASS and v.expect == ABSENT and v.how == how
+        ]
+        if kinds:
+            rows.append(("gone", text, _counted(kinds)))
+    there = [v.kind for v in result.verdicts if v.verdict == PASS and v.expect == PRESENT]
+    if there:
+        rows.append(("there", "", _counted(there)))
+    for verdict, expect, text in (
+        (FAIL, ABSENT, "still there"),
+        (FAIL, PRESENT, "lost"),
+        (INCONCLUSIVE, "", "not decided"),
+    ):
+        kinds = [
+            v.kind for v in result.verdicts if v.verdict == verdict and expect in ("", v.expect)
+        ]
+        if kinds:
+            rows.append((text, "", _counted(kinds)))
+    return rows
+
+
+def _counted(kinds: Iterable[str]) -> str:
+    """Count by kind: 148 operators, 15 kernels."""
+    counts: dict[str, int] = {}
+    for kind in kinds:
+        counts[kind] = counts.get(kind, 0) + 1
+    return ", ".join(
+        f"{n} {_NAMES.get(kind, (kind, kind + 's'))[n != 1]}" for kind, n in counts.items()
+    )

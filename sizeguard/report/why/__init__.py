@@ -1,0 +1,1 @@
+"""The reason that something is in an image, in every format."""

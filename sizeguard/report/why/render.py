@@ -1,0 +1,165 @@
+"""Write why a subject is in an image: terminal, json, csv, markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
+from sizeguard.report.writers.printable import printable, shown
+from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
+from sizeguard.report.writers.style import Style
+
+SCHEMA_VERSION = 1
+ROOTS = {
+    "init_array": "run at start-up",
+    "preinit_array": "run at start-up",
+    "fini_array": "run at exit",
+    "entry": "the program starts here",
+    "exported": "exported",
+    "retain attribute": "says that it is retained",
+    "no --gc-sections": "linked without --gc-sections",
+}
+
+
+def why_chunks(why: Why, format_: str, style: Style) -> Iterator[str]:
+    """Write the chains in pieces that end with a line."""
+    if format_ == "json":
+        yield json.dumps(_json(why), indent=2) + "\n"
+    elif format_ == "csv":
+        rows = [
+            (
+                str(i),
+                chain.root_kind,
+                str(k),
+                step.section,
+                step.symbol,
+                step.object,
+                step.how,
+                str(step.frees),
+            )
+            for i, chain in enumerate(why.chains)
+            for k, step in enumerate(chain.steps)
+        ]
+        yield from csv_rows(
+            ["chain", "root_kind", "step", "section", "symbol", "object", "how", "frees"], rows
+        )
+    elif format_ == "markdown":
+        yield "".join(f"{line}\n" for line in _markdown(why))
+    else:
+        yield "".join(f"{style.finish(line)}\n" for line in _terminal(why, style))
+
+
+def _json(why: Why) -> dict[str, object]:
+    chains: list[dict[str, object]] = [
+        {"root_kind": chain.root_kind, "chain": [_step_json(s) for s in chain.steps]}
+        for chain in why.chains
+    ]
+    first = chains[0] if chains else {"root_kind": "", "chain": []}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "subject": why.subject,
+        "live": why.live,
+        "root_kind": first["root_kind"],
+        "chain": first["chain"],
+        "frees": why.frees,
+        "size": why.size,
+        "roots": why.roots,
+        "chains": chains,
+        "without_function_sections": list(why.coarse),
+    }
+
+
+def _step_json(step: WhyStep) -> dict[str, object]:
+    return {
+        "section": step.section,
+        "symbol": step.symbol,
+        "object": step.object,
+        "how": step.how,
+        "frees": step.frees,
+    }
+
+
+def _verdict(why: Why) -> str:
+    if not why.live:
+        return f"{printable(why.subject)} is not in the image: nothing that stays reaches it"
+    return (
+        f"{printable(why.subject)} is in the image: {why.size:,} bytes, {why.frees:,} with what"
+        " only it keeps"
+    )
+
+
+def _name(step: WhyStep) -> str:
+    return shown("symbol", step.symbol, 60) if step.symbol else printable(step.section)
+
+
+def _object(label: str) -> str:
+    """Return the name of the file or of the archive's member; other formats have the whole path."""
+    return printable(PurePath(label.rpartition("(")[2].rstrip(")") or label).name)
+
+
+def _terminal(why: Why, style: Style) -> Iterator[str]:
+    yield style.bold(_verdict(why))
+    for chain in why.chains:
+        yield ""
+        lines = [
+            (f"{' ' * i}→ {_name(step)}" if i else _name(step), step)
+            for i, step in enumerate(chain.steps)
+        ]
+        width = min(max(len(text) for text, _ in lines), max(style.width - 44, 30))
+        for i, (text, step) in enumerate(lines):
+            how = step.how if i else ROOTS.get(chain.root_kind, chain.root_kind)
+            text = text if len(text) <= width else f"{text[: width - 1]}…"
+            yield f"  {text.ljust(width)}  {_object(step.object):20}  {how}"
+        yield from _advice(why, chain)
+    if why.roots > len(why.chains):
+        yield ""
+        yield f"{why.roots - len(why.chains)} more roots reach it (--roots 0 shows all)"
+    if why.coarse:
+        yield ""
+        yield from _coarse(why)
+
+
+def _advice(why: Why, chain: Chain) -> Iterator[str]:
+    if len(chain.steps) == 1:
+        yield f"  it stays by itself: {ROOTS.get(chain.root_kind, chain.root_kind)}"
+        return
+    last = chain.steps[-1]
+    if last.frees:
+        rest = last.frees - why.size
+        other = (
+            f", {rest:,} of them kept by it alone"
+            if rest > 0
+            else "; nothing else is reached only this way"
+        )
+        yield f"  cut the last edge and {last.frees:,} bytes go{other}"
+    else:
+        yield "  cutting the last edge frees nothing: others keep it, too"
+
+
+def _coarse(why: Why) -> Iterator[str]:
+    names = ", ".join(_object(label) for label in why.coarse[:3])
+    more = f" and {len(why.coarse) - 3} more" if len(why.coarse) > 3 else ""
+    yield (
+        "note: compiled without -ffunction-sections, so their functions stay or go together:"
+        f" {names}{more}"
+    )
+
+
+def _markdown(why: Why) -> Iterator[str]:
+    yield _verdict(why)
+    for chain in why.chains:
+        yield ""
+        yield f"Root: {markdown_cell(ROOTS.get(chain.root_kind, chain.root_kind))}"
+        yield ""
+        yield "| section | symbol | object | how | cutting frees |"
+        yield "| --- | --- | --- | --- | ---: |"
+        for step in chain.steps:
+            cells = (
+                step.section,
+                shown("symbol", step.symbol) if step.symbol else "",
+                step.object,
+                step.how,
+            )
+            yield f"| {' | '.join(markdown_cell(cell) for cell in cells)} | {step.frees:,} |"

@@ -1,0 +1,1 @@
+"""Formats that reports share: tables, Markdown, HTML, JUnit, SARIF and GitHub's commands."""

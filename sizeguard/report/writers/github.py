@@ -1,0 +1,94 @@
+"""Write GitHub's workflow commands and step summaries, within GitHub's limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.source_place import SourcePlace
+
+ERROR, WARNING, NOTICE = "error", "warning", "notice"
+SHOWN = 10  # of each level in one step; GitHub drops the others silently
+LONGEST = 4_000  # characters of a message
+SUMMARY = 1 << 20  # bytes of all summaries of one step
+_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One annotation of a workflow run.
+
+    level: ERROR, WARNING or NOTICE
+    place: in the source tree, if known
+    """
+
+    level: str
+    title: str
+    message: str
+    place: SourcePlace | None = None
+
+
+def workflow_commands(annotations: Sequence[Annotation]) -> str:
+    """Write a line for each annotation, the worst level first.
+
+    Of more than SHOWN of one level, the last line says how many are left out.
+    """
+    lines = []
+    for level in (ERROR, WARNING, NOTICE):
+        mine = [annotation for annotation in annotations if annotation.level == level]
+        cut = len(mine) > SHOWN
+        lines += [_command(annotation) for annotation in mine[: SHOWN - 1 if cut else SHOWN]]
+        if cut:
+            text = (
+                f"{len(mine) - SHOWN + 1} more like this: the step's summary and the JSON result"
+                " list them"
+            )
+            lines.append(_command(Annotation(level, "sizeguard", text)))
+    return "\n".join(lines)
+
+
+def _command(annotation: Annotation) -> str:
+    properties = [f"title={_property(annotation.title[:_TITLE])}"]
+    if annotation.place:
+        place = annotation.place
+        properties.insert(0, f"file={_property(place.file)}")
+        properties += [
+            f"{name}={value}"
+            for name, value in (("line", place.line), ("col", place.column))
+            if value
+        ]
+    message = (
+        annotation.message
+        if len(annotation.message) <= LONGEST
+        else f"{annotation.message[: LONGEST - 1]}…"
+    )
+    return f"::{annotation.level} {','.join(properties)}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    """Escape a message: lines stay lines, other control characters are shown."""
+    return "%0A".join(printable(line).replace("%", "%25") for line in text.split("\n"))
+
+
+def _property(text: str) -> str:
+    return printable(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+
+
+def append_summary(path: Path, text: str) -> None:
+    """Append to a step's summary ($GITHUB_STEP_SUMMARY) if GitHub's limit leaves room for the text.
+
+    Beyond the limit GitHub would show no summary at all.
+
+    Raises InputError if the file cannot be written.
+    """
+    data = (text + "\n").encode()
+    try:
+        with path.open("ab") as file:
+            if os.fstat(file.fileno()).st_size + len(data) <= SUMMARY:
+                file.write(data)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write: {error.strerror}") from error

@@ -1,0 +1,144 @@
+"""Write a report or a diff as one HTML file that needs nothing else.
+
+The page has a treemap to go into, a search and a table.
+
+The data are columns, compressed, in base64: no name of a symbol is ever part of the page's markup.
+Half a million symbols of libtorch_cpu.so make 6 MB.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.label import RowTexts
+from sizeguard.columns.texts import Int
+from sizeguard.report.writers.printable import shown
+
+_PAGE = Path(__file__).parent / "page"
+_SCRIPTS = ("data.js", "tree.js", "treemap.js", "table.js", "main.js")
+_LONGEST = 400  # characters of a name
+_PIECE = 3 << 20  # bytes of a line of base64: a multiple of 3
+
+
+@dataclass(frozen=True, slots=True)
+class PageColumn:
+    """A column of numbers.
+
+    area:   the sizes of boxes can be taken from it
+    signed: the numbers are differences
+    """
+
+    name: str
+    values: Int
+    area: bool = True
+    signed: bool = False
+
+
+def html_page(
+    title: str,
+    columns: Sequence[PageColumn],
+    levels: Sequence[tuple[str, RowTexts]],
+    extra: dict[str, object],
+) -> Iterator[str]:
+    """Write the page in pieces.
+
+    levels: name and values of each level of the rows
+    extra:  more keys of the header that data.js reads
+    """
+    title = shown("title", title)
+    script = "".join(f"{(_PAGE / name).read_text(encoding='utf-8')}\n" for name in _SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    marker = "\0data\0"
+    page = Template((_PAGE / "page.html").read_text(encoding="utf-8")).substitute(
+        title=html.escape(title),
+        style=(_PAGE / "page.css").read_text(encoding="utf-8"),
+        hash=f"sha256-{digest}",
+        data=marker,
+        script=script,
+    )
+    before, _, after = page.partition(marker)
+    yield before
+    data = gzip.compress(_data(title, columns, levels, extra), 6, mtime=0)
+    for start in range(0, len(data), _PIECE):
+        yield base64.b64encode(data[start : start + _PIECE]).decode()
+    yield after
+
+
+def _data(
+    title: str,
+    columns: Sequence[PageColumn],
+    levels: Sequence[tuple[str, RowTexts]],
+    extra: dict[str, object],
+) -> bytes:
+    """Encode the data that data.js reads.
+
+    Length of the header, header, columns as 64-bit floats (exact for integers up to 2^53), levels.
+    """
+    named = [(level, *_shown(level, label)) for level, label in levels]
+    order = _neighbours([ids for _, ids, _ in named], np.abs(columns[0].values))
+    header = {
+        "title": title,
+        "rows": len(order),
+        "columns": [
+            {"name": column.name, "area": column.area, "signed": column.signed}
+            for column in columns
+        ],
+        "levels": [
+            {"name": level, "count": len(texts), "bytes": _length(texts)}
+            for level, _, texts in named
+        ],
+        **extra,
+    }
+    text = json.dumps(header).encode()
+    parts = [len(text).to_bytes(4, "little"), text]
+    parts += [column.values[order].astype("<f8").tobytes() for column in columns]
+    for _, ids, texts in named:
+        parts += [ids[order].astype("<u4").tobytes(), "\n".join(texts).encode()]
+    return b"".join(parts)
+
+
+def _length(texts: Sequence[str]) -> int:
+    return sum(len(text.encode()) for text in texts) + max(len(texts) - 1, 0)
+
+
+def _shown(level: str, label: RowTexts) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Return the number of each row's value, and the values as shown, ascending, each once."""
+    used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
+    found = [label.texts[i] for i in used.tolist()]
+    names = [_cut(shown(level, text)) if text else "" for text in found]
+    texts = sorted(set(names))
+    number = {text: i for i, text in enumerate(texts)}
+    ids = np.zeros(len(label.texts), np.int64)
+    ids[used] = [number[name] for name in names]
+    return ids[label.ids], texts
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 100]}…{text[-99:]}"
+
+
+def _neighbours(levels: Sequence[npt.NDArray[np.int64]], size: Int) -> npt.NDArray[np.intp]:
+    """Order the rows so that those of one group, on each level, are neighbours.
+
+    The largest groups and rows come first.
+    """
+    keys: list[npt.NDArray[np.int64]] = []
+    group = np.zeros(len(size), np.int64)
+    for ids in levels:
+        group = np.unique(group * (int(ids.max(initial=0)) + 1) + ids, return_inverse=True)[1]
+        total = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
+        np.add.at(total, group, size)
+        keys += [-total[group], group]
+    return np.lexsort((-size, *keys[::-1]))

@@ -1,0 +1,41 @@
+"""Make names printable: demangled, without control characters, short enough."""
+
+from __future__ import annotations
+
+from sizeguard.names.demangle import demangle
+from sizeguard.names.short import shortened
+
+NOTHING = "–"
+
+
+def shown(level: str, text: str, width: int = 0) -> str:
+    """Write a value of a level in one line of at most `width` characters; 0 for no limit."""
+    if not text:
+        return NOTHING
+    name = printable(demangle(text) if level == "symbol" else text)
+    if not width or len(name) <= width:
+        return name
+    if level == "symbol":
+        name = shortened(name, width)
+    return name if len(name) <= width else f"{name[: max(width - 1, 1)]}…"
+
+
+def printable(text: str) -> str:
+    """Escape characters that break a line, control a terminal or change the direction of text."""
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    )
+
+
+def middle(text: str, width: int) -> str:
+    """Shorten a name to at most `width` characters by leaving out its middle.
+
+    The end says most; the beginning tells whose it is.
+    """
+    name = printable(text)
+    if len(name) <= width:
+        return name
+    begin = max((width - 1) // 4, 0)
+    return f"{name[:begin]}…{name[len(name) - (width - 1 - begin) :]}"

@@ -1,0 +1,88 @@
+"""Write rows of sizes as CSV and JSON, in pieces."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+
+from sizeguard.attribution.size_report import ByteSums, Report
+from sizeguard.columns.label import RowTexts
+from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.report.writers.markdown import code
+from sizeguard.report.writers.style import NONE
+
+_PIECE = 10_000  # rows
+
+
+def image_json(image: ImageInfo) -> dict[str, object]:
+    """Describe the image."""
+    return {
+        "path": image.path,
+        "format": image.format,
+        "arch": image.arch,
+        "id": image.id,
+        "title": image.title,
+    }
+
+
+def columns_of(report: Report) -> dict[str, list[int]]:
+    """Return the columns of numbers, by their names in JSON and CSV."""
+    names = ("file", "load", "ram", "count", "exclusive", "shared")
+    return {
+        name: getattr(report, name).tolist() for name in names if getattr(report, name) is not None
+    }
+
+
+def sums_json(sums: ByteSums) -> dict[str, int]:
+    """Return the sums of all rows."""
+    return {"file": sums.file, "load": sums.load, "ram": sums.ram, "count": sums.count}
+
+
+def json_rows(head: dict[str, object], rows: Iterable[str]) -> Iterator[str]:
+    """Write an object with `rows` as its last key, one row a line."""
+    yield json.dumps(head, indent=1)[:-2] + ',\n "rows": ['
+    before = "\n"
+    piece: list[str] = []
+    for row in rows:
+        piece.append(before + row)
+        before = ",\n"
+        if len(piece) == _PIECE:
+            yield "".join(piece)
+            piece.clear()
+    yield "".join(piece) + "\n ]\n}\n"
+
+
+def json_texts(label: RowTexts) -> Iterator[str]:
+    """Quote the value of each row; if there are few values, each is quoted once."""
+    quote = json.encoder.encode_basestring_ascii
+    texts, ids = label.texts, label.ids.tolist()
+    if len(texts) * 2 > len(ids):
+        return (quote(texts[i]) for i in ids)
+    quoted = [quote(texts[i]) for i in range(len(texts))]
+    return (quoted[i] for i in ids)
+
+
+def texts_of(label: RowTexts) -> Iterator[str]:
+    """Return the value of each row."""
+    return (label.texts[i] for i in label.ids.tolist())
+
+
+def csv_rows(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Write CSV by RFC 4180: CRLF, quotes where needed."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(head)
+    for number, row in enumerate(rows):
+        writer.writerow(row)
+        if number % _PIECE == 0:
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue()
+
+
+def markdown_cell(text: str) -> str:
+    """Write a name as code; the sign for nothing stays as it is."""
+    return text if text == NONE else code(text)

@@ -1,0 +1,1 @@
+"""ExecuTorch: names.yaml has the rules for its names."""

@@ -1,0 +1,15 @@
+"""ExecuTorch: its images and programs are read."""
+
+from __future__ import annotations
+
+from sizeguard.runtimes.runtime import Runtime
+
+
+class ExecuTorch(Runtime):
+    """ExecuTorch."""
+
+    name = "executorch"
+    namespaces = ("torch::executor", "executorch::runtime", "et_kernel")
+
+
+RUNTIME = ExecuTorch()

@@ -1,0 +1,136 @@
+"""The known runtimes, by name, by build and by project."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sizeguard.base.errors import InputError
+from sizeguard.names import short
+from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
+
+if TYPE_CHECKING:
+    from sizeguard.builds.build_record import Build
+    from sizeguard.names.rules import Rules
+    from sizeguard.operators.library import Operator
+    from sizeguard.runtimes.build_facts import BuildFacts
+    from sizeguard.selection.lint_rules import HasPlace
+
+# The first one names what fits no runtime.
+NAMES = ("sizeguard", "executorch", "aten")
+
+
+@functools.cache
+def runtime_named(name: str) -> Runtime:
+    """Return a runtime. Raises InputError, with the nearest name, for an unknown one."""
+    if name not in NAMES:
+        near = difflib.get_close_matches(name, NAMES, n=1)
+        hint = f"; nearest is {near[0]}" if near else ""
+        raise InputError(f"unknown preset {name}{hint}; there are auto, {', '.join(NAMES)}")
+    found = importlib.import_module(f"sizeguard.runtimes.{name}.runtime").RUNTIME
+    if not isinstance(found, Runtime):
+        raise TypeError(f"runtimes/{name}/runtime.py has no RUNTIME")
+    return found
+
+
+def runtimes() -> tuple[Runtime, ...]:
+    """All of them, in the order of NAMES."""
+    return tuple(runtime_named(name) for name in NAMES)
+
+
+def load_preset(name: str) -> Rules:
+    """Return the rules of a runtime. Raises InputError for an unknown one."""
+    return runtime_named(name).rules
+
+
+def kernel_of(symbol: str) -> str:
+    """Return the kernel of a mangled symbol by the first runtime that knows it.
+
+    Empty if none does.
+    """
+    return next(filter(None, (runtime.kernel_of(symbol) for runtime in runtimes())), "")
+
+
+def short_name(symbol: str) -> str:
+    """Shorten a mangled symbol: conv_body<float>, without the namespaces of runtimes."""
+    hidden = [prefix for runtime in runtimes() for prefix in runtime.hidden_prefixes]
+    return short.short_name(symbol, hidden)
+
+
+def library(source: Path | None) -> dict[str, Operator]:
+    """List the operators of the runtime whose sources a folder holds.
+
+    source: None for those that this package knows of all runtimes that it builds
+    """
+    chosen = [each for each in runtimes() if source is None or each.has_sources(source)]
+    return {name: each for runtime in chosen for name, each in runtime.library(source).items()}
+
+
+def switches_in(folders: Iterable[Path]) -> dict[str, Sequence[HasPlace]]:
+    """Find the dtype switches in kernel sources of any runtime, by tag."""
+    places = list(folders)
+    return {
+        tag: uses for runtime in runtimes() for tag, uses in runtime.switches_in(places).items()
+    }
+
+
+def build_facts(build: Build) -> BuildFacts:
+    """Read the dispatcher and dtype switches of a build.
+
+    Raises InputError for a build of no known runtime, InconclusiveError if its facts are missing.
+    """
+    for runtime in runtimes():
+        facts = runtime.facts(build)
+        if facts is not None:
+            return facts
+    raise InputError(f"{build.image}: a build of no known runtime")
+
+
+def facts_files(build: Build) -> list[Path]:
+    """List the files that build_facts reads."""
+    return [path for runtime in runtimes() for path in runtime.facts_files(build)]
+
+
+def holds_sources(folder: Path) -> bool:
+    """Whether a folder holds the sources of a known runtime."""
+    return any(runtime.has_sources(folder) for runtime in runtimes())
+
+
+def built_from(folder: Path) -> Path | None:
+    """Return the folder with the sources that a build's folder was made from, if it tells."""
+    found = (runtime.built_from(folder) for runtime in runtimes())
+    return next(filter(None, found), None)
+
+
+def source_tree(root: Path, source: Path | None = None) -> tuple[Runtime, SourceTree]:
+    """Find the runtime that a project builds from sources.
+
+    root:   the project, whose build/ holds builds
+    source: the folder with the sources, if that is another
+
+    Raises InputError if there are no sources.
+    """
+    for runtime in runtimes():
+        tree = runtime.source_tree(source or root, root)
+        if tree is not None:
+            return runtime, tree
+    raise InputError(f"{source or root}: holds the sources of no known runtime")
+
+
+def models_of(root: Path, source: Path | None = None) -> Models:
+    """How models of a project run. Raises InputError if its runtime only reads them."""
+    runtime, _ = source_tree(root, source)
+    models = runtime.models(source or root)
+    if models is None:
+        raise InputError(f"{source or root}: models of {runtime.name} cannot be run")
+    return models
+
+
+def inputs_of(model: Path) -> Sequence[Sequence[Path]]:
+    """List the input files of each bundled case beside a model."""
+    models = next(filter(None, (runtime.models(None) for runtime in runtimes())), None)
+    return models.inputs(model) if models is not None else ()

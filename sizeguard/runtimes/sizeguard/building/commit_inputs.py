@@ -1,0 +1,37 @@
+"""Hash what a build of our runtime reads of a commit."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+
+from sizeguard.base.fingerprint import fingerprint
+from sizeguard.git.trees import tree_entries
+from sizeguard.runtimes.sizeguard.native_tree import FOLDER, is_source
+
+
+def runtime_hash(repository: Path, commit: str, selection: str) -> str:
+    """Hash the sources of our runtime in a commit, and the selection file.
+
+    The generator's code is that of the package that runs.
+    """
+    native = tree_entries(repository, commit, "--full-tree", "--", FOLDER).get(FOLDER, "")
+    files = _native(repository, native.split()[2]) if " tree " in native else {}
+    sources = [f"{entry}\t{path}" for path, entry in files.items() if is_source(path)]
+    chosen: object = files.get(selection)
+    if selection and not selection.startswith(f"{FOLDER}/"):
+        chosen = tree_entries(repository, commit, "--full-tree", "--", selection)
+    return fingerprint({"files": sources, "selection": chosen})
+
+
+@functools.lru_cache(256)
+def _native(repository: Path, tree: str) -> Mapping[str, str]:
+    """List the files of native/ in a git tree.
+
+    Cached by the tree's id: of 200 commits of this project eight changed a file that counts.
+    """
+    return {
+        f"{FOLDER}/{path}": entry
+        for path, entry in sorted(tree_entries(repository, tree, "-r").items())
+    }

@@ -1,0 +1,241 @@
+"""Build a variant: the binary, its stripped twin and build.json."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError
+from sizeguard.base.files import write_atomic, write_if_changed
+from sizeguard.base.fingerprint import fingerprint
+from sizeguard.base.progress import Progress
+from sizeguard.builds.build_record import RECORD, Build, read_build
+from sizeguard.builds.sizes import measure
+from sizeguard.runtimes.sizeguard.building.variants import Variant, check_combination
+from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED, FOLDER, sources_hash
+from sizeguard.toolchains.link_record import record_link
+from sizeguard.toolchains.logged import first_error
+from sizeguard.toolchains.targets import TargetMachine, find_target
+from sizeguard.toolchains.toolchain import Toolchain, require
+
+_STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
+
+
+def build(
+    root: Path, variant: Variant, toolchain: Toolchain, folder: Path, jobs: int | None = None
+) -> Build:
+    """Build, or find that nothing changed.
+
+    Raises BuildError with the first error and the log's path.
+    """
+    check_combination(variant, toolchain)
+    require("cmake", "ninja", "flatc")
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    detail = (
+        f"{toolchain.compiler} {toolchain.compiler_version} -O{variant.optimize} "
+        f" {toolchain.target}"
+    )
+    with _locked(folder), Progress(f"building {variant.app or variant.kind}", detail) as progress:
+        _configure(root, variant, toolchain, folder)
+        try:
+            _compile(folder, jobs, progress)
+        except _SourceIsGone:
+            (folder / CONFIGURED).unlink(missing_ok=True)
+            _configure(root, variant, toolchain, folder)
+            _compile(folder, jobs, progress)
+        return _record(root, variant, toolchain, folder)
+
+
+class _SourceIsGone(BuildError):
+    """The folder was configured with a source that is no more; ninja cannot help itself then."""
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Two commands may want one build: the second waits."""
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) -> None:
+    command = [
+        "cmake",
+        "-S",
+        str(root / FOLDER),
+        "-B",
+        str(folder),
+        "-G",
+        "Ninja",
+        *variant.cmake_options(root, toolchain),
+    ]
+    sizeguard = Path(sys.executable).parent / "sizeguard"
+    if sizeguard.is_file():
+        command.append(f"-DSIZEGUARD={sizeguard}")
+    text = "\n".join(command)
+    record = folder / CONFIGURED
+    if record.is_file() and record.read_text() == text and (folder / "build.ninja").is_file():
+        return  # ninja configures again by itself when CMake's files change
+    # Options that are no longer given would live on in the cache.
+    (folder / "CMakeCache.txt").unlink(missing_ok=True)
+    for detected in folder.glob("CMakeFiles/3.*"):
+        shutil.rmtree(detected)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    log = folder / "configure.log"
+    write_atomic(log, done.stdout + done.stderr)
+    if done.returncode != 0:
+        raise BuildError(
+            f"configuring {folder.name} failed: {first_error(done.stderr) or 'no message'};"
+            f" log: {log}"
+        )
+    write_atomic(record, text)
+
+
+def _compile(folder: Path, jobs: int | None, progress: Progress) -> None:
+    command = ["ninja", "-C", str(folder), *([f"-j{jobs}"] if jobs else [])]
+    lines = []
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "NINJA_STATUS": "[%f/%t] "},
+    ) as process:
+        for line in process.stdout or ():
+            lines.append(line)
+            step = _STEP.match(line)
+            if step:
+                progress.step(int(step[1]), int(step[2]), Path(step[3].split()[-1]).name)
+    log = folder / "build.log"
+    write_atomic(log, "".join(lines))
+    output = "".join(lines)
+    if process.returncode != 0:
+        gone = "missing and no known rule to make it" in output
+        raise (_SourceIsGone if gone else BuildError)(
+            f"building {folder.name} failed: {first_error(output) or 'no message'}; log: {log}"
+        )
+
+
+def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) -> Build:
+    """Strip the image, and write build.json."""
+    target = find_target(toolchain.target)
+    image = folder / variant.image_name(toolchain)
+    shipped = folder / f"{image.name}.stripped"
+    record = folder / RECORD
+    if not shipped.is_file() or shipped.stat().st_mtime_ns < image.stat().st_mtime_ns:
+        _strip(target, image, shipped)
+    debug = _debug_symbols(folder, image) if target.is_macho else None
+    link_line = _link_line(folder, image)
+    inputs_of_link = tuple(folder / word for word in link_line if word.endswith((".o", ".a")))
+    effective = folder / "operators" / "code" / "selected_operators.yaml"
+    result = Build(
+        variant=variant.name,
+        app=variant.app,
+        target=toolchain.target,
+        toolchain=toolchain.name,
+        optimize=variant.optimize,
+        image=image,
+        shipped=shipped,
+        map=folder / f"{image.name}.map",
+        gc_log=folder / f"{image.name}.gc.txt",
+        objects=tuple(_lto_objects(image)) if variant.lto else inputs_of_link,
+        selection=effective,
+        asked=variant.selection.resolve() if variant.selection else None,
+        dtypes=variant.dtypes,
+        model_tracer=folder / "model_tracer" if variant.kind == "instrumented" else None,
+        fingerprint=fingerprint(_inputs(root, variant, toolchain, effective)),
+        sizes=measure(shipped),
+        link=variant.link,
+        lto=variant.lto,
+        lto_inputs=inputs_of_link if variant.lto else (),
+        debug=debug,
+        link_command=None if target.is_macho else record_link(link_line, folder, image),
+    )
+    write_if_changed(record, json.dumps(result.to_json(), indent=2) + "\n")
+    return read_build(record)
+
+
+def _inputs(
+    root: Path, variant: Variant, toolchain: Toolchain, effective: Path
+) -> Mapping[str, object]:
+    """Everything that goes into a build; `effective` is its effective selection."""
+    return {
+        "sources": sources_hash(root),
+        "selection": effective.read_text(),
+        "variant": variant.name,
+        "optimize": variant.optimize,
+        "sanitize": variant.sanitize,
+        "compiler": f"{toolchain.compiler} {toolchain.compiler_version}",
+        "linker": f"{toolchain.linker} {toolchain.linker_version}",
+        "target": toolchain.target,
+        "headers": toolchain.headers_version,
+        "link": variant.link,
+        "lto": variant.lto,
+    }
+
+
+def _strip(target: TargetMachine, image: Path, shipped: Path) -> None:
+    """Make the stripped twin, and be sure that it loads the same bytes."""
+    # A dynamic library of macOS keeps the symbols that others bind to.
+    what = ["--strip-all"] if not target.is_macho or image.suffix != ".dylib" else ["-x"]
+    done = subprocess.run(
+        [target.strip, *what, "-o", str(shipped), str(image)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise BuildError(f"{target.strip} {image}: {done.stderr.strip()}")
+    before, after = measure(image).load, measure(shipped).load
+    if before != after:
+        raise BuildError(
+            f"{shipped} loads {after} bytes and {image} {before}: stripping changed what is loaded"
+        )
+
+
+def _debug_symbols(folder: Path, image: Path) -> Path:
+    """Gather the debug information that ld64 leaves in the objects into a .dSYM."""
+    bundle = folder / f"{image.name}.dSYM"
+    inside = bundle / "Contents" / "Resources" / "DWARF" / image.name
+    if inside.is_file() and inside.stat().st_mtime_ns >= image.stat().st_mtime_ns:
+        return bundle
+    command = ["dsymutil-19", "--oso-prepend-path", str(folder), str(image), "-o", str(bundle)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or "warning" in done.stderr:
+        raise BuildError(f"dsymutil {image}: {done.stderr.strip()}")
+    return bundle
+
+
+def _link_line(folder: Path, image: Path) -> list[str]:
+    """Return the words of the command that links."""
+    done = subprocess.run(
+        ["ninja", "-C", str(folder), "-t", "commands", image.name],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise BuildError(f"ninja -t commands in {folder}: {done.stderr.strip()}")
+    return shlex.split(done.stdout.rstrip().rsplit("\n", 1)[-1])
+
+
+def _lto_objects(image: Path) -> list[Path]:
+    """List the objects that the linker made of LTO's inputs and kept.
+
+    Raises BuildError if it kept nothing: the image has no other objects.
+    """
+    patterns = (f"{image.name}.lto*.o", f"{image.name}.ltrans*.ltrans.o", f"{image.name}.lto/*.o")
+    found = sorted(path for pattern in patterns for path in image.parent.rglob(pattern))
+    if not found:
+        raise BuildError(f"{image}: the linker kept no objects of LTO")
+    return found

@@ -1,0 +1,134 @@
+"""Its Recipe."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import yaml
+
+from sizeguard.base.fingerprint import package_hash
+from sizeguard.base.yaml_nodes import NoAliasesLoader
+from sizeguard.git.trees import file_of
+from sizeguard.git.worktrees import Worktree
+from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
+from sizeguard.runtimes.sizeguard.native_tree import usual_selection
+from sizeguard.toolchains.logged import run_logged
+from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
+from sizeguard.toolchains.toolchain import Toolchain
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeRecipe:
+    """A variant of our own runtime.
+
+    The commit gives native/ and the selection; the package that runs builds and generates code.
+
+    app: of sizeguard.yaml of the commit, or a folder of native/apps; empty for full, core or
+         instrumented
+    """
+
+    toolchain: Toolchain
+    app: str = ""
+    variant: str = "selective"
+    optimize: str = "s"
+
+    def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
+        """Collect everything that the measurement depends on.
+
+        Our builds write no paths of their own, so path_length does not count.
+        """
+        selection = self.selection(repository, commit) if self.app else ""
+        return {
+            "build": "runtime",
+            "sources": runtime_hash(repository, commit, selection),
+            "selection": selection,
+            "app": self.app,
+            "variant": self.variant,
+            "optimize": self.optimize,
+            "compiler": f"{self.toolchain.compiler} {self.toolchain.compiler_version}",
+            "linker": f"{self.toolchain.linker} {self.toolchain.linker_version}",
+            "target": self.toolchain.target,
+            "headers": self.toolchain.headers_version,
+            "package": package_hash(),
+        }
+
+    def selection(self, repository: Path, commit: str) -> str:
+        """Find the app's selection in a commit.
+
+        Its path is in sizeguard.yaml, or the usual one.
+        """
+        usual = usual_selection(self.app)
+        text = file_of(repository, commit, "sizeguard.yaml")
+        return (_selection_in(text, self.app) if text is not None else None) or usual
+
+    def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
+        """Build what is checked out; the path of build.json.
+
+        Raises DoesNotBuildError, or BuildError if the machine fails.
+        """
+        tools = f"{self.toolchain.target}-{self.toolchain.compiler}-{self.toolchain.linker}"
+        leaf = self.app or self.variant
+        folder = tree.path / "build" / f"{tools}-O{self.optimize}-{leaf}"
+        command = self._command(folder, limits)
+        if self.app:
+            selection = self.selection(tree.repository, commit)
+            if not (tree.path / selection).is_file():
+                raise DoesNotBuildError(f"there is no {selection}")
+            command += ["--app", self.app, "--selection", selection]
+        names = ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
+        run_logged(command, tree, dict.fromkeys(names, "ccache") if _has_ccache() else {}, limits)
+        return folder / "build.json"
+
+    def check(self, repository: Path, commit: str) -> None:
+        """Our sources are always in scope."""
+
+    def _command(self, folder: Path, limits: Limits) -> list[str]:
+        # -P: the package that runs, not the one of the commit, which is the current folder.
+        command = [sys.executable, "-P", "-m", "sizeguard", "build", self.variant]
+        command += ["--output-dir", str(folder), "-O", self.optimize]
+        command += ["--compiler", self.toolchain.compiler, "--linker", self.toolchain.linker]
+        command += ["--target", self.toolchain.target]
+        return [*command, *(["-j", str(limits.jobs)] if limits.jobs else [])]
+
+    @property
+    def map(self) -> str:
+        """build.json names the map."""
+        return ""
+
+    @property
+    def text(self) -> str:
+        """Describe the build: `vision for x86_64-linux by gcc-12.2-bfd-2.40 -Os`."""
+        return (
+            f"{self.app or self.variant} for {self.toolchain.target} by {self.toolchain.name}"
+            f" -O{self.optimize}"
+        )
+
+    @property
+    def kept_folders(self) -> tuple[str, ...]:
+        """Keep the build folder: ninja compiles one file for a commit that changed one file."""
+        return ("build",)
+
+
+def _selection_in(text: str, app: str) -> str | None:
+    """apps: APP: selection: of a sizeguard.yaml; None if it says nothing that can be understood."""
+    if len(text) > 1 << 20:
+        return None
+    try:
+        content = yaml.load(text, Loader=NoAliasesLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    for name in ("apps", app):
+        content = content.get(name) if isinstance(content, dict) else None
+    path = content.get("selection") if isinstance(content, dict) else None
+    is_inside = (
+        isinstance(path, str) and not path.startswith("/") and ".." not in PurePosixPath(path).parts
+    )
+    return str(PurePosixPath(str(path))) if is_inside else None
+
+
+def _has_ccache() -> bool:
+    return shutil.which("ccache") is not None

@@ -1,0 +1,86 @@
+"""Import model files as programs with their bundled inputs, once for each content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
+from sizeguard.base.fingerprint import files_hash, files_key
+from sizeguard.base.import_closure import PACKAGE
+from sizeguard.runtimes.sizeguard.native_tree import OPERATOR_FILES
+
+_CASE = re.compile(r"case(\d+)_input(\d+)\.npy")
+
+
+def program_name(model: Path) -> str:
+    """Name the program of a model.
+
+    mobilenet_v2/model.pt2 and mobilenet_v2.sgp give mobilenet_v2; mobilenet_v2/model_core.pt2 gives
+    mobilenet_v2_core.
+    """
+    stem = model.stem
+    if stem == "model" or stem.startswith("model_"):
+        return model.resolve().parent.name + stem.removeprefix("model")
+    return stem
+
+
+def cases_beside(model: Path) -> list[list[Path]]:
+    """List the inputs beside a model: case0_input0.npy, case0_input1.npy and so on."""
+    found: dict[int, dict[int, Path]] = {}
+    for path in model.parent.glob("case*_input*.npy"):
+        match = _CASE.fullmatch(path.name)
+        if match:
+            found.setdefault(int(match[1]), {})[int(match[2])] = path
+    return [[found[case][i] for i in sorted(found[case])] for case in sorted(found)]
+
+
+def program_of(model: Path, folder: Path, libraries: Sequence[Path] = OPERATOR_FILES) -> Path:
+    """Return the program of a model: a .sgp as it is, a .pt2 imported with the cases beside it.
+
+    An equal program in the folder is not imported again.
+
+    libraries: the lists of operators that the model may name
+    """
+    if model.suffix == ".sgp":
+        if not model.is_file():
+            raise InputError(f"{model}: no such file")
+        return model
+    if not model.is_file():
+        raise InputError(f"{model}: no such model")
+    cases = cases_beside(model)
+    program = folder / f"{program_name(model)}.sgp"
+    stamp = folder / f"{program_name(model)}.stamp"
+    key = _key(model, cases, libraries)
+    if program.is_file() and stamp.is_file() and stamp.read_text() == key:
+        return program
+
+    from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
+    from sizeguard.runtimes.sizeguard.program.program_file import write_program
+
+    imported = import_model(model, default_library(libraries), program_name(model), cases)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_program(imported.program, program)
+    write_atomic(stamp, key)
+    return program
+
+
+def _key(model: Path, cases: list[list[Path]], libraries: Sequence[Path]) -> str:
+    """Hash everything that the program is made from: model, inputs, importer and operators."""
+    importer = [
+        path
+        for room in (
+            "models",
+            "operators",
+            "runtimes/sizeguard/importing",
+            "runtimes/sizeguard/program",
+        )
+        for path in (PACKAGE / room).glob("*.py")
+    ]
+    inputs = [model.resolve(), *(path.resolve() for case in cases for path in case)]
+    return (
+        f"{files_hash(PACKAGE, importer)} {' '.join(files_key(libraries))}"
+        f" {files_hash(model.resolve().parent, inputs)}"
+    )

@@ -1,0 +1,1 @@
+"""Claims that a selection makes of a build of native/."""

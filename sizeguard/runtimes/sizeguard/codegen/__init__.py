@@ -1,0 +1,1 @@
+"""Generate registration sources and selection headers."""

@@ -1,0 +1,105 @@
+"""Generate the files of a build's output folder from kernel libraries and a selection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_if_changed
+from sizeguard.operators.library import DISPATCH_KEYS, Operator, read_operator_libraries
+from sizeguard.runtimes.sizeguard.codegen.headers import selection_headers
+from sizeguard.runtimes.sizeguard.codegen.registration import check_prototypes, registration_source
+from sizeguard.runtimes.sizeguard.codegen.typed_calls import ops_files
+from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_guards, scan_tags
+from sizeguard.runtimes.sizeguard.sources.verbose_texts import scan_verbose_texts
+from sizeguard.selection.resolve import check_names, effective_selection
+from sizeguard.selection.selection import Selection
+from sizeguard.selection.united import OUTPUTS
+from sizeguard.selection.write import format_selection
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The inputs of code generation.
+
+    kernel_sources: files and folders whose dtype switches are compiled against this selection
+    source:         how error messages call the selection
+    all_dtypes:     keep every dtype of every tag
+    dispatch_keys:  operators of other keys are not registered
+    library:        the name under which the operators are registered
+    """
+
+    operators_yaml: tuple[Path, ...]
+    kernel_sources: tuple[Path, ...]
+    selection: Selection
+    source: str
+    all_dtypes: bool
+    dispatch_keys: tuple[str, ...]
+    library: str
+
+
+def generate(inputs: Inputs) -> Mapping[str, str]:
+    """All files by their path in the output folder.
+
+    Raises InputError for names that do not exist and for overlaps.
+    """
+    for key in inputs.dispatch_keys:
+        if key not in DISPATCH_KEYS:
+            raise InputError(f"unknown dispatch key {key}; there are {', '.join(DISPATCH_KEYS)}")
+    operators = read_operator_libraries(inputs.operators_yaml)
+    check_prototypes(operators.values())
+    tags = scan_tags(inputs.kernel_sources)
+    check_names(inputs.selection, inputs.source, operators, tags)
+    effective = effective_selection(inputs.selection, operators, tags, all_dtypes=inputs.all_dtypes)
+
+    header, source = ops_files(operators.values())
+    files = {"generated/ops.h": header, "generated/ops.cpp": source}
+    selected = [operators[name] for name in effective.selected_operators(operators)]
+    for key in DISPATCH_KEYS:
+        registered = selected if key in inputs.dispatch_keys else list[Operator]()
+        files[f"generated/Register{key}.cpp"] = registration_source(inputs.library, key, registered)
+    files.update(
+        {f"selected/{name}": text for name, text in selection_headers(effective, tags).items()}
+    )
+    files["selected_operators.yaml"] = format_selection(effective)
+    files["kernel_tags.json"] = _source_facts(inputs.kernel_sources, tags)
+    files[OUTPUTS] = "".join(f"{name}\n" for name in sorted(files))
+    return files
+
+
+def _source_facts(sources: Sequence[Path], tags: Mapping[str, Sequence[TagUse]]) -> str:
+    """All that a prediction knows of the sources.
+
+    Where each tag's switches and guards stand, the messages of verbose_errors.
+    """
+    content = {
+        "schema_version": 1,
+        "tags": {tag: [_place(use) for use in uses] for tag, uses in tags.items()},
+        "guards": {
+            tag: [_place(use) for use in uses] for tag, uses in scan_guards(sources).items()
+        },
+        "verbose_texts": list(scan_verbose_texts(sources)),
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _place(use: TagUse) -> dict[str, object]:
+    return {"file": use.file.name, "line": use.line, "function": use.function, "macro": use.macro}
+
+
+def write_outputs(directory: Path, files: Mapping[str, str]) -> list[str]:
+    """Write what changed, remove headers of tags and registrations that are no more.
+
+    Returns the names of both.
+    """
+    changed = [name for name, text in files.items() if write_if_changed(directory / name, text)]
+    stale = [*directory.glob("selected/*.h"), *directory.glob("generated/Register*.cpp")]
+    for path in stale:
+        name = path.relative_to(directory).as_posix()
+        if name not in files:
+            path.unlink()
+            changed.append(name)
+    return sorted(changed)

@@ -1,0 +1,1 @@
+"""Import .pt2 files as programs."""

@@ -1,0 +1,61 @@
+"""Models of our runtime: programs that are imported, run and traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sizeguard.builds.build_record import Build
+from sizeguard.models.operator_info import OperatorInfo
+from sizeguard.runtimes.runtime import ModelRun
+from sizeguard.runtimes.sizeguard import model_runner
+from sizeguard.runtimes.sizeguard.building.programs import cases_beside, program_of
+from sizeguard.runtimes.sizeguard.building.tracing import instrumented_build, trace_programs
+from sizeguard.runtimes.sizeguard.native_tree import operator_files
+from sizeguard.runtimes.sizeguard.sgp import read_operators
+
+
+class NativeModels:
+    """See runtimes.runtime.Models."""
+
+    def __init__(self, source: Path | None = None) -> None:
+        """source: the folder that holds native/; None for the operators of this package."""
+        self._source = source
+
+    def prepare(self, model: Path, folder: Path) -> Path:
+        """Import a .pt2 with the cases beside it; a .sgp stays as it is."""
+        return program_of(model, folder, self.library_files())
+
+    def operators(self, program: Path) -> OperatorInfo:
+        """Read the operators that a program names."""
+        return read_operators(program, self._source)
+
+    def inputs(self, model: Path) -> Sequence[Sequence[Path]]:
+        """case0_input0.npy and so on; a .sgp holds its own."""
+        return cases_beside(model) if model.suffix != ".sgp" else []
+
+    def library_files(self) -> Sequence[Path]:
+        """List the operators.yaml of each library."""
+        return operator_files(self._source)
+
+    def case_count(self, program: Path) -> int:
+        """Count the bundled inputs of a .sgp."""
+        return model_runner.case_count(program)
+
+    def run_inputs(self, build: Build, program: Path, case: int) -> Mapping[str, object]:
+        """Image, program, and what loader, emulator and processor add."""
+        return model_runner.run_inputs(build, program, case)
+
+    def run(self, build: Build, program: Path, case: int, timeout: float) -> ModelRun:
+        """Run one case by run_program."""
+        return model_runner.run_case(build, program, case, timeout)
+
+    def tracer(self, root: Path) -> Build:
+        """Return the variant `instrumented`, up to date."""
+        return instrumented_build(self._source or root, root)
+
+    def trace(
+        self, build: Build, programs: Sequence[Path], output: Path, *, executed_only: bool
+    ) -> None:
+        """Run every bundled input of the programs by model_tracer."""
+        trace_programs(build, programs, output, executed_only=executed_only)

@@ -1,0 +1,85 @@
+"""A project's folder with our runtime's sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sizeguard.builds.build_record import Build
+from sizeguard.claims.universe import Universe
+from sizeguard.operators.library import Operator, read_operator_libraries
+from sizeguard.runtimes.runtime import BuildOptions
+from sizeguard.runtimes.sizeguard import native_tree
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
+from sizeguard.runtimes.sizeguard.native_universe import asking_sources, read_universe
+from sizeguard.runtimes.sizeguard.sources.feature_sites import read_features
+from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
+
+
+class NativeSources:
+    """See runtimes.runtime.SourceTree."""
+
+    def __init__(self, source: Path, root: Path) -> None:
+        """Open the sources in source/native. root: the project, whose build/ holds builds."""
+        self._source = source
+        self._root = root
+
+    def key(self) -> str:
+        """Hash native/ and the generator."""
+        return native_tree.sources_hash(self._source)
+
+    def reads(self, path: str, selection: str) -> bool:
+        """Whether a file is the selection, a source, or code of the generator."""
+        if self._source == self._root:
+            return native_tree.is_input(path, selection)
+        return path == selection or native_tree.is_generator(path)
+
+    def generates(self, path: str) -> bool:
+        """Whether a file is code of the generator."""
+        return native_tree.is_generator(path)
+
+    def code_files(self) -> Sequence[Path]:
+        """All .cpp files, sorted."""
+        return native_tree.code_files(self._source)
+
+    def usual_selection(self, app: str) -> Path:
+        """Return the selection in the app's folder of native/apps."""
+        return self._source / native_tree.usual_selection(app)
+
+    def operators(self) -> Mapping[str, Operator]:
+        """Read the operators.yaml files: 0.1 s."""
+        return read_operator_libraries(native_tree.operator_files(self._source))
+
+    def switches(self) -> Mapping[str, Sequence[TagUse]]:
+        """Scan the kernels for SG_SWITCH macros."""
+        return scan_tags(native_tree.kernel_folders(self._source))
+
+    def features(self) -> frozenset[str]:
+        """Scan kernels and programs for SG_BUILD_FEATURE."""
+        return frozenset(site.feature for site in read_features(asking_sources(self._source)))
+
+    def universe(self) -> Universe:
+        """Read everything that a selection chooses from."""
+        return read_universe(self._source)
+
+    def build_full(self, options: BuildOptions) -> Build:
+        """Build the variant `full`."""
+        variant = Variant("full", optimize=options.optimize, link=options.link, lto=options.lto)
+        return self._build(variant, options)
+
+    def build_app(self, app: str, selection: Path, options: BuildOptions) -> Build:
+        """Build the variant `selective` of an app."""
+        asked = Variant(
+            "selective",
+            app,
+            selection,
+            optimize=options.optimize,
+            link=options.link,
+            lto=options.lto,
+        )
+        return self._build(checked_variant(self._source, asked), options)
+
+    def _build(self, variant: Variant, options: BuildOptions) -> Build:
+        folder = default_folder(self._root, variant, options.toolchain)
+        return build(self._source, variant, options.toolchain, folder)

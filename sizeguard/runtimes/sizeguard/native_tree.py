@@ -1,0 +1,125 @@
+"""The layout of native/: which files builds read, and where its parts lie."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from sizeguard.base.fingerprint import files_hash, fingerprint
+from sizeguard.base.import_closure import PACKAGE, import_closure
+from sizeguard.runtimes.model_files import READERS
+
+if TYPE_CHECKING:
+    from sizeguard.toolchains.targets import TargetMachine
+
+FOLDER = "native"
+LIBRARIES = ("operators", "prepacked")  # kernel libraries, in the order in which they are listed
+# This package carries the lists of operators of the runtime that it was released with, so that
+# models can be read without any sources.
+OPERATOR_FILES = tuple(
+    Path(__file__).parent / "libraries" / f"{library}.yaml" for library in LIBRARIES
+)
+# Folders that no build of run_program reads: models are data that it is given.
+_NOT_BUILT = ("native/models/", "native/examples/", "native/fuzzing/")
+# What under native/ can change a binary.
+_SUFFIXES = frozenset({".cpp", ".h", ".fbs", ".yaml", ".cmake", ".txt", ".sh", ".tbd"})
+_APPS = "native/apps/"
+# In a build's folder: the command that configured it, a word a line.
+CONFIGURED = "configure.txt"
+# The command that CMake calls; what it imports generates code.
+GENERATOR = "sizeguard.cli.build.codegen"
+
+
+def has_sources(root: Path) -> bool:
+    """Whether a project's folder has the sources of this runtime."""
+    native = root / FOLDER
+    return (native / "CMakeLists.txt").is_file() and (native / "runtime").is_dir()
+
+
+def is_source(path: str) -> bool:
+    """Whether a file, by its path from the root, goes into a build, whatever the selection."""
+    if not path.startswith(f"{FOLDER}/") or path.startswith(_NOT_BUILT):
+        return False
+    if PurePosixPath(path).suffix not in _SUFFIXES:
+        return False
+    return not path.startswith(_APPS) or path.count("/") == 2  # the folders of apps are theirs
+
+
+def is_input(path: str, selection: str) -> bool:
+    """Whether a file is the selection, a source, or code of the generator."""
+    return path == selection or is_source(path) or is_generator(path)
+
+
+def source_files(root: Path) -> list[Path]:
+    """Every file that a build reads, sorted."""
+    found = (path for path in (root / FOLDER).rglob("*") if path.is_file())
+    return sorted(path for path in found if is_source(path.relative_to(root).as_posix()))
+
+
+def code_files(root: Path) -> list[Path]:
+    """List the C++ files that objects are made of, sorted."""
+    return sorted((root / FOLDER).rglob("*.cpp"))
+
+
+def generator_files(*, models: bool = False) -> tuple[Path, ...]:
+    """List the files of this package that generate code from selections, as its imports say.
+
+    models: and those that read a selection out of model files
+    """
+    return import_closure(GENERATOR, *(READERS.values() if models else ()))
+
+
+def sources_hash(root: Path) -> str:
+    """Hash all sources with their paths, and the generator that runs."""
+    generator = files_hash(PACKAGE, generator_files())
+    return fingerprint({"sources": files_hash(root, source_files(root)), "generator": generator})
+
+
+def is_generator(path: str) -> bool:
+    """Whether a file of a repository is code of the generator that runs.
+
+    That generator builds the base, too: what a change of it does is seen against the baseline
+    alone.
+    """
+    head, _, inside = path.partition("/")
+    return head == PACKAGE.name and PACKAGE / inside in generator_files()
+
+
+def operator_files(root: Path | None) -> tuple[Path, ...]:
+    """List the operator lists of a project; those of this package if there is no project."""
+    if root is None:
+        return OPERATOR_FILES
+    return tuple(folder / "operators.yaml" for folder in kernel_folders(root))
+
+
+def kernel_folders(root: Path) -> tuple[Path, ...]:
+    """List the folders of the kernel libraries, whose sources hold the dtype switches."""
+    return tuple(root / FOLDER / library for library in LIBRARIES)
+
+
+def built_from(folder: Path) -> Path | None:
+    """Return the folder whose sources a build was configured with; None if they are gone."""
+    try:
+        words = (folder / CONFIGURED).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    native = next((b for a, b in itertools.pairwise(words) if a == "-S"), "")
+    root = Path(native).parent
+    return root if native and root / FOLDER == Path(native) and has_sources(root) else None
+
+
+def toolchain_file(root: Path, target: TargetMachine) -> Path | None:
+    """Return the file that makes CMake build for a target; None for this machine."""
+    folder = root / FOLDER / "cmake" / "toolchains"
+    return None if target.is_native else folder / f"{target.name}.cmake"
+
+
+def usual_selection(app: str) -> str:
+    """Where an app's selection lies unless its project says otherwise, from the root."""
+    return f"{_APPS}{app}/selected_operators.yaml"
+
+
+def sample_apps(root: Path) -> list[str]:
+    """List the apps that have their selections beside the sources."""
+    return sorted(path.parent.name for path in root.glob(usual_selection("*")))

@@ -1,0 +1,193 @@
+"""Infer the dtypes that each operator of a program may meet.
+
+A program says the dtypes of its inputs and constants only; those of results follow from PyTorch's
+rules. Where the rules here do not know, they widen, so that no dtype that can occur is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sizeguard.operators.dtypes import ELEMENT_SIZES, INTEGRAL, NAMES
+from sizeguard.operators.library import Operator
+from sizeguard.runtimes.sizeguard.program.program import Instruction, Kind, Program, Tag, Value
+
+Dtypes = frozenset[str]
+
+_NOTHING: Dtypes = frozenset()
+_NUMBER_DTYPES = {Tag.BOOL: "Bool", Tag.INT: "Long", Tag.DOUBLE: "Float"}
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Operators by the dtype of their results, whatever the overload. What is not here gets the widest
+# rule.
+_TO_BOOL = _names("eq ne lt le gt ge logical_not logical_and logical_or logical_xor any all")
+_TO_LONG = _names("argmax argmin")
+_AS_FIRST = _names(
+    "view expand permute transpose t select slice squeeze unsqueeze unbind split_with_sizes reshape"
+    " flatten detach alias clone contiguous relu relu_ hardtanh hardtanh_ copy_ fill_ add_ mul_"
+    " dropout embedding full_like mm bmm addmm matmul linear lstm scaled_dot_product_attention"
+    " convolution conv2d linear_clamp_run _native_batch_norm_legit_no_training batch_norm"
+    " layer_norm _adaptive_avg_pool2d adaptive_avg_pool2d"
+)
+_PROMOTED = _names(
+    "add sub mul remainder pow clamp where cat stack bitwise_and bitwise_xor __and__ __getitem__"
+)
+_TO_FLOATING = _names(
+    "div sqrt sigmoid tanh erf gelu mean _softmax _log_softmax softmax log_softmax"
+    " dequantize_per_tensor"
+)
+_TO_FLOATING |= _names("dequantize_per_channel")
+_SUMS = _names("sum cumsum")
+
+
+def operator_dtypes(program: Program, library: Mapping[str, Operator]) -> dict[str, Dtypes]:
+    """Operator → dtypes of the tensors that it may take or return.
+
+    Steps are read in order: jumps go forward, and only moves bring the values of two branches
+    together.
+    """
+    held: dict[int, Dtypes] = {
+        slot: _constant(program, value) for slot, value in enumerate(program.values)
+    }
+    held |= {
+        item.slot: frozenset([NAMES[item.dtype]])
+        for item in program.inputs
+        if item.tag == Tag.TENSOR
+    }
+    found: dict[str, Dtypes] = dict.fromkeys(program.operators, _NOTHING)
+    for step in program.instructions:
+        given = [held.get(slot, _NOTHING) for slot in step.inputs]
+        if step.kind == Kind.CALL:
+            name = program.operators[step.target]
+            made = _result(program, step, given, name, library.get(name))
+            held |= dict.fromkeys(step.outputs, made)
+            # Taking an element out of a list computes nothing.
+            found[name] |= _NOTHING if name == "aten::__getitem__.t" else made.union(*given)
+        elif step.kind == Kind.LIST:
+            held[step.outputs[0]] = _promoted(given)
+        elif step.kind == Kind.MOVE:
+            held[step.outputs[0]] = held.get(step.outputs[0], _NOTHING) | given[0]
+    return found
+
+
+def _constant(program: Program, value: Value) -> Dtypes:
+    """Return the dtypes of the tensors in a constant."""
+    if value.tag == Tag.TENSOR:
+        return frozenset([NAMES[program.tensors[value.integer].dtype]])
+    if value.tag == Tag.TENSOR_LIST:
+        return frozenset(NAMES[program.tensors[i].dtype] for i in value.integers if i >= 0)
+    if value.tag == Tag.OBJECT:
+        return _NOTHING.union(*(_constant(program, program.values[i]) for i in value.integers))
+    return _NOTHING
+
+
+def _result(
+    program: Program, step: Instruction, given: list[Dtypes], name: str, operator: Operator | None
+) -> Dtypes:
+    """Infer the dtypes that the results of a call may have."""
+    if operator is not None and not any(
+        result.type.name in ("Tensor", "t") for result in operator.schema.returns
+    ):
+        return _NOTHING
+    base = name.partition("::")[2].partition(".")[0]
+    asked = _asked_dtype(program, step, operator)
+    if asked is not None:
+        return frozenset([asked])
+    if base in _TO_BOOL:
+        return frozenset(["Bool"])
+    if base in _TO_LONG:
+        return frozenset(["Long"])
+    first = next((dtypes for dtypes in given if dtypes), _NOTHING)
+    if base in _AS_FIRST:
+        return first
+    if base in _SUMS:
+        return frozenset("Long" if dtype in INTEGRAL else dtype for dtype in first)
+    # The condition of where takes no part in promotion.
+    tensors = given[1:] if base == "where" else given
+    promoted = _promoted(tensors)
+    for numbers in _numbers(program, step, given, operator):
+        promoted = (
+            frozenset(_with_number(dtype, number) for dtype in promoted for number in numbers)
+            or numbers
+        )
+    if base in _PROMOTED:
+        return promoted
+    floating = frozenset("Float" if dtype in INTEGRAL else dtype for dtype in promoted)
+    return floating if base in _TO_FLOATING else promoted | floating | _new_tensor(promoted)
+
+
+def _new_tensor(promoted: Dtypes) -> Dtypes:
+    """Return the dtypes that an unknown operator may make besides."""
+    return (
+        frozenset(["Long"])
+        if promoted & INTEGRAL
+        else frozenset()
+        if promoted
+        else frozenset(["Float"])
+    )
+
+
+def _numbers(
+    program: Program, step: Instruction, given: list[Dtypes], operator: Operator | None
+) -> Iterable[Dtypes]:
+    """Return the dtypes of numbers that stand where tensors or Scalars may stand."""
+    if operator is None:
+        return
+    for argument, slot, dtypes in zip(operator.schema.arguments, step.inputs, given, strict=False):
+        if argument.type.name not in ("Tensor", "Scalar") or argument.type.is_list or dtypes:
+            continue
+        if slot >= len(program.values):
+            yield frozenset(["Float", "Long"])  # a number that is computed
+        elif program.values[slot].tag in _NUMBER_DTYPES and argument.name not in ("alpha", "beta"):
+            yield frozenset([_NUMBER_DTYPES[program.values[slot].tag]])
+
+
+def _with_number(dtype: str, number: str) -> str:
+    """Promote a tensor and a number: the tensor's dtype, unless the number is of a higher kind."""
+    return number if _kind(number) > _kind(dtype) else dtype
+
+
+def _kind(dtype: str) -> int:
+    return 0 if dtype == "Bool" else 1 if dtype in INTEGRAL else 2
+
+
+def _promoted(sets: Iterable[Dtypes]) -> Dtypes:
+    """Promote tensors of these dtypes.
+
+    Either's dtype (one may have no dimensions) or the common one.
+    """
+    result = _NOTHING
+    for dtypes in sets:
+        result |= dtypes | frozenset(_common(a, b) for a in result for b in dtypes)
+    return result
+
+
+def _common(a: str, b: str) -> str:
+    """PyTorch's promotion of two dtypes."""
+    if {a, b} == {"Half", "BFloat16"}:
+        return "Float"
+    return (
+        "Short"
+        if {a, b} == {"Byte", "Char"}
+        else max((a, b), key=lambda dtype: (_kind(dtype), ELEMENT_SIZES[dtype]))
+    )
+
+
+def _asked_dtype(program: Program, step: Instruction, operator: Operator | None) -> str | None:
+    """Return the dtype that a call asks for by its argument dtype.
+
+    It is out_dtype where `dtype` says what the call is given.
+    """
+    names = [argument.name for argument in operator.schema.arguments] if operator else []
+    wanted = "out_dtype" if "out_dtype" in names else "dtype"
+    slots = [
+        slot
+        for name, slot in zip(names, step.inputs, strict=False)
+        if name == wanted and slot < len(program.values)
+    ]
+    values = [program.values[slot] for slot in slots]
+    return NAMES.get(values[0].integer) if values and values[0].tag == Tag.INT else None

@@ -1,0 +1,91 @@
+"""Our own runtime: its sources are built, its models run and are traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
+from sizeguard.runtimes.sizeguard.kernel_names import HIDDEN_PREFIXES, kernel_of
+
+if TYPE_CHECKING:
+    from sizeguard.builds.build_record import Build
+    from sizeguard.operators.library import Operator
+    from sizeguard.runtimes.build_facts import BuildFacts
+    from sizeguard.selection.lint_rules import HasPlace
+    from sizeguard.toolchains.recipe import Recipe
+    from sizeguard.toolchains.toolchain import Toolchain
+
+
+class Native(Runtime):
+    """The runtime in native/.
+
+    Its parts are imported when asked for: builds and models take 60 ms.
+    """
+
+    name = "sizeguard"
+    namespaces = ("sg::kernels", "sg::Context")
+    hidden_prefixes = HIDDEN_PREFIXES
+
+    def kernel_of(self, symbol: str) -> str:
+        """Return the function of sg::kernels; empty for another's."""
+        return kernel_of(symbol)
+
+    def library(self, source: Path | None) -> Mapping[str, Operator]:
+        """Read the operators of native/, or those that this package has."""
+        from sizeguard.operators.library import read_operator_libraries
+        from sizeguard.runtimes.sizeguard.native_tree import operator_files
+
+        return read_operator_libraries(operator_files(source))
+
+    def switches_in(self, folders: Iterable[Path]) -> Mapping[str, Sequence[HasPlace]]:
+        """SG_SWITCH macros."""
+        from sizeguard.runtimes.sizeguard.sources.tags import scan_tags
+
+        return scan_tags(folders)
+
+    def models(self, source: Path | None) -> Models:
+        """Programs, imported from .pt2 files where needed."""
+        from sizeguard.runtimes.sizeguard.native_models import NativeModels
+
+        return NativeModels(source)
+
+    def has_sources(self, folder: Path) -> bool:
+        """Tell whether a folder holds native/."""
+        from sizeguard.runtimes.sizeguard.native_tree import has_sources
+
+        return has_sources(folder)
+
+    def source_tree(self, source: Path, root: Path) -> SourceTree | None:
+        """Open source/native."""
+        from sizeguard.runtimes.sizeguard.native_sources import NativeSources
+
+        return NativeSources(source, root) if self.has_sources(source) else None
+
+    def built_from(self, folder: Path) -> Path | None:
+        """Return the folder that CMake was configured with."""
+        from sizeguard.runtimes.sizeguard.native_tree import built_from
+
+        return built_from(folder)
+
+    def facts_files(self, build: Build) -> Sequence[Path]:
+        """kernel_tags.json."""
+        from sizeguard.runtimes.sizeguard.source_facts import LISTED
+
+        return (build.selection.parent / LISTED,)
+
+    def facts(self, build: Build) -> BuildFacts | None:
+        """Read the dispatcher, and the switches that the code generator listed."""
+        from sizeguard.runtimes.sizeguard.source_facts import read_build_facts
+
+        return read_build_facts(build)
+
+    def recipe(self, toolchain: Toolchain, app: str, variant: str, optimize: str) -> Recipe:
+        """Build native/ of a commit by the package that runs."""
+        from sizeguard.runtimes.sizeguard.building.native_recipe import RuntimeRecipe
+
+        return RuntimeRecipe(toolchain, app, variant, optimize)
+
+
+RUNTIME = Native()

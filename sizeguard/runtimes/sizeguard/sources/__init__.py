@@ -1,0 +1,1 @@
+"""The C++ sources of native/, read as text."""

@@ -1,0 +1,16 @@
+"""Recognize snapshots by their first bytes, without importing the rest of the room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MAGIC = b"sizeguard snapshot\n"
+
+
+def is_snapshot(path: Path) -> bool:
+    """Check that a file is a snapshot; False for an unreadable one."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False

@@ -1,0 +1,169 @@
+"""A store of measurements by content key: facts as JSON, and a snapshot where there is one.
+
+Snapshots, measurements, the gate and bisect share it. A key is the hash of all that was measured
+(see content_key), so an entry never changes. Of two writers of one key either may come last. Layout
+of the store's folder:
+
+    facts/KEY.json            the facts, and the hash of the snapshot that belongs to them
+    snapshots/HASH.snapshot   named by its content: commits of one size share it
+
+Facts are written after their snapshot, each file whole or not at all, so facts always have their
+snapshot. A damaged entry, or one with a damaged snapshot, is removed and is a miss.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
+from sizeguard.base.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.analysis import Analysis
+
+# The functions that read and write snapshots import that module themselves: with numpy it takes 100
+# ms, and facts alone do not need it.
+
+FOLDER_VARIABLE = "SIZEGUARD_STORE"
+_VERSION = 1
+_MOST_FACTS = 16 << 20  # bytes; those of a measurement have under 1,000
+
+Facts = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An entry; analysis is None if facts alone were stored."""
+
+    facts: Facts
+    analysis: Analysis | None
+
+
+def default_store(root: Path) -> Store:
+    """Return the store of $SIZEGUARD_STORE, else .sizeguard/store under the project's root."""
+    return Store(Path(os.environ.get(FOLDER_VARIABLE) or root / ".sizeguard" / "store"))
+
+
+def content_key(inputs: Mapping[str, object]) -> str:
+    """Return the key for results of these inputs: equal inputs, equal results."""
+    return fingerprint({"store": _VERSION, **inputs})
+
+
+class Store:
+    """A folder of measurements; it is made when first written to, not by reading."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use a folder."""
+        self.folder = folder
+
+    def facts(self, key: str) -> Facts | None:
+        """Return the facts of an entry without reading its snapshot; None for a miss."""
+        read = self._read(key)
+        return read[0] if read is not None else None
+
+    def get(self, key: str) -> Stored | None:
+        """Return an entry with its analysis, None for a miss."""
+        read = self._read(key)
+        if read is None:
+            return None
+        facts, digest = read
+        if digest is None:
+            return Stored(facts, None)
+        analysis = self._snapshot(digest)
+        if analysis is None:
+            self._facts_path(key).unlink(missing_ok=True)
+            return None
+        return Stored(facts, analysis)
+
+    def put(self, key: str, facts: Facts, analysis: Analysis | None = None) -> Stored:
+        """Keep facts and an analysis; an entry of that key is replaced.
+
+        Raises InputError if the folder cannot be written.
+        """
+        if analysis is None:
+            return self.put_snapshot(key, facts, None)
+        from sizeguard.snapshots.snapshot import snapshot_bytes
+
+        return self.put_snapshot(key, facts, snapshot_bytes(analysis))
+
+    def put_snapshot(self, key: str, facts: Facts, snapshot: bytes | None) -> Stored:
+        """Keep facts and an analysis that is snapshot_bytes already, as put does."""
+        digest = None if snapshot is None else hashlib.sha256(snapshot).hexdigest()
+        analysis: Analysis | None = None
+        if snapshot is not None and digest is not None:
+            path = self._snapshot_path(digest)
+            if not path.is_file() or path.stat().st_size != len(snapshot):
+                write_atomic(path, snapshot)
+            analysis = self._snapshot(digest)
+            if analysis is None:  # the file that was there is damaged
+                write_atomic(path, snapshot)
+                analysis = self._snapshot(digest)
+            if analysis is None:
+                raise InputError(f"{path}: is damaged as soon as it is written: check the disk")
+        text = json.dumps(
+            {"schema_version": _VERSION, "key": key, "snapshot": digest, "facts": dict(facts)},
+            sort_keys=True,
+        )
+        write_atomic(self._facts_path(key), text + "\n")
+        return Stored(facts, analysis)
+
+    def _facts_path(self, key: str) -> Path:
+        """Return the file of an entry's facts."""
+        return self.folder / "facts" / f"{key}.json"
+
+    def _snapshot_path(self, digest: str) -> Path:
+        """Return the file of a snapshot."""
+        return self.folder / "snapshots" / f"{digest}.snapshot"
+
+    def _read(self, key: str) -> tuple[Facts, str | None] | None:
+        """Read an entry's facts and its snapshot's hash; remove a damaged entry."""
+        path = self._facts_path(key)
+        try:
+            with path.open("rb") as file:
+                data = file.read(_MOST_FACTS + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        entry = _entry(data, key)
+        if entry is None:
+            path.unlink(missing_ok=True)
+        return entry
+
+    def _snapshot(self, digest: str) -> Analysis | None:
+        """Read a snapshot; remove a damaged one."""
+        from sizeguard.snapshots.snapshot import read_snapshot
+
+        path = self._snapshot_path(digest)
+        try:
+            return read_snapshot(path)  # this checks the checksum
+        except InputError:
+            path.unlink(missing_ok=True)
+            return None
+
+
+def _entry(data: bytes, key: str) -> tuple[Facts, str | None] | None:
+    """Parse an entry; None for bytes that this module did not write."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if (
+        not isinstance(content, dict)
+        or content.get("schema_version") != _VERSION
+        or content.get("key") != key
+    ):
+        return None
+    facts, digest = content.get("facts"), content.get("snapshot")
+    if not isinstance(facts, dict) or not (
+        digest is None or (isinstance(digest, str) and len(digest) == 64 and digest.isalnum())
+    ):
+        return None
+    return facts, digest

@@ -1,0 +1,1 @@
+"""Compilers, linkers and targets of this machine, and commands run with limits."""

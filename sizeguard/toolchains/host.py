@@ -1,0 +1,132 @@
+"""This machine as far as results depend on it: emulator, libraries, processor, compilers."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.fingerprint import fingerprint
+from sizeguard.toolchains.targets import QEMU_SYSROOT, run_prefix
+
+_VARIABLES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "SOURCE_DATE_EPOCH")
+
+_LOADED = re.compile(r"(?:=> )?(/\S+) \(0x[0-9a-f]+\)")
+_TIMEOUT = 60  # seconds for the loader to list what it would load
+
+
+def run_environment() -> dict[str, str]:
+    """Return the environment that models run with: of the caller's only where libraries are."""
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    return {"LC_ALL": "C", **kept}
+
+
+def machine_files(image: Path, target: str) -> tuple[Path, ...]:
+    """Return the emulator, if one is needed, and the libraries that the loader takes for the image.
+
+    Raises InconclusiveError if the target does not run here.
+    """
+    prefix = run_prefix(target)
+    if prefix is None:
+        raise InconclusiveError(f"{image}: {target} does not run here")
+    environment = {**run_environment(), "LD_TRACE_LOADED_OBJECTS": "1"}
+    if not prefix:
+        return _loaded(image, [str(image)], environment, Path("/"))
+    emulator = shutil.which(prefix[0])
+    if emulator is None:
+        raise InconclusiveError(
+            f"{prefix[0]} not found, which runs {target} here; install with: apt-get install"
+            " qemu-user"
+        )
+    # The emulator itself is started by this machine's loader: only its guest must see the
+    # variable.
+    command = [emulator, *prefix[1:], "-E", "LD_TRACE_LOADED_OBJECTS=1", str(image)]
+    libraries = _loaded(image, command, run_environment(), Path(QEMU_SYSROOT))
+    return tuple(dict.fromkeys((Path(emulator), *libraries)))
+
+
+def _loaded(
+    image: Path, command: Sequence[str], environment: Mapping[str, str], sysroot: Path
+) -> tuple[Path, ...]:
+    """List the libraries that the loader prints for a command."""
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env=environment,
+            timeout=_TIMEOUT,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InconclusiveError(f"{image}: what it loads cannot be listed: {error}") from error
+    # A static program starts instead of being listed, and prints its usage, in which nothing looks
+    # like a library.
+    found = []
+    for name in _LOADED.findall(done.stdout):
+        inside = sysroot / name.removeprefix("/")
+        found.append(inside if inside.is_file() else Path(name))
+    return tuple(dict.fromkeys(found))
+
+
+@functools.cache
+def processor() -> str:
+    """Hash the processor's description: libraries choose code by it."""
+    text = platform.machine()
+    try:
+        lines = (
+            Path("/proc/cpuinfo")
+            .read_text(encoding="utf-8", errors="replace")
+            .split("\n\n")[0]
+            .splitlines()
+        )
+    except OSError:
+        lines = []
+    kept = [
+        line
+        for line in lines
+        if line.split("\t")[0].strip()
+        in ("vendor_id", "cpu family", "model", "flags", "Features", "CPU part")
+    ]
+    return hashlib.sha256("\n".join([text, *kept]).encode()).hexdigest()
+
+
+@functools.cache
+def host_toolchain() -> str:
+    """Hash the tools that a build command finds.
+
+    These are compilers and linker with their versions, and the variables that configure them.
+    """
+    return fingerprint(
+        {"tools": _tools(), "variables": {name: os.environ.get(name, "") for name in _VARIABLES}}
+    )
+
+
+def _tools() -> Mapping[str, str]:
+    """Return the versions of the compilers and the linker."""
+    tools = {
+        "cc": os.environ.get("CC") or "cc",
+        "cxx": os.environ.get("CXX") or "c++",
+        "ld": os.environ.get("LD") or "ld",
+    }
+    return {name: _version(command) for name, command in tools.items()}
+
+
+def _version(command: str) -> str:
+    """Return the first line of a tool's --version, "none" if it does not run."""
+    try:
+        done = subprocess.run(
+            [*shlex.split(command), "--version"], capture_output=True, text=True, check=False
+        )
+    except (OSError, ValueError):
+        return "none"
+    return done.stdout.split("\n", 1)[0]

@@ -1,0 +1,79 @@
+"""Targets: the machines and systems that can be built for, and how they run here."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+
+from sizeguard.base.errors import InputError
+
+QEMU_SYSROOT = "/usr/aarch64-linux-gnu"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetMachine:
+    """A machine and system to build for.
+
+    triple:   the prefix of Debian's cross tools, and clang's --target
+    is_macho: macOS, not ELF
+    """
+
+    name: str
+    triple: str
+    is_macho: bool = False
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is this machine."""
+        return self.name == host_target()
+
+    @property
+    def tool_prefix(self) -> str:
+        """The prefix of binutils' names, empty for this machine."""
+        return "" if self.is_native or self.is_macho else f"{self.triple}-"
+
+    @property
+    def strip(self) -> str:
+        """The command that strips images."""
+        return "llvm-strip-19" if self.is_macho else f"{self.tool_prefix}strip"
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        TargetMachine("x86_64-linux", "x86_64-linux-gnu"),
+        TargetMachine("aarch64-linux", "aarch64-linux-gnu"),
+        TargetMachine("arm64-macos", "arm64-apple-macos13.0", is_macho=True),
+        TargetMachine("x86_64-macos", "x86_64-apple-macos13.0", is_macho=True),
+    )
+}
+
+
+def host_target() -> str:
+    """Return this machine's target, such as x86_64-linux."""
+    return f"{platform.machine()}-{platform.system().lower()}"
+
+
+def find_target(name: str | None) -> TargetMachine:
+    """Return a target by its name; this machine's for None.
+
+    Raises InputError for an unknown name.
+    """
+    host = host_target()
+    if name is None:
+        name = host
+    if name in TARGETS:
+        return TARGETS[name]
+    if name == host:
+        return TargetMachine(name, f"{platform.machine()}-linux-gnu")
+    raise InputError(f"unknown target {name}; there are {', '.join(TARGETS)}")
+
+
+def run_prefix(target: str) -> list[str] | None:
+    """Return the command before an executable's path that runs it here; empty if it needs none.
+
+    None if it cannot be run.
+    """
+    if target == host_target():
+        return []
+    return ["qemu-aarch64", "-L", QEMU_SYSROOT] if target == "aarch64-linux" else None

@@ -1,0 +1,201 @@
+"""Find a compiler and a linker for a target on this machine, with their versions."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.toolchains.targets import TargetMachine, find_target
+
+COMPILERS = ("gcc", "clang")
+LINKERS = ("bfd", "gold", "lld", "mold", "lld-14", "lld-22")
+DEFAULT_LLD = "19"
+
+# Debian's packages of the tools.
+PACKAGES = {
+    "cmake": "cmake",
+    "ninja": "ninja-build",
+    "flatc": "flatbuffers-compiler",
+    "gcc": "gcc",
+    "g++": "g++",
+    "strip": "binutils",
+    "ld.bfd": "binutils",
+    "ld.gold": "binutils",
+    "mold": "mold",
+    "clang-19": "clang-19",
+    "clang++-19": "clang-19",
+    "llvm-ar-19": "llvm-19",
+    "llvm-strip-19": "llvm-19",
+    "llvm-install-name-tool-19": "llvm-19",
+    "dsymutil-19": "llvm-19",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler with a linker, for a target.
+
+    linker:          as chosen, such as lld-22
+    headers:         folder with the C and C++ headers of macOS; None for Linux
+    headers_version: such as ziglang 0.17.0; empty for Linux
+    """
+
+    compiler: str
+    linker: str
+    target: str
+    cc: str
+    cxx: str
+    compiler_version: str
+    linker_version: str
+    headers: Path | None = None
+    headers_version: str = ""
+
+    @property
+    def name(self) -> str:
+        """The key of baselines: gcc-12.2-bfd-2.40."""
+        linker, version = self.linker.partition("-")[0], _short(self.linker_version)
+        return f"{self.compiler}-{_short(self.compiler_version)}-{linker}-{version}"
+
+
+def find_toolchain(
+    compiler: str | None, linker: str | None, target: str | None = None
+) -> Toolchain:
+    """Find the tools.
+
+    Defaults: gcc with bfd, lld with clang, clang for macOS, and this machine's target.
+
+    Raises InputError for what cannot be combined, BuildError with what to install.
+    """
+    what = find_target(target)
+    compiler, linker = _choice(what, compiler, linker)
+    cc, cxx = (
+        (f"{what.tool_prefix}gcc", f"{what.tool_prefix}g++")
+        if compiler == "gcc"
+        else ("clang-19", "clang++-19")
+    )
+    ld = _linker_command(what, linker)
+    needed = [cc, cxx, ld, what.strip]
+    if what.is_macho:
+        needed += ["llvm-ar-19", "dsymutil-19", "llvm-install-name-tool-19"]
+    elif not what.is_native:
+        # Clang takes libc, start files and archives from gcc's cross toolchain.
+        needed += [f"{what.tool_prefix}gcc", f"{what.tool_prefix}ar"]
+    require(*needed)
+    headers, headers_version = _macos_headers() if what.is_macho else (None, "")
+    return Toolchain(
+        compiler,
+        linker,
+        what.name,
+        _path(cc),
+        _path(cxx),
+        _version(cc),
+        _version(ld),
+        headers,
+        headers_version,
+    )
+
+
+def _choice(target: TargetMachine, compiler: str | None, linker: str | None) -> tuple[str, str]:
+    """Fill in the defaults, and check that compiler and linker work for the target."""
+    compiler = compiler or ("clang" if target.is_macho else "gcc")
+    if compiler not in COMPILERS:
+        raise InputError(f"unknown compiler {compiler}; there are {', '.join(COMPILERS)}")
+    linker = linker or ("bfd" if compiler == "gcc" else "lld")
+    if linker not in LINKERS:
+        raise InputError(f"unknown linker {linker}; there are {', '.join(LINKERS)}")
+    if target.is_macho and compiler != "clang":
+        raise InputError(f"{compiler} does not build for {target.name}; clang does")
+    if target.is_macho and not linker.startswith("lld"):
+        raise InputError(f"{linker} does not link for {target.name}; lld does")
+    return compiler, linker
+
+
+def _linker_command(target: TargetMachine, linker: str) -> str:
+    """Return the command of a linker."""
+    if linker.startswith("lld"):
+        program = "ld64.lld" if target.is_macho else "ld.lld"
+        return f"{program}-{linker.partition('-')[2] or DEFAULT_LLD}"
+    return "mold" if linker == "mold" else f"{target.tool_prefix}ld.{linker}"
+
+
+def _macos_headers() -> tuple[Path, str]:
+    """Return the lib folder of the Python package ziglang, and its version.
+
+    It has the headers of libSystem and libc++, which no Debian package has.
+    """
+    found = importlib.util.find_spec("ziglang")
+    if found is None or not found.submodule_search_locations:
+        raise BuildError(
+            "ziglang not found, whose headers builds for macOS take; install with: pip install"
+            " ziglang"
+        )
+    return (
+        Path(found.submodule_search_locations[0]) / "lib",
+        f"ziglang {importlib.metadata.version('ziglang')}",
+    )
+
+
+def require(*tools: str) -> None:
+    """Raise BuildError that names all missing tools and the one command that installs them."""
+    missing = [tool for tool in dict.fromkeys(tools) if shutil.which(tool) is None]
+    if missing:
+        packages = sorted({_package(tool) for tool in missing})
+        raise BuildError(
+            f"{', '.join(missing)} not found; install with: apt-get install {' '.join(packages)}"
+        )
+
+
+def _package(tool: str) -> str:
+    """Return the package of a tool; names of lld's and of cross tools tell it."""
+    if match := re.fullmatch(r"ld(?:64)?\.lld-(\d+)", tool):
+        return f"lld-{match[1]}"
+    if match := re.fullmatch(r"(\w+)-linux-gnu-(.+)", tool):
+        machine = f"{match[1].replace('_', '-')}-linux-gnu"
+        return f"{match[2]}-{machine}" if match[2] in ("gcc", "g++") else f"binutils-{machine}"
+    return PACKAGES[tool]
+
+
+def _path(tool: str) -> str:
+    """Return the path of a tool. Raises BuildError if there is none."""
+    path = shutil.which(tool)
+    if path is None:
+        raise BuildError(f"{tool} not found")
+    return path
+
+
+def _version(tool: str) -> str:
+    """Return a tool's version.
+
+    12.2.0 for `gcc (Debian 12.2.0-14) 12.2.0`, 2.40 for `GNU ld (GNU Binutils for Debian) 2.40`.
+    """
+    path = Path(_path(tool))
+    stat = path.stat()
+    return _asked(str(path), stat.st_mtime_ns, stat.st_size)
+
+
+@functools.lru_cache(maxsize=64)
+def _asked(tool: str, modified: int, size: int) -> str:
+    """Ask a tool for its version, once for each state of the file.
+
+    A gate of 6 builds looks for its tools 24 times, 20 ms each.
+    """
+    text = subprocess.run(
+        [tool, "--version"], capture_output=True, text=True, check=False
+    ).stdout.split("\n", 1)[0]
+    # Text in brackets is the distribution's, and would hide the version.
+    versions = re.findall(r"\d+(?:\.\d+)+", re.sub(r"\(.*?\)", "", text))
+    if not versions:
+        raise BuildError(f"{tool} --version says no version: {text}")
+    return str(versions[0])
+
+
+def _short(version: str) -> str:
+    """Return the first two numbers of a version."""
+    return ".".join(version.split(".")[:2])

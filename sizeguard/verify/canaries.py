@@ -1,0 +1,80 @@
+"""Canaries: claims that must fail. A verifier that passes them is broken.
+
+They are made of what is known to be in an image.
+"""
+
+from __future__ import annotations
+
+from sizeguard.claims.verdict import ABSENT, FAIL, PASS, PRESENT, Verdict
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.named_symbols import judge_symbol
+
+# A name that no compiler makes.
+DEAD = "sizeguard.canary.that.nobody.wrote"
+_ALIVE = ("main", "_start", "_main")
+
+
+def check_symbols(evidence: Evidence) -> list[str]:
+    """List what is wrong with the verdicts on symbols; empty if nothing is.
+
+    One symbol is in no file, another one is known to run.
+    """
+    notes = []
+    if judge_symbol(evidence, DEAD, PRESENT).verdict == PASS:
+        notes.append(f"a claim that {DEAD} is present passed, and nothing of that name exists")
+    alive = _living(evidence)
+    if alive and judge_symbol(evidence, alive, ABSENT).verdict != FAIL:
+        notes.append(f"a claim that {alive} is absent did not fail, and it is in the image")
+    return notes + _check_bytes(evidence)
+
+
+def must_fail(planted: Verdict) -> list[str]:
+    """Return a note if a planted claim did not fail."""
+    return (
+        []
+        if planted.verdict == FAIL
+        else [
+            f"a planted claim ({planted.kind} {planted.name} {planted.expect}) came out"
+            f" {planted.verdict}"
+        ]
+    )
+
+
+def _living(evidence: Evidence) -> str:
+    """Find a symbol that must be in the image.
+
+    It is the entry point, or else any function of the objects that the map places.
+    """
+    for name in _ALIVE:
+        if name in evidence.symbols or any(
+            evidence.placement.where(piece) is not None for piece in evidence.objects.find(name)
+        ):
+            return name
+    for node in evidence.placement.address:
+        symbol = (
+            evidence.reasons.symbol_at(node)
+            if evidence.placement.section(node).is_executable
+            else ""
+        )
+        if symbol:
+            return symbol
+    return next(iter(evidence.symbols), "")
+
+
+def _check_bytes(evidence: Evidence) -> list[str]:
+    """Check that the largest function in the image is found by its machine code alone."""
+    placement = evidence.placement
+    code = [
+        node
+        for node in placement.address
+        if placement.section(node).is_executable and node[0] < evidence.own
+    ]
+    if not code:
+        return []
+    largest = max(code, key=lambda node: placement.section(node).size)
+    if placement.address[largest] in evidence.shipped_bytes.find(placement.pattern(largest)):
+        return []
+    return [
+        f"the machine code of {placement.section(largest).name} was not found in the image, and it"
+        " is there"
+    ]

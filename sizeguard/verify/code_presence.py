@@ -1,0 +1,231 @@
+"""Verdicts on code: whether it is absent from the image, or present."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sizeguard.claims.verdict import (
+    ABSENT,
+    DISCARDED_BY_LINKER,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_GENERATED,
+    PASS,
+    PRESENT,
+    REMOVED_BY_COMPILER,
+    STILL_THERE,
+    THERE,
+    UNKNOWN,
+    ChainStep,
+    Verdict,
+)
+from sizeguard.names.demangle import demangle
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.why_there import explain
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCode:
+    """Known places of a subject's code.
+
+    there:  address → bytes of each place in the image
+    pieces: its definitions in the objects
+    placed: those of them that are in the image
+    host:   function that it was inlined into
+    """
+
+    there: tuple[tuple[int, int], ...]
+    pieces: tuple[NamedPiece, ...]
+    placed: tuple[NamedPiece, ...]
+    evidence: tuple[str, ...]
+    host: str = ""
+
+    @property
+    def bytes(self) -> int:
+        """Sum the bytes of all places."""
+        return sum(dict(self.there).values())
+
+
+def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence[str]) -> FoundCode:
+    """Look for definitions by the map, by the image's names, and by their machine code."""
+    there: dict[int, int] = {}
+    notes: list[str] = []
+    placed = [piece for piece in pieces if evidence.placement.where(piece) is not None]
+    for piece in placed:
+        address = evidence.placement.where(piece) or 0
+        there[address] = max(there.get(address, 0), piece.size)
+        notes.append(f"{evidence.objects.label(piece)}: {piece.size} bytes at {address:#x}")
+    for name in symbols:
+        for symbol in evidence.symbols.get(name, ()):
+            if symbol.address not in there:
+                there[symbol.address] = symbol.size
+                notes.append(f"the image calls {symbol.size} bytes at {symbol.address:#x} {name}")
+    hosts: list[NamedPiece] = []
+    if not there:
+        there, hosts, notes = _inlined(evidence, {*symbols, *(piece.symbol for piece in pieces)})
+    if not there:
+        there, notes = _by_bytes(evidence, pieces)
+    host = demangle(hosts[0].symbol) if hosts else ""
+    return FoundCode(
+        tuple(sorted(there.items())), tuple(pieces), (*placed, *hosts), tuple(notes), host
+    )
+
+
+def _inlined(
+    evidence: Evidence, names: Iterable[str]
+) -> tuple[dict[int, int], list[NamedPiece], list[str]]:
+    """Find the subject inside of other functions, where it has no symbol of its own."""
+    there: dict[int, int] = {}
+    hosts: list[NamedPiece] = []
+    notes: list[str] = []
+    for name in sorted(names):
+        part = evidence.inlined.get(name)
+        if part is None:
+            continue
+        there[part.address] = part.bytes
+        notes.append(
+            f"{part.bytes} bytes of it are inlined, at {part.address:#x} into {demangle(part.host)}"
+        )
+        node = evidence.placement.owner(part.address)
+        if node is not None:
+            hosts.append(
+                NamedPiece(
+                    node[0],
+                    node[1],
+                    part.address - evidence.placement.address[node],
+                    part.bytes,
+                    part.host,
+                )
+            )
+    return there, hosts, notes
+
+
+def _by_bytes(evidence: Evidence, pieces: Sequence[NamedPiece]) -> tuple[dict[int, int], list[str]]:
+    """Look for the machine code of definitions that the map does not place."""
+    there: dict[int, int] = {}
+    notes: list[str] = []
+    weak = 0
+    for piece in pieces:
+        copies = evidence.placement.copies(piece)
+        if copies is None:
+            weak += 1
+        for address in copies or ():
+            there[address] = piece.size
+            notes.append(
+                f"the machine code of {evidence.objects.label(piece)} stands at {address:#x}"
+            )
+    if pieces and not there:
+        code = len(pieces) - weak
+        notes.append(
+            f"in no place of the image: the map has none of its {len(pieces)} definitions"
+            + (f", and the machine code of {code} is nowhere" if code else "")
+        )
+    return there, notes
+
+
+def judge_code(
+    evidence: Evidence,
+    kind: str,
+    name: str,
+    expect: str,
+    found: FoundCode,
+    *,
+    not_generated: bool = False,
+) -> Verdict:
+    """Judge whether code is absent or present, as expected.
+
+    not_generated: no object has the code, so it was never generated, rather than removed later
+    """
+    if expect == ABSENT:
+        return _judge_absent(
+            evidence, kind, name, found, REMOVED_BY_COMPILER if not not_generated else NOT_GENERATED
+        )
+    if found.there:
+        return Verdict(kind, name, PRESENT, PASS, THERE, found.bytes, found.evidence)
+    if not evidence.is_complete:
+        return Verdict(
+            kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps)
+        )
+    how = DISCARDED_BY_LINKER if found.pieces else REMOVED_BY_COMPILER
+    return Verdict(
+        kind,
+        name,
+        PRESENT,
+        FAIL,
+        how,
+        0,
+        found.evidence or ("no object defines it",),
+        (),
+        _why_lost(evidence, found),
+    )
+
+
+def _judge_absent(
+    evidence: Evidence, kind: str, name: str, found: FoundCode, never: str
+) -> Verdict:
+    if found.there:
+        cause, chain = explain_any(evidence, found)
+        cause = f"inlined: into {found.host}" if found.host else cause
+        return Verdict(
+            kind, name, ABSENT, FAIL, STILL_THERE, found.bytes, found.evidence, chain, cause
+        )
+    if not evidence.is_complete:
+        return Verdict(
+            kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps)
+        )
+    if found.pieces:
+        return _discarded(evidence, kind, name, found)
+    return Verdict(
+        kind,
+        name,
+        ABSENT,
+        PASS,
+        never,
+        0,
+        (f"none of the {len(evidence.objects.files)} objects of the image defines it",),
+    )
+
+
+def _discarded(evidence: Evidence, kind: str, name: str, found: FoundCode) -> Verdict:
+    """Judge code that the map lacks; the section graph, made without it, must agree."""
+    said = sorted({line for piece in found.pieces if (line := evidence.removed.says(piece))})
+    notes = (*found.evidence, *said)
+    if evidence.reachable is not None:
+        kept = [
+            piece for piece in found.pieces if (piece.object, piece.section) in evidence.reachable
+        ]
+        if kept:
+            doubt = (
+                f"the section graph says that {evidence.objects.label(kept[0])} keeps"
+                f" {kept[0].symbol}, and the map does not have it"
+            )
+            return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (doubt, *notes))
+        notes = (*notes, "no root of the section graph leads to it")
+    return Verdict(kind, name, ABSENT, PASS, DISCARDED_BY_LINKER, 0, notes)
+
+
+def explain_any(evidence: Evidence, found: FoundCode) -> tuple[str, tuple[ChainStep, ...]]:
+    """Explain why code is there: by a definition that was placed, otherwise by any."""
+    for piece in (*found.placed, *found.pieces):
+        return explain(evidence, piece)
+    return "", ()
+
+
+def _why_lost(evidence: Evidence, found: FoundCode) -> str:
+    if not found.pieces:
+        return "no object defines it"
+    members = {node[0] for node in evidence.placement.address}
+    files = [evidence.objects.files[piece.object] for piece in found.pieces]
+    unused = [
+        file.label
+        for file, piece in zip(files, found.pieces, strict=True)
+        if piece.object not in members
+    ]
+    if len(unused) == len(files) and files[0].member:
+        return (
+            f"archive member not linked: nothing refers to {unused[0]}; link the archive whole"
+            " (--whole-archive)"
+        )
+    return f"discarded: nothing in the image refers to {found.pieces[0].symbol}"

@@ -1,0 +1,152 @@
+"""Search of an image for the bytes of an input section, under any name.
+
+Bytes that a relocation changes are masked. So are the bytes before it that linkers rewrite when
+they relax a load of an address into the address itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import Elf, Relocations, Section
+
+# Fewer fixed bytes than this may occur anywhere: `xor eax, eax; ret` does.
+DECISIVE = 12
+
+_MAX_CANDIDATES = 4096
+
+# Bytes before and after r_offset that may change, by relocation type of x86-64; (0, 4) for others.
+_X86_64 = {
+    1: (0, 8),  # 64
+    24: (0, 8),  # PC64
+    25: (0, 8),  # GOTOFF64
+    12: (0, 2),
+    13: (0, 2),
+    14: (0, 1),
+    15: (0, 1),
+    9: (3, 4),  # GOTPCREL
+    41: (2, 4),  # GOTPCRELX
+    42: (3, 4),  # REX_GOTPCRELX
+    43: (4, 4),
+    19: (4, 12),  # TLSGD: lea and call become a load and an addition
+    20: (3, 9),  # TLSLD
+    22: (3, 4),  # GOTTPOFF
+    34: (3, 4),  # GOTPC32_TLSDESC
+    35: (0, 2),  # TLSDESC_CALL
+}
+_AARCH64_DATA = {257: 8, 260: 8, 258: 4, 261: 4, 259: 2, 262: 2}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """Bytes to search for; only the fixed ones are compared."""
+
+    data: npt.NDArray[np.uint8]
+    fixed: npt.NDArray[np.bool_]
+
+    @property
+    def strength(self) -> int:
+        """Count the bytes that are compared."""
+        return int(self.fixed.sum())
+
+    def matches(self, found: npt.NDArray[np.uint8]) -> bool:
+        """Tell whether bytes equal the pattern where it is not masked."""
+        return len(found) == len(self.data) and bool(
+            np.array_equal(found[self.fixed], self.data[self.fixed])
+        )
+
+    def part(self, offset: int, size: int) -> Pattern:
+        """Cut a part of the pattern."""
+        return Pattern(self.data[offset : offset + size], self.fixed[offset : offset + size])
+
+
+def pattern_of(elf: Elf, section: Section, relocations: Relocations | None) -> Pattern:
+    """Predict the bytes of an input section in the image, before linking."""
+    data = np.frombuffer(elf.content(section), np.uint8)
+    fixed = np.ones(len(data), bool)
+    if relocations is not None:
+        for offset, type_ in zip(
+            relocations.offset.tolist(), relocations.type.tolist(), strict=True
+        ):
+            before, after = _changed(elf.machine, offset, type_)
+            fixed[max(0, offset - before) : max(0, offset + after)] = False
+    return Pattern(data, fixed)
+
+
+def _changed(machine: str, offset: int, type_: int) -> tuple[int, int]:
+    if machine == "x86_64":
+        return _X86_64.get(type_, (0, 4))
+    if machine == "aarch64" and type_ not in _AARCH64_DATA:
+        return offset % 4, 4 - offset % 4
+    return 0, _AARCH64_DATA.get(type_, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageBytes:
+    """The loaded bytes of an image, by address."""
+
+    elf: Binary
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, npt.NDArray[np.uint8], bytes], ...]:
+        """Sections with content: address, bytes as numbers, bytes."""
+        found = []
+        for section in self.elf.sections:
+            if section.is_allocated and section.file_size:
+                content = self.elf.content(section)
+                found.append((section.address, np.frombuffer(content, np.uint8), content))
+        return tuple(found)
+
+    def at(self, address: int, size: int) -> npt.NDArray[np.uint8]:
+        """Return the bytes at an address; fewer if the image has no more."""
+        for start, numbers, _ in self.parts:
+            if start <= address < start + len(numbers):
+                return numbers[address - start : address - start + size]
+        return np.zeros(0, np.uint8)
+
+    def find(self, pattern: Pattern) -> list[int]:
+        """Return the addresses where a pattern occurs."""
+        start, length = _anchor(pattern.fixed)
+        if length == 0:
+            return []
+        anchor = pattern.data[start : start + length].tobytes()
+        found = []
+        for address, numbers, content in self.parts:
+            for position in _occurrences(content, anchor):
+                first = position - start
+                if first >= 0 and pattern.matches(numbers[first : first + len(pattern.data)]):
+                    found.append(address + first)
+        return found
+
+    def constant(self, value: bytes) -> list[int]:
+        """Return the addresses where some bytes occur."""
+        return [
+            address + position
+            for address, _, content in self.parts
+            for position in _occurrences(content, value)
+        ]
+
+
+def _anchor(fixed: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """Return start and length of the longest run of fixed bytes."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], fixed, [False]]).astype(np.int8)))
+    if not len(edges):
+        return 0, 0
+    starts, lengths = edges[::2], edges[1::2] - edges[::2]
+    longest = int(lengths.argmax())
+    return int(starts[longest]), int(lengths[longest])
+
+
+def _occurrences(content: bytes, wanted: bytes) -> Iterator[int]:
+    position = content.find(wanted)
+    for _ in range(_MAX_CANDIDATES):
+        if position < 0:
+            return
+        yield position
+        position = content.find(wanted, position + 1)

@@ -1,0 +1,328 @@
+"""Evidence of one link: image, objects, map, linker's log, and what is missing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.builds.open_build import Files
+from sizeguard.formats import sniff
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import ET_REL, Symbol, read_elf
+from sizeguard.formats.linkmap import read_link_map
+from sizeguard.formats.linkmap.link_map import LinkMap
+from sizeguard.names.short import short_name
+from sizeguard.verify.evidence.code_search import ImageBytes
+from sizeguard.verify.evidence.link_graph import Linked, dead_stripped, placed, recorded
+from sizeguard.verify.evidence.linker_log import LinkerRemovals, read_removed
+from sizeguard.verify.evidence.macho import MachoImage, read_macho_image, read_macho_objects
+from sizeguard.verify.evidence.macho_placement import place_atoms
+from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, read_objects
+from sizeguard.verify.evidence.placement import Node, Placement, place, toolchain_files
+from sizeguard.verify.evidence.ways import Reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """Code of a function inside of others.
+
+    It has the first address, all bytes, and the first function that holds some of them.
+    """
+
+    address: int
+    bytes: int
+    host: str
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Evidence that claims on one image are judged by.
+
+    image:           with symbols if there are any
+    twin:            stripped form with the same bytes, or None
+    gaps:            what is missing to prove that something is absent
+    own:             how many of the objects were given; the others are the toolchain's
+    removed:         what the linker says that it removed
+    record, given:   the linker's command line, and the objects as they were named
+    hidden_prefixes: namespaces with their `::` that short names leave out
+    """
+
+    image: Binary
+    twin: Binary | None
+    objects: Objects
+    own: int
+    placement: Placement
+    link_map: LinkMap | None
+    removed: LinkerRemovals
+    gaps: tuple[str, ...]
+    record: Path | None
+    given: tuple[Path, ...]
+    hidden_prefixes: tuple[str, ...] = ()
+
+    @cached_property
+    def linked(self) -> Linked:
+        """Section graph of the link, by its record if that names the objects at hand.
+
+        Otherwise it is the graph of what is in the image.
+        """
+        if isinstance(self.image, MachoImage):
+            return dead_stripped(self.given, self.objects, self.placement, self.image)
+        if self.record is not None and self.record.is_file() and self.objects.files:
+            found = recorded(self.record, self.given, self.objects)
+            known = {number for number, _ in found.nodes.values()}
+            if all(number in known for number, _ in self.placement.address if number < self.own):
+                return found
+        return placed(self.objects, self.placement, self.image)
+
+    @property
+    def reachable(self) -> frozenset[Node] | None:
+        """Sections that must be kept, by the section graph of the recorded link.
+
+        None without a record of the link.
+        """
+        return self.linked.reachable
+
+    @cached_property
+    def reasons(self) -> Reasons:
+        """References between sections, which explain why one is there."""
+        return Reasons(self.placement, self.linked.graph, self.linked.nodes)
+
+    @cached_property
+    def symbols(self) -> dict[str, list[Symbol]]:
+        """Definitions in the image by name, exports included."""
+        found: dict[str, list[Symbol]] = {}
+        seen: set[tuple[str, int]] = set()
+        for table in (*self.image.static_symbols, *self.image.dynamic_symbols):
+            for symbol in table.objects():
+                name = symbol.name.partition("@")[0]
+                if symbol.section and name and (name, symbol.address) not in seen:
+                    seen.add((name, symbol.address))
+                    found.setdefault(name, []).append(symbol)
+        return found
+
+    @cached_property
+    def inlined(self) -> dict[str, Inlined]:
+        """Functions that debug information says are part of others, by name.
+
+        Empty without debug information.
+        """
+        from sizeguard.formats.dwarf import inline_frames  # 17 ms, for claims on inlined code
+
+        section = self.image.section(".debug_info")
+        if not isinstance(self.image, MachoImage) and (section is None or not section.file_size):
+            return {}
+        try:
+            frames = inline_frames(self.image.path)
+        except (InputError, InconclusiveError):
+            return {}  # damaged, or split into files that are missing: nothing is known
+        names = [_plain(frames.names[i]) for i in range(len(frames.names))]
+        first, over = frames.first.tolist(), frames.frame.tolist()
+        found: dict[str, Inlined] = {}
+        for i, (start, end) in enumerate(
+            zip(frames.start.tolist(), frames.end.tolist(), strict=True)
+        ):
+            *inner, host = over[first[i] : first[i + 1]]
+            for name in {names[index] for index in inner}:
+                before = found.get(name)
+                found[name] = Inlined(
+                    before.address if before else start,
+                    (before.bytes if before else 0) + end - start,
+                    before.host if before else names[host],
+                )
+        return found
+
+    @property
+    def shipped(self) -> Binary:
+        """Return the shipped file, or the image where there is no twin."""
+        return self.twin or self.image
+
+    @cached_property
+    def shipped_bytes(self) -> ImageBytes:
+        """Return the bytes of the shipped file."""
+        return ImageBytes(self.shipped)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the image is a program; what a library exports leads on."""
+        if isinstance(self.image, MachoImage):
+            return self.image.is_program
+        return any(section.name == ".interp" for section in self.image.sections)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no evidence is missing."""
+        return not self.gaps
+
+    @property
+    def has_lto(self) -> bool:
+        """Whether the objects are output of LTO, which places functions in objects as it likes."""
+        return _has_temporaries(self.objects)
+
+    @cached_property
+    def foreign_data(self) -> bytes:
+        """Constants of the toolchain's objects: a text in them says nothing of the program."""
+        return b"\0".join(
+            file.elf.content(section)
+            for file in self.objects.files[self.own :]
+            for section in file.elf.sections
+            if section.is_allocated and not section.is_executable and section.file_size
+        )
+
+    def short(self, symbol: str) -> str:
+        """Shorten a mangled symbol: conv_body<float>; other names stay as they are."""
+        return short_name(symbol, self.hidden_prefixes)
+
+    def own_files(self) -> Sequence[ObjectFile]:
+        """List the objects that are not the system's."""
+        return self.objects.files[: self.own]
+
+
+# Over 40 lines: it names each kind of missing evidence where that is looked for.
+def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
+    """Read all files of a link and check that they belong together.
+
+    Raises InputError for damaged files, InconclusiveError for files of another build.
+    """
+    if files.twin is not None and not files.twin.is_file():
+        raise InputError(f"{files.twin}: cannot read: No such file or directory")
+    is_macho = sniff.image_format(files.image) == sniff.MACHO
+    image: Binary = read_macho_image(files.image) if is_macho else read_elf(files.image)
+    twin: Binary | None = None
+    if files.twin is not None:
+        twin = read_macho_image(files.twin) if is_macho else read_elf(files.twin)
+        _check_twin(image, twin)
+    objects = (
+        read_macho_objects(files.objects, files.folder)
+        if is_macho
+        else read_objects(files.objects, files.folder)
+    )
+    own = len(objects.files)
+    _check_machine(image, objects)
+    link_map = read_link_map(files.link_map) if files.link_map else None
+    gaps: list[str] = []
+    if image.type == ET_REL:
+        placement = Placement(objects, ImageBytes(image), {}, (), False)
+        gaps.append("the image is a partial link (-r), from which nothing was removed yet")
+    elif isinstance(image, MachoImage):
+        placement = place_atoms(objects, image, link_map, files.link_map)
+        if own:
+            gaps += _lost(list(placement.missing), objects)
+    else:
+        placement = place(objects, image, link_map, files.link_map)
+        if own and placement.missing and files.folder is not None:
+            objects, placement, lost = _with_toolchain(objects, placement, image, link_map, files)
+            gaps += _lost(lost, objects)
+        elif own:
+            gaps += _lost(list(placement.missing), objects)
+    if own and not placement.address and image.type != ET_REL:
+        raise InconclusiveError(
+            f"{files.objects[0]}: no object has code that is in {image.path}; pass the objects of"
+            " this image"
+        )
+    gaps += _missing(image, own, objects, link_map)
+    removed = read_removed(objects, placement, link_map, files.gc_log)
+    return Evidence(
+        image,
+        twin,
+        objects,
+        own,
+        placement,
+        link_map,
+        removed,
+        tuple(gaps),
+        files.link_record,
+        files.objects,
+        tuple(hidden_prefixes),
+    )
+
+
+def _plain(name: str) -> str:
+    """Drop the underscore that Mach-O puts before each name."""
+    return name[1:] if name.startswith("__Z") else name
+
+
+def _check_twin(image: Binary, twin: Binary) -> None:
+    if image.build_id and twin.build_id and image.build_id != twin.build_id:
+        raise InconclusiveError(
+            f"{twin.path} is of another build (id {twin.build_id[:12]}…, {image.path} has"
+            f" {image.build_id[:12]}…)"
+        )
+    for one, other in zip(_loaded(image), _loaded(twin), strict=False):
+        if one != other:
+            raise InconclusiveError(
+                f"{twin.path} is not {image.path} stripped: {one[0] or other[0]} differs"
+            )
+    if len(_loaded(image)) != len(_loaded(twin)):
+        raise InconclusiveError(
+            f"{twin.path} is not {image.path} stripped: they have other sections"
+        )
+
+
+def _loaded(elf: Binary) -> list[tuple[str, int, bytes]]:
+    return [(s.name, s.address, elf.content(s)) for s in elf.sections if s.is_allocated]
+
+
+def _check_machine(image: Binary, objects: Objects) -> None:
+    if objects.files and objects.files[0].elf.machine != image.machine:
+        file = objects.files[0]
+        raise InconclusiveError(
+            f"{file.label} is for {file.elf.machine}, {image.path} for {image.machine}; pass the"
+            " objects of this image"
+        )
+
+
+def _with_toolchain(
+    objects: Objects, placement: Placement, image: Binary, link_map: LinkMap | None, files: Files
+) -> tuple[Objects, Placement, list[str]]:
+    """Add what the linker took from elsewhere: start-up objects, members of libraries."""
+    paths, lost = toolchain_files(placement.missing, files.folder or Path())
+    wanted = {_file(name) for name in placement.missing}
+    added = [
+        f
+        for f in read_objects(paths).files
+        if _file(f.label) in wanted and f.elf.machine == image.machine
+    ]
+    united = Objects((*objects.files, *added), objects.lto)
+    return united, place(united, image, link_map, files.link_map, trusted=len(objects.files)), lost
+
+
+def _file(name: str) -> str:
+    archive, bracket, member = name.partition("(")
+    return f"{Path(archive).name}{bracket}{member}"
+
+
+def _lost(missing: Iterable[str], objects: Objects) -> list[str]:
+    names = list(missing)
+    if not names:
+        return []
+    if objects.lto and any(
+        "ltrans" in name or ".lto." in name or name.startswith("lto") for name in names
+    ):
+        return []  # _missing says it
+    return [
+        f"{len(names)} files that the map names were not given:"
+        f" {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
+    ]
+
+
+def _missing(image: Binary, own: int, objects: Objects, link_map: LinkMap | None) -> list[str]:
+    gaps = []
+    if objects.lto and (link_map is None or not own or not _has_temporaries(objects)):
+        gaps.append(
+            f"{len(objects.lto)} LTO objects hold no machine code, such as {objects.lto[0]}: "
+            "link with -save-temps and pass what it leaves, too"
+        )
+    elif not own:
+        gaps.append("no objects were given (--objects)")
+    if link_map is None and image.type != ET_REL:
+        gaps.append("no linker map was given (--map)")
+    if image.is_stripped:
+        gaps.append("the image is stripped: pass its twin with symbols")
+    return gaps
+
+
+def _has_temporaries(objects: Objects) -> bool:
+    return any("ltrans" in file.label or ".lto." in file.label for file in objects.files)

@@ -1,0 +1,130 @@
+"""Section graph of a verification: by the link's record, or else by the image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import Elf
+from sizeguard.linkgraph.elf.elf_graph import graph_of
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.inputs.inferred import inferred
+from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInputs, expand
+from sizeguard.linkgraph.inputs.loader import as_placed, load
+from sizeguard.linkgraph.inputs.lto import without_lto
+from sizeguard.linkgraph.inputs.objects import Object
+from sizeguard.linkgraph.inputs.recorded_link import read_link
+from sizeguard.linkgraph.live import live
+from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
+from sizeguard.verify.evidence.macho import MachoImage
+from sizeguard.verify.evidence.object_evidence import ElfFile, Objects
+from sizeguard.verify.evidence.placement import Node, Placement
+
+
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """Section graph of a link, with roots as if unreached sections were removed.
+
+    nodes:     nodes of the sections of the objects at hand
+    reachable: what the linker must keep by its own rules, found with neither map nor image; None if
+               that is not known
+    """
+
+    graph: SectionGraph
+    nodes: Mapping[int, Node]
+    reachable: frozenset[Node] | None
+
+
+def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
+    """Make the graph of the link as it is recorded."""
+    inputs = read_link(record)
+    graph = graph_of(
+        load(without_lto(replace(inputs, gc_sections=True), given if objects.lto else ()))
+    )
+    numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
+    nodes = _nodes(graph, [_number(numbers, label) for label in graph.objects])
+    kept = live(graph)
+    reachable = (
+        frozenset(where for node, where in nodes.items() if kept[node])
+        if inputs.gc_sections
+        else None
+    )
+    return Linked(graph, nodes, reachable)
+
+
+def dead_stripped(
+    given: Sequence[Path], objects: Objects, placement: Placement, image: MachoImage
+) -> Linked:
+    """Make the graph of Mach-O objects, by the rules of -dead_strip.
+
+    If the image has atoms that nothing reaches, the linker was not told to strip.
+    """
+    graph = build_macho_graph(expand(given), library=not image.is_program)
+    numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
+    nodes: dict[int, Node] = {}
+    for k, label in enumerate(graph.objects):
+        number = _number(numbers, label)
+        first, end = int(graph.base[k]), int(graph.base[k + 1])
+        nodes |= {
+            node: (number, node - first + 1) for node in range(first, end) if number is not None
+        }
+    kept = live(graph)
+    code = [
+        node
+        for node, where in nodes.items()
+        if where in placement.address and graph.nodes.is_exec[node]
+    ]
+    reachable = (
+        frozenset(where for node, where in nodes.items() if kept[node])
+        if kept[code].all()
+        else None
+    )
+    return Linked(graph, nodes, reachable)
+
+
+def placed(objects: Objects, placement: Placement, image: Binary) -> Linked:
+    """Make the graph of the objects that have something in the image, in the given order.
+
+    A group is represented by the copy that was placed.
+    """
+    numbers = sorted({number for number, _ in placement.address})
+    sections: dict[int, set[int]] = {}
+    for number, section in placement.address:
+        sections.setdefault(number, set()).add(section)
+    # There are no section graphs of 32-bit and big-endian objects; their placed sections are known.
+    files = [
+        (n, f)
+        for n in numbers
+        if isinstance(f := objects.files[n], ElfFile)
+        and f.elf.layout.is_64
+        and f.elf.layout.order == "<"
+    ]
+    inputs = (
+        inferred(image, ())
+        if isinstance(image, Elf)
+        else LinkInputs((), "executable", Linker("bfd", ()))
+    )
+    loaded = as_placed(
+        [Object(f.path, f.member, f.elf) for _, f in files], [sections[n] for n, _ in files], inputs
+    )
+    graph = graph_of(loaded)
+    return Linked(graph, _nodes(graph, [n for n, _ in files]), None)
+
+
+def _number(numbers: Mapping[tuple[str, str], int], label: str) -> int | None:
+    if (label, "") in numbers:  # names of ThinLTO's objects have brackets
+        return numbers[label, ""]
+    path, bracket, member = label.partition("(")
+    return numbers.get((path, member.removesuffix(")"))) if bracket else None
+
+
+def _nodes(graph: SectionGraph, numbers: Sequence[int | None]) -> dict[int, Node]:
+    index = graph.nodes.index.tolist()
+    return {
+        node: (number, index[node])
+        for k, number in enumerate(numbers)
+        if number is not None
+        for node in range(int(graph.base[k]), int(graph.base[k + 1]))
+    }

@@ -1,0 +1,95 @@
+"""Removals by the linker, read from its log or its map."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.formats.gc_log import GcLog, parse_gc_log
+from sizeguard.formats.icf_log import Folded, parse_icf_log
+from sizeguard.formats.linkmap.link_map import LinkMap
+from sizeguard.verify.evidence.object_evidence import NamedPiece, Objects
+from sizeguard.verify.evidence.placement import Placement, file_key
+
+# A file as maps and logs name it, and a section; for Mach-O a symbol.
+Key = tuple[tuple[str, str], str]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkerRemovals:
+    """Sections that the linker says it removed.
+
+    Silence says nothing: archive members that were not taken are not listed, nor are GNU ld's empty
+    sections.
+    """
+
+    objects: Objects
+    sections: Mapping[Key, int]
+    symbols: Mapping[Key, int]
+    folded: Mapping[Key, str]
+
+    def says(self, piece: NamedPiece) -> str:
+        """Return one line for a removed section or symbol; empty if the linker lists none."""
+        file = file_key(self.objects.label(piece))
+        section = (file, self.objects.section(piece).name)
+        if section in self.folded:
+            return f"the linker folded {section[1]} into {self.folded[section]}"
+        if section in self.sections or (file, piece.symbol) in self.symbols:
+            return f"the linker's own list of what it removed has {self.objects.label(piece)}"
+        return ""
+
+
+def read_removed(
+    objects: Objects, placement: Placement, link_map: LinkMap | None, log: Path | None
+) -> LinkerRemovals:
+    """Read the removals that a log or map states.
+
+    Raises InconclusiveError for a log of another build: it removes what the map places.
+    """
+    text = (
+        log.read_text(encoding="utf-8", errors="backslashreplace")
+        if log is not None and log.is_file()
+        else ""
+    )
+    gone = parse_gc_log(log, text) if log is not None else GcLog("", ())
+    folds: tuple[Folded, ...] = parse_icf_log(log, text) if log is not None else ()
+    sections = Counter((file_key(row.file), row.section) for row in gone.removed)
+    if log is not None:
+        _check(objects, placement, sections, log)
+    dead = (
+        Counter((file_key(row.file), row.name.removeprefix("_")) for row in link_map.discarded)
+        if _is_macho(link_map) and link_map
+        else {}
+    )
+    folded = {
+        (file_key(row.file), row.section): f"{row.kept_section} of {row.kept_file}" for row in folds
+    }
+    return LinkerRemovals(objects, sections, dead, folded)
+
+
+def _is_macho(link_map: LinkMap | None) -> bool:
+    return link_map is not None and link_map.linker == "ld64"
+
+
+def _check(objects: Objects, placement: Placement, removed: Mapping[Key, int], log: Path) -> None:
+    """Check that an object has no fewer sections of a name than are placed and removed."""
+    if not removed or not placement.has_map:
+        return
+    having: Counter[Key] = Counter()
+    for file in objects.files:
+        key = file_key(file.label)
+        having.update((key, section.name) for section in file.elf.sections)
+    there = Counter(
+        (file_key(objects.files[number].label), placement.section((number, index)).name)
+        for number, index in placement.address
+    )
+    for (where, name), count in there.items():
+        if removed.get((where, name), 0) + count > having[where, name]:
+            shown = f"{where[0]}({where[1]})" if where[1] else where[0]
+            raise InconclusiveError(
+                f"{log} is the log of another build: it removes {name} of {shown}, which is in the"
+                " image"
+            )

@@ -1,0 +1,277 @@
+"""Input sections of a link's objects and archives, found by symbol."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.formats.archive import read_archive
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import (
+    RELOCATION_TYPES,
+    SHF_MERGE,
+    SHN_LORESERVE,
+    STT_FUNC,
+    STT_IFUNC,
+    STT_NOTYPE,
+    STT_OBJECT,
+    STT_SECTION,
+    STT_TLS,
+    Elf,
+    Relocations,
+    Section,
+    Symbol,
+    parse_elf,
+)
+from sizeguard.verify.evidence.code_search import Pattern, pattern_of
+
+_ELF = (b"\x7fELF",)
+BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+# Prefixes that -ffunction-sections and -fdata-sections put before a symbol's name.
+_OWN_SECTION = re.compile(
+    r"\.(?:text|rodata|data|bss|tdata|tbss)(?:\.(?:unlikely|startup|exit|hot|rel|rel\.local|rel\.ro|rel\.ro\.local))?\.(.+)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPiece:
+    """Bytes [offset, offset + size) of an input section that carry a name."""
+
+    object: int
+    section: int
+    offset: int
+    size: int
+    symbol: str
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectFile(ABC):
+    """Object of the link.
+
+    label: as linkers name it: libk.a(add.o)
+    path:  the file; for a member, its archive
+    """
+
+    label: str
+    path: Path
+    member: str
+    elf: Binary
+
+    @property
+    @abstractmethod
+    def relocations(self) -> Mapping[int, Relocations]:
+        """Index of a section → its relocations."""
+
+    @property
+    @abstractmethod
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Symbols in the order in which relocations count them."""
+
+    @property
+    @abstractmethod
+    def pieces(self) -> tuple[tuple[str, int, int, int], ...]:
+        """List symbol, section, offset and size of each definition.
+
+        A section that is named after a symbol counts as a definition.
+        """
+
+    @abstractmethod
+    def pattern(self, section: Section) -> Pattern:
+        """Return the section's bytes in the image, as far as they are known before linking."""
+
+
+@dataclass(frozen=True, eq=False)
+class ElfFile(ObjectFile):
+    """ELF object of the link."""
+
+    elf: Elf
+
+    @cached_property
+    def relocations(self) -> Mapping[int, Relocations]:
+        """Relocations of each section."""
+        sections = self.elf.sections
+        return {
+            s.info: self.elf.relocation_table(s)
+            for s in sections
+            if s.type in RELOCATION_TYPES and 0 < s.info < len(sections)
+        }
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Symbols in the order of their table."""
+        tables = self.elf.static_symbols
+        return tables[0].objects() if tables else ()
+
+    def pattern(self, section: Section) -> Pattern:
+        """Predict the section's bytes in the image."""
+        return pattern_of(self.elf, section, self.relocations.get(section.index))
+
+    @cached_property
+    def pieces(self) -> tuple[tuple[str, int, int, int], ...]:
+        """List the definitions: name, section, offset and size."""
+        sections = self.elf.sections
+        found: list[tuple[str, int, int, int]] = []
+        named: set[tuple[str, int]] = set()
+        for symbol in self.symbols:
+            if (
+                0 < symbol.section < min(len(sections), SHN_LORESERVE)
+                and symbol.name
+                and symbol.type != STT_SECTION
+            ):
+                if symbol.type not in (
+                    STT_FUNC,
+                    STT_OBJECT,
+                    STT_IFUNC,
+                    STT_TLS,
+                    STT_NOTYPE,
+                ) or symbol.name.startswith(".L"):
+                    continue
+                size = symbol.size or self._reach(symbol)
+                found.append((symbol.name, symbol.section, symbol.address, size))
+                named.add((symbol.name, symbol.section))
+        for section in sections:
+            own = _OWN_SECTION.fullmatch(section.name) if section.is_allocated else None
+            # A symbol may be renamed while the name of its section stays.
+            if (
+                own
+                and section.size
+                and (own[1], section.index) not in named
+                and not section.flags & SHF_MERGE
+            ):
+                found.append((own[1], section.index, 0, section.size))
+        return tuple(found)
+
+    def _reach(self, symbol: Symbol) -> int:
+        """Return the bytes of a symbol without a size: up to the next one or the section's end."""
+        size = self.elf.sections[symbol.section].size
+        after = [
+            s.address
+            for s in self.symbols
+            if s.section == symbol.section and s.address > symbol.address and s.type != STT_SECTION
+        ]
+        return min([*after, size]) - symbol.address
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """All objects of a link, in its order.
+
+    lto: objects without machine code, of which nothing can be said
+    """
+
+    files: tuple[ObjectFile, ...]
+    lto: tuple[str, ...]
+    _index: dict[str, list[NamedPiece]] = field(default_factory=dict, repr=False)
+
+    @property
+    def index(self) -> dict[str, list[NamedPiece]]:
+        """Symbols → their definitions."""
+        if not self._index:
+            for number, file in enumerate(self.files):
+                for name, section, offset, size in file.pieces:
+                    self._index.setdefault(name, []).append(
+                        NamedPiece(number, section, offset, size, name)
+                    )
+        return self._index
+
+    def find(self, symbol: str) -> list[NamedPiece]:
+        """List the definitions of a symbol and of its clones, f.cold and f.constprop.0."""
+        pieces = list(self.index.get(symbol, ()))
+        for name in self._clones.get(symbol, ()):
+            pieces += self.index[name]
+        return pieces
+
+    @cached_property
+    def _clones(self) -> dict[str, list[str]]:
+        clones: dict[str, list[str]] = {}
+        for name in self.index:
+            base, dot, _ = name.partition(".")
+            if dot and base:
+                clones.setdefault(base, []).append(name)
+        return clones
+
+    def section(self, piece: NamedPiece) -> Section:
+        """Return the section of a piece."""
+        return self.files[piece.object].elf.sections[piece.section]
+
+    def label(self, piece: NamedPiece) -> str:
+        """Return the label of a piece's object."""
+        return self.files[piece.object].label
+
+
+def read_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
+    """Read files, archives, and folders of them.
+
+    folder: where the linker ran; maps name objects relative to it
+
+    Raises InputError for files that are no objects, and for objects of two machines.
+    """
+    files: list[ObjectFile] = []
+    lto: list[str] = []
+    machines: dict[str, str] = {}
+    for path, label, member, data in contents(paths, folder, _ELF):
+        if data[:4] in BITCODE:
+            lto.append(label)
+            continue
+        elf = parse_elf(Path(label), data)
+        if not elf.is_relocatable:
+            raise InputError(f"{label}: not a relocatable object")
+        machines.setdefault(elf.machine, label)
+        if len(machines) > 1:
+            (one, first), (other, second) = machines.items()
+            raise InputError(f"{second}: an object for {other}, {first} is for {one}")
+        if _is_lto(elf):
+            lto.append(label)
+        else:
+            files.append(ElfFile(label, path, member, elf))
+    return Objects(tuple(files), tuple(lto))
+
+
+def _is_lto(elf: Elf) -> bool:
+    """Tell whether an object is a slim LTO object of gcc, which has bytecode and no code."""
+    has_bytecode = any(section.name.startswith(".gnu.lto_") for section in elf.sections)
+    return has_bytecode and not any(
+        section.is_executable and section.size for section in elf.sections
+    )
+
+
+def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(
+                p for p in path.rglob("*") if p.suffix in (".o", ".obj", ".a") and p.is_file()
+            )
+        else:
+            yield path
+
+
+def contents(
+    paths: Iterable[Path], folder: Path | None, magics: tuple[bytes, ...]
+) -> Iterator[tuple[Path, str, str, bytes]]:
+    """Yield file, label, member and bytes of each object; folders are searched.
+
+    magics: first bytes of objects; those of LLVM's bitcode are accepted, too
+    """
+    for path in _expanded(paths):
+        shown = (
+            path.relative_to(folder).as_posix()
+            if folder and path.is_relative_to(folder)
+            else str(path)
+        )
+        try:
+            with path.open("rb") as file:
+                head = file.read(8)
+        except OSError as error:
+            raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        if head == b"!<arch>\n":
+            for member, data in read_archive(path):
+                yield path, f"{shown}({member})", member, bytes(data)
+        elif head[:4] in (*magics, *BITCODE):
+            yield path, shown, "", path.read_bytes()
+        else:
+            raise InputError(f"{path}: neither an object nor an archive")

@@ -1,0 +1,66 @@
+"""Read the entries of registration tables in objects, before linking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sizeguard.linkgraph.elf.table_entries import POINTER, entries_of
+from sizeguard.names.registered import SCHEMAS, exact_names
+from sizeguard.verify.evidence.object_evidence import NamedPiece, ObjectFile, Objects
+
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+
+
+def registered_by(
+    objects: Objects, classes: Iterable[str]
+) -> tuple[dict[str, list[NamedPiece]], dict[str, list[NamedPiece]]]:
+    """Find the entries in the objects.
+
+    Operators and classes by name, as pieces of two pointers.
+    """
+    shapes = (SCHEMAS, exact_names(tuple(classes)))
+    operators: dict[str, list[NamedPiece]] = {}
+    found_classes: dict[str, list[NamedPiece]] = {}
+    for number, file in enumerate(objects.files):
+        for index, offset, text in _entries(file):
+            for shape, found in zip(shapes, (operators, found_classes), strict=True):
+                match = shape.text.match(text + b"\0")
+                if match:
+                    name = match[1].decode()
+                    piece = NamedPiece(number, index, offset, 2 * POINTER, name)
+                    found.setdefault(name, []).append(piece)
+    return operators, found_classes
+
+
+def written_classes(objects: Objects) -> set[str]:
+    """Return the names of the classes that objects register, however.
+
+    A word beside a function, in an object that calls register_class.
+    """
+    found: set[str] = set()
+    for file in objects.files:
+        if any(symbol.section == 0 and "register_class" in symbol.name for symbol in file.symbols):
+            found |= {
+                text.decode()
+                for index, _, text in _entries(file)
+                if file.elf.sections[index].is_writable and _WORD.fullmatch(text)
+            }
+    return found
+
+
+def _entries(file: ObjectFile) -> Iterator[tuple[int, int, bytes]]:
+    """Yield section, offset and text of each pair of a pointer to a text and one to code."""
+    for index, table in file.relocations.items():
+        section = file.elf.sections[index]
+        if section.is_allocated and not section.is_executable:
+            for offset, text, behind in entries_of(file.elf, file.symbols, table):
+                if _is_code(file, behind):
+                    yield index, offset, text
+
+
+def _is_code(file: ObjectFile, symbol: int) -> bool:
+    target = file.symbols[symbol]
+    if 0 < target.section < len(file.elf.sections):
+        return file.elf.sections[target.section].is_executable
+    return target.section == 0  # another object's: what else would stand beside a schema

@@ -1,0 +1,318 @@
+"""Places of the objects' input sections in an image, by its map.
+
+Places that the map states are checked against the bytes, so a map or objects of another build are
+found out.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
+from sizeguard.formats.linkmap.link_map import InputSection, LinkMap, object_name
+from sizeguard.verify.evidence.code_search import DECISIVE, ImageBytes, Pattern
+from sizeguard.verify.evidence.object_evidence import NamedPiece, Objects
+
+# Number of an object, index of its section.
+Node = tuple[int, int]
+
+_MEMBER = re.compile(r"(.*?)([^/()]+)\((.*)\)")
+_LTRANS = re.compile(r"(?:.*[./])?(ltrans\d+\.ltrans\.o)")
+# Linkers edit these sections: they drop entries and merge equal ones.
+_EDITED = (".eh_frame", ".comment", ".stab", ".ARM.exidx", ".sframe", ".reginfo")
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Places of input sections.
+
+    address: of each placed section
+    missing: objects that the map names and that were not given
+    """
+
+    objects: Objects
+    image: ImageBytes
+    address: Mapping[Node, int]
+    missing: tuple[str, ...]
+    has_map: bool
+    _starts: list[int] = field(default_factory=list, repr=False)
+    _nodes: list[Node] = field(default_factory=list, repr=False)
+    _patterns: dict[Node, Pattern] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Index the placed sections by address."""
+        for address, node in sorted((address, node) for node, address in self.address.items()):
+            self._starts.append(address)
+            self._nodes.append(node)
+
+    def section(self, node: Node) -> Section:
+        """Return the input section of a node."""
+        return self.objects.files[node[0]].elf.sections[node[1]]
+
+    def pattern(self, node: Node) -> Pattern:
+        """Return the bytes that a node has in the image."""
+        if node not in self._patterns:
+            self._patterns[node] = self.objects.files[node[0]].pattern(self.section(node))
+        return self._patterns[node]
+
+    def where(self, piece: NamedPiece) -> int | None:
+        """Return the address of a piece; None if its section was not placed."""
+        start = self.address.get((piece.object, piece.section))
+        return None if start is None else start + piece.offset
+
+    def owner(self, address: int) -> Node | None:
+        """Return the input section that holds an address."""
+        i = bisect_right(self._starts, address) - 1
+        if i < 0:
+            return None
+        node = self._nodes[i]
+        return node if address < self._starts[i] + self.section(node).size else None
+
+    def copies(self, piece: NamedPiece) -> list[int] | None:
+        """Return the addresses of a piece's bytes outside of placed sections with the same bytes.
+
+        None if there are too few bytes to tell.
+        """
+        section = self.section((piece.object, piece.section))
+        if section.is_nobits or not section.is_executable:
+            return None
+        pattern = self.pattern((piece.object, piece.section)).part(piece.offset, piece.size)
+        if pattern.strength < DECISIVE:
+            return None
+        return [
+            address for address in self.image.find(pattern) if not self._is_other(address, pattern)
+        ]
+
+    def _is_other(self, address: int, pattern: Pattern) -> bool:
+        """Tell whether a placed section accounts for bytes of the image.
+
+        Two functions may be compiled to the same code.
+        """
+        node = self.owner(address)
+        if node is None:
+            return False
+        offset = address - self.address[node]
+        own = self.pattern(node).part(offset, len(pattern.data))
+        return own.matches(pattern.data) or (
+            pattern.strength <= own.strength
+            and bool((own.data == pattern.data)[own.fixed & pattern.fixed].all())
+        )
+
+
+def place(
+    objects: Objects,
+    image: Binary,
+    link_map: LinkMap | None,
+    map_path: Path | None,
+    trusted: int | None = None,
+) -> Placement:
+    """Find the objects' sections in the image.
+
+    trusted: number of objects that are checked byte by byte; those after them are the toolchain's
+
+    Raises InconclusiveError if the map or the objects are of another build.
+    """
+    content = ImageBytes(image)
+    if link_map is None:
+        return Placement(objects, content, by_symbols(objects, image, content), (), False)
+    check_outputs(image, link_map, map_path)
+    address, missing = _by_map(objects, link_map.placed, image.path)
+    placement = Placement(objects, content, address, missing, True)
+    check_bytes(placement, len(objects.files) if trusted is None else trusted)
+    return placement
+
+
+def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
+    """Check that the map's output sections are those of the image.
+
+    Raises InconclusiveError for a map of another build.
+    """
+    stated = {
+        output.name: output for output in link_map.outputs if output.is_loaded and output.size
+    }
+    for section in image.sections:
+        output = stated.get(section.name)
+        if not section.is_allocated or not section.size or section.address == 0 or output is None:
+            continue
+        if (output.address, output.size) != (section.address, section.size):
+            raise InconclusiveError(
+                f"{path} is a map of another build: {section.name} lies at {output.address:#x} with"
+                f" {output.size} bytes there, at {section.address:#x} with {section.size} in"
+                f" {image.path}; pass the map made with this image"
+            )
+    if not any(section.name in stated for section in image.sections if section.is_executable):
+        raise InconclusiveError(
+            f"{path} places no code of {image.path}: it is a map of another build; pass the map"
+            " made with this image"
+        )
+
+
+def file_key(file: str) -> tuple[str, str]:
+    """Return archive and member, or the object alone, without folders.
+
+    Linkers spell paths in several ways.
+    """
+    file = object_name(file)
+    temporary = _LTRANS.fullmatch(file)
+    if temporary:
+        return temporary[1], ""
+    member = _MEMBER.fullmatch(file)
+    return (member[2], member[3].rpartition("/")[2]) if member else (file.rpartition("/")[2], "")
+
+
+def _by_map(
+    objects: Objects, rows: Sequence[InputSection], image: Path
+) -> tuple[dict[Node, int], tuple[str, ...]]:
+    candidates: dict[tuple[str, str], list[int]] = {}
+    for number, file in enumerate(objects.files):
+        candidates.setdefault(file_key(file.label), []).append(number)
+    lto = {file_key(label) for label in objects.lto}
+    free: dict[tuple[int, str], list[int]] = {}
+    for number, file in enumerate(objects.files):
+        for section in file.elf.sections:
+            if section.is_allocated and section.size:
+                free.setdefault((number, section.name), []).append(section.index)
+    address: dict[Node, int] = {}
+    missing: dict[str, None] = {}
+    for row in rows:
+        if not row.file or row.file == "<internal>" or row.file == "linker stubs":
+            continue
+        numbers = candidates.get(file_key(row.file))
+        if numbers is None:
+            if file_key(row.file) not in lto:
+                missing[row.file] = None
+            continue
+        if row.is_merged:
+            continue
+        found = _section_of(objects, numbers, row, free)
+        if found is not None:
+            address[found] = row.address
+        elif row.name.startswith(
+            ".text"
+        ):  # linkers shrink, and list under an object, what is no code
+            raise InconclusiveError(
+                f"{row.file} is of another build: it has no {row.name} of {row.size} bytes, "
+                f"which is at {row.address:#x} in {image}; pass the objects of this image"
+            )
+    return address, tuple(missing)
+
+
+def _section_of(
+    objects: Objects,
+    numbers: Iterable[int],
+    row: InputSection,
+    free: dict[tuple[int, str], list[int]],
+) -> Node | None:
+    """Take the section that a row of the map stands for out of the free ones.
+
+    Objects may have several sections of one name.
+    """
+    for number in sorted(numbers, key=lambda n: -_common_end(objects.files[n].label, row.file)):
+        indices = free.get((number, row.name), [])
+        for index in indices:
+            if objects.files[number].elf.sections[index].size == row.size:
+                indices.remove(index)
+                return number, index
+    return None
+
+
+def _common_end(a: str, b: str) -> int:
+    """Count the characters that two names have in common at their ends."""
+    return next(
+        (i for i, (x, y) in enumerate(zip(reversed(a), reversed(b), strict=False)) if x != y),
+        min(len(a), len(b)),
+    )
+
+
+def _is_checked(section: Section) -> bool:
+    return (
+        not section.is_nobits
+        and not section.flags & SHF_MERGE
+        and section.type != SHT_NOTE
+        and not section.name.startswith(_EDITED)
+    )
+
+
+def check_bytes(placement: Placement, checked: int) -> None:
+    """Check placed sections against the bytes of the image.
+
+    Raises InconclusiveError for objects or a map of another build.
+    """
+    for node, address in placement.address.items():
+        section = placement.section(node)
+        if node[0] >= checked or not _is_checked(section):
+            continue
+        pattern = placement.pattern(node)
+        if not pattern.matches(placement.image.at(address, section.size)):
+            label = placement.objects.files[node[0]].label
+            raise InconclusiveError(
+                f"{label} is of another build: its {section.name} is not what the image holds at"
+                f" {address:#x}; pass the objects of this image"
+            )
+
+
+# Over 40 lines: one pass, in which sections that were placed exclude others.
+def by_symbols(objects: Objects, image: Binary, content: ImageBytes) -> dict[Node, int]:
+    """Place definitions without a map.
+
+    Symbols of the image tell the place, and the bytes whether it is this definition. Sections
+    without a symbol are found by their bytes alone.
+    """
+    named: dict[str, list[int]] = {}
+    if not image.is_stripped:
+        for symbol in image.symbols:
+            if symbol.section and symbol.name:
+                named.setdefault(symbol.name, []).append(symbol.address)
+    address: dict[Node, int] = {}
+    taken: set[int] = set()
+    placement = Placement(objects, content, address, (), False)
+    for number, file in enumerate(objects.files):
+        for name, index, offset, _ in file.pieces:
+            section = file.elf.sections[index]
+            if (number, index) in address or not section.is_allocated or not _is_checked(section):
+                continue
+            pattern = placement.pattern((number, index))
+            for at in named.get(name, ()):
+                if at - offset not in taken and pattern.matches(
+                    content.at(at - offset, section.size)
+                ):
+                    address[number, index] = at - offset
+                    taken.add(at - offset)
+                    break
+    for number, file in enumerate(objects.files):
+        for section in file.elf.sections:
+            if (
+                not (section.is_executable and section.is_allocated and section.size)
+                or (number, section.index) in address
+            ):
+                continue
+            pattern = placement.pattern((number, section.index))
+            places = (
+                [at for at in content.find(pattern) if at not in taken]
+                if pattern.strength >= DECISIVE
+                else []
+            )
+            if places:
+                address[number, section.index] = places[0]
+                taken.add(places[0])
+    return address
+
+
+def toolchain_files(missing: Iterable[str], folder: Path) -> tuple[list[Path], list[str]]:
+    """Return the files that a map names and that were not given: readable ones, then others."""
+    found: dict[Path, None] = {}
+    lost: list[str] = []
+    for name in missing:
+        member = _MEMBER.fullmatch(name)
+        path = folder / (member[1] + member[2] if member else name)
+        if path.is_file():
+            found[path] = None
+        else:
+            lost.append(name)
+    return list(found), lost

@@ -1,0 +1,58 @@
+"""Read the names that an image registers, stripped or not.
+
+No symbol is read: an operator's entry is its schema and its kernel, a custom class's its name and
+its constructor, wherever they lie and whatever they are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import ET_EXEC, Elf
+from sizeguard.names.pointers import Pointers, data_words, relative_pointers, symbolic_pointers
+from sizeguard.names.registered import SCHEMAS, Registration, exact_names, read_entries
+from sizeguard.verify.evidence.macho import MachoImage
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """Entries of an image.
+
+    operators: by schema name
+    classes:   by name
+    """
+
+    operators: Mapping[str, tuple[Registration, ...]]
+    classes: Mapping[str, tuple[Registration, ...]]
+
+
+def registered_in(image: Binary, classes: Iterable[str]) -> Registered:
+    """Find every entry in the image's data. classes: names that count as those of classes."""
+    pointers = _pointers(image)
+    return Registered(
+        _by_name(read_entries(image, pointers, SCHEMAS)),
+        _by_name(read_entries(image, pointers, exact_names(tuple(classes)))),
+    )
+
+
+def _by_name(entries: Sequence[Registration]) -> dict[str, tuple[Registration, ...]]:
+    found: dict[str, list[Registration]] = {}
+    for entry in entries:
+        found.setdefault(entry.name, []).append(entry)
+    return {name: tuple(found[name]) for name in sorted(found)}
+
+
+def _pointers(image: Binary) -> Pointers:
+    """Return the words of an image as the program sees them, as far as they may be addresses."""
+    if isinstance(image, MachoImage):
+        at, target = image.pointers.keys(), image.pointers.values()
+        return Pointers.of([Pointers(np.array([*at], np.int64), np.array([*target], np.int64))])
+    if not isinstance(image, Elf):
+        return Pointers.of([])
+    # In an image that is not loaded where it was linked, only relocated words are addresses.
+    words = [data_words(image)] if image.type == ET_EXEC else []
+    return Pointers.of([*words, relative_pointers(image), symbolic_pointers(image)])

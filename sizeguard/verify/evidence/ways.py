@@ -1,0 +1,283 @@
+"""Shortest ways from a root of the link to a section, which explain why it is in the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sizeguard.columns.texts import Int
+from sizeguard.linkgraph.graph import ENTRY as TABLE_ENTRY
+from sizeguard.linkgraph.graph import RELOCATION, START_STOP, SectionGraph
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.evidence.placement import Node, Placement
+
+STT_SECTION = 3
+# Relocations of jump tables: R_X86_64_PC32, R_AARCH64_PREL32.
+_RELATIVE_WORD = {"x86_64": 2, "aarch64": 261}
+
+ENTRY, START_UP, SHUT_DOWN, EXPORTED, RETAINED, NOTE, OTHER = (
+    "entry",
+    "start-up",
+    "shut-down",
+    "exported",
+    "retained",
+    "note",
+    "other",
+)
+_RANK = {ENTRY: 0, START_UP: 1, SHUT_DOWN: 2, EXPORTED: 3, RETAINED: 4, NOTE: 5, OTHER: 6}
+_START_UP = (".init_array", ".ctors", ".preinit_array", ".init")
+_SHUT_DOWN = (".fini_array", ".dtors", ".fini")
+_KINDS = {
+    "entry": ENTRY,
+    "init_array": START_UP,
+    "preinit_array": START_UP,
+    "fini_array": SHUT_DOWN,
+    "exported": EXPORTED,
+    "note": NOTE,
+}
+_KINDS |= {"retain attribute": RETAINED}
+_NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Reference from a section to bytes of another.
+
+    symbol:  that it names
+    bounds:  the symbol is __start_X or __stop_X, which reaches all of section X
+    is_jump: it is in a jump table, and its offset is no address
+    """
+
+    source: Node
+    target: Node
+    offset: int
+    symbol: str
+    bounds: bool = False
+    is_jump: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Way from a root: the kind of root and its symbol, and the references in order.
+
+    There are no references for a root itself.
+    """
+
+    root: str
+    first: Node
+    symbol: str
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """Section graph of a link in which only what was placed in the image counts.
+
+    It shows what the linker kept, by whatever rules.
+
+    nodes: node of the graph → section of an object; nodes of objects that were not given are
+           missing
+    """
+
+    placement: Placement
+    graph: SectionGraph
+    nodes: Mapping[int, Node]
+
+    @cached_property
+    def _numbers(self) -> dict[Node, int]:
+        return {where: node for node, where in self.nodes.items()}
+
+    @cached_property
+    def _placed(self) -> dict[int, Node]:
+        """Nodes that are in the image, in the map's order."""
+        numbers = self._numbers
+        return {numbers[where]: where for where in self.placement.address if where in numbers}
+
+    @cached_property
+    def _columns(self) -> tuple[Int, Int, Int, Int]:
+        """References by source: numbers of edges, sources, targets, and each source's first.
+
+        The source of an entry's references is its table.
+        """
+        graph = self.graph
+        holder = np.arange(len(graph.nodes), dtype=np.int64)
+        for node in np.flatnonzero(graph.nodes.kind == TABLE_ENTRY).tolist():
+            holder[node] = graph.section_of(node)
+        edges = graph.edges
+        chosen = np.flatnonzero(
+            np.isin(edges.reason, (RELOCATION, START_STOP)) & (edges.target < graph.nodes.sections)
+        )
+        source = holder[edges.source[chosen]]
+        order = np.lexsort((edges.offset[chosen], source))
+        chosen, source = chosen[order], source[order]
+        return (
+            chosen,
+            source,
+            edges.target[chosen].astype(np.int64),
+            np.searchsorted(source, np.arange(len(holder) + 1)),
+        )
+
+    def _edge(self, number: int, source: int, target: int) -> Edge | None:
+        """Return a reference if both of its ends are in given objects."""
+        nodes, edges, symbols = self.nodes, self.graph.edges, self.graph.symbols
+        if source not in nodes or target not in nodes:
+            return None
+        symbol = int(edges.symbol[number])
+        name = symbols.names[symbol].decode("utf-8", "backslashreplace") if symbol >= 0 else ""
+        if self.graph.linker == "ld64.lld":
+            name = name.removeprefix("_")
+        if edges.reason[number] == START_STOP:
+            return Edge(nodes[source], nodes[target], 0, name, bounds=True)
+        offset = int(edges.place[number])
+        is_section = symbol < 0 or int(symbols.type[symbol]) == STT_SECTION
+        is_jump = (
+            is_section
+            and not self.graph.nodes.is_exec[source]
+            and int(edges.type[number]) == self._relative_word
+        )
+        shown = name if name and not is_section else self.symbol_at(nodes[target], offset)
+        return Edge(nodes[source], nodes[target], offset, shown, is_jump=is_jump)
+
+    @property
+    def _relative_word(self) -> int:
+        return _RELATIVE_WORD.get(self.placement.objects.files[0].elf.machine, _NONE)
+
+    def edges_from(self, node: Node) -> Iterator[Edge]:
+        """Yield the references of a section, whether or not their targets are placed."""
+        if node not in self._numbers:
+            return
+        numbers, sources, targets, start = self._columns
+        at = self._numbers[node]
+        for i in range(int(start[at]), int(start[at + 1])):
+            edge = self._edge(int(numbers[i]), int(sources[i]), int(targets[i]))
+            if edge is not None:
+                yield edge
+
+    def symbol_at(self, node: Node, offset: int = 0) -> str:
+        """Return the symbol that covers an offset of a section; functions come first.
+
+        Empty if there is none.
+        """
+        number, section = node
+        if number not in self._names:
+            tables: dict[int, list[tuple[int, int, str]]] = {}
+            for name, index, begin, size in self.placement.objects.files[number].pieces:
+                tables.setdefault(index, []).append((begin, size, name))
+            self._names[number] = tables
+        rows = self._names[number].get(section, [])
+        covering = [row for row in rows if row[0] <= offset < row[0] + max(row[1], 1)]
+        return (
+            min(covering, key=lambda row: (row[1], row[2]))[2]
+            if covering
+            else (rows[0][2] if len(rows) == 1 else "")
+        )
+
+    @cached_property
+    def _names(self) -> dict[int, dict[int, list[tuple[int, int, str]]]]:
+        return {}
+
+    @cached_property
+    def roots(self) -> dict[Node, tuple[str, str]]:
+        """Sections that are roots → kind and symbol.
+
+        main is one: what leads to it belongs to the toolchain.
+        """
+        roots: dict[Node, tuple[str, str]] = {}
+        symbols = self.graph.symbols
+        for name in (b"_start", b"main", b"_main"):
+            for i in (
+                i for i, known in enumerate(symbols.names) if known == name and symbols.is_global[i]
+            ):
+                where = self._placed.get(int(symbols.node[i]))
+                if where is not None:
+                    roots.setdefault(
+                        where,
+                        (
+                            ENTRY,
+                            name.decode().removeprefix("_") if name == b"_main" else name.decode(),
+                        ),
+                    )
+        for node, why in self.graph.root_kind.items():
+            where = self._placed.get(node)
+            if where is None:
+                continue
+            kind = _kind(why, self.placement.section(where).name)
+            if where not in roots or _RANK[kind] < _RANK[roots[where][0]]:
+                roots[where] = (kind, self.symbol_at(where) if kind in (EXPORTED, RETAINED) else "")
+        return dict(sorted(roots.items(), key=lambda item: _RANK[item[1][0]]))
+
+    @cached_property
+    def _ways(self) -> dict[int, int]:
+        """Map each node to the reference in which the shortest way to it ends, by its row.
+
+        The row is -1 for a root. Stronger roots are followed first.
+        """
+        _, _, targets, start = self._columns
+        ways: dict[int, int] = {}
+        placed = self._placed
+        for kind in _RANK:
+            waiting = [
+                self._numbers[node]
+                for node, (k, _) in self.roots.items()
+                if k == kind and self._numbers[node] not in ways
+            ]
+            ways.update(dict.fromkeys(waiting, _NONE))
+            while waiting:
+                following: list[int] = []
+                for node in waiting:
+                    for i in range(int(start[node]), int(start[node + 1])):
+                        target = int(targets[i])
+                        if target not in ways and target in placed:
+                            ways[target] = i
+                            following.append(target)
+                waiting = following
+        return ways
+
+    def knows(self, node: Node) -> bool:
+        """Tell whether the section graph has a section."""
+        return node in self._numbers
+
+    def way_to(self, node: Node) -> Way | None:
+        """Find the shortest way from a root to a section; None if nothing placed leads there."""
+        at = self._numbers.get(node, _NONE)
+        if at not in self._ways:
+            return None
+        numbers, sources, targets, _ = self._columns
+        edges: list[Edge] = []
+        while (i := self._ways[at]) != _NONE:
+            edge = self._edge(int(numbers[i]), int(sources[i]), int(targets[i]))
+            if edge is not None:
+                edges.append(edge)
+            at = int(sources[i])
+        first = self.nodes[at]
+        kind, symbol = self.roots[first]
+        return Way(kind, first, symbol, tuple(reversed(edges)))
+
+    def is_reached(self, piece: NamedPiece) -> bool:
+        """Tell whether a reference from elsewhere names the piece itself."""
+        node = (piece.object, piece.section)
+        at = self._numbers.get(node, _NONE)
+        numbers, sources, targets, _ = self._columns
+        for i in np.flatnonzero(targets == at).tolist():
+            source = int(sources[i])
+            if source not in self._ways or (
+                source == at and self.placement.section(node).is_executable
+            ):
+                continue
+            edge = self._edge(int(numbers[i]), source, at)
+            if (
+                edge is not None
+                and not edge.is_jump
+                and (edge.bounds or piece.offset <= edge.offset < piece.offset + max(piece.size, 1))
+            ):
+                return True
+        return False
+
+
+def _kind(why: str, name: str) -> str:
+    if name.startswith(_START_UP):
+        return START_UP
+    return SHUT_DOWN if name.startswith(_SHUT_DOWN) else _KINDS.get(why, OTHER)

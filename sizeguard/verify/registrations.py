@@ -1,0 +1,187 @@
+"""Verdicts on operators, kernels and custom classes, selected or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sizeguard.claims.verdict import (
+    ABSENT,
+    DISCARDED_BY_LINKER,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_GENERATED,
+    PASS,
+    PRESENT,
+    STILL_THERE,
+    THERE,
+    UNKNOWN,
+    Verdict,
+)
+from sizeguard.linkgraph.elf.table_entries import POINTER
+from sizeguard.names.demangle import demangle
+from sizeguard.names.registered import Registration
+from sizeguard.runtimes.sizeguard.kernel_names import KERNEL
+from sizeguard.runtimes.sizeguard.native_universe import NativeUniverse
+from sizeguard.verify.code_presence import FoundCode, look_for
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.evidence.object_registrations import registered_by, written_classes
+from sizeguard.verify.evidence.tables import registered_in
+from sizeguard.verify.why_there import explain
+
+ENTRY_BYTES = 2 * POINTER
+
+
+@dataclass(frozen=True, eq=False)
+class Registrations:
+    """Registration tables of the objects, and their entries in the shipped image.
+
+    They are found without symbols.
+    """
+
+    evidence: Evidence
+    universe: NativeUniverse
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """Classes of the sources, and those that objects register without the sources' macro."""
+        return tuple(sorted({*self.universe.classes, *written_classes(self.evidence.objects)}))
+
+    @cached_property
+    def _written(self) -> tuple[dict[str, list[NamedPiece]], dict[str, list[NamedPiece]]]:
+        return registered_by(self.evidence.objects, self.classes)
+
+    @cached_property
+    def _there(
+        self,
+    ) -> tuple[Mapping[str, tuple[Registration, ...]], Mapping[str, tuple[Registration, ...]]]:
+        found = registered_in(self.evidence.shipped, self.classes)
+        return found.operators, found.classes
+
+    def entries(self, kind: str, name: str) -> tuple[Registration, ...]:
+        """List the entries of the shipped image for a name."""
+        return self._there[kind == "class"].get(name, ())
+
+    def written(self, kind: str, name: str) -> list[NamedPiece]:
+        """List the entries of the objects for a name."""
+        return self._written[kind == "class"].get(name, [])
+
+    def names(self) -> Iterable[str]:
+        """List the operators that the shipped image registers."""
+        return self._there[0]
+
+    def files_with_entries(self) -> set[int]:
+        """Objects that have an entry in the image."""
+        pieces = [p for written in self._written for found in written.values() for p in found]
+        return {
+            piece.object for piece in pieces if self.evidence.placement.where(piece) is not None
+        }
+
+
+# Over 40 lines: one claim, decided by evidence in order of strength; the order is the logic.
+def judge_registered(tables: Registrations, kind: str, name: str, expect: str) -> Verdict:
+    """Judge an operator or a custom class by its entries in objects and shipped image."""
+    entries = tables.entries(kind, name)
+    written = tables.written(kind, name)
+    evidence = tables.evidence
+    count = ENTRY_BYTES * len(entries)
+    places = tuple(
+        f"an entry at {e.address:#x} names it and points to code at {e.function:#x}"
+        for e in entries
+    )
+    if expect == PRESENT:
+        if entries:
+            return Verdict(kind, name, PRESENT, PASS, THERE, count, places)
+        how = DISCARDED_BY_LINKER if written else NOT_GENERATED
+        notes = (f"no entry of the image names it; {len(written)} of the objects do",)
+        return Verdict(
+            kind,
+            name,
+            PRESENT,
+            FAIL,
+            how,
+            0,
+            notes,
+            (),
+            "not registered: a model that names it does not run",
+        )
+    if entries:
+        placed = [piece for piece in written if evidence.placement.where(piece) is not None]
+        piece = next(iter(placed or written), None)
+        chain = explain(evidence, piece)[1] if piece and evidence.placement.address else ()
+        cause = f"registered in {evidence.objects.label(piece)}" if piece else "registered"
+        return Verdict(kind, name, ABSENT, FAIL, STILL_THERE, count, places, chain, cause)
+    if not evidence.is_complete:
+        return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps)
+    if written:
+        return Verdict(
+            kind,
+            name,
+            ABSENT,
+            PASS,
+            DISCARDED_BY_LINKER,
+            0,
+            ("no entry of the image names it, and the objects have one",),
+        )
+    return Verdict(
+        kind,
+        name,
+        ABSENT,
+        PASS,
+        NOT_GENERATED,
+        0,
+        ("no entry of the image and none of its objects names it",),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """Code of kernels in the objects.
+
+    That is functions in the kernels' namespace, and functions with their address as a template
+    argument.
+    """
+
+    evidence: Evidence
+
+    @cached_property
+    def _pieces(self) -> dict[str, list[tuple[bool, NamedPiece]]]:
+        found: dict[str, list[tuple[bool, NamedPiece]]] = {}
+        for name, pieces in self.evidence.objects.index.items():
+            if "7kernels" in name:
+                match = KERNEL.search(demangle(name.partition(".")[0]))
+                if match:
+                    found.setdefault(match[2], []).extend(
+                        (bool(match[1]), piece) for piece in pieces
+                    )
+        return found
+
+    def pieces(self, kernel: str, only_in: str) -> list[NamedPiece]:
+        """List the definitions of a kernel.
+
+        only_in: source whose object may hold it if its name is local; empty for a global name
+        """
+        found = []
+        for is_local, piece in self._pieces.get(kernel, ()):
+            in_file = self.evidence.objects.label(piece).rstrip(")").endswith(f"{only_in}.o")
+            if (only_in and in_file) or (not only_in and not is_local):
+                found.append(piece)
+        return found
+
+    def symbols(self, kernel: str) -> list[str]:
+        """List the names that a kernel may have in the image."""
+        length = len(kernel)
+        prefix = f"_ZN2sg7kernels{length}{kernel}E"
+        return [
+            name
+            for name in {**self.evidence.symbols, **self.evidence.inlined}
+            if name.startswith(prefix)
+        ]
+
+    def find(self, kernel: str, only_in: str) -> FoundCode:
+        """Look for a kernel's code."""
+        return look_for(
+            self.evidence, self.pieces(kernel, only_in), [] if only_in else self.symbols(kernel)
+        )

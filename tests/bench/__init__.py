@@ -1,0 +1,1 @@
+"""Run times of commands and of parts."""

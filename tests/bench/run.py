@@ -1,0 +1,42 @@
+"""Run the benchmarks, write a log of each, and end with a table of results.
+
+    python -m tests.bench.run --torch-python PYTHON [--list] [--only NAME]… [--logs FOLDER]
+
+PYTHON is one that has torch 2.13; section_graph and gate_speed do without. Exit code 1 if a
+benchmark failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from tests.support.script_runner import Script, main
+
+FIND_LIBRARY = (
+    "import importlib.util as u;"
+    " print(u.find_spec('torch').origin.replace('__init__.py', 'lib/libtorch_cpu.so'))"
+)
+
+
+def scripts(torch_python: str | None) -> tuple[Script, ...]:
+    """All benchmarks; the two that need torch only where there is one."""
+    found = (Script("section_graph", 2), Script("gate_speed", 15))
+    if torch_python is None:
+        return found
+    library = subprocess.run(
+        [torch_python, "-c", FIND_LIBRARY], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    return (
+        *found,
+        Script("mobilenet_speed", 3, ("--torch-python", torch_python)),
+        Script("report_speed", 10, (library,)),
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--torch-python")
+    known, rest = parser.parse_known_args()
+    sys.exit(main(__doc__, "bench", scripts(known.torch_python), rest))

@@ -1,0 +1,1 @@
+"""Scripts that write recorded data under tests/data and sizeguard/."""

@@ -1,0 +1,126 @@
+"""Record builds that unit tests judge without a compiler, in tests/data/recorded.
+
+    python -m tests.generators.recorded_builds
+
+runtime.tar.xz     the runtime with the selection mlp.yaml: image, objects, map and log, and the
+                   sources that say what can be selected
+programs.tar.xz    the programs of tests/data/retention by gcc and bfd, a folder each
+*.snapshot         what three builds weigh: no operator, mlp.yaml, mlp_and_erf.yaml
+
+Needs gcc, cmake and ninja. Paths in maps and records are relative; the toolchain's start-up files
+lie beside the objects, so that nothing is read from the machine.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.builds.build_record import RECORD, Build
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import Variant
+from sizeguard.snapshots.snapshot import write_snapshot
+from sizeguard.toolchains.toolchain import find_toolchain
+from tests.support import retention_programs
+from tests.support.places import DATA, ROOT
+
+RECORDED = DATA / "recorded"
+# Of the runtime's sources only data is left out.
+DATA_FOLDERS = ("models", "examples", "fuzzing")
+# An absolute path of the toolchain in a map.
+FOREIGN = re.compile(r"(?<![\w.])/(?:usr/)?lib[\w./+-]*")
+
+
+def built(name: str, variant: Variant) -> Build:
+    return build(ROOT, variant, find_toolchain("gcc", None), ROOT / "build" / "recorded" / name)
+
+
+def record_map(source: Path, target: Path, own: Iterable[str]) -> None:
+    """Copy a map with relative paths, and the start-up objects that it names.
+
+    own: folders whose paths become relative.
+    """
+    text = source.read_text()
+    for folder in own:
+        text = text.replace(f"{folder}/", "")
+    for name in sorted(set(FOREIGN.findall(text)), key=len, reverse=True):
+        here = target.parent / "toolchain" / Path(name).name
+        if Path(name).suffix == ".o":
+            here.parent.mkdir(exist_ok=True)
+            shutil.copy(name, here)
+        text = text.replace(name, f"toolchain/{here.name}")
+    target.write_text(text)
+
+
+def record_runtime(found: Build, folder: Path) -> None:
+    """A source tree with a build in it, whose build.json has @ROOT@ for the tree's place."""
+    place = folder / "build" / "mlp"
+    place.mkdir(parents=True)
+    native = ROOT / "native"
+    for path in sorted(native.rglob("*")):
+        if path.is_file() and path.relative_to(native).parts[0] not in DATA_FOLDERS:
+            copy = folder / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+    shutil.copy(RECORDED / "mlp.yaml", folder)
+    old = found.image.parent
+    for path in (found.image, found.shipped, found.gc_log, found.selection, *found.objects):
+        copy = place / path.relative_to(old)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    record_map(found.map, place / found.map.name, [str(old)])
+    content = {**found.to_json(), "link_command": None, "asked_selection": "@ROOT@/mlp.yaml"}
+    text = json.dumps(content, indent=1).replace(str(old), "@ROOT@/build/mlp")
+    (place / RECORD).write_text(text)
+
+
+def record_programs(folder: Path) -> None:
+    """A folder for each case; a static program would bring the C library."""
+    for case in retention_programs.CASES:
+        if case.name == "static":
+            continue
+        with tempfile.TemporaryDirectory() as name:
+            made = retention_programs.build(case, "gcc", "bfd", Path(name))
+            place = folder / case.name
+            place.mkdir(parents=True)
+            for path in (made.image, made.stripped, *made.objects):
+                shutil.copy(path, place)
+            record_map(made.link_map, place / made.link_map.name, [name])
+
+
+def pack(folder: Path, archive: Path) -> None:
+    """Pack a folder so that equal files make equal bytes."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            entry.size = path.stat().st_size
+            with path.open("rb") as file:
+                tar.addfile(entry, file)
+    archive.write_bytes(lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME))
+    print(f"{archive.name}: {archive.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    core = built("core", Variant("core"))
+    mlp = built("mlp", Variant("selective", "mlp", RECORDED / "mlp.yaml"))
+    more = built("mlp_and_erf", Variant("selective", "mlp", RECORDED / "mlp_and_erf.yaml"))
+    for name, found in (("core", core), ("mlp", mlp), ("mlp_and_erf", more)):
+        write_snapshot(RECORDED / f"{name}.snapshot", analysis_of(found.image.parent / RECORD))
+    with tempfile.TemporaryDirectory() as name:
+        record_runtime(mlp, Path(name) / "runtime")
+        pack(Path(name) / "runtime", RECORDED / "runtime.tar.xz")
+        record_programs(Path(name) / "programs")
+        pack(Path(name) / "programs", RECORDED / "programs.tar.xz")
+
+
+if __name__ == "__main__":
+    main()

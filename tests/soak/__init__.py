@@ -1,0 +1,1 @@
+"""Long checks: every model, compiler and linker, fuzzing, mutated files."""

@@ -1,0 +1,37 @@
+"""Run the soak scripts, write a log of each, and end with a table of results.
+
+    python -m tests.soak.run [--list] [--only NAME]… [--jobs N] [--logs FOLDER]
+
+Exit code 1 if a script failed. Each script is also a command of its own, with more options:
+`python -m tests.soak.fuzz --help`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.support.script_runner import Script, main
+
+SCRIPTS = (
+    Script("sanitized_models", 6),
+    Script("fuzz", 10),
+    Script("gate_kills", 25),
+    Script("size_table", 30),
+    Script("dtype_truth", 60),
+    Script("targets", 120),
+    Script("mutate", 10),
+    Script("live_set", 30),
+    Script("retention", 15),
+    Script("defects", 60),
+    Script("native_live_set", 60),
+    Script("lto_live_set", 30),
+    Script("why_live", 5),
+    Script("exclusive_truth", 15),
+    Script("predict_truth", 15),
+    Script("bisect_history", 20),
+)
+# These need a file that is not here, or root and a mirror of Debian.
+BY_HAND = ("clean_container", "draw_labels", "real_libraries", "same_outputs")
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, "soak", SCRIPTS, sys.argv[1:]))

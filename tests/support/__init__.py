@@ -1,0 +1,1 @@
+"""Modules that tests, soak scripts, benchmarks and generators share."""

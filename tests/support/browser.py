@@ -1,0 +1,168 @@
+"""Headless Chromium driven over its debugging pipe: messages of JSON, each ended by a zero byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+WAIT = 60.0  # seconds
+
+
+class Browser:
+    """One page of a browser of its own.
+
+    Use it as a context. Requests of anything but files are recorded.
+    """
+
+    def __init__(self, profile: Path) -> None:
+        program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+        assert program, "chromium is missing: .ci/setup test installs it"
+        theirs_in, self.out = os.pipe()
+        self.into, theirs_out = os.pipe()
+
+        def pipes_as_3_and_4() -> None:
+            # Through high numbers: either pipe may have a number that the other one is to get.
+            os.dup2(theirs_in, 100)
+            os.dup2(theirs_out, 101)
+            os.dup2(100, 3)
+            os.dup2(101, 4)
+
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={profile}",
+        ]
+        self.process = subprocess.Popen(
+            [program, *flags, "about:blank"],
+            preexec_fn=pipes_as_3_and_4,
+            close_fds=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self.buffer = b""
+        self.number = 0
+        self.session = ""
+        self.events: list[dict[str, Any]] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.out)
+        os.close(self.into)
+
+    def call(self, method: str, **parameters: object) -> dict[str, Any]:
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.out, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._read()
+            if answer.get("id") == self.number:
+                assert "error" not in answer, answer
+                result: dict[str, Any] = answer["result"]
+                return result
+            self.events.append(answer)
+
+    def _read(self) -> dict[str, Any]:
+        until = time.monotonic() + WAIT
+        while b"\0" not in self.buffer:
+            ready, _, _ = select.select([self.into], [], [], max(until - time.monotonic(), 0))
+            part = os.read(self.into, 1 << 20) if ready else b""
+            assert part, "the browser does not answer"
+            self.buffer += part
+        message, _, self.buffer = self.buffer.partition(b"\0")
+        answer: dict[str, Any] = json.loads(message)
+        return answer
+
+    def open(self, page: Path, width: int = 1200, height: int = 900) -> None:
+        """Opens a page of ours and waits until it shows its data."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        self.call("Page.navigate", url=page.as_uri())
+        assert self.wait("document.body && document.body.dataset.ready") == "yes", self.run(
+            "document.body.innerText"
+        )
+
+    def run(self, script: str) -> Any:
+        answer = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def wait(self, script: str) -> Any:
+        """The first value of the script that is true."""
+        until = time.monotonic() + WAIT
+        while time.monotonic() < until:
+            value = self.run(script)
+            if value:
+                return value
+            time.sleep(0.02)
+        raise AssertionError(f"never true: {script}")
+
+    def click(self, x: float, y: float) -> None:
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def press(self, key: str) -> None:
+        code = {
+            "Enter": 13,
+            "Escape": 27,
+            "ArrowRight": 39,
+            "ArrowDown": 40,
+            "ArrowLeft": 37,
+            "ArrowUp": 38,
+        }.get(key, 0)
+        for kind in ("rawKeyDown", "keyUp"):
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code
+            )
+
+    def type(self, text: str) -> None:
+        self.call("Input.insertText", text=text)
+
+    def problems(self) -> list[str]:
+        """Errors that the page logged, and requests that left it."""
+        found = []
+        for event in self.events:
+            parameters = event.get("params", {})
+            if event.get("method") == "Runtime.exceptionThrown":
+                found.append(parameters["exceptionDetails"]["text"])
+            if event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
+                found.append(parameters["entry"]["text"])
+            if event.get("method") == "Network.requestWillBeSent" and not parameters["request"][
+                "url"
+            ].startswith(("file:", "about:", "blob:")):
+                found.append(parameters["request"]["url"])
+        return found

@@ -1,0 +1,114 @@
+"""A copy of the runtime's sources; patches are applied one by one, built and verified."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError
+from sizeguard.projects.reader import read_config
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
+from sizeguard.toolchains.toolchain import find_toolchain
+from sizeguard.verify.verification import RequestedClaims, verify_build
+from tests.support.places import TESTS
+
+DEFECTS = TESTS / "defects"
+COPIED = (
+    "native",
+    "baselines",
+    "sizeguard.yaml",
+    "sizeguard/runtimes/sizeguard/codegen",
+    "sizeguard/selection",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a defect was caught, if it was.
+
+    caught_by: build or verify; empty if nothing noticed. findings: kind, name, cause of what fails.
+    """
+
+    caught_by: str
+    findings: tuple[str, ...]
+
+    @property
+    def is_caught(self) -> bool:
+        return bool(self.caught_by)
+
+
+class Runtime:
+    """The copy. What a patch does not touch is compiled once."""
+
+    def __init__(
+        self, source: Path, folder: Path, app: str = "vision", compiler: str = "gcc"
+    ) -> None:
+        self.root = folder / "tree"
+        for name in COPIED:
+            if (source / name).is_dir():
+                shutil.copytree(
+                    source / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__")
+                )
+            else:
+                shutil.copy(source / name, self.root / name)
+        self.app = next(each for each in read_config(self.root).apps if each.name == app)
+        self.toolchain = find_toolchain(compiler, None)
+
+    def outcome(self, patch: Path | None) -> Outcome:
+        """Build with a patch, or with none, and verify.
+
+        The verifier is told what the gate tells it, nothing of the patch.
+        """
+        if patch is None:
+            return self.judged()
+        with self.patched(patch):
+            return self.judged()
+
+    @contextmanager
+    def patched(self, patch: Path) -> Iterator[None]:
+        self._patch(patch, "--forward")
+        try:
+            yield
+        finally:
+            self._patch(patch, "--reverse")
+
+    def judged(self) -> Outcome:
+        variant = Variant("selective", self.app.name, self.app.selection)
+        try:
+            built = build(
+                self.root,
+                variant,
+                self.toolchain,
+                default_folder(self.root, variant, self.toolchain),
+            )
+        except BuildError as error:
+            return Outcome("build", (str(error),))
+        found = verify_build(self.root, built, RequestedClaims(selection=self.app.selection))
+        wrong = [v for v in found.verdicts if v.verdict != "pass"]
+        findings = [
+            f"{v.verdict} {v.kind} {v.name} ({v.how}, {v.bytes} bytes): {v.cause or v.evidence[0]}"
+            for v in wrong
+        ]
+        findings += [f"canary: {note}" for note in found.canary_notes]
+        return Outcome("verify" if findings else "", tuple(findings))
+
+    def _patch(self, patch: Path, direction: str) -> None:
+        command = [
+            "patch",
+            "-p1",
+            "--batch",
+            "--silent",
+            "--fuzz=3",
+            direction,
+            "--input",
+            str(patch.resolve()),
+        ]
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{patch.name} does not apply:\n{done.stdout}{done.stderr}"
+        for rejected in [*self.root.rglob("*.orig"), *self.root.rglob("*.rej")]:
+            rejected.unlink()

@@ -1,0 +1,89 @@
+"""ELF images of machines that nothing here runs on.
+
+32 and 64 bits, both byte orders, compiled without any libc of theirs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.support.places import DATA
+
+SOURCE = DATA / "foreign" / "sample.cpp"
+
+# name → clang's --target and further options. Both widths, both orders, REL and RELA, Thumb code,
+# descriptors (powerpc64 v1).
+MACHINES = {
+    "arm": ["--target=armv7-linux-gnueabihf"],
+    "thumb": ["--target=armv7-linux-gnueabihf", "-mthumb"],
+    "armeb": ["--target=armebv7-linux-gnueabihf"],
+    "aarch64_be": ["--target=aarch64_be-linux-gnu"],
+    "i386": ["--target=i386-linux-gnu"],
+    "mips": ["--target=mips-linux-gnu"],
+    "mips64": ["--target=mips64-linux-gnuabi64"],
+    "powerpc": ["--target=powerpc-linux-gnu"],
+    "powerpc64": ["--target=powerpc64-linux-gnu"],
+    "s390x": ["--target=s390x-linux-gnu"],
+    "riscv32": ["--target=riscv32-linux-gnu", "-march=rv32gc", "-mabi=ilp32d"],
+}
+BIG_ENDIAN = {"armeb", "aarch64_be", "mips", "mips64", "powerpc", "powerpc64", "s390x"}
+BITS_32 = {"arm", "thumb", "armeb", "i386", "mips", "powerpc", "riscv32"}
+FORMS = ("object", "executable", "shared", "stripped")
+
+
+def build_foreign(folder: Path) -> dict[tuple[str, str], Path]:
+    """Compile and link every machine in every form; files by (machine, form).
+
+    FILE.map lies beside what is linked.
+    """
+    made = {}
+    for machine, target in MACHINES.items():
+        base = folder / machine
+        flags = [
+            "-O2", "-g", "-std=c++20", "-ffreestanding", "-fno-exceptions", "-fno-rtti",
+            "-ffunction-sections", "-fdata-sections",
+        ]  # fmt: skip
+        for form in FORMS:
+            made[machine, form] = folder / f"{machine}.{form}"
+        compile_ = [
+            "clang++-19",
+            *target,
+            *flags,
+            "-fPIC",
+            "-c",
+            str(SOURCE),
+            "-o",
+            str(made[machine, "object"]),
+        ]
+        _run(compile_)
+        # The order of symbols that .gnu.hash wants is not MIPS's
+        hash_style = "sysv" if machine.startswith("mips") else "both"
+        shared = ["-shared", "--build-id=sha1", f"--hash-style={hash_style}", "-z", "notext"]
+        for form, options in (("executable", ["-static", "--entry=_start"]), ("shared", shared)):
+            output = made[machine, form]
+            _run(
+                [
+                    "ld.lld-19",
+                    *options,
+                    "--gc-sections",
+                    f"-Map={output}.map",
+                    str(made[machine, "object"]),
+                    "-o",
+                    str(output),
+                ]
+            )
+        _run(
+            [
+                "llvm-strip-19",
+                "-o",
+                str(base.with_suffix(".stripped")),
+                str(made[machine, "shared"]),
+            ]
+        )
+    return made
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"

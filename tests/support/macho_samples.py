@@ -1,0 +1,127 @@
+"""Mach-O files for tests, compiled and linked here from tests/data/macho.
+
+No SDK is needed, the library is a list of names.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.places import DATA
+
+SOURCES = DATA / "macho"
+TARGETS = {
+    "arm64": "arm64-apple-macos13",
+    "x86_64": "x86_64-apple-macos13",
+    "arm64_32": "arm64_32-apple-watchos8",
+}
+OLD_TARGETS = {"i386": "i386-apple-macos10.13", "armv7": "armv7-apple-ios9"}
+PLATFORMS = {"arm64": "macos", "x86_64": "macos", "arm64_32": "watchos"}
+
+_KINDS = (
+    "app", "app-g", "app-stripped", "app-S", "lib", "lib-g", "lib-stripped", "opcodes",
+    "opcodes-stripped",
+)  # fmt: skip
+LINKED = (*(f"{kind}-{arch}" for arch in ("arm64", "x86_64") for kind in _KINDS), "app-arm64_32")
+OBJECTS = (
+    *(
+        f"{name}-{arch}{debug}.o"
+        for name in ("shapes", "main")
+        for arch in TARGETS
+        for debug in ("", "-g")
+    ),
+    *("main-i386.o", "main-armv7.o", "main-big_endian.o"),
+)
+FAT = ("fat", "fat64")
+THIN = LINKED + OBJECTS
+
+
+def tool(*command: str | Path) -> str:
+    return subprocess.run(
+        [str(part) for part in command], check=True, capture_output=True, text=True
+    ).stdout
+
+
+@dataclass(frozen=True)
+class MachoSamples:
+    """A folder with the files of THIN and FAT, maps of those of LINKED, and dSYMs.
+
+    NAME.map is of an image that is not stripped; dSYMs are app-g-ARCH.dSYM.
+    """
+
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def map_of(self, name: str) -> Path:
+        """That of the link, also for its stripped twins."""
+        return self.folder / f"{name.replace('-stripped', '').replace('-S-', '-g-')}.map"
+
+
+def build_samples(folder: Path) -> MachoSamples:
+    """About 1.5 s."""
+    samples = MachoSamples(folder)
+    for arch, target in (TARGETS | OLD_TARGETS).items():
+        for debug in ("", "-g"):
+            flags = ("-target", target, "-ffreestanding", "-O2", *([debug] if debug else []), "-c")
+            if arch in TARGETS or not debug:
+                tool("clang-19", *flags, SOURCES / "main.c", "-o", folder / f"main-{arch}{debug}.o")
+            if arch in TARGETS:
+                cxx = ("-std=c++17", "-fexceptions", "-funwind-tables")
+                tool(
+                    "clang++-19",
+                    *flags,
+                    *cxx,
+                    SOURCES / "shapes.cpp",
+                    "-o",
+                    folder / f"shapes-{arch}{debug}.o",
+                )
+    for arch in TARGETS:
+        _link(samples, f"app-{arch}", arch, "", "-dead_strip")
+    for arch in ("arm64", "x86_64"):
+        _link(samples, f"app-g-{arch}", arch, "-g", "-dead_strip")
+        _link(samples, f"lib-{arch}", arch, "", "-dylib", "-install_name", "@rpath/lib.dylib")
+        _link(samples, f"lib-g-{arch}", arch, "-g", "-dylib", "-install_name", "@rpath/lib.dylib")
+        _link(samples, f"opcodes-{arch}", arch, "", "-no_fixup_chains")
+        for name in ("app", "opcodes"):
+            tool(
+                "llvm-strip-19", folder / f"{name}-{arch}", "-o", folder / f"{name}-stripped-{arch}"
+            )
+        tool("llvm-strip-19", "-x", folder / f"lib-{arch}", "-o", folder / f"lib-stripped-{arch}")
+        tool("llvm-strip-19", "-S", folder / f"app-g-{arch}", "-o", folder / f"app-S-{arch}")
+        tool("dsymutil-19", folder / f"app-g-{arch}", "-o", folder / f"app-g-{arch}.dSYM")
+    tool(
+        "llvm-lipo-19",
+        "-create",
+        folder / "app-arm64",
+        folder / "app-x86_64",
+        "-output",
+        folder / "fat",
+    )
+    tool(
+        "llvm-lipo-19",
+        "-create",
+        "-fat64",
+        folder / "app-g-arm64",
+        folder / "lib-x86_64",
+        "-output",
+        folder / "fat64",
+    )
+    yaml = tool("obj2yaml-19", folder / "main-x86_64.o").replace(
+        "--- !mach-o", "--- !mach-o\nIsLittleEndian: false"
+    )
+    (folder / "big_endian.yaml").write_text(yaml)
+    tool("yaml2obj-19", folder / "big_endian.yaml", "-o", folder / "main-big_endian.o")
+    return samples
+
+
+def _link(samples: MachoSamples, output: str, arch: str, debug: str, *flags: str) -> None:
+    platform = PLATFORMS[arch]
+    version = "8.0" if platform == "watchos" else "13.0"
+    objects = [samples.path(f"{name}-{arch}{debug}.o") for name in ("shapes", "main")]
+    target = ("-arch", arch, "-platform_version", platform, version, version)
+    out = ("-map", samples.path(f"{output}.map"), "-o", samples.path(output))
+    tool("ld64.lld-19", *target, *objects, SOURCES / "libSystem.tbd", *flags, *out)

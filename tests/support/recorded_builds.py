@@ -1,0 +1,56 @@
+"""Builds that tests/generators/recorded_builds.py recorded: verdicts without a compiler."""
+
+from __future__ import annotations
+
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.builds.build_record import RECORD, Build, read_build
+from sizeguard.builds.open_build import Files
+from sizeguard.snapshots.snapshot import read_snapshot
+from tests.support.places import DATA
+
+RECORDED = DATA / "recorded"
+
+
+@dataclass(frozen=True)
+class RecordedRuntime:
+    """root: a source tree with the runtime's sources. build: of it, with the selection mlp.yaml."""
+
+    root: Path
+    build: Build
+
+
+def unpack(name: str, folder: Path) -> Path:
+    """Unpack an archive into a folder of its name."""
+    place = folder / name
+    with tarfile.open(RECORDED / f"{name}.tar.xz") as archive:
+        archive.extractall(place, filter="data")
+    return place
+
+
+def recorded_runtime(folder: Path) -> RecordedRuntime:
+    root = unpack("runtime", folder)
+    place = root / "build" / "mlp"
+    record = place / RECORD
+    record.write_text(record.read_text().replace("@ROOT@", str(root)))
+    return RecordedRuntime(root, read_build(place))
+
+
+def files_of_program(folder: Path, *, twin: bool = True) -> Files:
+    """Everything there is of one of the recorded programs."""
+    return Files(
+        folder / "program",
+        folder / "program.stripped" if twin else None,
+        (folder / "program.o",),
+        folder / "program.map",
+        None,
+        folder,
+    )
+
+
+def recorded_analysis(name: str) -> Analysis:
+    """The analysis of a recorded build: core, mlp or mlp_and_erf."""
+    return read_snapshot(RECORDED / f"{name}.snapshot")

@@ -1,0 +1,142 @@
+"""The layout check: it holds for the package, and each of its rules can fail."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.support.places import ROOT
+
+
+@pytest.fixture(scope="module")
+def layout() -> ModuleType:
+    """ci/layout.py, which `make lint` runs."""
+    spec = importlib.util.spec_from_file_location("layout", ROOT / "ci" / "layout.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["layout"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def package(folder: Path, files: Mapping[str, str]) -> Path:
+    """A package of these files, each folder with its __init__."""
+    root = folder / "sizeguard"
+    for name, text in {"__init__": "", **files}.items():
+        path = root / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def test_the_package_keeps_its_layout(layout: ModuleType) -> None:
+    assert layout.problems(ROOT / "sizeguard") == []
+
+
+def test_every_exception_is_of_a_step_to_come(layout: ModuleType) -> None:
+    assert {each.step for each in layout.EXCEPTIONS} <= {8, 9}
+
+
+BROKEN = {
+    "an arrow back": (
+        {"base/a": "from sizeguard.git.b import B\n", "git/b": "B = 1\n"},
+        "base may not use git",
+    ),
+    "an arrow that no rule allows": (
+        {"formats/a": "from sizeguard.git.b import B\n", "git/b": "B = 1\n"},
+        "formats may not use git",
+    ),
+    "an import inside a function": (
+        {"base/a": "def f():\n    from sizeguard.git import b\n", "git/b": "B = 1\n"},
+        "base may not use git",
+    ),
+    "an import for type checkers": (
+        {
+            "base/a": (
+                "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sizeguard.git.b\n"
+            ),
+            "git/b": "B = 1\n",
+        },
+        "base may not use git",
+    ),
+    "a runtime that is entered": (
+        {
+            "gate/a": "from sizeguard.runtimes.aten.ptl import read\n",
+            "runtimes/aten/ptl": "read = 1\n",
+        },
+        "nobody outside enters aten",
+    ),
+    "a runtime that another enters": (
+        {
+            "runtimes/executorch/a": "from sizeguard.runtimes.aten.ptl import read\n",
+            "runtimes/aten/ptl": "read = 1\n",
+        },
+        "nobody outside enters aten",
+    ),
+    "a circle of files": (
+        {
+            "base/a": "from sizeguard.base import b\n",
+            "base/b": "def f():\n    from sizeguard.base.a import x\n",
+        },
+        "circle of files",
+    ),
+    "report that computes": (
+        {"report/a": "from sizeguard.diff.compare import d\n", "diff/compare": "d = 1\n"},
+        "report takes results alone",
+    ),
+    "a file name that is there twice": (
+        {"base/words": "", "git/words": ""},
+        "file name words is there 2 times",
+    ),
+    "a runtime's words": (
+        {"attribution/a": 'KERNEL = b"_ZN2sg7kernels3addE"\n'},
+        "a runtime's words outside of runtimes/",
+    ),
+    "a room that nobody listed": (
+        {"cellar/a": "from sizeguard.base.b import c\n", "base/b": "c = 1\n"},
+        "cellar is no room",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_breaks_the_layout_is_named(layout: ModuleType, tmp_path: Path, case: str) -> None:
+    files, message = BROKEN[case]
+    found = [
+        line
+        for line in layout.problems(package(tmp_path, files))
+        if not line.startswith("exception is no longer needed")
+    ]
+    assert any(message in line for line in found), found
+
+
+def test_a_folder_with_too_many_files_is_named(layout: ModuleType, tmp_path: Path) -> None:
+    most = {f"base/file{i}": "" for i in range(layout.LARGEST_FOLDER)}
+    within = layout.problems(package(tmp_path / "within", most))
+    beyond = layout.problems(package(tmp_path / "beyond", {**most, "base/one_more": ""}))
+    assert not any("at one level" in line for line in within)
+    assert any("16 files at one level" in line for line in beyond)
+
+
+def test_an_exception_that_nothing_needs_is_named(layout: ModuleType, tmp_path: Path) -> None:
+    found = layout.problems(package(tmp_path, {"base/a": "X = 1\n"}))
+    unused = [line for line in found if line.startswith("exception is no longer needed")]
+    assert len(unused) == len(layout.EXCEPTIONS)
+
+
+def test_what_is_allowed_is_no_problem(layout: ModuleType, tmp_path: Path) -> None:
+    files = {
+        "base/words": "A = 1\n",
+        "verify/code": '"""Prose may name sg::kernels."""\nfrom sizeguard.base.words import A\n',
+        "runtimes/aten/runtime": "from sizeguard.runtimes.aten.ptl import B\n",
+        "runtimes/aten/ptl": 'B = "at::native"\n',
+        "report/gate/render": "from sizeguard.gate.gate_result import C\n",
+        "gate/gate_result": "C = 1\n",
+    }
+    found = layout.problems(package(tmp_path, files))
+    assert [line for line in found if not line.startswith("exception")] == []

@@ -1,0 +1,637 @@
+"""Steps of the scan of mangled names, each against a plain loop over one name at a time."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.names.labels import FirstValues, label_names
+from sizeguard.names.operator_words import OperatorNames
+from sizeguard.names.rules import ANONYMOUS, Rule, Rules
+from sizeguard.names.scan.dtype_scan import ChunkDtypes, DtypeScan, dtype_texts
+from sizeguard.names.scan.identifiers import Chunk, Dictionary, FoundWords, chunks, side_by_side
+from sizeguard.names.scan.rule_hits import Scanned
+from sizeguard.names.scan.rule_scan import scan_names
+from sizeguard.names.scan.type_grammar import (
+    builtin_types,
+    element_types,
+    is_allocator,
+    is_behind,
+    is_grammar,
+    is_substituted,
+    number_at,
+)
+from sizeguard.operators.dtypes import CODE_OF_NAME, COMPLEX_OF_REAL, NAME_OF_LETTER
+
+PIECES = (
+    *("_ZN2at6native", "_ZN2at", "_Z", "plain_", "NS_", "N", "E", "_", "L", "3c10", "St", "_13add"),
+    *(
+        "12_GLOBAL__N_1",
+        "S5_12_GLOBAL__N_1",
+        "10add_kernel",
+        "10mul_kernel",
+        "12general_c2r_",
+        "13general_c2r_",
+    ),
+    *("IfE", "IlE", "IxfdE", "IlfEE", "UlffE_", "UlllE0_", "UlvE17_", "ULlE", "I3addE", "ILb1EfE"),
+    *("4Half", "8BFloat16", "N3c104HalfE", "7complexIfE", "7complexIN3c104HalfEE", "4Halff"),
+    *("5ArrayIfE", "6vectorIlE", "SaIlE", "SB_IlE", "S_IfE", "clIllEEDaT_T0_", "clIfE", "4loopI"),
+    *("10ScalarTypeE6E", "10ScalarTypeE66E", "10ScalarTypeE", "8internalILi4EfLb0EdE", "8internal"),
+    *(
+        "ILi6EfE",
+        "7IsEmpty",
+        "16native_layernorm",
+        "6memory",
+        "4dnnl",
+        "_fE",
+        "0",
+        "12",
+        "I",
+        "l",
+        "d",
+    ),
+)
+NAMES = st.lists(
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join), min_size=1, max_size=5
+)
+# Members of namespaces, and what else rules name.
+MEMBERS = (
+    *("_ZN2at6native", "_ZN2at", "_ZNSt", "plain_", "N2at", "NS_6native", "6native", "S5_", "E"),
+    *("12_GLOBAL__N_1", "S5_12_GLOBAL__N_1", "NS3_", "10add_kernel", "10mul_kernel", "L7add_one"),
+    *("12general_c2r_", "7IsEmpty", "6memory", "4dnnl", "IfE", "3max", "16native_layernorm"),
+)
+OF_MEMBERS = st.lists(
+    st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=7).map("".join), min_size=1, max_size=5
+)
+RULES = Rules(
+    names=OperatorNames(
+        ["aten::add Tensor", "aten::mul -", "aten::max -"], last_words=["kernel", "impl"]
+    ),
+    transparent=(ANONYMOUS, "native"),
+    drivers=("loop",),
+    helpers=("memory",),
+    marks=("_kernel",),
+    containers=("Array",),
+    indexed=("internal",),
+    cases=(),
+    case_types=(),
+    libraries=(),
+    dtypes=(("Half", "Half"), ("BFloat16", "BFloat16")),
+    absent=("UInt32",),
+    rules=(
+        Rule("", within=("at",), operator="{operator}", kernel="{name}", component="kernels"),
+        Rule("", within=("at",), identifier="IsEmpty", component="tests", dtype="Bool"),
+        Rule("", within=("at",), kernel="{name}"),
+        Rule("", within=("at", "native"), operator="{operator}", component="native"),
+        Rule("", identifier="general_c2r_", operator="aten::max", component="fft"),
+        Rule("", namespace=("at",), component="ATen"),
+        Rule("", namespace=("dnnl",), component="oneDNN"),
+        Rule("", namespace=("std",), component="standard library", weak=True, mentions=False),
+        Rule("", prefix="plain_", component="C", operator="aten::mul", dtype="Byte"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A chunk of names with what is known of it before dtypes are looked for."""
+
+    chunk: Chunk
+    candidates: Int
+    words: FoundWords
+    steps: ChunkDtypes
+    dtypes: DtypeScan
+
+    @property
+    def text(self) -> bytes:
+        return self.chunk.text.tobytes()
+
+    def name_at(self, place: int) -> int:
+        spans = zip(self.chunk.start.tolist(), self.chunk.end.tolist(), strict=True)
+        return next((i for i, (start, end) in enumerate(spans) if start <= place < end), -1)
+
+    def ends(self, kind: str) -> set[int]:
+        """Ends of the words of one kind: containers, complex and so on."""
+        is_kind = [kind == "complex" and word == "complex" for word in self.dtypes.words]
+        if kind != "complex":
+            is_kind = getattr(self.steps.kinds, kind).tolist()
+        pairs = zip(self.words.word.tolist(), self.words.end.tolist(), strict=True)
+        return {end for word, end in pairs if is_kind[word]}
+
+
+def scan_of(names: list[str]) -> Scan:
+    (chunk,) = chunks(side_by_side(Texts.of(names)))
+    dtypes = DtypeScan(RULES, len(names))
+    dictionary = Dictionary(dtypes.words)
+    candidates = chunk.identifiers()
+    words = dictionary.words_in(chunk, candidates)
+    steps = ChunkDtypes(chunk, candidates, words, dtypes.kinds(dictionary))
+    return Scan(chunk, candidates, words, steps, dtypes)
+
+
+SCANS = NAMES.map(scan_of)
+
+
+def is_digit(character: int) -> bool:
+    return 48 <= character < 58
+
+
+def builtin(character: int) -> int:
+    return CODE_OF_NAME[NAME_OF_LETTER[chr(character)]] if chr(character) in NAME_OF_LETTER else -1
+
+
+def pairs_of(found: tuple[Int, Int]) -> list[tuple[int, int]]:
+    return sorted(zip(found[0].tolist(), found[1].tolist(), strict=True))
+
+
+def all_pairs(found: list[tuple[Int, Int]]) -> list[tuple[int, int]]:
+    return sorted(pair for columns in found for pair in pairs_of(columns))
+
+
+@given(NAMES)
+def test_identifiers_have_a_length_that_is_no_number(names: list[str]) -> None:
+    (chunk,) = chunks(side_by_side(Texts.of(names)))
+    text = chunk.text.tobytes()
+    expected = []
+    for place in range(8, len(text) - 1):
+        following = chr(text[place + 1])
+        if not is_digit(text[place]):
+            continue
+        if following.isascii() and following.isalpha():
+            expected.append(place)
+        if following == "_":
+            digits = itertools.takewhile(lambda at: is_digit(text[at]), range(place, place - 3, -1))
+            before = place - len(list(digits))
+            is_number = chr(text[before]) in "ST" or text[before - 3 : before + 1] == b"UlvE"
+            if not is_number:
+                expected.append(place)
+    assert chunk.identifiers().tolist() == expected
+
+
+def plain_length(text: bytes, last: int) -> int:
+    tens = text[last - 1] - 48
+    return text[last] - 48 + (10 * tens if 0 < tens < 10 else 0)
+
+
+def plain_is_grammar(scan: Scan, place: int) -> bool:
+    text = scan.text
+    earlier = [last for last in scan.candidates.tolist() if last < place]
+    if not earlier:
+        return True
+    last = earlier[-1]
+    if len(earlier) > 1 and earlier[-2] + plain_length(text, earlier[-2]) >= last:
+        last = earlier[-2]
+    if last + plain_length(text, last) < place:
+        return True
+    of_units = last + text[last] - 48
+    return is_digit(text[last - 1]) and chr(text[last - 2]) == "_" and of_units < place
+
+
+def plain_is_substituted(scan: Scan, at_i: int) -> bool:
+    """Two characters at most between S and _: S_I, S5_I, SB1_I."""
+    text = scan.text
+    start = at_i - 2
+    for _ in range(2):
+        is_part = is_digit(text[start]) or (65 <= text[start] < 91 and chr(text[start]) != "S")
+        start -= is_part
+    ends = chr(text[at_i - 1]) == "_" and chr(text[start]) == "S"
+    return ends and plain_is_grammar(scan, start)
+
+
+@given(SCANS)
+def test_grammar_is_what_lies_outside_of_identifiers(scan: Scan) -> None:
+    places = np.arange(8, len(scan.text) - 72)
+    text = scan.chunk.text
+    for found, plain in (
+        (is_grammar(text, scan.candidates, places), plain_is_grammar),
+        (is_substituted(text, scan.candidates, places), plain_is_substituted),
+        (is_allocator(text, places), lambda scan, at: scan.text[at - 2 : at] == b"Sa"),
+    ):
+        assert found.tolist() == [plain(scan, place) for place in places.tolist()]
+
+
+@given(SCANS, st.data())
+def test_words_before_a_place_are_in_the_same_name(scan: Scan, data: st.DataObject) -> None:
+    place = st.integers(8, len(scan.text) - 73)
+    words = sorted(data.draw(st.sets(place, max_size=4)))
+    at = data.draw(st.lists(place, max_size=6))
+    expected = []
+    for here in at:
+        earlier = [word for word in words if word < here]
+        expected.append(bool(earlier) and scan.name_at(earlier[-1]) == scan.name_at(here))
+    found = is_behind(scan.chunk, np.array(at, np.int64), np.array(words, np.int64))
+    assert found.tolist() == expected
+
+
+@given(SCANS)
+def test_numbers_have_one_or_two_digits_before_an_e(scan: Scan) -> None:
+    text = scan.text
+    places = range(8, len(text) - 72)
+    expected = []
+    for place in places:
+        digits = "".join(map(chr, itertools.takewhile(is_digit, text[place : place + 2])))
+        ends = digits and chr(text[place + len(digits)]) == "E"
+        expected.append(int(digits) if ends else -1)
+    assert number_at(scan.chunk.text, np.array(places)).tolist() == expected
+
+
+def plain_builtin_types(text: bytes, start: int) -> list[tuple[int, int]]:
+    """Up to four types; the list goes on while what may follow a type follows."""
+    found = []
+    for place in range(start, start + 4):
+        code = builtin(text[place])
+        if code < 0 or chr(text[place + 1]) not in "ENSLZTKRPXFJIDUsoncvzw123456789hasilxfdbtjmy":
+            break
+        found.append((place, code))
+    return found
+
+
+@given(SCANS)
+def test_builtin_types_follow_each_other(scan: Scan) -> None:
+    starts = np.arange(8, len(scan.text) - 72)
+    expected = [pair for start in starts.tolist() for pair in plain_builtin_types(scan.text, start)]
+    assert all_pairs(builtin_types(scan.chunk.text, starts)) == sorted(expected)
+
+
+def plain_element_types(text: bytes, start: int) -> list[tuple[int, int]]:
+    """Types other than indices among up to eight types and literals of up to six characters."""
+    found = []
+    place = start
+    for _ in range(8):
+        code = builtin(text[place])
+        if chr(text[place]) == "L":
+            end = text.find(b"E", place + 2, place + 7)
+            if end < 0:
+                break
+            place = end + 1
+        elif code >= 0:
+            is_index = code in (CODE_OF_NAME["Int"], CODE_OF_NAME["Long"])
+            if not is_index and plain_builtin_types(text, place):
+                found.append((place, code))
+            place += 1
+        else:
+            break
+        place = min(place, len(text) - 2)
+    return found
+
+
+@given(SCANS)
+def test_elements_stand_between_indices_and_literals(scan: Scan) -> None:
+    starts = np.arange(8, len(scan.text) - 72)
+    expected = [pair for start in starts.tolist() for pair in plain_element_types(scan.text, start)]
+    assert all_pairs(element_types(scan.chunk.text, starts)) == sorted(expected)
+
+
+def plain_classes(scan: Scan) -> list[tuple[int, int]]:
+    found = []
+    text, complexes = scan.text, scan.ends("complex")
+    for word, place in zip(scan.words.word.tolist(), scan.words.position.tolist(), strict=True):
+        dtype = dict(RULES.dtypes).get(scan.dtypes.words[word])
+        if dtype:
+            before = max((end for end in complexes if end < place), default=-9)
+            if place - before <= 6 and text[before : before + 2] == b"IN":
+                dtype = COMPLEX_OF_REAL.get(dtype, dtype)
+            found.append((place, CODE_OF_NAME[dtype]))
+    return sorted(found)
+
+
+def plain_enum_values(scan: Scan) -> list[tuple[int, int]]:
+    found = []
+    for word, place, end in zip(
+        *(c.tolist() for c in (scan.words.word, scan.words.position, scan.words.end)), strict=True
+    ):
+        if scan.dtypes.words[word] == "ScalarType" and chr(scan.text[end]) == "E":
+            value, is_ended, _ = scan.text[end + 1 : end + 4].partition(b"E")
+            if is_ended and value.isdigit() and len(value) < 3 and int(value) < len(CODE_OF_NAME):
+                found.append((place, int(value)))
+    return sorted(found)
+
+
+def plain_after_classes(scan: Scan) -> list[int]:
+    is_class = [word in dict(RULES.dtypes) for word in scan.dtypes.words]
+    pairs = zip(scan.words.word.tolist(), scan.words.end.tolist(), strict=True)
+    return sorted(e + 1 for word, e in pairs if is_class[word] and chr(scan.text[e]) == "E")
+
+
+def plain_argument_lists(scan: Scan) -> list[int]:
+    found = []
+    containers = scan.ends("is_container") - scan.ends("complex")
+    for at_i in range(8, len(scan.text) - 72):
+        if chr(scan.text[at_i]) == "I" and builtin(scan.text[at_i + 1]) >= 0:
+            is_hidden = (
+                at_i in containers
+                or scan.text[at_i - 2 : at_i] == b"Sa"
+                or plain_is_substituted(scan, at_i)
+            )
+            if plain_is_grammar(scan, at_i) and not is_hidden:
+                found.append(at_i + 1)
+    return found
+
+
+def plain_lambda_parameters(scan: Scan) -> list[int]:
+    text = scan.text
+    return [
+        place + 2
+        for place in range(8, len(text) - 72)
+        if text[place : place + 2] == b"Ul"
+        and builtin(text[place + 2]) >= 0
+        and plain_is_grammar(scan, place)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "plain"),
+    [
+        (ChunkDtypes.argument_lists, plain_argument_lists),
+        (ChunkDtypes.lambda_parameters, plain_lambda_parameters),
+        (ChunkDtypes.after_classes, plain_after_classes),
+    ],
+)
+@given(SCANS)
+def test_lists_of_types_begin_where_a_loop_finds_them(
+    step: Callable[[ChunkDtypes], Int], plain: Callable[[Scan], list[int]], scan: Scan
+) -> None:
+    assert sorted(step(scan.steps).tolist()) == plain(scan)
+
+
+@given(SCANS)
+def test_classes_and_enum_values_are_those_of_a_loop(scan: Scan) -> None:
+    assert pairs_of(scan.steps.classes()) == plain_classes(scan)
+    assert pairs_of(scan.steps.enum_values()) == plain_enum_values(scan)
+
+
+def plain_without_bounds(scan: Scan, start: int) -> list[int]:
+    """Where elements begin; nowhere if there are only bounds."""
+    drivers = {
+        name
+        for word, name in zip(scan.words.word.tolist(), scan.words.name.tolist(), strict=True)
+        if scan.dtypes.words[word] in RULES.drivers
+    }
+    if scan.name_at(start) in drivers:
+        return [start]
+    place = start
+    while chr(scan.text[place]) == "l" and place < start + 4:
+        place += 1
+    return [] if place > start and chr(scan.text[place]) == "E" else [place]
+
+
+@given(SCANS)
+def test_bounds_of_loops_are_no_elements(scan: Scan) -> None:
+    starts = scan.steps.lambda_parameters()
+    expected = [place for s in starts.tolist() for place in plain_without_bounds(scan, s)]
+    assert scan.steps.without_bounds(starts).tolist() == expected
+    lists = scan.steps.argument_lists()
+    found = []
+    for place in lists.tolist():
+        is_call = scan.text[place - 3 : place - 1] == b"cl" and plain_is_grammar(scan, place - 3)
+        found += plain_without_bounds(scan, place) if is_call else [place]
+    assert sorted(scan.steps.without_bounds_of_calls(lists).tolist()) == sorted(found)
+
+
+@given(NAMES)
+def test_dtypes_are_those_of_all_steps(names: list[str]) -> None:
+    """The mask of a name has all dtypes that the steps find in it, the first is the leftmost."""
+    scan = scan_of(names)
+    text = scan.text
+    found = [*plain_classes(scan), *plain_enum_values(scan)]
+    complexes, spaces = scan.ends("complex"), sorted(scan.ends("is_indexed"))
+    starts = plain_after_classes(scan)
+    for start in plain_lambda_parameters(scan):
+        starts += plain_without_bounds(scan, start)
+    for start in plain_argument_lists(scan):
+        if start - 1 in complexes:
+            name = COMPLEX_OF_REAL.get(NAME_OF_LETTER[chr(text[start])])
+            found += [(start, CODE_OF_NAME[name])] if name else []
+            continue
+        is_call = text[start - 3 : start - 1] == b"cl" and plain_is_grammar(scan, start - 3)
+        for place in plain_without_bounds(scan, start) if is_call else [start]:
+            if follows_in_name(scan, spaces, place):
+                found += plain_element_types(text, place)
+            else:
+                starts.append(place)
+    for place in range(8, len(text) - 72):
+        if text[place - 1 : place + 1] == b"IL" and follows_in_name(scan, spaces, place):
+            found += plain_element_types(text, place) if plain_is_grammar(scan, place - 1) else []
+    found += [pair for start in starts for pair in plain_builtin_types(text, start)]
+    absent = {CODE_OF_NAME[dtype] for dtype in RULES.absent}
+    by_name: dict[int, list[tuple[int, int]]] = {}
+    for place, code in found:
+        if code not in absent:
+            by_name.setdefault(scan.name_at(place), []).append((place, code))
+    scan.dtypes.take(scan.chunk, scan.candidates, scan.words, scan.steps.kinds)
+    for i in range(len(names)):
+        here = by_name.get(i, [])
+        assert scan.dtypes.mask[i] == sum(1 << code for code in {code for _, code in here})
+        assert scan.dtypes.first[i] == (min(here)[1] if here else -1)
+
+
+def follows_in_name(scan: Scan, word_ends: list[int], place: int) -> bool:
+    earlier = [end for end in word_ends if end <= place]
+    return bool(earlier) and scan.name_at(earlier[-1] - 1) == scan.name_at(place)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(sorted(CODE_OF_NAME)), unique=True, max_size=4), max_size=8)
+)
+def test_labels_of_dtypes_name_the_first_one_first(names: list[list[str]]) -> None:
+    mask = [sum(1 << CODE_OF_NAME[dtype] for dtype in dtypes) for dtypes in names]
+    first = [CODE_OF_NAME[dtypes[0]] if dtypes else -1 for dtypes in names]
+    ids, labels = dtype_texts(np.array(mask, np.uint64), np.array(first, np.int8))
+    expected = [
+        [*dtypes[:1], *sorted(dtypes[1:], key=CODE_OF_NAME.__getitem__)] for dtypes in names
+    ]
+    assert [labels[i] for i in ids.tolist()] == ["+".join(dtypes) for dtypes in expected]
+    assert len(set(labels)) == len(labels)
+
+
+VALUES = st.lists(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 9), st.integers(0, 3)), max_size=6),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(VALUES, st.booleans())
+def test_the_value_with_the_lowest_place_counts(
+    pieces: list[list[tuple[int, int, int]]], with_otherwise: bool
+) -> None:
+    found = FirstValues(4)
+    for piece in pieces:
+        name, place, value = np.array(piece, np.int64).reshape(-1, 3).T
+        found.add(name, place, value.astype(np.int32))
+    otherwise = np.array([7, 7, 0, 0], np.int32) if with_otherwise else None
+    expected = [0] * 4 if otherwise is None else otherwise.tolist()
+    best: dict[int, int] = {}
+    for name, place, value in itertools.chain(*pieces):
+        if value and place < best.get(name, 10):
+            best[name], expected[name] = place, value
+    assert found.values(otherwise).tolist() == expected
+
+
+def identifier_at(text: bytes, place: int) -> bytes:
+    """The identifier whose length stands there, after an L of internal linkage."""
+    match = re.compile(rb"L?([1-9][0-9]{0,2})(?=[A-Za-z_])").match(text, place)
+    found = text[match.end() : match.end() + int(match[1])] if match else b""
+    return found if match and len(found) == int(match[1]) else b""
+
+
+def scopes_in(text: bytes) -> list[tuple[int, bool, int]]:
+    """Place behind each namespace, whether it is transparent, and its scope, -1 for none.
+
+    A transparent namespace has the scope before it, first of those that are certain.
+    """
+    words = []
+    # Not the 6native of 16native_layernorm.
+    for match in re.finditer(rb"2at|(?:(?<![0-9])6native|6native(?![a-z_]))|12_GLOBAL__N_1", text):
+        before, is_transparent = text[: match.start()], match[0] != b"2at"
+        is_substituted = before.endswith(b"_")
+        scope, is_sure = -1, False
+        if match[0] == b"2at":
+            scope, is_sure = 0, True
+        elif match[0] == b"6native" and (before.endswith(b"2at") or is_substituted):
+            scope, is_sure = 1, not is_substituted
+        words.append([match.end(), is_transparent, scope, is_sure])
+    for only_certain in (True, False):
+        last = -1
+        for word in words:
+            if word[2] >= 0 and (not only_certain or word[3] or not word[1]):
+                last = word[2]
+            elif word[1] and last >= 0:
+                word[2] = last
+    return [(end, is_transparent, scope) for end, is_transparent, scope, _ in words]
+
+
+def plain_members(text: bytes, begin: int, end: int) -> list[tuple[bytes, int]]:
+    """Identifiers behind a namespace, and those with a mark behind a substitution after one.
+
+    The name is text[begin:end]; an identifier of a damaged name may reach into the next name.
+    """
+    namespaces = [(begin + at, *others) for at, *others in scopes_in(text[begin:end])]
+    transparent = {at for at, is_transparent, _ in namespaces if is_transparent}
+    found = [
+        (identifier, scope)
+        for at, _, scope in namespaces
+        if scope >= 0 and (identifier := identifier_at(text, at))
+        if text.index(identifier, at) + len(identifier) not in transparent
+    ]
+    for match in re.compile(rb"(?<=[0-9A-Z])_(?=[0-9L])").finditer(text, begin, end):
+        identifier = identifier_at(text, match.end())
+        before = [scope for at, _, scope in namespaces if at <= match.end() and scope >= 0]
+        if before and identifier.endswith(b"_kernel") and len(identifier) > len(b"_kernel"):
+            found.append((identifier, before[-1]))
+    return sorted(found)
+
+
+@given(OF_MEMBERS)
+def test_members_are_those_of_a_loop_over_namespaces(names: list[str]) -> None:
+    places = side_by_side(Texts.of(names))
+    scanned = scan_names(places, RULES)
+    assert scanned.scopes == (("at",), ("at", "native"))
+    texts = scanned.texts(scanned.members.start, scanned.members.length)
+    rows = list(
+        zip(scanned.members.name.tolist(), texts, scanned.members.scope.tolist(), strict=True)
+    )
+    for i, (begin, end) in enumerate(zip(places.start.tolist(), places.end.tolist(), strict=True)):
+        expected = plain_members(places.buffer[: places.end[-1]].tobytes(), begin, end)
+        assert sorted((text, scope) for k, text, scope in rows if k == i) == expected, names[i]
+
+
+# A value with the place or the rule by which it is compared.
+Said = list[tuple[int, str]]
+
+
+def first_of(*lists: Said) -> str:
+    """The value with the lowest key in the first list that has one."""
+    return next((min(said, key=lambda pair: pair[0])[1] for said in lists if said), "")
+
+
+def judged(identifier: str, scope: tuple[str, ...]) -> tuple[dict[str, str], int]:
+    """Say what the rules say of a member, and the first that says something."""
+    said: dict[str, str] = {}
+    first = len(RULES.rules)
+    operator = "" if identifier in RULES.shared else RULES.names.find(identifier)
+    for number, rule in enumerate(RULES.rules):
+        if rule.within != scope or not rule.fits(identifier) or identifier == ANONYMOUS:
+            continue
+        for level in ("operator", "kernel", "dtype", "component"):
+            pattern = getattr(rule, level)
+            if pattern and level not in said and (operator or "{operator}" not in pattern):
+                said[level] = pattern.replace("{operator}", operator).replace("{name}", identifier)
+                first = min(first, number)
+    return said, first
+
+
+def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
+    """Operator, kernel, dtype and component of name i."""
+    hits, members = scanned.rules, scanned.members
+    own, mentions, weak = [], [], []
+    for number, rule, start, is_mention in zip(
+        *(c.tolist() for c in (hits.name, hits.rule, hits.start, hits.is_mention)), strict=True
+    ):
+        if number == i:
+            is_weak = RULES.rules[rule].weak
+            (mentions if is_mention else weak if is_weak else own).append((rule, start))
+    of_members = []
+    for row in np.flatnonzero(members.name == i).tolist():
+        (text,) = scanned.texts(members.start[[row]], members.length[[row]])
+        said, first = judged(text.decode(), scanned.scopes[int(members.scope[row])])
+        of_members.append((int(members.start[row]), first, said))
+
+    def by_rules(level: str, rows: list[tuple[int, int]], key: Callable[[int, int], int]) -> Said:
+        values = [(key(rule, start), getattr(RULES.rules[rule], level)) for rule, start in rows]
+        return [(place, value) for place, value in values if value]
+
+    def by_members(level: str, *, is_operator: bool = False) -> Said:
+        return [
+            (start, said[level])
+            for start, _, said in of_members
+            if said.get(level) and (not is_operator or said.get("operator"))
+        ]
+
+    def place(rule: int, start: int) -> int:
+        return start
+
+    def word_first(rule: int, start: int) -> int:
+        return start - (scanned.places if RULES.rules[rule].identifier else 0)
+
+    def in_order(rule: int, start: int) -> int:
+        return rule
+
+    components = by_rules("component", own, in_order)
+    components += [
+        (first, said["component"]) for _, first, said in of_members if "component" in said
+    ]
+    ids, labels = dtype_texts(scanned.dtypes, scanned.first_dtype)
+    return (
+        first_of([*by_rules("operator", own + weak, word_first), *by_members("operator")]),
+        first_of(
+            [*by_rules("kernel", own + weak, place), *by_members("kernel", is_operator=True)],
+            by_members("kernel"),
+        ),
+        first_of(
+            [*by_rules("dtype", own + weak, place), *by_members("dtype")], [(0, labels[ids[i]])]
+        ),
+        first_of(
+            components,
+            by_rules("component", mentions, place),
+            by_rules("component", weak, in_order),
+        ),
+    )
+
+
+@given(st.one_of(NAMES, OF_MEMBERS))
+def test_labels_are_those_of_a_loop_over_rules_and_members(names: list[str]) -> None:
+    texts = side_by_side(Texts.of(names))
+    scanned = scan_names(texts, RULES)
+    found = label_names(texts, RULES)
+    for i in range(len(names)):
+        columns = (found.operator, found.kernel, found.dtype, found.component)
+        assert tuple(c.texts[c.ids[i]] for c in columns) == plain_labels(scanned, i), names[i]

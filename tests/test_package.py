@@ -1,0 +1,81 @@
+"""Files that the package carries, and versions that it must not depend on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import yaml
+
+import sizeguard
+from sizeguard.base import fingerprint
+from sizeguard.runtimes.sizeguard.native_tree import OPERATOR_FILES, operator_files
+from tests.test_wheel import VERSIONS
+
+PACKAGE = Path(sizeguard.__file__).parent
+
+
+def test_the_packaged_operators_are_those_of_the_sources(root: Path) -> None:
+    for packaged, source in zip(OPERATOR_FILES, operator_files(root), strict=True):
+        assert packaged.read_bytes() == source.read_bytes()
+
+
+def test_operators_are_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of operators.yaml must not make all that was measured before out of date."""
+    hashed: set[Path] = set()
+
+    def files_hash(root: Path, files: Iterable[Path]) -> str:
+        hashed.update(files)
+        return ""
+
+    monkeypatch.setattr(fingerprint, "files_hash", files_hash)
+    fingerprint.code_hash.__wrapped__()
+    assert PACKAGE / "runtimes" / "sizeguard" / "names.yaml" in hashed
+    assert not hashed & set(OPERATOR_FILES)
+
+
+def test_results_depend_on_versions_of_libraries_that_are_imported() -> None:
+    """A library that no module imports cannot change a result."""
+    modules = {"numpy": "numpy", "pycxxfilt": "pycxxfilt", "PyYAML": "yaml"}
+    code = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    assert set(fingerprint._LIBRARIES) <= modules.keys()
+    for library in fingerprint._LIBRARIES:
+        assert f"import {modules[library]}\n" in code or f"import {modules[library]} " in code
+
+
+def test_the_module_runs_as_the_command_does() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sizeguard", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"sizeguard, version {sizeguard.__version__}\n"
+
+
+def test_the_version_is_written_once(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    assert project["tool"]["hatch"]["version"]["path"] == "sizeguard/__init__.py"
+
+
+def test_each_python_that_is_named_is_tested(root: Path) -> None:
+    """The classifiers, the matrix of the workflow, and the types in `make lint`."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    named = [each.rpartition(" ")[2] for each in project["classifiers"] if "Python :: 3." in each]
+    workflow = yaml.safe_load((root / ".github" / "workflows" / "package.yml").read_text())
+    assert workflow["jobs"]["wheel"]["strategy"]["matrix"]["python"] == named == [*VERSIONS]
+    assert workflow["permissions"] == {"contents": "read"}
+    lint = (root / "Makefile").read_text()
+    assert "mypy --strict sizeguard" in lint
+    assert f"mypy --strict --python-version {named[-1]} sizeguard" in lint
+    assert project["requires-python"] == f">={named[0]}"
+    assert ("license" in project) == bool(list(root.glob("LICENSE*")))
+
+
+def test_links_of_the_project_are_public(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert {link.partition("sizeguard/sizeguard")[0] for link in project["urls"].values()} == {
+        "https://github.com/"
+    }

@@ -1,0 +1,227 @@
+"""Which folder a command works on: a project's, the runtime's sources, or none at all."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds.build_record import Build
+from sizeguard.gate.request import Request
+from sizeguard.projects.reader import read_config
+from sizeguard.projects.root import (
+    build_root,
+    find_project,
+    find_sources,
+    project_root,
+    source_root,
+    sources_of,
+)
+from sizeguard.runtimes.known import built_from, source_tree
+
+APPS = "apps:\n  shop: {selection: shop.yaml, models: []}\n"
+WAIVE = [
+    "waive", "load", "--bytes", "1", "--reason", "r", "--owner", "o", "--expires", "2099-01-01",
+]  # fmt: skip
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Path:
+    """A git repository of somebody else, below a project that is none of its business."""
+    (tmp_path / "sizeguard.yaml").write_text(APPS)
+    for part in ("CMakeLists.txt", "runtime/a.h"):
+        (tmp_path / "native" / part).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "native" / part).write_text("")
+    repository = tmp_path / "theirs"
+    (repository / "src").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    return repository
+
+
+def sizeguard(cwd: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sizeguard", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if ".git" not in path.relative_to(folder).parts
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["baseline", "show"], ["baseline", "log"], ["baseline", "update"], ["gate"], WAIVE,
+     ["select", "update"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_stranger_has_no_project(stranger: Path, command: Sequence[str]) -> None:
+    done = sizeguard(stranger / "src", *command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: not in a project: there is no sizeguard.yaml in {stranger}/src or above, up to"
+        f" {stranger}\n"
+    )
+    assert files_in(stranger) == ["src"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["build", "full"], ["trace", "a.sgp", "-o", "a.yaml"], ["predict", "--app", "vision"]],
+    ids=" ".join,
+)
+def test_a_stranger_has_no_sources(stranger: Path, command: Sequence[str]) -> None:
+    done = sizeguard(stranger, *command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: this needs the runtime's sources, and there is no native/ in"
+        f" {stranger}; name the folder that has it with --runtime-source DIR\n"
+    )
+    done = sizeguard(stranger, *command, "--runtime-source", stranger / "src")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"error: --runtime-source {stranger}/src: there is no native/ with the runtime's sources\n"
+    )
+    assert files_in(stranger) == ["src"]
+
+
+def test_a_project_without_baselines_says_so(stranger: Path) -> None:
+    (stranger / "sizeguard.yaml").write_text(APPS)
+    done = sizeguard(stranger / "src", "baseline", "show")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: {stranger}: there are no baselines; sizeguard baseline update writes them\n"
+    )
+
+
+def test_roots_are_found_above_up_to_the_repository(
+    stranger: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root / "native" / "apps")
+    assert project_root() == root
+    assert source_root(None) == root
+    assert build_root() == root
+
+    monkeypatch.chdir(stranger / "src")
+    assert find_project() is None
+    assert find_sources(None) is None
+    assert build_root() == stranger / "src"
+    assert source_root(root) == root
+
+    (stranger / "sizeguard.yaml").write_text(APPS)
+    assert project_root() == build_root() == stranger
+
+    monkeypatch.chdir(stranger.parent)
+    assert project_root() == source_root(None) == stranger.parent
+
+
+def test_a_work_tree_of_git_is_a_root_of_its_own(
+    stranger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its .git is a file."""
+    (stranger / "sizeguard.yaml").write_text(APPS)
+    tree = stranger / ".sizeguard" / "worktrees" / "one"
+    tree.mkdir(parents=True)
+    (tree / ".git").write_text("gitdir: somewhere\n")
+    monkeypatch.chdir(tree)
+    assert find_project() is None
+
+
+def test_sources_elsewhere_are_no_input_of_the_project(root: Path, stranger: Path) -> None:
+    """A file of the project that is called as a source of the runtime changes no binary."""
+    (stranger / "sizeguard.yaml").write_text(APPS)
+    (stranger / "shop.yaml").write_text("operators: {}\n")
+    request = Request(stranger, read_config(stranger), source=root)
+    assert not request.has_own_sources
+    assert request.tree.reads("shop.yaml", "shop.yaml")
+    assert not request.tree.reads("native/runtime/context.cpp", "shop.yaml")
+    assert source_tree(root)[1].reads("native/runtime/context.cpp", "shop.yaml")
+    assert request.tree.key() == source_tree(root)[1].key()
+    assert Request(root, read_config(root), source=root).has_own_sources
+    assert Request(root, read_config(root)).has_own_sources
+
+
+def test_models_are_read_with_the_operators_of_the_project(root: Path, stranger: Path) -> None:
+    shutil.copytree(
+        root / "native", stranger / "native", ignore=shutil.ignore_patterns("models", "kernels")
+    )
+    added = "\n- {func: 'my::op(Tensor self) -> Tensor', kernel: op, kind: core}\n"
+    with (stranger / "native" / "operators" / "operators.yaml").open("a") as file:
+        file.write(added)
+    mine = sizeguard(stranger / "src", "select", "ops", "--list").stdout
+    packaged = sizeguard(stranger.parent / "native", "select", "ops", "--list", "--runtime-source",
+                         root).stdout  # fmt: skip
+    assert "my::op" in mine
+    assert "my::op" not in packaged
+    elsewhere = stranger.parent / "elsewhere"
+    (elsewhere / ".git").mkdir(parents=True)
+    assert sizeguard(elsewhere, "select", "ops", "--list").stdout == packaged
+
+
+def test_a_build_tells_what_it_was_made_from(root: Path, tmp_path: Path) -> None:
+    def configured(*words: str | Path) -> Path | None:
+        (tmp_path / "configure.txt").write_text("\n".join(map(str, words)))
+        return built_from(tmp_path)
+
+    assert configured("cmake", "-S", root / "native", "-B", tmp_path) == root
+    assert configured("cmake", "-S", tmp_path / "native", "-B", tmp_path) is None
+    assert configured("cmake", "-S", root / "tests") is None
+    assert configured("cmake", "-S") is None
+    (tmp_path / "configure.txt").write_bytes(b"\xff")
+    assert built_from(tmp_path) is None
+    assert built_from(tmp_path / "nowhere") is None
+
+
+def test_sources_of_a_build(root: Path, stranger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the project around the build, else those that it names, else the project's."""
+    project = stranger.parent
+    (project / "configure.txt").write_text(f"cmake\n-S\n{root}/native")
+    monkeypatch.chdir(project)
+    assert sources_of(project, None) == project
+    assert sources_of(project / "build.json", root) == root
+    monkeypatch.chdir(stranger)
+    assert sources_of(project, None) == root
+    assert sources_of(project / "build.json", None) == root
+    (project / "configure.txt").unlink()
+    with pytest.raises(InputError, match="there is no native/ in"):
+        sources_of(project, None)
+    monkeypatch.chdir(root)
+    assert sources_of(project, None) == root
+
+
+def test_errors_name_the_current_folder_alone_at_the_root_of_a_repository(
+    stranger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(stranger)
+    with pytest.raises(InputError) as error:
+        project_root()
+    assert str(error.value) == f"not in a project: there is no sizeguard.yaml in {stranger}"
+
+
+def test_verify_takes_the_sources_of_the_build(full_build: Build, stranger: Path) -> None:
+    done = sizeguard(stranger, "verify", full_build.image.parent, "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    assert "pass" in done.stdout
+
+
+def test_static_selection_takes_features_of_named_sources(
+    full_build: Build, root: Path, stranger: Path
+) -> None:
+    model = root / "native" / "models" / "mlp" / "model.pt2"
+    command = ("select", "static", model, "--build", full_build.image.parent)
+    assert sizeguard(stranger, *command).returncode == 2
+    done = sizeguard(stranger, *command, "--runtime-source", root)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == sizeguard(root, *command).stdout

@@ -1,0 +1,443 @@
+"""Limits, references, creep and advice over recorded measurements, without a build.
+
+The commits of a real repository have the recorded measurements in its store: what would be built
+is found there.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.advice import advised
+from sizeguard.gate.gate_result import AppResult, Cause, Check
+from sizeguard.gate.growth_causes import causes_between, causes_by_operator, growth_by_operator
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
+from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
+from sizeguard.gate.reference.creep import creep_shares
+from sizeguard.gate.reference.history import History
+from sizeguard.gate.reference.reference import (
+    MeasuredApp,
+    creep_reference,
+    growth_reference,
+    keep_as_head,
+    reviewed_reference,
+)
+from sizeguard.gate.savings import savings
+from sizeguard.gate.source_lines import SourceLines
+from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.projects.pairs import recipe_of_build
+from sizeguard.projects.project import App
+from sizeguard.runtimes.sizeguard.native_sources import NativeSources
+from sizeguard.runtimes.sizeguard.runtime import RUNTIME
+from sizeguard.snapshots.store import Store
+from sizeguard.toolchains.toolchain import Toolchain
+from tests.support.drawn_history import run_git
+from tests.support.places import ROOT
+from tests.support.recorded_builds import recorded_analysis
+
+TODAY = datetime.date(2026, 11, 21)
+TOOLCHAIN = Toolchain("gcc", "bfd", "x86_64-linux", "gcc", "g++", "12.2.0", "2.40")
+SELECTION = "native/apps/mlp/selected_operators.yaml"
+BASELINE = "baselines/mlp.x86_64-linux.gcc-12.2-bfd-2.40-Os.yaml"
+REVIEWED = """\
+app: mlp
+target: x86_64-linux
+toolchain: gcc-12.2-bfd-2.40-Os
+tools: gcc 12.2.0, bfd 2.40
+load: 31000
+ram: 900
+file: 34000
+page_slack: 400
+operators:
+  'aten::relu': 1500
+"""
+
+
+def measured(name: str) -> Measurement:
+    """Return the sizes of a recorded build: core, mlp or mlp_and_erf."""
+    return measurement_of(recorded_analysis(name), ["sg::kernels::*"])
+
+
+def limit(metric: str, kind: str, text: str) -> Limit:
+    if kind == "creep":
+        return Limit(metric, kind, *parse_creep(text, "x"), place="sizeguard.yaml:1:1")
+    amount = (
+        GrowthLimit(text, 0, parse_size(text, "x"))
+        if kind == "absolute"
+        else parse_limit(text, "x")
+    )
+    return Limit(metric, kind, amount, place="sizeguard.yaml:1:1")
+
+
+def test_a_measurement_is_what_was_recorded() -> None:
+    core, mlp, more = map(measured, ("core", "mlp", "mlp_and_erf"))
+    assert [each.sizes.load for each in (core, mlp, more)] == [21_650, 31_666, 32_057]
+    assert [each.value("ram") for each in (core, mlp, more)] == [720, 936, 960]
+    assert [each.value("operator/aten::erf") for each in (core, mlp, more)] == [0, 0, 311]
+    assert [each.value("operator/aten::relu") for each in (mlp, more)] == [1_597, 356]
+    assert [each.value("symbol/sg::kernels::*") for each in (core, mlp, more)] == [0, 2_594, 2_742]
+    assert mlp.value("dtype/Float") == 1_139
+    assert mlp.value("symbol/other") is None
+    for each in (core, mlp, more):
+        assert sum(each.tables["operator"].values()) == each.sizes.load
+
+
+# An operator more: 391 bytes in all, 311 of its own; aten::relu shares what it had alone.
+FROM_MLP = [
+    ("load", "growth", "0", "fail", -391),
+    ("load", "growth", "390 B", "fail", -1),
+    ("load", "growth", "391 B", "pass", 0),
+    ("load", "growth", "1%", "fail", -75),
+    ("load", "growth", "max(1%, 512B)", "pass", 121),
+    ("ram", "growth", "16 B", "fail", -8),
+    ("file", "growth", "0", "pass", 0),
+    ("operator/aten::erf", "growth", "300 B", "fail", -11),
+    ("operator/aten::relu", "growth", "0", "pass", 1_241),
+    ("operator/aten::linear", "growth", "0", "pass", 0),
+    ("symbol/sg::kernels::*", "growth", "5%", "fail", -19),
+    ("load", "absolute", "32,057 B", "pass", 0),
+    ("load", "absolute", "31 KiB", "fail", -313),
+    ("operator/aten::erf", "absolute", "0", "fail", -311),
+    ("operator/aten::gelu", "absolute", "0", "pass", 0),
+    ("load", "creep", "40% since v1", "fail", -1_747),
+    ("load", "creep", "50% since v1", "pass", 418),
+    ("operator/aten::relu", "creep", "400 B since v1", "pass", 44),
+]
+
+
+@pytest.mark.parametrize(("metric", "kind", "text", "verdict", "headroom"), FROM_MLP)
+def test_limits_over_recorded_measurements(
+    metric: str, kind: str, text: str, verdict: str, headroom: int
+) -> None:
+    growth = SizeReference("merge base 1234567", measured("mlp"))
+    creep = {"v1": SizeReference("v1", measured("core"))}
+    subject = CheckedApp("mlp", "x86_64-linux", measured("mlp_and_erf"), lambda metric: 0)
+    (check,) = size_checks(subject, [limit(metric, kind, text)], growth, creep)
+    assert (check.verdict, check.headroom) == (verdict, headroom)
+    assert check.metric == metric
+    base = {"absolute": None, "growth": measured("mlp"), "creep": measured("core")}[kind]
+    assert check.base == (base.value(metric) if base else None)
+
+
+def test_a_limit_of_each_operator_fails_those_that_grew() -> None:
+    growth = SizeReference("merge base 1234567", measured("mlp"))
+    subject = CheckedApp("mlp", "x86_64-linux", measured("mlp_and_erf"), lambda metric: 0)
+    checks = size_checks(subject, [limit("operator/*", "growth", "64 B")], growth, {})
+    assert {check.metric: check.verdict for check in checks if check.verdict != "pass"} == {
+        "operator/(shared by operators)": "fail",
+        "operator/aten::erf": "fail",
+    }
+    assert len(checks) == 10
+
+
+def test_causes_and_savings_sum_to_the_change_of_the_load() -> None:
+    mlp, more = recorded_analysis("mlp"), recorded_analysis("mlp_and_erf")
+    causes = causes_between(mlp, more, SourceLines(ROOT))
+    assert sum(cause.delta for cause in causes) == 391
+    erf = [cause for cause in causes if cause.operator == "aten::erf"]
+    assert {cause.cause for cause in erf} == {"added"}
+    moved = [cause for cause in causes if cause.symbol == "elementwise"]
+    assert [(cause.operator, cause.delta, cause.cause) for cause in moved] == [
+        ("(shared by operators)", 492, "moved"),
+        ("aten::relu", -492, "moved"),
+    ]
+    assert causes_between(mlp, mlp, SourceLines(ROOT)) == ()
+    growth = growth_by_operator(measured("mlp"), measured("mlp_and_erf"))
+    assert [(row.operator, row.new - row.old) for row in growth] == [
+        ("(shared by operators)", 1_241),
+        ("aten::erf", 311),
+        ("(headers, tables, padding)", 42),
+        ("(core)", 38),
+        ("aten::relu", -1_241),
+    ]
+    by_operator = causes_by_operator(growth)
+    assert [(cause.operator, cause.cause) for cause in by_operator[:3]] == [
+        ("(shared by operators)", "grew"),
+        ("aten::relu", "shrank"),
+        ("aten::erf", "grew"),
+    ]
+    saved = savings(more_operators := measured("mlp_and_erf").tables["operator"], {})
+    assert sum(row.saved for row in saved) == 32_057
+    assert savings(more_operators, more_operators)[0].saved == 0
+
+
+@dataclass(frozen=True)
+class Project:
+    """A repository whose commits are measured.
+
+    v1 weighs what core does, `documents` the same; `grown` what mlp does, `broken` does not build,
+    and HEAD weighs what mlp_and_erf does. main is at `grown`.
+    """
+
+    root: Path
+    history: History
+    commits: dict[str, str]
+
+    def subject(self, name: str = "mlp_and_erf") -> MeasuredApp:
+        now = measured(name)
+        place = self.root / "build" / "mlp"
+        build = Build(
+            "selective/mlp", "mlp", "x86_64-linux", "gcc-12.2-bfd-2.40", "s", place / "run_program",
+            place / "run_program.stripped", place / "map", place / "log", (),
+            place / "selected.yaml", None, "f", now.sizes,
+        )  # fmt: skip
+        app = App("mlp", self.root / SELECTION, (), ())
+        return MeasuredApp(
+            app, "x86_64-linux", build, TOOLCHAIN, now, ("sg::kernels::*",),
+            NativeSources(self.root, self.root), recipe_of_build(RUNTIME, TOOLCHAIN, app, build),
+        )  # fmt: skip
+
+    def commit(self, message: str, files: dict[str, str]) -> str:
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        run_git(self.root, "add", "-A")
+        run_git(self.root, "commit", "-q", "-m", message)
+        return run_git(self.root, "rev-parse", "HEAD")
+
+
+def keep(project: Project, commit: str, name: str | None) -> None:
+    recipe = project.subject().recipe
+    assert recipe
+    key = project.history.key(commit, recipe)
+    if name is None:
+        project.history.place.store.put(key, {"does_not_build": "x.cpp:1: error"})
+    else:
+        project.history.place.store.put(key, {"commit": commit}, recorded_analysis(name))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    root = tmp_path / "tree"
+    root.mkdir()
+    run_git(root, "init", "-q", "-b", "main")
+    project = Project(root, History(root, Store(tmp_path / "store")), {})
+    first = {
+        SELECTION: "operators: {}\n",
+        BASELINE: REVIEWED,
+        "native/runtime/a.cpp": "0",
+        ".gitignore": "build/\n",
+    }
+    for name, files, what in (
+        ("first", first, "core"),
+        ("documents", {"README.md": "words"}, "core"),
+        ("grown", {"native/runtime/a.cpp": "1"}, "mlp"),
+        ("broken", {"native/runtime/a.cpp": "does not build"}, None),
+        ("more", {"native/runtime/a.cpp": "2"}, "mlp_and_erf"),
+    ):
+        commit = project.commit(name, files)
+        project.commits[name] = commit
+        keep(project, commit, what)
+    run_git(root, "tag", "v1", project.commits["first"])
+    run_git(root, "checkout", "-q", "-b", "work")
+    run_git(root, "branch", "-f", "main", project.commits["grown"])
+    return project
+
+
+def reference_of(project: Project, base: str = "main") -> tuple[str, int | None, str]:
+    """The text and the load that growth is counted from, and the kind of it."""
+    history = History(project.root, project.history.place.store)
+    found, source = growth_reference(
+        project.root, history, history.base(base, ""), project.subject()
+    )
+    return found.text, found.measured.sizes.load if found.measured else None, source
+
+
+def test_growth_is_counted_from_the_measured_merge_base(project: Project) -> None:
+    short = project.commits["grown"][:7]
+    assert reference_of(project) == (f"merge base {short}", 31_666, "merge base")
+
+
+def test_growth_is_counted_from_a_baseline_that_the_change_brings(project: Project) -> None:
+    project.commit("review", {BASELINE: REVIEWED.replace("load: 31000", "load: 32057")})
+    assert reference_of(project) == ("baseline", 32_057, "baseline")
+
+
+def test_growth_is_counted_from_the_baseline_if_the_generator_changes(project: Project) -> None:
+    project.commit("generate", {"sizeguard/runtimes/sizeguard/codegen/generate.py": "new"})
+    assert reference_of(project) == ("baseline", 31_000, "baseline")
+
+
+def test_growth_is_counted_from_the_baseline_if_the_merge_base_is_broken(
+    project: Project,
+) -> None:
+    assert reference_of(project, project.commits["broken"]) == ("baseline", 31_000, "baseline")
+
+
+def test_a_change_of_documents_weighs_what_its_base_does(project: Project) -> None:
+    project.commit("words", {"README.md": "more words"})
+    short = project.commits["more"][:7]
+    found = reference_of(project, project.commits["more"])
+    assert found == (f"merge base {short}", 32_057, "merge base")
+
+
+def test_the_base_itself_is_compared_with_the_baseline(project: Project) -> None:
+    assert reference_of(project, "HEAD") == ("baseline", 31_000, "baseline")
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({}, f"there is no baseline {BASELINE}; review and keep this build's sizes: "),
+        (
+            {BASELINE.replace("12.2", "13.1"): REVIEWED},
+            "the baselines are of gcc-13.1-bfd-2.40-Os, this is gcc-12.2-bfd-2.40-Os; ",
+        ),
+        (
+            {BASELINE: REVIEWED.replace("bfd 2.40", "bfd 2.40.1")},
+            "the baseline is of gcc 12.2.0, bfd 2.40.1, this is gcc 12.2.0, bfd 2.40: ",
+        ),
+    ],
+)
+def test_without_a_baseline_of_this_toolchain_growth_has_no_reference(
+    project: Project, files: dict[str, str], why: str
+) -> None:
+    (project.root / BASELINE).unlink()
+    for name, text in files.items():
+        (project.root / name).write_text(text)
+    found = reviewed_reference(project.root, project.subject())
+    assert found.measured is None
+    assert found.why.startswith(why)
+    update = "sizeguard baseline update --app mlp --target x86_64-linux"
+    assert found.why.endswith(update)
+    assert reference_of(project) == ("baseline", None, "")
+
+
+def test_creep_is_counted_from_a_release(project: Project) -> None:
+    subject = project.subject()
+    found = creep_reference(project.root, project.history, "v1", subject)
+    assert (found.text, found.measured and found.measured.sizes.load) == ("v1", 21_650)
+    missing = creep_reference(project.root, project.history, "v9", subject)
+    assert missing.measured is None
+    assert missing.why == (
+        "there is no v9 here: fetch it with git fetch --tags --unshallow, or name another in mlp's"
+        " limits"
+    )
+    broken = creep_reference(project.root, project.history, project.commits["broken"], subject)
+    assert broken.text.startswith("baseline of ")
+    assert broken.measured
+    assert broken.measured.sizes.load == 31_000
+    library = replace(subject.build, link="shared")
+    assert recipe_of_build(RUNTIME, TOOLCHAIN, subject.app, library) is None
+    found = creep_reference(
+        project.root, project.history, "v1", replace(subject, build=library, recipe=None)
+    )
+    assert found.why == (
+        "v1 cannot be measured: only executables without LTO are built of other commits"
+    )
+    outside = History(project.root / "native", project.history.place.store)
+    assert creep_reference(project.root, outside, "v1", subject).why == (
+        "v1 cannot be measured: this is not the root of a git repository"
+    )
+
+
+def shares_of(project: Project, metric: str, base: int, actual: int) -> list[tuple[str, int]]:
+    recipe = project.subject().recipe
+    assert recipe
+    shares = creep_shares(project.history, recipe, "v1", metric, base, actual)
+    return [(share.subject, share.delta) for share in shares]
+
+
+def test_creep_is_shared_out_over_the_commits_that_moved_it(project: Project) -> None:
+    """Documents and what does not build have no share; what is not committed comes last."""
+    assert shares_of(project, "load", 21_650, 32_057) == [("grown", 10_016), ("more", 391)]
+    assert shares_of(project, "load", 21_650, 32_100) == [
+        ("grown", 10_016),
+        ("more", 391),
+        ("what is not committed yet", 43),
+    ]
+    assert shares_of(project, "operator/aten::relu", 0, 356) == [("grown", 1_597), ("more", -1_241)]
+    assert shares_of(project, "operator/aten::erf", 0, 311) == [("more", 311)]
+    assert shares_of(project, "symbol/sg::kernels::*", 0, 2_742) == [
+        ("grown", 2_594),
+        ("more", 148),
+    ]
+
+
+def test_a_measurement_is_kept_for_the_commit_that_is_checked_out(
+    project: Project, tmp_path: Path
+) -> None:
+    recipe = project.subject().recipe
+    assert recipe
+    history = History(project.root, Store(tmp_path / "empty"))
+    key = history.key(project.commits["more"], recipe)
+    (project.root / "native/runtime/a.cpp").write_text("not committed")
+    keep_as_head(history, project.subject())
+    assert history.place.store.facts(key) is None
+    (project.root / "native/runtime/a.cpp").write_text("2")
+    keep_as_head(history, project.subject())
+    facts = history.place.store.facts(key)
+    assert facts
+    assert facts["commit"] == project.commits["more"]
+    assert facts["sizes"] == {"load": 32_057, "ram": 960, "file": 35_008, "page_slack": 32}
+
+
+def result_of(
+    *checks: Check, base: str = "merge base", causes: tuple[Cause, ...] = ()
+) -> AppResult:
+    sizes = Sizes(32_057, 960, 35_008, 32)
+    return AppResult(
+        "mlp", "x86_64-linux", "gcc-12.2-bfd-2.40-Os", "fail", sizes, None, checks, (), (), (),
+        None, base=base, causes=causes, folder="build/mlp",
+    )  # fmt: skip
+
+
+def failing(metric: str, kind: str, beyond: int) -> Check:
+    return Check(
+        f"mlp/x86_64-linux/{metric}/{kind}", "mlp", "x86_64-linux", metric, 1000, 1000 + beyond,
+        -beyond, "fail", "0", "", kind, place="sizeguard.yaml:9:3",
+    )  # fmt: skip
+
+
+WAIVE = (
+    "sizeguard waive {} --app mlp --target x86_64-linux --bytes {} --owner YOU --reason '…'"
+    " --expires 2027-02-19"
+)
+
+
+def test_advice_on_growth_names_its_cause_and_what_to_do() -> None:
+    grown = Cause("aten::erf", "Float", "erf_body<float>", 0, 311, "symbol", "added")
+    shown = advised(
+        result_of(failing("load", "growth", 391), causes=(grown,)),
+        "1234567", "store/base.snapshot", "run_program", TODAY,
+    )  # fmt: skip
+    assert [(each.label, each.text) for each in shown.commands] == [
+        ("see why", "sizeguard why build/mlp/run_program 'erf_body<float>'"),
+        ("reproduce", "sizeguard diff store/base.snapshot build/mlp"),
+        ("accept it", WAIVE.format("load", 391)),
+        ("make it normal", "sizeguard baseline update --app mlp --target x86_64-linux"),
+    ]
+    assert shown.checks[0].advice == f"shrink it, or accept it: {WAIVE.format('load', 391)}"
+
+
+def test_advice_without_a_cause_or_a_snapshot() -> None:
+    shown = advised(
+        result_of(failing("ram", "absolute", 5), base="baseline"), "1234567", "", "x", TODAY
+    )
+    assert [each.text for each in shown.commands] == [
+        "sizeguard report build/mlp --by operator,symbol",
+        "sizeguard gate --app mlp --target x86_64-linux --base 1234567",
+        WAIVE.format("ram", 5),
+        "raise it at sizeguard.yaml:9:3",
+    ]
+    creep = advised(result_of(failing("load", "creep", 5)), "", "", "x", TODAY)
+    assert creep.commands[1].text == "sizeguard gate --app mlp --target x86_64-linux"
+    assert creep.commands[3].text == "count from a later release at sizeguard.yaml:9:3"
+
+
+def test_advice_offers_the_three_worst_and_nothing_where_all_passes() -> None:
+    checks = [failing(f"operator/x::{i}", "growth", i) for i in (3, 9, 1, 7)]
+    shown = advised(result_of(*checks), "", "", "x", TODAY)
+    accepted = [each.text for each in shown.commands if each.label == "accept it"]
+    assert accepted == [WAIVE.format(f"operator/x::{i}", i) for i in (9, 7, 3)]
+    passing = result_of(replace(checks[0], verdict="pass"))
+    assert advised(passing, "", "", "x", TODAY) == passing
+    elimination = result_of(replace(checks[0], kind="elimination"))
+    assert advised(elimination, "", "", "x", TODAY) == elimination

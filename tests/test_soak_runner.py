@@ -1,0 +1,83 @@
+"""The runners of soak scripts and benchmarks: what they list, run, log and say at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.bench import run as bench
+from tests.soak import run as soak
+from tests.support.places import TESTS
+from tests.support.script import Tally, options_of
+from tests.support.script_runner import Outcome, Script, main, run_scripts, summary
+
+
+def modules(folder: str) -> set[str]:
+    return {path.stem for path in (TESTS / folder).glob("[a-z]*.py")} - {"run"}
+
+
+def test_every_script_is_run_or_named_as_one_that_is_not() -> None:
+    assert modules("soak") == {each.name for each in soak.SCRIPTS} | set(soak.BY_HAND)
+    without_torch = {each.name for each in bench.scripts(None)}
+    assert modules("bench") - without_torch == {"mobilenet_speed", "report_speed"}
+
+
+def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main("", "soak", soak.SCRIPTS, ["--list"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == ["fuzz", "10", "min"]
+    assert main("", "soak", soak.SCRIPTS, ["--list", "--only", "retention"]) == 0
+    assert capsys.readouterr().out.split() == ["retention", "15", "min"]
+
+
+def test_an_unknown_script_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main("", "soak", soak.SCRIPTS, ["--only", "fuz"])
+    assert ended.value.code == 2
+    assert "invalid choice: 'fuz'" in capsys.readouterr().err
+
+
+def test_scripts_run_with_a_log_each_and_one_that_fails_fails_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two that only print: the help of one, and one whose option is unknown."""
+    scripts = (Script("retention", 1, ("--help",)), Script("live_set", 1, ("--mod-e",)))
+    assert run_scripts("soak", scripts, tmp_path / "logs", jobs=2) == 1
+    said = capsys.readouterr().out
+    assert "retention: ok" in said
+    assert f"live_set: exit 2, see {tmp_path}/logs/live_set.log" in said
+    rows = [line.split(maxsplit=3) for line in said.splitlines()[-2:]]
+    assert [row[0] for row in rows] == ["retention", "live_set"]
+    assert "unrecognized arguments: --mod-e" in rows[1][3]
+    assert "--optimize" in (tmp_path / "logs" / "retention.log").read_text()
+    assert run_scripts("soak", scripts[:1], tmp_path / "logs", jobs=1) == 0
+
+
+def test_the_summary_is_a_table() -> None:
+    outcomes = [
+        Outcome(Script("fuzz", 10), 0, 600.0, "3 checked, 0 failed", Path("x")),
+        Outcome(Script("native_live_set", 60), 1, 90.0, "", Path("y")),
+    ]
+    assert summary(outcomes).splitlines() == [
+        "script               result      min  last line",
+        "fuzz                 ok         10.0  3 checked, 0 failed",
+        "native_live_set      exit 1      1.5",
+    ]
+
+
+def test_a_tally_counts_and_says_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    tally = Tally()
+    assert tally.check(True, "never said")
+    assert tally.close() == 0
+    assert not tally.check(False, "x is 3")
+    assert tally.close("7 s") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "1 checked, 0 failed",
+        "FAIL x is 3",
+        "2 checked, 1 failed; 7 s",
+    ]
+    assert Tally().close() == 1  # nothing was checked
+
+
+def test_the_help_is_the_docstring() -> None:
+    assert "python -m tests.soak.run [--list]" in options_of(soak.__doc__).format_help()
