@@ -167,6 +167,24 @@ def test_near_names_are_offered(tmp_path: Path) -> None:
     ]
 
 
+def test_tags_are_not_looked_up_without_sources(tmp_path: Path) -> None:
+    """What was not checked is a warning, and dtypes are checked all the same."""
+    tags = "".join(f"  t{i}: [Float]\n" for i in range(6))
+    text = f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata:\n{tags}  ad: [Flaot]\n"
+    found = lint(files(tmp_path, text), OPERATORS, None)
+    assert [(each.line, each.level.value, each.message) for each in found] == [
+        (
+            4,
+            "warning",
+            "the runtime's sources are not here, so these kernel tags were not looked up: t0, t1,"
+            " t2, t3 and 3 more",
+        ),
+        (10, "error", "kernel tag ad: unknown dtype Flaot; nearest: Float"),
+    ]
+    without_tags = f"operators:\n  aten::relu: {{{PLAIN}}}\n"
+    assert lint(files(tmp_path, without_tags), OPERATORS, None) == ()
+
+
 def test_warnings_count_when_strict() -> None:
     warning = LintFinding("a", 1, Level.WARNING, "shared-tag", "m")
     assert not has_errors([warning], strict=False)

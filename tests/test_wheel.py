@@ -168,19 +168,18 @@ def test_installing_writes_nothing_into_the_tree(tree: Path, tmp_path: Path) -> 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, tree: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name: archive.read(name) for name in archive.namelist() if "dist-info" not in name}
-    tracked = [name for name in git(tree, "ls-files").splitlines() if name.startswith("sizeguard/")]
-    assert sorted(held) == sorted(tracked)
-    assert all((tree / name).read_bytes() == data for name, data in held.items())
-    for library in ("operators", "prepacked"):
-        packaged = held[f"sizeguard/runtimes/sizeguard/libraries/{library}.yaml"]
-        assert packaged == (tree / "native" / library / "operators.yaml").read_bytes()
+    expected = {name: name for name in git(tree, "ls-files", "sizeguard").splitlines()} | {
+        f"sizeguard/runtimes/sizeguard/libraries/{library}.yaml": f"native/{library}/operators.yaml"
+        for library in ("operators", "prepacked")
+    }
+    assert held == {name: (tree / source).read_bytes() for name, source in expected.items()}
     assert "sizeguard/py.typed" in held
 
 
 def test_an_archive_of_the_sources_makes_the_same_wheel(
     wheel: Path, tree: Path, tmp_path: Path
 ) -> None:
-    """Links into native/ have to lead somewhere in it."""
+    """It has to hold native/, where the lists of operators stand."""
     python = made_venv(Path(sys.executable), tmp_path / "venv")
     assert run(python, "-m", "pip", "install", "-q", "hatchling", cwd=tmp_path).returncode == 0
     make = "import sys; from hatchling.build import build_sdist; print(build_sdist(sys.argv[1]))"
@@ -273,6 +272,14 @@ def test_select(installed: Installed) -> None:
         )
     )  # fmt: skip
     installed.out("select", "lint", names[0], *lists)
+    assert "not looked up" not in installed.out("select", "lint", names[0])  # it has no tags
+    traced = ROOT / "native" / "apps" / "vision" / "selected_operators.yaml"
+    assert "not looked up: " in installed.out("select", "lint", traced)
+    assert installed.run("select", "lint", "--strict", traced).returncode == 1
+    wrong = installed.here / "wrong.yaml"
+    wrong.write_text(names[0].read_text().replace("aten::", "aten::misspelled_", 1))
+    done = installed.run("select", "lint", wrong)
+    assert (done.returncode, "unknown operator aten::misspelled_" in done.stdout) == (1, True)
     assert "aten::relu" in installed.out("select", "ops", "--list")
 
 

@@ -36,19 +36,20 @@ class HasPlace(Protocol):
 def lint(
     files: Sequence[SelectionFile],
     operators: Collection[str],
-    switches: Mapping[str, Sequence[HasPlace]],
+    switches: Mapping[str, Sequence[HasPlace]] | None,
 ) -> tuple[LintFinding, ...]:
     """List all findings by file and line; then those of the files together.
 
     operators: the names that the runtime has
-    switches:  kernel tag → the switches with that tag
+    switches:  kernel tag → the switches with that tag; None if the runtime's sources are not here
     """
     findings: list[LintFinding] = []
     for file in files:
         own = [
             *file.findings,
             *_names(file, operators),
-            *_tags(file, switches),
+            *(_tags_unknown(file) if switches is None else _tags(file, switches)),
+            *_dtypes(file),
             *_dtype_selection(file),
         ]
         findings += sorted(own, key=lambda finding: (finding.line, finding.check, finding.message))
@@ -99,7 +100,7 @@ def _names(file: SelectionFile, operators: Collection[str]) -> Iterator[LintFind
 
 
 def _tags(file: SelectionFile, switches: Mapping[str, Sequence[HasPlace]]) -> Iterator[LintFinding]:
-    for tag, dtypes in file.selection.kernel_metadata.items():
+    for tag in file.selection.kernel_metadata:
         line = file.line("kernel_metadata", tag)
         if tag not in switches:
             near = difflib.get_close_matches(tag, sorted(switches), n=2)
@@ -111,6 +112,31 @@ def _tags(file: SelectionFile, switches: Mapping[str, Sequence[HasPlace]]) -> It
                 "unknown-tag",
                 f"kernel tag {tag} matches no dtype switch{advice}",
             )
+        kernels = sorted({use.file.as_posix() for use in switches.get(tag, ())})
+        if len(kernels) > 1:
+            message = (
+                f"kernel tag {tag} is shared by {', '.join(kernels[:_SHOWN])}: what one of them"
+                " needs is kept in all"
+            )
+            yield LintFinding(file.name, line, Level.WARNING, "shared-tag", message)
+
+
+def _tags_unknown(file: SelectionFile) -> Iterator[LintFinding]:
+    """Say that tags were not looked up; with --strict this is no success."""
+    tags = [*file.selection.kernel_metadata]
+    if tags:
+        more = f" and {len(tags) - _SHOWN} more" if len(tags) > _SHOWN else ""
+        message = (
+            "the runtime's sources are not here, so these kernel tags were not looked up:"
+            f" {', '.join(tags[:_SHOWN])}{more}"
+        )
+        line = min(file.line("kernel_metadata", tag) for tag in tags)
+        yield LintFinding(file.name, line, Level.WARNING, "tags-not-checked", message)
+
+
+def _dtypes(file: SelectionFile) -> Iterator[LintFinding]:
+    for tag, dtypes in file.selection.kernel_metadata.items():
+        line = file.line("kernel_metadata", tag)
         for dtype in sorted(dtypes - CODES.keys()):
             near = difflib.get_close_matches(dtype, CODES, n=1)
             advice = f"; nearest: {near[0]}" if near else ""
@@ -121,13 +147,6 @@ def _tags(file: SelectionFile, switches: Mapping[str, Sequence[HasPlace]]) -> It
                 "unknown-dtype",
                 f"kernel tag {tag}: unknown dtype {dtype}{advice}",
             )
-        kernels = sorted({use.file.as_posix() for use in switches.get(tag, ())})
-        if len(kernels) > 1:
-            message = (
-                f"kernel tag {tag} is shared by {', '.join(kernels[:_SHOWN])}: what one of them"
-                " needs is kept in all"
-            )
-            yield LintFinding(file.name, line, Level.WARNING, "shared-tag", message)
 
 
 def _dtype_selection(file: SelectionFile) -> Iterator[LintFinding]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sizeguard.cli.select.options import FILE, FORMAT
 from sizeguard.cli.source_option import RUNTIME_SOURCE
+
+if TYPE_CHECKING:
+    from sizeguard.selection.lint_rules import HasPlace
 
 
 @click.command()
@@ -39,12 +44,15 @@ def command(
 ) -> None:
     """Check selection files, one by one and as they would be merged: exit 1 if one has an error.
 
+    Without the runtime's sources the operators are those of this package. Kernel tags are then not
+    looked up, and a warning says so.
+
     Example: sizeguard select lint --strict native/apps/vision/selected_operators.yaml
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.errors import GateError
     from sizeguard.operators.library import read_operator_libraries
-    from sizeguard.projects.root import find_sources, source_root
+    from sizeguard.projects.root import find_sources
     from sizeguard.report.selection.lint_findings import findings_text, summary
     from sizeguard.runtimes.known import library, source_tree, switches_in
     from sizeguard.selection.lint_rules import has_errors
@@ -52,16 +60,13 @@ def command(
     from sizeguard.selection.read import read_selection
 
     files = [read_selection(path) for path in selections]
-    operators = (
-        read_operator_libraries(operators_yaml)
-        if operators_yaml
-        else library(find_sources(runtime_source))
-    )
-    switches = (
-        switches_in(kernel_sources)
-        if kernel_sources
-        else source_tree(source_root(runtime_source))[1].switches()
-    )
+    sources = find_sources(runtime_source)
+    operators = read_operator_libraries(operators_yaml) if operators_yaml else library(sources)
+    switches: Mapping[str, Sequence[HasPlace]] | None = None
+    if kernel_sources:
+        switches = switches_in(kernel_sources)
+    elif sources is not None:
+        switches = source_tree(sources)[1].switches()
     findings = lint_selections(files, operators, switches)
     click.echo(findings_text(findings, format_))
     if has_errors(findings, strict=strict):

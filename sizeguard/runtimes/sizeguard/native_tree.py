@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 FOLDER = "native"
 LIBRARIES = ("operators", "prepacked")  # kernel libraries, in the order in which they are listed
-# This package carries the lists of operators of the runtime that it was released with, so that
-# models can be read without any sources.
+# A wheel carries the lists of operators of the runtime that it was released with, so that models
+# can be read without any sources. In a checkout they are in the sources beside the package.
+_CARRIED = Path(__file__).parent / "libraries"
 OPERATOR_FILES = tuple(
-    Path(__file__).parent / "libraries" / f"{library}.yaml" for library in LIBRARIES
+    _CARRIED / f"{library}.yaml"
+    if _CARRIED.is_dir()
+    else PACKAGE.parent / FOLDER / library / "operators.yaml"
+    for library in LIBRARIES
 )
 # Folders that no build of run_program reads: models are data that it is given.
 _NOT_BUILT = ("native/models/", "native/examples/", "native/fuzzing/")
