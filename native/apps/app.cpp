@@ -15,7 +15,7 @@ int report(const Context& context, const char* path) {
   return context.error() == Error::Missing ? 1 : 2;
 }
 
-/// Loads the inputs and runs; the program has been loaded.
+/// Loads the inputs and runs a program that is already loaded.
 int run(Context& context, const char* path, Program& program,
         void (*use)(const char* path, Tensor output)) {
   const size_t count = program.inputs() + program.outputs();

@@ -1,4 +1,4 @@
-// What the sample apps share: a model, run on its first bundled input.
+// Code that the sample apps share: it runs a model on its first bundled input.
 
 #pragma once
 

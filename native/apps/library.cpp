@@ -3,8 +3,8 @@
 //   int sizeguard_run(const char* program, long long number, const char* output_dir)
 //
 // Runs a program on its bundled input of that number and writes output0.npy … into the folder.
-// Returns as run_program exits: 0 done, 1 something is missing in this build, 2 bad input; what
-// went wrong goes to stderr.
+// Returns the exit code of run_program: 0 done, 1 something is missing in this build, 2 bad input.
+// Prints errors to stderr.
 
 #include <cstdio>
 #include <cstring>

@@ -13,12 +13,12 @@
 namespace sg {
 namespace {
 
-/// Four bytes a code of ScalarType: numpy's type without the byte order.
+/// numpy's type without the byte order, four bytes per code of ScalarType.
 const char kTypes[] =
     "u1\0\0i1\0\0i2\0\0i4\0\0i8\0\0f2\0\0f4\0\0f8\0\0\0\0\0\0\0\0\0\0\0\0\0\0b1\0\0\0\0\0\0\0\0\0\0"
     "\0\0\0\0V2\0";
 
-/// Where the value of a key starts, or null.
+/// The start of a key's value, or null.
 const char* find_value(const char* header, const char* key) {
   const char* found = std::strstr(header, key);
   if (found == nullptr) return nullptr;
@@ -27,7 +27,7 @@ const char* find_value(const char* header, const char* key) {
   return found;
 }
 
-/// read() or write() until all is done: either may do less than asked.
+/// Calls read() or write() until all bytes are done. One call may do fewer than asked.
 template <typename Call, typename Byte>
 bool transfer(Call call, int file, Byte* bytes, size_t size) {
   while (size > 0) {
@@ -138,7 +138,7 @@ bool write_npy(Context& context, const char* path, const Value& value) {
 
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
   bool done = file >= 0 && transfer(write, file, header, start);
-  // A view is gathered first, in the order of the indices.
+  // Copy a view into contiguous memory first, in the order of the indices.
   const char* elements = tensor.bytes();
   auto* gathered = static_cast<char*>(
       std::malloc(tensor.is_contiguous() ? 1 : static_cast<size_t>(tensor.numel()) * element));

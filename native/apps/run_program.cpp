@@ -1,9 +1,8 @@
-// run_program: runs a program on arrays from files, or says what this build lacks for it.
+// run_program: runs a program on arrays from files, or lists what this build lacks to run it.
 //
-//   run_program --program model.sgp --input a.npy --output-dir out     writes out/output0.npy …
-//   run_program --program model.sgp --case 0 --output-dir out          the same with a bundled
-//   input run_program --program model.sgp --check                            lists missing
-//   operators and classes
+//   run_program --program model.sgp --input a.npy --output-dir out   writes out/output0.npy …
+//   run_program --program model.sgp --case 0 --output-dir out        takes a bundled input
+//   run_program --program model.sgp --check                          lists what is missing
 //
 // Exit codes: 0 done, 1 something is missing in this build, 2 bad input.
 
@@ -27,7 +26,7 @@ struct Options {
   bool check = false;
 };
 
-/// False for an option that is unknown or lacks its value.
+/// Returns false for an option that is unknown or lacks its value.
 bool parse(int argc, char** argv, Options& options, sg::Context& context) {
   const auto is = [](const char* given, const char* name) { return std::strcmp(given, name) == 0; };
   for (int i = 1; i < argc; ++i) {
@@ -60,7 +59,7 @@ int report(const sg::Context& context, const char* file) {
   return context.error() == sg::Error::Missing ? 1 : 2;
 }
 
-/// How many operators and classes this build lacks; a line for each.
+/// Prints each operator and class that this build lacks, one per line, and returns their number.
 size_t list_missing(const sg::Program& program, const char* file) {
   size_t missing = 0;
   for (size_t i = 0; i < program.operators() + program.values(); ++i) {
@@ -98,7 +97,7 @@ int read_inputs(sg::Context& context, const Options& options, const sg::Program&
     const auto tensor = sg::read_npy(context, bytes, size);
     if (!tensor.ok()) return report(context, options.inputs[i]);
     inputs[i] = tensor.value();
-    // A number that the program takes comes as an array of no dimensions.
+    // A number input comes as an array without dimensions.
     if (i < program.inputs() && program.input(i).tag != sg::Tag::Tensor &&
         tensor.value().dim() == 0) {
       const sg::Tensor array = tensor.value();

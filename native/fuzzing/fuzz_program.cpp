@@ -9,8 +9,8 @@ namespace {
 
 constexpr size_t kMaxValues = 64;
 
-/// A tensor of zeros (or a number) of the smallest size that the spec allows; false if that is too
-/// large.
+/// Makes a tensor of zeros (or a number) of the smallest size that the spec allows. Returns false
+/// if that is too large.
 bool make_input(sg::Context& context, const sg::InputSpec& spec, sg::Value& value) {
   if (spec.tag == sg::Tag::Bool) value = false;
   if (spec.tag == sg::Tag::Int) value = int64_t{1};
@@ -45,12 +45,12 @@ void run(sg::Context& context, sg::Program& program) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // As read_file has it: a block of malloc, so that a read past the end is seen.
+  // A block from malloc, as in read_file, so that the sanitizer detects a read past the end.
   void* copy = std::malloc(size);
   if (copy == nullptr) return 0;
   if (size > 0) std::memcpy(copy, data, size);
   {
-    // Small enough that the largest product of two tensors is done in a second.
+    // The limits are so small that the largest product of two tensors takes at most a second.
     sg::Context context;
     context.memory_limit = 1 << 15;
     context.instruction_limit = 200;

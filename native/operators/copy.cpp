@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kChunk = 128;
 
-/// What a dtype widens to: integers exactly to int64_t, the others exactly to double.
+/// The type that a dtype widens to: int64_t for integers, double for the others, both exact.
 template <typename T>
 using Wide = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int64_t, double>;
 
@@ -29,7 +29,7 @@ SG_DTYPE_BODY void store_row(int64_t n, char* target, int64_t stride, const void
   for (; n > 0; --n, target += stride) *reinterpret_cast<T*>(target) = static_cast<T>(*from++);
 }
 
-/// By width alone: no dtype stands behind it.
+/// Copies elements by their width alone; the code is independent of the dtype.
 template <typename Word>
 void copy_words(int64_t n, const char* source, int64_t source_stride, char* target,
                 int64_t target_stride) {
@@ -57,7 +57,7 @@ bool is_number(ScalarType dtype) {
   return is_floating(dtype) || dtype == ScalarType::Bool;
 }
 
-/// Out of range becomes the smallest integer, as the hardware of PyTorch's CPUs has it.
+/// A number out of range becomes the smallest integer, as on the hardware of PyTorch's CPUs.
 int64_t truncate(double value) {
   return value > -0x1p63 && value < 0x1p63 ? static_cast<int64_t>(value) : INT64_MIN;
 }
@@ -180,9 +180,9 @@ Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef si
   bool contiguous = true;
   for (const Tensor& operand : operands) contiguous &= operand.is_contiguous();
   if (contiguous) return out;
-  // An insertion sort of the dimensions, counted from the last, by how far the operands step along
-  // them. The first operand that is broadcast along neither of two decides; of equal steps, that of
-  // the smaller dimension counts as smaller.
+  // An insertion sort of the dimensions, counted from the last, by the steps of the operands along
+  // them. For two dimensions, the first operand that is broadcast along neither decides. If its
+  // steps are equal, the step of the smaller dimension counts as smaller.
   const auto dims = static_cast<int64_t>(sizes.size());
   const int64_t* last = sizes.end() - 1;
   int64_t order[kMaxDims];

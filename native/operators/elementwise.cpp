@@ -14,13 +14,13 @@ ScalarType wanted(const Elementwise& what, size_t i) {
   return i == 0 && what.condition_first ? ScalarType::Bool : what.reads;
 }
 
-/// A loop whose operands or result are of other dtypes: chunk by chunk through buffers.
+/// Runs a loop whose operands or result have other dtypes, chunk by chunk through buffers.
 void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor out,
                    Span<const Tensor> operands, const Parameters& parameters) {
   alignas(8) char buffers[Rows::kMaxOperands][kChunk * 8];
   const size_t count = operands.size() + 1;
   Converter converters[Rows::kMaxOperands];
-  int64_t sizes[Rows::kMaxOperands];  // of what the loop reads and writes
+  int64_t sizes[Rows::kMaxOperands];  // of the elements that the loop reads and writes
   for (size_t k = 0; k < count; ++k) {
     const ScalarType inner = k == 0 ? what.writes : wanted(what, k - 1);
     sizes[k] = element_size(inner);
@@ -51,7 +51,7 @@ void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor
 
 Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const Tensor> given,
                            const Parameters& parameters) {
-  // A single element is converted once, not in every chunk: most mixtures of dtypes are a tensor
+  // Convert a single element once, not in every chunk: most calls with mixed dtypes have a tensor
   // and a number.
   Tensor converted[Rows::kMaxOperands];
   for (size_t i = 0; i < given.size(); ++i) {
@@ -74,7 +74,7 @@ Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const
     converts |= operands[i].scalar_type() != wanted(what, i);
   }
   if (converts) {
-    // A selection without a single conversion needs none of the code for them.
+    // A selection without any conversion needs none of this code.
     if constexpr (!selected::copy.any()) dtype_not_selected(context, what.reads);
     run_converted(context, what, rows, out, operands, parameters);
     return out;

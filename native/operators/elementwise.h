@@ -10,7 +10,8 @@
 
 namespace sg {
 
-/// Numbers that a loop needs besides its operands, of either kind: the loop takes what fits its T.
+/// Numbers that a loop needs besides its operands, both as floats and as integers. The loop reads
+/// the kind that fits its T.
 struct Parameters {
   double numbers[2] = {};
   int64_t integers[2] = {};
@@ -32,26 +33,27 @@ struct Parameters {
   }
 };
 
-/// What sums and products of a type are computed in: integers wrap around.
+/// The type that computes sums and products of a T. Integers are unsigned, so they wrap around.
 template <typename T>
 using Arithmetic = std::conditional_t<!std::is_integral_v<T> || std::is_same_v<T, bool>, T,
                                       std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
 
-/// A row of n elements: data[0] is the result, data[1] … the operands, strides in bytes.
+/// Processes a row of n elements. data[0] is the result, data[1] … are the operands; strides are in
+/// bytes.
 using ElementLoop = void (*)(int64_t n, char* const* data, const int64_t* strides,
                              const Parameters& parameters);
 
-/// What the driver has to know.
+/// An elementwise operation for the driver: the loop and its dtypes.
 struct Elementwise {
   ElementLoop loop;
-  ScalarType reads;  // what the loop reads of each operand; operands of other dtypes are converted,
-                     // a chunk at a time
-  ScalarType writes;             // what the loop writes
-  ScalarType result;             // dtype of the result, converted to if the loop writes another
+  ScalarType reads;   // dtype that the loop reads; the driver converts operands of other dtypes,
+                      // a chunk at a time
+  ScalarType writes;  // dtype that the loop writes
+  ScalarType result;  // dtype of the result; converted if the loop writes another
   bool condition_first = false;  // the first operand is read as Bool
 };
 
-/// Runs a loop over the operands (three at most), broadcast, into a new tensor.
+/// Broadcasts the operands (at most three) and runs a loop over them into a new tensor.
 Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const Tensor> operands,
                            const Parameters& parameters = {});
 

@@ -14,13 +14,13 @@ constexpr int64_t kRows = 4;  // of a register tile
 constexpr int64_t kDepth =
     256;  // rows of a panel: 8 KiB of floats, a quarter of the smallest L1 cache
 
-/// What is computed with. Integers wrap, as unsigned.
+/// The type of the computation. Integers are unsigned, so they wrap.
 template <typename T>
 using Element = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
 
-/// A register tile is kRows × 2 vectors: with two vectors of b and the copies that SSE2's
-/// two-operand instructions need, 14 of the 16 registers. Integers take one lane, since no baseline
-/// has a 64-bit vector product.
+/// A register tile is kRows × 2 vectors. With two vectors of b and the copies that SSE2's
+/// two-operand instructions need, it takes 14 of the 16 registers. Integers take one lane, since no
+/// baseline has a 64-bit vector product.
 template <typename T>
 constexpr int kVectorBytes = std::is_integral_v<T> ? 8 : 16;
 
@@ -31,16 +31,16 @@ template <typename T>
 constexpr int64_t kColumns =
     2 * kVectorBytes<T> / static_cast<int64_t>(sizeof(T));  // of a register tile
 
-/// Rows of b from `start` on, a tile's columns of each from `column` on, one after another; zeros
-/// where b has no column.
+/// Copies the rows of b from `start` on, one after another: of each row, a tile's columns from
+/// `column` on. Pads with zeros where b has no column.
 template <typename T>
 [[gnu::always_inline]] inline void pack_panel(const MatrixProduct& product, int64_t start,
                                               int64_t rows, int64_t column, Element<T>* panel) {
   const int64_t columns = product.n - column;
   const auto* b = reinterpret_cast<const Element<T>*>(product.b) + start * product.b_row +
                   column * product.b_column;
-  // Not by stepping from row to row: the stride of a single row may be anything, and no pointer may
-  // leave the tensor.
+  // Compute each address from the row's index, not by stepping from row to row. A single row may
+  // have any stride, and no pointer may leave the tensor.
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t j = 0; j < kColumns<T>; ++j) {
       *panel++ = j < columns ? b[row * product.b_row + j * product.b_column] : Element<T>(0);
@@ -48,7 +48,7 @@ template <typename T>
   }
 }
 
-/// All panels, each of k rows.
+/// Packs all panels of k rows each.
 template <typename T>
 SG_DTYPE_BODY void pack_panels(const MatrixProduct& product, char* packed) {
   auto* panel = reinterpret_cast<Element<T>*>(packed);
@@ -77,14 +77,15 @@ SG_DTYPE_BODY void multiply(const MatrixProduct& product) {
       }
       const bool accumulate = product.accumulate || start > 0;
       for (int64_t row = 0; row < product.m; row += kRows) {
-        // Past the last row, the last one again: computed, not stored.
+        // Past the last row, the tile repeats the last one; it computes but does not store the
+        // repeats.
         const int64_t rows = product.m - row < kRows ? product.m - row : kRows;
         const Element* a0 = reinterpret_cast<const Element*>(product.a) + row * product.a_row +
                             start * product.a_column;
         const Element* a1 = a0 + (rows > 1 ? product.a_row : 0);
         const Element* a2 = a1 + (rows > 2 ? product.a_row : 0);
         const Element* a3 = a2 + (rows > 3 ? product.a_row : 0);
-        // By name, since at -Os gcc keeps arrays in memory.
+        // Separate variables, since gcc at -Os keeps arrays in memory.
         Vector c00{}, c01{}, c10{}, c11{}, c20{}, c21{}, c30{}, c31{};
         const Vector* b = reinterpret_cast<const Vector*>(panel);
         int64_t at = 0;

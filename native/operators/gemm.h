@@ -1,4 +1,4 @@
-// Matrix products: what mm, linear, convolution and attention spend their time in.
+// Matrix products. They take most of the time of mm, linear, convolution and attention.
 
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace sg {
 
-/// c[m × n] = a[m × k] · b[k × n], or += that. Strides count elements; the columns of c lie one
-/// after another.
+/// c[m × n] = a[m × k] · b[k × n], or += if `accumulate`. Strides count elements; the columns of c
+/// are adjacent in memory.
 struct MatrixProduct {
   int64_t m;
   int64_t n;
@@ -21,18 +21,18 @@ struct MatrixProduct {
   char* c;
   int64_t c_row;
   bool accumulate;
-  bool b_packed;  // b is what pack_right_side made, and its strides do not count
+  bool b_packed;  // pack_right_side made b, and its strides are ignored
 };
 
-/// Computes a product of Float, Double or Long; integers wrap. Other dtypes are converted to one of
-/// these before.
+/// Computes a product of Float, Double or Long; integers wrap. Callers convert other dtypes to one
+/// of these first.
 void gemm(Context& context, ScalarType dtype, const MatrixProduct& product);
 
-/// Elements of a right side of k × n once it is packed.
+/// Number of elements of a packed right side of k × n.
 int64_t packed_size(ScalarType dtype, int64_t k, int64_t n);
 
-/// Lays out a constant right side (its size, data and strides in `product`) once, in the order in
-/// which gemm reads it. `packed` is aligned to 16.
+/// Packs a constant right side once, in the order in which gemm reads it. `product` holds its size,
+/// data and strides. `packed` must be aligned to 16.
 void pack_right_side(Context& context, ScalarType dtype, const MatrixProduct& product,
                      char* packed);
 

@@ -7,10 +7,10 @@
 //           SG_SELECTIVE_NAME("prepacked::linear_clamp_run"), "(tc)t"));
 //   SG_REGISTER_OPERATORS("portable", "CPU", kOperators);
 //
-// An entry that is not selected references nothing: neither its kernel nor its text is in the
-// image. Of one that is, the image holds the name and its letters (registry.h), not PyTorch's
-// schema. The letters are made of the schema by the compiler; letters that do not fit the kernel's
-// C++ types do not compile, selected or not.
+// An entry that is not selected references nothing: the image contains neither its kernel nor its
+// text. For a selected entry, the image contains the name and its letters (registry.h), not
+// PyTorch's schema. The compiler derives the letters from the schema. Letters that do not fit the
+// kernel's C++ types do not compile, selected or not.
 
 #pragma once
 
@@ -26,12 +26,12 @@
 namespace sg {
 namespace hand {
 
-// Reached only in an expression that must be a constant: the name is what the compiler complains
-// about.
+// These calls are not constant expressions, so the compiler rejects them and its error message
+// shows the name.
 void this_schema_cannot_be_read();
 void these_letters_do_not_fit_the_kernel();
 
-/// "aten::sym_size.int(ti)i" while it is made.
+/// A signature under construction, such as "aten::sym_size.int(ti)i".
 struct Signature {
   static constexpr size_t kCapacity = 128;
   char text[kCapacity] = {};
@@ -72,7 +72,8 @@ constexpr void skip_through(const char*& at, char last) {
   if (!take(at, last)) this_schema_cannot_be_read();
 }
 
-/// `Tensor` of "Tensor(a!)", and `__torch__` of "__torch__.torch.classes.xnnpack.LinearOpContext".
+/// Reads a type name: `Tensor` from "Tensor(a!)", `__torch__` from
+/// "__torch__.torch.classes.xnnpack.LinearOpContext".
 constexpr TypeLetters read_type_name(const char*& at) {
   for (const TypeLetters& type : kTypes) {
     size_t i = 0;
@@ -85,7 +86,7 @@ constexpr TypeLetters read_type_name(const char*& at) {
   return {};
 }
 
-/// "int[2]? " → "I?"
+/// Appends the letters of a type: "int[2]? " → "I?"
 constexpr void read_type(const char*& at, Signature& signature) {
   const TypeLetters type = read_type_name(at);
   if (*at == '(') skip_through(at, ')');  // the alias annotation
@@ -102,7 +103,7 @@ constexpr void read_type(const char*& at, Signature& signature) {
   if (optional) signature.append('?');
 }
 
-/// Moves on to the ',' or ')' behind an argument: "=[1, 2])" → ")".
+/// Skips to the ',' or ')' after an argument: "=[1, 2])" → ")".
 constexpr void skip_name_and_default(const char*& at) {
   for (int depth = 0; depth > 0 || (*at != ',' && *at != ')'); ++at) {
     if (*at == 0) this_schema_cannot_be_read();
@@ -111,7 +112,7 @@ constexpr void skip_name_and_default(const char*& at) {
   }
 }
 
-/// Reads "Tensor self, *, int dim=0)" and the parenthesis.
+/// Reads "Tensor self, *, int dim=0)", including the parenthesis.
 constexpr void read_list(const char*& at, Signature& signature) {
   while (!take(at, ')')) {
     while (*at == ' ' || *at == ',') ++at;
@@ -120,7 +121,7 @@ constexpr void read_list(const char*& at, Signature& signature) {
   }
 }
 
-/// Turns PyTorch's schema into what the registry holds.
+/// Converts PyTorch's schema to a name and letters, the form that the registry holds.
 consteval Signature signature_of(const char* schema) {
   Signature signature;
   const char* at = schema;
@@ -139,7 +140,7 @@ consteval Signature signature_of(const char* schema) {
   return signature;
 }
 
-/// Appends text to a name: letters that are written out.
+/// Appends hand-written letters to a name.
 consteval Signature signature_of(const char* name, const char* letters) {
   Signature signature;
   for (; *name != 0; ++name) signature.append(*name);
@@ -153,7 +154,7 @@ struct TakesLetters {
   static constexpr bool none = has_none;
 };
 
-/// The letters that a C++ type takes, and whether it can say None.
+/// The letters that a C++ type accepts, and whether the type can represent None.
 template <typename T>
 struct Takes;
 // clang-format off
@@ -214,7 +215,7 @@ struct Returned<Result<std::array<Tensor, n>>> {
   }
 };
 
-/// Whether a function takes and returns what the letters say; otherwise this is no constant.
+/// Checks that the types of a function fit the letters. A mismatch is not a constant expression.
 template <typename R, typename... Arguments>
 consteval void check_signature(const Signature& signature, R (*)(Context&, Arguments...)) {
   const char* at = signature.text;
@@ -225,13 +226,13 @@ consteval void check_signature(const Signature& signature, R (*)(Context&, Argum
   if (*at != 0) these_letters_do_not_fit_the_kernel();
 }
 
-/// An operator that is selected. Exists while compiling: a table is made of it (OperatorTable).
+/// A selected operator. Exists only at compile time; OperatorTable makes a table of these.
 struct Entry {
   Signature signature;
   BoxedKernel kernel;
 };
 
-/// An operator that is not.
+/// An operator that is not selected.
 struct NoEntry {};
 
 template <auto kernel, bool is_selected>
@@ -254,8 +255,8 @@ struct Entries {
   constexpr void append(NoEntry) {}
 };
 
-/// The operators of `entries` as the registry wants them. Each text is a variable of its own, as
-/// long as it must be.
+/// The operators of `entries` in the form that the registry holds. Each text is a variable of its
+/// own, with exactly the length that it needs.
 template <const auto& entries>
 class OperatorTable {
  public:
@@ -290,7 +291,7 @@ consteval auto define(SelectiveName<is_selected> schema) {
   return hand::make_entry<kernel, is_selected>(hand::signature_of(schema.text));
 }
 
-/// An operator whose letters are written out:
+/// An operator with hand-written letters:
 /// impl<&kernel>(SG_SELECTIVE_NAME("prepacked::linear_clamp_run"), "(tc)t").
 template <auto kernel, bool is_selected>
 consteval auto impl(SelectiveName<is_selected> name, const char* letters) {
@@ -305,7 +306,7 @@ consteval auto operator_table(Entries... entries) {
   return table;
 }
 
-/// Registers a constexpr operator_table when the program starts; nothing if none of its entries is
+/// Registers a constexpr operator_table when the program starts. Does nothing if no entry is
 /// selected.
 #define SG_REGISTER_OPERATORS(name, dispatch_key, table)                                  \
   [[maybe_unused]] const bool SG_CONCATENATE(registered_, __LINE__) = [] {                \

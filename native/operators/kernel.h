@@ -1,4 +1,4 @@
-// What every kernel file includes.
+// Includes that all kernel files share.
 
 #pragma once
 

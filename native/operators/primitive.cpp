@@ -10,7 +10,7 @@ namespace {
 
 // Tensors' sizes
 
-/// No operator here takes a tensor without dimensions for one of one.
+/// wrap_dim for these operators, which do not treat a tensor without dimensions as one-dimensional.
 Result<int64_t> existing_dim(Context& context, Tensor self, int64_t dim) {
   if (self.dim() == 0) return context.invalid("the tensor has no dimensions");
   return wrap_dim(context, dim, self.dim());
@@ -119,7 +119,7 @@ Result<int64_t> int_floordiv(Context& context, int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/// Not an error by zero: PyTorch's gives infinity, unlike Python's.
+/// Division by zero gives infinity, as in PyTorch; it is an error in Python.
 Result<double> int_div(Context&, int64_t a, int64_t b) {
   return static_cast<double>(a) / static_cast<double>(b);
 }
@@ -211,7 +211,7 @@ Status assert_scalar(Context& context, Scalar self, const char* assert_msg) {
 
 Status constrain_range(Context& context, Scalar size, std::optional<int64_t> min,
                        std::optional<int64_t> max) {
-  // PyTorch's: a range that ends at 2 says nothing of what is no 0 or 1.
+  // As in PyTorch: a maximum of 2 or less tells nothing about sizes other than 0 and 1.
   if (max.has_value() && *max <= 2) return context.invalid("the largest size must be above 2");
   const int64_t value = size.to_int();
   if (value < min.value_or(0) || value > max.value_or(INT64_MAX))
@@ -219,7 +219,7 @@ Status constrain_range(Context& context, Scalar size, std::optional<int64_t> min
   return {};
 }
 
-/// Strides are not compared: results are contiguous here where PyTorch's keep the order of their
+/// Does not compare strides: results are contiguous here, but PyTorch's keep the order of their
 /// operands.
 Status assert_tensor_metadata(Context& context, Tensor a, IntArrayRef size, IntArrayRef,
                               std::optional<ScalarType> dtype, std::optional<int64_t>,

@@ -1,4 +1,4 @@
-// The walk of reductions.
+// The walk that all reductions share.
 
 #include "native/operators/reduce.h"
 

@@ -7,21 +7,22 @@
 
 namespace sg {
 
-/// What a reduction gathers in: a double for Float and Double, an integer for Long and Bool.
+/// The accumulator of a reduction: a double for Float and Double, an integer for Long and Bool.
 union Accumulator {
   double number;
   int64_t integer;
 };
 
-/// Takes n elements at a stride (bytes) into the accumulator.
+/// Accumulates n elements at a stride in bytes.
 using ReductionLoop = void (*)(int64_t n, const char* data, int64_t stride, Accumulator& total);
 
-/// Reduces `in` (Float, Double, Long or Bool) over the dimensions of the mask to a tensor of its
-/// dtype, from `initial`. A floating total is divided by `divisor` before it is rounded.
+/// Reduces `in` (Float, Double, Long or Bool) over the dimensions of the mask, starting from
+/// `initial`. The result has the dtype of `in`. Divides a floating total by `divisor` before
+/// rounding.
 Result<Tensor> reduce(Context& context, ReductionLoop loop, Accumulator initial, Tensor in,
                       DimMask dims, bool keepdim, double divisor = 1);
 
-/// The sizes that are left: reduced ones are 1 if kept, else gone.
+/// The sizes of the result. A reduced dimension has size 1 if `keepdim`, else it is removed.
 Shape reduced_shape(Tensor in, DimMask dims, bool keepdim);
 
 }  // namespace sg

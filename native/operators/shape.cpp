@@ -43,7 +43,7 @@ Status broadcast(Context& context, Span<const Tensor> tensors, Shape& shape) {
 }
 
 ScalarType result_type(Span<const Tensor> tensors) {
-  // Three priorities; what a lower one asks for counts only where it is of a higher category.
+  // Three priorities. The dtype of a lower one counts only if its category is higher.
   ScalarType types[3] = {ScalarType::Bool, ScalarType::Bool, ScalarType::Bool};
   bool has[3] = {};
   for (const Tensor& tensor : tensors) {
@@ -92,7 +92,7 @@ void Rows::add(char* first, IntArrayRef bytes) {
   ++operands_;
 }
 
-/// Joins neighbouring dimensions that all operands walk as one, and takes the last for the row.
+/// Merges adjacent dimensions that all operands walk as one, and makes the last one the row.
 void Rows::merge() {
   merged_ = true;
   int kept = 0;

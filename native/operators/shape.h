@@ -24,28 +24,29 @@ struct Shape {
 /// A set of dimensions: bit `axis`.
 using DimMask = uint32_t;
 
-/// The dimension counted from the front. Negative ones count from the end; a tensor without
-/// dimensions is treated as of one.
+/// The dimension, counted from the front. Negative ones count from the end. A tensor without
+/// dimensions counts as one-dimensional.
 Result<int64_t> wrap_dim(Context& context, int64_t dim, int64_t dims);
 
-/// The dimensions as a set; an empty list means all. Naming one twice is an error.
+/// The dimensions as a set; an empty list means all. A repeated dimension is an error.
 Result<DimMask> wrap_dims(Context& context, IntArrayRef dims, Tensor self);
 
-/// The shape that the tensors broadcast to.
+/// Computes the shape that the tensors broadcast to.
 Status broadcast(Context& context, Span<const Tensor> tensors, Shape& shape);
 
-/// The dtype that the tensors promote to: torch.result_type. Tensors with dimensions decide before
-/// those without, and those before wrapped numbers, unless a later one is of a higher category
+/// The dtype that the tensors promote to, as torch.result_type. Tensors with dimensions win over
+/// those without, and those win over wrapped numbers, unless the weaker one has a higher category
 /// (bool < integer < floating).
 ScalarType result_type(Span<const Tensor> tensors);
 
-/// floating → itself, the others → Float: what division, sqrt and the like compute in.
+/// The dtype that division, sqrt and the like compute in: a floating dtype itself, Float for
+/// others.
 constexpr ScalarType floating_type(ScalarType dtype) {
   return is_floating(dtype) ? dtype : ScalarType::Float;
 }
 
-/// A walk over up to four operands of one shape, row by row: the last dimension after merging those
-/// that can be.
+/// A walk over up to four operands of one shape, row by row. A row is the last dimension, after all
+/// possible merges of dimensions.
 ///
 ///   Rows rows(shape);
 ///   rows.add(out); rows.add(in);
@@ -55,9 +56,9 @@ class Rows {
   static constexpr int kMaxOperands = 4;
 
   explicit Rows(IntArrayRef shape);
-  /// An operand, broadcast to the shape.
+  /// Adds an operand, broadcast to the shape.
   void add(Tensor tensor);
-  /// An operand with strides in bytes, one for each dimension of the shape.
+  /// Adds an operand with strides in bytes, one for each dimension of the shape.
   void add(char* data, IntArrayRef strides);
 
   void start();
@@ -65,7 +66,7 @@ class Rows {
   void next();
   int64_t length() const { return length_; }
 
-  char* data[kMaxOperands];       // of the row that it stands at
+  char* data[kMaxOperands];       // start of the current row
   int64_t strides[kMaxOperands];  // bytes from one element of a row to the next
 
  private:
@@ -92,7 +93,7 @@ struct Lines {
   int64_t offset(int64_t line) const { return line / stride * stride * length + line % stride; }
 };
 
-/// `axis` is wrapped. A tensor without dimensions is one line of one element.
+/// `axis` is already wrapped. A tensor without dimensions is one line of one element.
 Lines lines_along(Tensor tensor, int64_t axis);
 
 }  // namespace sg

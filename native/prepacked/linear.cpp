@@ -1,4 +1,4 @@
-// linear_clamp_prepack, linear_clamp_run: for Float, as PyTorch's.
+// linear_clamp_prepack, linear_clamp_run: for Float only, as in PyTorch.
 
 #include "native/prepacked/linear.h"
 
@@ -113,7 +113,7 @@ Object* create_linear_context(Context& context, Span<const Value> state) {
     return nullptr;
   }
   const Tensor bias(state[1].tag == Tag::Tensor ? state[1].tensor : nullptr);
-  // Programs are loaded outside of a run, where handlers that never return have nowhere to go.
+  // Programs are loaded outside of a run, where handlers that never return have no longjmp target.
   jmp_buf escape;
   context.escape = &escape;
   Object* object = nullptr;

@@ -1,5 +1,5 @@
-// Linear layers whose constant weight is laid out for the matrix product once, when a program is
-// loaded.
+// Linear layers with a constant weight. Loading a program lays the weight out for the matrix
+// product once.
 
 #pragma once
 
@@ -19,8 +19,8 @@ struct LinearOpContext : Object {
   float maximum;
 };
 
-/// Of what a program stores: weight, bias, lower and upper bound, all but the first or None. Null:
-/// failed.
+/// Creates the object from the values that a program stores: weight, bias, lower and upper bound.
+/// All but the first may be None. Returns null on failure.
 Object* create_linear_context(Context& context, Span<const Value> state);
 
 namespace kernels {

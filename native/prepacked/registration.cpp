@@ -1,5 +1,5 @@
-// Registers the prepacked operators and their class, by hand: what selective builds of custom
-// libraries look like.
+// Registers the prepacked operators and their class by hand. It is an example of a custom library
+// in a selective build.
 
 #include "native/operators/hand_registration.h"
 #include "native/prepacked/linear.h"

@@ -1,4 +1,4 @@
-// Turns a typed kernel into one that takes and returns Values.
+// Adapters from a typed kernel to the boxed calling convention, which passes Values.
 
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace sg {
 
-/// Reads an argument. Tags are checked before (dispatcher.cpp), so this is a move of one or two
-/// words.
+/// Reads an argument. The dispatcher has checked the tag (dispatcher.cpp), so this moves only one
+/// or two words.
 template <typename T>
 struct Unbox;
 template <>

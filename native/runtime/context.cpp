@@ -1,4 +1,4 @@
-// Memory in regions, and error texts.
+// The Context's memory and error texts.
 
 #include "native/runtime/context.h"
 
@@ -10,7 +10,7 @@
 namespace sg {
 namespace {
 
-// Rounded up so that what follows is aligned as malloc aligns.
+// Rounded up so that the memory after the header is aligned as malloc aligns.
 constexpr size_t kMemoryHeader = (sizeof(Block) + 15) / 16 * 16;
 constexpr size_t kStorageHeader = (sizeof(Storage) + 15) / 16 * 16;
 
@@ -83,7 +83,7 @@ void Context::free_block(Block* block) {
 Result<Tensor> Context::create_tensor(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides) {
   const auto dim = static_cast<int64_t>(sizes.size());
   const int64_t numel = count_elements(sizes);
-  // The limit holds for views too: an expanded one takes no memory, but time.
+  // The limit applies to views too: an expanded view takes no memory, but it takes time.
   if (dim > kMaxDims || numel < 0 || numel > memory_limit / 8 ||
       !is_scalar_type(static_cast<int64_t>(dtype))) {
     return invalid("no such shape or dtype");
@@ -131,8 +131,8 @@ Result<Tensor> Context::view(Tensor base, IntArrayRef sizes, IntArrayRef strides
 
 Result<Tensor> Context::borrow(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides,
                                const void* data) {
-  // A storage of no bytes of its own: the flag keeps operators from writing, so the cast gives
-  // nothing away.
+  // This storage has no bytes of its own. The flag read_only keeps operators from writing, so the
+  // cast is safe.
   Storage* storage = create_storage(0);
   if (storage == nullptr) return Failed{};
   auto result = create_tensor(dtype, sizes, strides);
@@ -149,7 +149,7 @@ Result<Tensor> Context::borrow(ScalarType dtype, IntArrayRef sizes, IntArrayRef 
 }
 
 Result<Tensor> Context::wrap_number(Scalar number) {
-  // Numbers are Double or Long until promotion has spoken.
+  // Numbers are Double or Long until promotion decides.
   const ScalarType dtype = number.is_floating() ? ScalarType::Double
                            : number.is_bool()   ? ScalarType::Bool
                                                 : ScalarType::Long;
@@ -197,8 +197,8 @@ void Context::adopt(Object* object) {
 void Context::sweep(const Block* mark, Span<const Value> results) {
   for (const Value& result : results) count_uses(result, 1, false);
   for (Block* block = blocks_; block != mark;) {
-    // Objects are newer than the tensors they keep, so those are still ahead and go when their turn
-    // comes.
+    // Objects are newer than the tensors that they keep. So the loop reaches those tensors later
+    // and frees them then.
     if (block->uses == 0 && block->kind == Block::Kind::Object) {
       for (const Tensor& tensor : static_cast<Object*>(block)->tensors)
         count_uses(tensor, -1, false);
@@ -210,7 +210,7 @@ void Context::sweep(const Block* mark, Span<const Value> results) {
   for (const Value& result : results) count_uses(result, -1, false);  // their new owner counts them
 }
 
-// What is left of a message without the feature verbose_errors.
+// The message in builds without the feature verbose_errors.
 const char kNoMessage[] = "invalid (build with the feature verbose_errors to learn why)";
 
 Failed Context::fail(Error error, const char* message) {

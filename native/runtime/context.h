@@ -1,10 +1,10 @@
 // The Context: the memory that a run uses, the error that ended it, and the operator that is
 // running.
 //
-// Kernels own nothing. What an operator allocates belongs to the Context; when the operator
-// returns, all of it is freed but its results, and those when no slot uses them any more. So
-// kernels have no clean-up code, an error is a plain return, and a handler that never returns may
-// leave by longjmp.
+// Kernels own nothing. The Context owns all memory that an operator allocates. When the operator
+// returns, the Context frees all of it except the results. It frees a result when no slot uses it
+// any more. So kernels have no clean-up code, an error is a plain return, and a handler that never
+// returns may leave by longjmp.
 
 #pragma once
 
@@ -33,10 +33,11 @@ struct Frame {
   const Frame* caller;
 };
 
-/// A custom class's object: tensors and numbers that an operator prepared. Derived types add them.
+/// An object of a custom class. Derived types add the tensors and numbers that an operator
+/// prepared.
 struct Object : Block {
   const char* class_name;
-  Span<Tensor> tensors;  // what it keeps alive
+  Span<Tensor> tensors;  // tensors that the object keeps alive
 };
 
 class Context {
@@ -46,31 +47,31 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Memory. Failed when there is none left, with the error set.
+  // Memory. If none is left, these functions set the error and fail.
 
-  /// Uninitialised memory that lives as long as the operator's results do; null if there is none
-  /// left.
+  /// Allocates uninitialised memory that lives as long as the results of the operator. Returns null
+  /// if no memory is left.
   void* allocate(int64_t bytes);
   /// A new contiguous tensor, uninitialised. Checks the dtype, the number of dimensions and the
   /// size.
   Result<Tensor> empty(ScalarType dtype, IntArrayRef sizes);
-  /// A new view of the storage of `base`, whose first element lies `offset` elements after base's.
-  /// Not checked against the storage.
+  /// A new view of the storage of `base`. Its first element lies `offset` elements after the first
+  /// element of base. Does not check that the view fits the storage.
   Result<Tensor> view(Tensor base, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
   /// A contiguous tensor over memory that outlives the Context and is not written to.
   Result<Tensor> borrow(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides, const void* data);
-  /// A tensor of no dimensions that takes part in promotion as the number does.
+  /// A tensor without dimensions that takes part in type promotion as the number does.
   Result<Tensor> wrap_number(Scalar number);
-  /// A T derived from Object; class_name and tensors are still to be set, then adopt() called. Null
-  /// if there is no memory.
+  /// Creates a T, which derives from Object. The caller sets class_name and tensors, then calls
+  /// adopt(). Returns null if no memory is left.
   template <typename T>
   T* create_object() {
     return static_cast<T*>(create_block(sizeof(T), Block::Kind::Object));
   }
 
-  /// Counts a use of what a value refers to.
+  /// Increments the use counts of the blocks that a value refers to.
   void retain(const Value& value) { count_uses(value, 1, false); }
-  /// Takes back a use, and frees what has none left.
+  /// Decrements these use counts and frees each block whose count becomes zero.
   void release(const Value& value) { count_uses(value, -1, true); }
   /// Makes an object keep its tensors alive. They must be older than it.
   void adopt(Object* object);
@@ -78,12 +79,12 @@ class Context {
   void sweep(const Block* mark, Span<const Value> results);
   const Block* newest() const { return blocks_; }
 
-  // Errors. The first one counts.
+  // Errors. The Context keeps the first one.
 
-  /// Sets the error: the operator that is running, its caller, and the message (null: none).
+  /// Sets the error. Its text names the running operator, its caller and the message (null: none).
   Failed fail(Error error, const char* message);
-  /// fail(Error::Invalid, message); builds without the feature verbose_errors hold no such
-  /// messages.
+  /// Calls fail(Error::Invalid, message). Builds without the feature verbose_errors do not contain
+  /// these messages.
   Failed invalid(const char* message) {
     if constexpr (SG_BUILD_FEATURE(verbose_errors)) {
       record_feature("verbose_errors");
@@ -101,7 +102,7 @@ class Context {
   int64_t memory_limit = INT64_MAX;       // bytes of storages at one time
   int64_t instruction_limit = INT64_MAX;  // instructions of one run
   const Frame* frame = nullptr;           // the operator that is running
-  jmp_buf* escape = nullptr;              // where handlers that never return go
+  jmp_buf* escape = nullptr;              // longjmp target of handlers that never return
 
  private:
   Block* create_block(size_t size, Block::Kind kind);

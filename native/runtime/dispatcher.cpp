@@ -10,7 +10,7 @@
 namespace sg {
 namespace {
 
-/// What a letter wants, by tag: a mask of those that pass as they are.
+/// The bit of a tag in a mask: the tags that a letter accepts without conversion.
 constexpr uint16_t mask(Tag tag) {
   return static_cast<uint16_t>(1u << static_cast<unsigned>(tag));
 }
@@ -50,16 +50,16 @@ uint16_t accepted_by(char letter) {
   }
 }
 
-// Letters that a kernel's calls may have, and the tags that their words get. The first ones are
-// told when absent.
+// The letters that calls from kernels may use, and the tags of their words. For the first ones,
+// optional arguments have a word that says whether they are present.
 constexpr char kLetters[] = "ibdstzIDBLO";
 constexpr size_t kNumberLetters = 4;
 constexpr Tag kTags[] = {Tag::Int,      Tag::Bool,       Tag::Double,    Tag::None,
                          Tag::Tensor,   Tag::String,     Tag::IntList,   Tag::DoubleList,
                          Tag::BoolList, Tag::TensorList, Tag::TensorList};
 
-/// Converts a number to what a letter wants. PyTorch's rules for Python numbers: int to float, bool
-/// to int, any to a tensor.
+/// Converts a number to the type of a letter, by PyTorch's rules for Python numbers: int to float,
+/// bool to int, any to a tensor.
 Status convert_number(Context& context, char letter, Value& value) {
   if (letter == 't') {
     SG_ASSIGN(value, context.wrap_number(value.to_scalar()));
@@ -73,7 +73,7 @@ Status convert_number(Context& context, char letter, Value& value) {
   return {};
 }
 
-/// An absent tensor in a list is for `Tensor?[]` alone.
+/// Whether no tensor of a list is absent. Only `Tensor?[]` allows absent tensors.
 bool all_defined(const Value& list) {
   for (uint32_t i = 0; i < list.size; ++i) {
     if (!list.tensors[i].defined()) return false;
@@ -126,7 +126,7 @@ bool call_operator(Context& context, const Operator& op, Value* arguments, Value
 
 namespace {
 
-/// The Values that the words of ops::NAME::call stand for.
+/// Reads the Values from the words of ops::NAME::call.
 void read_words(const char* letters, const int64_t* words, Value* value) {
   for (; *letters != ')'; ++value) {
     const char letter = *letters++;

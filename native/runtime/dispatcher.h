@@ -11,13 +11,13 @@
 
 namespace sg {
 
-/// Arguments and results of one call at most.
+/// Maximum numbers of arguments and results of one call.
 inline constexpr size_t kMaxArguments = 32;
 inline constexpr size_t kMaxResults = 8;
 
-/// Calls an operator: checks the arguments against its letters and converts numbers (which changes
-/// `arguments`), runs the kernel, frees what it leaves behind. False: failed, and the Context knows
-/// why.
+/// Calls an operator: checks the arguments against its letters, converts numbers (which changes
+/// `arguments`), runs the kernel and frees its temporaries. Returns false on failure; the Context
+/// then holds the error.
 bool call_operator(Context& context, const Operator& op, Value* arguments, Value* results);
 
 /// An argument as a word, for call_words: its bits if it is a double or a pointer.
@@ -35,17 +35,18 @@ int64_t word(T value) {
   }
 }
 
-/// The same from a kernel, by "aten::to.dtype(tibbi?)t"; ops::NAME::call are made of it. Of each
-/// argument the words: a number, pointer or tensor one; a Scalar its bits and its tag; a list its
-/// data and size; an optional i, d, b or s starts with whether it is there. (So a call takes some
-/// 60 bytes; building the Values in each took 150.) An operator that is not registered is an error
-/// that names the caller.
+/// Calls an operator from a kernel by its schema, such as "aten::to.dtype(tibbi?)t". All
+/// ops::NAME::call use this function. `words` encodes each argument. A number, pointer or tensor is
+/// one word; a Scalar is its bits and its tag; a list is its data and its size. An optional i, d, b
+/// or s starts with a word that says whether it is present. (A call takes about 60 bytes of code
+/// this way; building the Values in each call took 150.) An operator that is not registered is an
+/// error that names the caller.
 bool call_words(Context& context, const char* schema, Value* results, const int64_t* words);
 
-/// The same, for the many operators that return one tensor.
+/// call_words for the many operators that return one tensor.
 Result<Tensor> call_words(Context& context, const char* schema, const int64_t* words);
 
-/// Whether a schema's letters take that many arguments and return that many results.
+/// Whether a schema has the given numbers of arguments and results.
 bool has_arity(const char* schema, size_t arguments, size_t results);
 
 template <typename T>

@@ -1,4 +1,4 @@
-// What the instrumented build records. In every other build these are nothing.
+// Recording hooks of the instrumented build. In every other build they do nothing.
 
 #pragma once
 

@@ -11,14 +11,14 @@
 namespace sg {
 namespace {
 
-/// Gives a slot a value, and frees the one it had if nothing else uses it.
+/// Assigns a value to a slot and frees the previous value if nothing else uses it.
 void assign(Context& context, Value& slot, const Value& value) {
   context.retain(value);
   context.release(slot);
   slot = value;
 }
 
-/// A list of the values in slots: integers, or tensors and Nones.
+/// Makes a list of the values in slots: integers, or tensors and Nones.
 Status make_list(Context& context, Tag tag, const Value* slots, const uint32_t* inputs, size_t size,
                  Value& list) {
   void* memory = context.allocate(static_cast<int64_t>(size * sizeof(int64_t)));
@@ -104,7 +104,7 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
     if (done) assign(context, outputs[i], slots[view_->outputs->Get(i)]);
   }
   for (size_t i = 0; i < slot_count; ++i) context.release(slots[i]);
-  context.sweep(mark, {});  // what an escaped operator left
+  context.sweep(mark, {});  // frees the blocks of an operator that escaped
   std::free(slots);
   return Status(done);
 }

@@ -160,8 +160,8 @@ void Program::find_last_uses() {
     const uint32_t end = instruction.first() + instruction.inputs() + instruction.outputs();
     for (uint32_t k = instruction.first(); k < end; ++k) last_uses_[view_->slots->Get(k)] = i;
   }
-  // Constants belong to the program, outputs to the caller; in a loop, what comes later may be read
-  // again.
+  // Constants belong to the program, outputs to the caller. In a loop, an earlier instruction may
+  // read a slot again.
   for (uint32_t slot = 0; slot < (loops ? view_->slot_count : values()); ++slot)
     last_uses_[slot] = kNever;
   for (const uint32_t slot : *view_->outputs) last_uses_[slot] = kNever;

@@ -15,7 +15,7 @@ struct Value;
 
 struct ProgramView;
 
-/// What a program wants for an input.
+/// The type and the bounds of a program input.
 struct InputSpec {
   Tag tag;           // Tensor, Bool, Int or Double
   ScalarType dtype;  // of a tensor
@@ -37,11 +37,11 @@ class Program {
   ~Program();
 
   /// Verifies everything that running relies on: indices, jump targets, shapes and dtypes against
-  /// data, alignment. `data` is aligned to 16. What the build lacks is no error here: see
-  /// missing_*.
+  /// data, alignment. `data` must be aligned to 16. A missing operator or class is no error here:
+  /// see has_operator() and missing_class().
   Status load(Context& context, const void* data, size_t size);
 
-  // Of a loaded program.
+  // The functions below require a loaded program.
 
   size_t operators() const;
   const char* operator_name(size_t index) const;
@@ -56,11 +56,11 @@ class Program {
   size_t outputs() const;
   size_t cases() const;
 
-  /// Values of a bundled input; inputs() of them. Failed if the build leaves bundled inputs out.
+  /// Reads the inputs() values of a bundled input. Fails if the build leaves bundled inputs out.
   Status load_case(Context& context, size_t index, Value* inputs) const;
 
-  /// Runs the program. Checks the inputs against their specs. The results are retained: release()
-  /// each.
+  /// Checks the inputs against their specs and runs the program. Retains the outputs: the caller
+  /// must release() each.
   Status run(Context& context, Span<const Value> inputs, Value* outputs);
 
  private:
@@ -76,7 +76,7 @@ class Program {
   bool complete_ = true;  // the build has every operator and class
   const Operator** operators_ = nullptr;
   Value* constants_ = nullptr;
-  uint32_t* last_uses_ = nullptr;  // of each slot: the instruction after which nothing reads it
+  uint32_t* last_uses_ = nullptr;  // per slot: the instruction after which nothing reads it
 };
 
 }  // namespace sg

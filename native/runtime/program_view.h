@@ -6,7 +6,7 @@
 
 namespace sg {
 
-/// Pointers into a program file. None is null: what the file leaves out is empty.
+/// Pointers into a program file. No pointer is null: a table that the file omits is empty.
 struct ProgramView {
   template <typename T>
   using Tables = const flatbuffers::Vector<flatbuffers::Offset<T>>*;
@@ -23,12 +23,12 @@ struct ProgramView {
   uint32_t slot_count;
 };
 
-/// A vector of a table, or an empty one. Every lookup of a field costs some 25 bytes of code, so do
-/// it once.
+/// Returns the vector, or an empty one for null. Each lookup of a field costs about 25 bytes of
+/// code, so look each field up once.
 template <typename Vector>
 const Vector* or_empty(const Vector* vector) {
-  // A vector starts with its length, four bytes; its elements, were there any, would be aligned
-  // to 16.
+  // A vector starts with its length, four bytes. Its elements, if there were any, would be
+  // aligned to 16.
   alignas(16) static constexpr uint32_t kEmpty[5] = {};
   return vector == nullptr ? reinterpret_cast<const Vector*>(kEmpty + 3) : vector;
 }

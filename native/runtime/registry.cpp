@@ -16,7 +16,8 @@ bool has_name(const Operator& op, const char* name, size_t length) {
 }
 
 const Operator* find_in(const Library& library, const char* name, size_t length) {
-  // Not sorted: tables written by hand need not be. 100 names a look-up take below a microsecond.
+  // A linear search, because hand-written tables need not be sorted. 100 names take less than a
+  // microsecond.
   for (size_t i = 0; i < library.count; ++i) {
     if (has_name(library.operators[i], name, length)) return &library.operators[i];
   }

@@ -1,4 +1,4 @@
-// The registry: operators, in one constant table a library.
+// The operator registry: one constant table of operators per library.
 
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace sg {
 
-/// A kernel behind the calling convention that all share. Arguments and results number as the
-/// schema says; false: failed.
+/// A kernel with the calling convention that all kernels share. The schema gives the numbers of
+/// arguments and results. Returns false on failure.
 using BoxedKernel = bool (*)(Context& context, const Value* arguments, Value* results);
 
 /// An entry: "aten::add.Tensor(tts)t" and its kernel. The name is followed by one letter for each
@@ -24,8 +24,7 @@ struct Operator {
   BoxedKernel kernel;
 };
 
-/// The operators of one library and dispatch key. Static, and handed over by register_library
-/// before main().
+/// The operators of one library and dispatch key. Static; passed to register_library before main().
 struct Library {
   const char* name;
   const char* dispatch_key;
@@ -36,22 +35,22 @@ struct Library {
 
 void register_library(Library* library);
 
-/// All libraries, the last registered first.
+/// All libraries as a linked list, the last registered first.
 const Library* libraries();
 
-/// The operator of that name, `length` characters long, or null.
+/// Finds the operator whose name has `length` characters; null if there is none.
 const Operator* find_operator(const char* name, size_t length);
 
-/// Sets the error if two libraries register one operator, and names both.
+/// Fails with an error that names both libraries if two of them register the same operator.
 Status check_libraries(Context& context);
 
 /// Length of the name in a schema, without the letters.
 int name_length(const char* schema);
 
-/// A custom class: makes an object of the values that a program stored.
+/// A custom class. `create` makes an object from the values that a program stores.
 struct ObjectClass {
   const char* name;
-  Object* (*create)(Context& context, Span<const Value> state);  // null: failed
+  Object* (*create)(Context& context, Span<const Value> state);  // null on failure
   ObjectClass* next;
 };
 

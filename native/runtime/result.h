@@ -1,4 +1,4 @@
-// Results without exceptions: a value, or the knowledge that the Context holds an error.
+// Results without exceptions: a value, or a sign that the Context holds an error.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace sg {
 
-/// What a function returns that has told the Context what is wrong.
+/// The return value of a function that has failed and has set the error of the Context.
 struct Failed {};
 
 /// A T, or Failed. value() is only legal when ok().
@@ -24,7 +24,7 @@ class [[nodiscard]] Result {
   bool ok_;
 };
 
-/// A tensor in one register: an undefined one says Failed.
+/// A tensor in one register. An undefined tensor means Failed.
 template <>
 class [[nodiscard]] Result<Tensor> {
  public:
@@ -38,7 +38,7 @@ class [[nodiscard]] Result<Tensor> {
   Tensor value_;
 };
 
-/// Done, or Failed.
+/// Success, or Failed.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -54,15 +54,15 @@ class [[nodiscard]] Status {
 #define SG_CONCATENATE_(a, b) a##b
 #define SG_CONCATENATE(a, b) SG_CONCATENATE_(a, b)
 
-/// Declares (or assigns) a variable with the value of a Result, or returns Failed. Several
-/// statements: braces around it in an if.
+/// Declares (or assigns) a variable with the value of a Result, or returns Failed. Expands to
+/// several statements, so an if needs braces around it.
 ///   SG_ASSIGN(const Tensor out, empty_like(context, in));
 #define SG_ASSIGN(declaration, ...)                                   \
   auto SG_CONCATENATE(result_, __LINE__) = (__VA_ARGS__);             \
   if (!SG_CONCATENATE(result_, __LINE__).ok()) return ::sg::Failed{}; \
   declaration = SG_CONCATENATE(result_, __LINE__).value()
 
-/// Returns Failed if a Status or Result is.
+/// Returns Failed if a Status or Result has failed.
 #define SG_TRY(...)                                 \
   do {                                              \
     if (!(__VA_ARGS__).ok()) return ::sg::Failed{}; \

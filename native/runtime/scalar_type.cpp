@@ -21,7 +21,7 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
 }
 
 const char* scalar_type_name(ScalarType dtype) {
-  // One string, nine bytes a code: an array of pointers would cost a relocation each.
+  // One string with nine bytes per code: an array of pointers would cost a relocation for each.
   static const char names[] =
       "Byte\0....Char\0....Short\0...Int\0.....Long\0....Half\0....Float\0...Double\0..?\0.......?"
       "\0.......?\0......."

@@ -7,7 +7,7 @@
 
 namespace sg {
 
-/// c10::ScalarType, as far as this runtime has it.
+/// The values of c10::ScalarType that this runtime supports.
 enum class ScalarType : int8_t {
   Byte = 0,
   Char = 1,
@@ -33,7 +33,7 @@ constexpr bool is_scalar_type(int64_t code) {
   return code >= 0 && code < kScalarTypeCodes && ((kCodes >> code) & 1) != 0;
 }
 
-/// Bytes of one element: two bits a dtype, the logarithm.
+/// Bytes of one element. The constant holds their base-2 logarithms, two bits per dtype.
 constexpr int64_t element_size(ScalarType dtype) {
   constexpr uint32_t kLogarithms =
       (1u << 4) | (2u << 6) | (3u << 8) | (1u << 10) | (2u << 12) | (3u << 14) | (1u << 30);
@@ -45,7 +45,7 @@ constexpr bool is_floating(ScalarType dtype) {
          dtype == ScalarType::BFloat16;
 }
 
-/// Byte .. Long, and Bool where asked for.
+/// Whether the dtype is one of Byte to Long, or Bool if `with_bool`.
 constexpr bool is_integral(ScalarType dtype, bool with_bool) {
   return dtype <= ScalarType::Long || (with_bool && dtype == ScalarType::Bool);
 }
@@ -53,13 +53,13 @@ constexpr bool is_integral(ScalarType dtype, bool with_bool) {
 /// PyTorch's torch.promote_types.
 ScalarType promote_types(ScalarType a, ScalarType b);
 
-/// The dtype that arithmetic runs in: Half and BFloat16 are stored, and computed with as Float
+/// The dtype that arithmetic uses. Tensors store Half and BFloat16, but kernels compute in Float
 /// (PyTorch's opmath type).
 constexpr ScalarType compute_type(ScalarType dtype) {
   return dtype == ScalarType::Half || dtype == ScalarType::BFloat16 ? ScalarType::Float : dtype;
 }
 
-/// "Float"
+/// The name of a dtype, such as "Float".
 const char* scalar_type_name(ScalarType dtype);
 
 float float_from_half(uint16_t bits);

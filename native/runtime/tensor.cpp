@@ -1,4 +1,4 @@
-// What tensors say of their shape.
+// Shapes: contiguity, comparison and element counts.
 
 #include "native/runtime/tensor.h"
 
@@ -32,8 +32,8 @@ int64_t count_elements(IntArrayRef sizes) {
   bool none = false;
   for (const int64_t size : sizes) {
     if (size < 0) return -1;
-    // A zero must not hide an overflow behind it: strides of the other dimensions are still
-    // computed.
+    // A size of zero must not hide an overflow of the other sizes: callers still compute the
+    // strides of the other dimensions.
     if (size == 0) none = true;
     if (__builtin_mul_overflow(count, size == 0 ? 1 : size, &count)) return -1;
   }

@@ -1,4 +1,5 @@
-// Tensors: strided views of storages. Handles of one pointer; the Context owns what they point at.
+// Tensors: strided views of storages. A Tensor is a handle of one pointer; the Context owns the
+// tensor that it points to.
 
 #pragma once
 
@@ -10,12 +11,12 @@
 
 namespace sg {
 
-/// Dimensions of a tensor at most. The loader and every factory check it, so that shapes fit on the
+/// Maximum number of dimensions. The loader and every factory check it, so that shapes fit on the
 /// stack.
 inline constexpr int64_t kMaxDims = 16;
 
-/// What the Context keeps track of: in its list from the newest to the oldest, and freed when no
-/// slot uses it.
+/// An allocation that the Context tracks. Its list runs from the newest block to the oldest. The
+/// Context frees a block when no slot uses it.
 struct Block {
   enum class Kind : uint8_t { Tensor, Memory, Object };
 
@@ -39,7 +40,7 @@ struct TensorImpl : Block {
   int64_t numel;
   ScalarType dtype;
   int8_t dim;
-  bool wrapped_number;  // made of a Python number: takes part in promotion by its kind alone
+  bool wrapped_number;  // made from a Python number: only its category counts in promotion
   int64_t shape[1];     // sizes, then strides in elements; allocated to 2 × dim
 };
 
@@ -53,7 +54,7 @@ class Tensor {
   bool defined() const { return impl_ != nullptr; }
   TensorImpl* impl() const { return impl_; }
 
-  // What follows is for defined tensors only.
+  // The functions below require a defined tensor.
   ScalarType scalar_type() const { return impl_->dtype; }
   int64_t dim() const { return impl_->dim; }
   int64_t numel() const { return impl_->numel; }
@@ -66,7 +67,7 @@ class Tensor {
   int64_t element_size() const { return sg::element_size(impl_->dtype); }
   bool is_wrapped_number() const { return impl_->wrapped_number; }
 
-  /// Element (0, …, 0); the others lie at the strides.
+  /// Address of element (0, …, 0). The strides give the positions of the others.
   template <typename T>
   T* data() const {
     return reinterpret_cast<T*>(impl_->data);
@@ -84,7 +85,7 @@ using TensorList = Span<const Tensor>;
 
 bool same_sizes(IntArrayRef a, IntArrayRef b);
 
-/// Whether bytes from a file are bools, 0 or 1 each: C++ does not define what others do.
+/// Whether all bytes from a file are 0 or 1. C++ does not define bools with other values.
 bool are_bools(const void* bytes, size_t size);
 
 /// Product of the sizes; -1 if a size is negative or the product overflows.

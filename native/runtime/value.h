@@ -1,4 +1,4 @@
-// Values: what slots hold and what operators take and return.
+// Values: the contents of slots, and the arguments and results of operators.
 
 #pragma once
 
@@ -11,7 +11,7 @@ namespace sg {
 
 struct Object;
 
-/// What a value holds. The program format has the same codes.
+/// The type of a value. The program format uses the same codes.
 enum class Tag : uint8_t {
   None,
   Bool,
@@ -26,7 +26,7 @@ enum class Tag : uint8_t {
   Object
 };
 
-/// A number of Python's: PyTorch's Scalar.
+/// A Python number, as in PyTorch's Scalar.
 class Scalar {
  public:
   Scalar() : Scalar(int64_t{0}) {}
@@ -42,7 +42,7 @@ class Scalar {
   double to_double() const {
     return is_floating() ? bits_.number : static_cast<double>(bits_.integer);
   }
-  /// Truncates; beyond the range of int64_t, its minimum.
+  /// Truncates. A number outside the range of int64_t becomes its minimum.
   int64_t to_int() const;
 
   /// The dtype that torch.tensor(number) has.
@@ -61,7 +61,8 @@ class Scalar {
   Tag tag_;
 };
 
-/// A tagged value of 16 bytes. Trivially copyable: who keeps one counts its uses (Context::retain).
+/// A tagged value of 16 bytes. Trivially copyable: code that keeps one counts its uses
+/// (Context::retain).
 struct Value {
   union {
     int64_t integer;  // Bool, Int

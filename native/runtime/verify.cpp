@@ -15,7 +15,7 @@ bool is_aligned(const void* elements, uintptr_t alignment) {
   return reinterpret_cast<uintptr_t>(elements) % alignment == 0;
 }
 
-/// The elements of a vector, and nothing if they are misaligned.
+/// Whether the elements of a vector are aligned.
 template <typename Vector>
 bool is_aligned(const Vector* vector, uintptr_t alignment) {
   return is_aligned(static_cast<const void*>(vector->Data()), alignment);
@@ -28,11 +28,11 @@ bool all_in(const flatbuffers::Vector<int64_t>* indices, int64_t minimum, int64_
   return true;
 }
 
-/// In elements. Where a dimension has one element its stride may be anything, and loops step past
-/// their last element: no address may wrap.
+/// The maximum stride, in elements. A dimension of one element may have any stride, and loops step
+/// past their last element. The limit keeps those addresses from wrapping.
 constexpr int64_t kMaxStride = int64_t{1} << 40;
 
-/// Sizes and strides fit each other, and the last element lies in the storage.
+/// Whether the sizes and strides fit each other and the last element lies in the storage.
 bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
   const auto* sizes = or_empty(tensor.sizes());
   const auto* strides = or_empty(tensor.strides());
@@ -64,11 +64,11 @@ bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
     return false;
   const int64_t elements =
       static_cast<int64_t>(data->size()) / element_size(static_cast<ScalarType>(dtype));
-  // No element, no reach: strides of an empty tensor may be any.
+  // An empty tensor accesses no element, so its strides may have any value.
   return is_aligned(data, 16) && (is_empty ? tensor.offset() <= elements : last < elements);
 }
 
-/// Names end up on terminals.
+/// Names must be printable, because errors print them to terminals.
 bool is_printable(const flatbuffers::String& name) {
   for (const char c : name) {
     if (c < ' ' || c > '~') return false;
@@ -76,7 +76,7 @@ bool is_printable(const flatbuffers::String& name) {
   return true;
 }
 
-/// `earlier`: how many values an Object may refer to.
+/// `earlier` is the number of values that an Object may refer to.
 bool is_value_valid(const ProgramView& view, const fb::Value& value, uint32_t earlier) {
   const auto* integers = or_empty(value.integers());
   if (!is_aligned(integers, 8) || !is_aligned(or_empty(value.numbers()), 8)) return false;
@@ -148,7 +148,7 @@ bool is_input_valid(const ProgramView& view, const fb::Input& input) {
   return tag == fb::Tag::Tensor || (tag >= fb::Tag::Bool && tag <= fb::Tag::Double);
 }
 
-/// What a build without the feature verbose_errors does not tell apart.
+/// Builds without the feature verbose_errors use one text for all defects.
 constexpr const char* detail(const char* text) {
   return SG_BUILD_FEATURE(verbose_errors) ? text : "damaged program";
 }

@@ -1,4 +1,4 @@
-// Verification of a program file: everything that running relies on.
+// Verification of a program file: the properties that running relies on.
 
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace sg {
 
-/// Checks the bytes, which are aligned to 16, and points the view at their tables. After it every
-/// index, slot and jump target is in range, every tensor lies in its storage, and every vector that
-/// is read in place is aligned.
+/// Checks the bytes, which must be aligned to 16, and points the view at their tables. Afterwards
+/// every index, slot and jump target is in range, every tensor lies in its storage, and every
+/// vector that is read in place is aligned.
 Status verify_program(Context& context, const void* data, size_t size, ProgramView& view);
 
 }  // namespace sg

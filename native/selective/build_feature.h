@@ -8,7 +8,7 @@
 
 namespace sg::selective {
 
-/// Whether `list`, items with ';' after each, holds the first `length` characters of `name` as an
+/// Whether `list` contains the first `length` characters of `name` as an item. A ';' ends each
 /// item.
 consteval bool contains(const char* list, const char* name, size_t length) {
   while (*list != 0) {

@@ -1,4 +1,4 @@
-// Where dtype switches go when they have no branch.
+// Handlers of dtype switches for dtypes without a branch.
 
 #include "native/selective/dtype_switch.h"
 

@@ -6,11 +6,11 @@
 //   });
 //
 // The tag is an identifier, and its header says which dtypes are selected. A selected case calls
-// the lambda, which calls a body that is never inlined (SG_DTYPE_BODY): the dtype stands in the
-// symbol's name, and deselecting one can only shrink the code. A deselected case calls one shared
-// handler, and so does a dtype that the switch does not have. Both leave by the Context's escape,
-// so the switch needs the kernel's `context`. Half and BFloat16 are computed with as Float
-// (compute_type), so only switches over stored bytes have them.
+// the lambda, which calls a body that is never inlined (SG_DTYPE_BODY). The name of the body's
+// symbol contains the dtype, and deselecting one can only shrink the code. All deselected cases
+// call one shared handler; a dtype that the switch does not have calls another. Both leave by the
+// Context's escape, so the switch needs the kernel's `context`. Kernels compute Half and BFloat16
+// as Float (compute_type), so only switches over stored bytes have them.
 
 #pragma once
 
@@ -34,7 +34,7 @@ template <ScalarType dtype, typename T, typename Body>
 
 }  // namespace sg
 
-/// A dtype branch's code: one symbol each. Takes pointers and strides, knows nothing of tensors.
+/// The code of a dtype branch, one symbol per branch. It takes pointers and strides, not tensors.
 #define SG_DTYPE_BODY [[gnu::noinline]]
 
 #define SG_CASE_(name, type, tag)                                         \
@@ -76,7 +76,7 @@ template <ScalarType dtype, typename T, typename Body>
 #define SG_SWITCH_BITS(dtype, tag, ...) SG_SWITCH_(dtype, tag, SG_CASES_BITS_, __VA_ARGS__)
 /// Float, Double
 #define SG_SWITCH_FLOATING(dtype, tag, ...) SG_SWITCH_(dtype, tag, SG_CASES_FLOATING_, __VA_ARGS__)
-/// Float, Double, Long: what sums and products accumulate in
+/// Float, Double, Long: the dtypes in which sums and products accumulate
 #define SG_SWITCH_ACCUMULATE(dtype, tag, ...) \
   SG_SWITCH_(dtype, tag, SG_CASES_ACCUMULATE_, __VA_ARGS__)
 /// Byte, Char, Short, Int, Long, Float, Double

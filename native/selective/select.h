@@ -1,9 +1,9 @@
 // The macros that let a selection remove an operator, an implementation or a custom class (a
 // feature: build_feature.h).
 //
-// Each looks a constant name up in a constant list, so that what is not selected is never
-// referenced. A name without a namespace, or one that is no constant, does not compile: it could
-// never match, or never be checked.
+// Each macro looks up a constant name in a constant list, so nothing references unselected code. A
+// name without a namespace does not compile, because it could never match. A name that is no
+// constant does not compile, because it could never be checked.
 
 #pragma once
 
@@ -23,7 +23,7 @@ struct SelectiveName {
 
 namespace selective {
 
-/// Length of the operator's name; no constant, so no compilation, if it has no namespace.
+/// Length of the operator's name. A name without a namespace does not compile.
 consteval size_t operator_name_length(const char* schema) {
   size_t length = 0;
   bool has_namespace = false;

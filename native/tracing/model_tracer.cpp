@@ -58,8 +58,8 @@ int trace_model(const char* path, Trace& trace) {
   return failed;
 }
 
-/// Where a quoted path stands: by itself, or inside of a YAML string in single quotes, which
-/// doubles its own.
+/// The context of a quoted path: alone, or inside of a YAML string in single quotes, which doubles
+/// single quotes in it.
 enum class Within { nothing, single_quotes };
 
 /// A path as a JSON string, which is YAML, too.
@@ -79,7 +79,7 @@ void write_quoted(std::FILE* file, const char* text, Within within) {
   std::fputc('"', file);
 }
 
-/// `"key": ["a", "b"], ` of the names that a model used; nothing if it used none.
+/// Writes `"key": ["a", "b"], ` with the names that a model used; nothing if it used none.
 void write_list(std::FILE* file, const char* key, const sg::NameSet& names, size_t model) {
   bool first = true;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -91,7 +91,7 @@ void write_list(std::FILE* file, const char* key, const sg::NameSet& names, size
   if (!first) std::fputs("], ", file);
 }
 
-/// `"kernel_metadata": {"add": ["Float", "Int"], "sum": ["Int"]}, `
+/// Writes `"kernel_metadata": {"add": ["Float", "Int"], "sum": ["Int"]}, `.
 void write_dtypes(std::FILE* file, const sg::NameSet& kernel_dtypes, size_t model) {
   const char* tag = nullptr;
   size_t tag_length = 0;
@@ -112,8 +112,8 @@ void write_dtypes(std::FILE* file, const sg::NameSet& kernel_dtypes, size_t mode
   if (tag != nullptr) std::fputs("]}, ", file);
 }
 
-/// What each model used besides operators, a line of JSON each: torchgen takes any text there, and
-/// refuses keys of ours.
+/// Writes the rest that each model used, besides operators, as one line of JSON per model. torchgen
+/// accepts any text under debug_info, but rejects keys of ours.
 void write_records(std::FILE* file, const Trace& trace) {
   const sg::Recording& used = sg::recording();
   std::fputs("debug_info:\n", file);
@@ -161,7 +161,7 @@ void write_kernel_metadata(std::FILE* file, const sg::NameSet& kernel_dtypes) {
 
 void write_operators(std::FILE* file, const Trace& trace) {
   const sg::NameSet& executed = sg::recording().operators;
-  // The union in order: both sets are sorted.
+  // Merges the two sets. Both are sorted, so the result is sorted.
   std::fprintf(file, "operators:%s\n", executed.size() + trace.roots.size() == 0 ? " {}" : "");
   size_t e = 0;
   size_t r = 0;
@@ -186,7 +186,7 @@ void write_operators(std::FILE* file, const Trace& trace) {
 }
 
 bool write_selection(const char* path, const Trace& trace) {
-  // Written beside and renamed: nobody reads half a selection.
+  // Write a temporary file and rename it, so that nobody reads half a selection.
   char temporary[4096];
   if (std::snprintf(temporary, sizeof temporary, "%s.new", path) >=
       static_cast<int>(sizeof temporary))

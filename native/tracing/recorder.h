@@ -1,5 +1,5 @@
-// What a run of the instrumented build used: operators, dtypes of each kernel tag, classes,
-// features.
+// The recording of a run of the instrumented build: the operators, dtypes of each kernel tag,
+// classes and features that it used.
 
 #pragma once
 
@@ -20,7 +20,7 @@ class NameSet {
   NameSet(const NameSet&) = delete;
   NameSet& operator=(const NameSet&) = delete;
 
-  /// Notes that a model used the name, `length` characters long.
+  /// Records that a model used the name, which has `length` characters.
   void add(const char* name, size_t length, size_t model);
   bool contains(const char* name) const;
 
@@ -35,7 +35,7 @@ class NameSet {
   size_t capacity_ = 0;
 };
 
-/// Models of one trace at most: a bit of Entry::models each.
+/// Maximum number of models in one trace. Entry::models has one bit for each.
 inline constexpr size_t kMaxModels = 64;
 
 struct Recording {
@@ -43,10 +43,10 @@ struct Recording {
   NameSet kernel_dtypes;  // "tag$Dtype", as PyTorch's tracer has them
   NameSet classes;
   NameSet features;
-  size_t model = 0;  // the one that runs now
+  size_t model = 0;  // the running model
 };
 
-/// Where the hooks record to.
+/// The recording that the hooks write to.
 Recording& recording();
 
 }  // namespace sg

@@ -1,4 +1,4 @@
-// language: says how far apart the numbers are that a text model makes of its bundled text.
+// language: prints the range of the numbers that a text model computes from its bundled text.
 //
 //   language encoder.sgp lstm_tagger.sgp
 

@@ -1,4 +1,4 @@
-// vision: says which class an image model sees in its bundled image.
+// vision: prints the class that an image model predicts for its bundled image.
 //
 //   vision mobilenet_v2.sgp quant_cnn.sgp
 

@@ -1,4 +1,4 @@
-// Lists the operators of this build, one a line.
+// Lists the operators of this build, one per line.
 
 #include <cstdio>
 

@@ -1,4 +1,5 @@
-// scaled_dot_product_attention: softmax(query · keyᵀ · scale + mask) · value, of other operators.
+// scaled_dot_product_attention: softmax(query · keyᵀ · scale + mask) · value, composed of other
+// operators.
 
 #include "generated/ops.h"
 #include "native/operators/kernel.h"
@@ -7,16 +8,17 @@
 namespace sg::kernels {
 namespace {
 
-/// What happens to the scores between the two products, besides the softmax.
+/// Changes to the scores between the two products, besides the softmax.
 struct Masking {
   double scale;
   int64_t queries;
   int64_t keys;
   bool is_causal;  // hides the keys that come after the query
-  bool is_truth;   // the mask is 1 or 0: 0 hides a key. Otherwise it is added
+  bool is_truth;   // the mask is 1 or 0, and 0 hides a key; else it is added
 };
 
-/// Scales and masks rows of scores; notes those in which all is hidden, of which softmax makes NaN.
+/// Scales and masks rows of scores. Records the rows that are entirely hidden: softmax makes NaN of
+/// these.
 template <typename T>
 SG_DTYPE_BODY void mask_scores(int64_t rows, const Masking& how, const T* mask, T* scores,
                                bool* hidden) {
@@ -36,7 +38,7 @@ SG_DTYPE_BODY void mask_scores(int64_t rows, const Masking& how, const T* mask, 
   }
 }
 
-/// Repeats each head of key or value as often as there are queries' heads for it.
+/// Repeats each head of key or value until there are as many heads as the query has.
 Result<Tensor> repeat_heads(Context& context, Tensor self, int64_t heads) {
   const int64_t axis = self.dim() - 3;
   const int64_t own = axis < 0 ? 0 : self.size(axis);
@@ -79,7 +81,7 @@ Result<Tensor> scaled_dot_product_attention(Context& context, Tensor query, Tens
     SG_ASSIGN(key, repeat_heads(context, key, heads));
     SG_ASSIGN(value, repeat_heads(context, value, heads));
   }
-  // As PyTorch does: what is stored in 16 bits is converted once, not rounded in between.
+  // As in PyTorch, convert 16-bit elements once, without rounding in between.
   const ScalarType wide = compute_type(dtype);
   Tensor* const converted[] = {&query, &key, &value};
   for (Tensor* one : converted) {

@@ -38,7 +38,7 @@ struct Divide {
   }
 };
 
-/// Python's: the result has the sign of the divisor.
+/// As in Python, the result has the sign of the divisor.
 struct Remainder {
   template <typename T>
   static T apply(T a, T b, const Parameters&) {
@@ -53,13 +53,13 @@ struct Remainder {
   }
 };
 
-/// Division that is rounded: towards zero, or down if parameter 0 is not zero.
+/// Rounded division: towards zero, or down if parameter 0 is not zero.
 struct DivideRounded {
   template <typename T>
   static T apply(T a, T b, const Parameters& down) {
     if constexpr (std::is_floating_point_v<T>) {
       if (down.integers[0] == 0) return std::trunc(a / b);
-      // As Python does: the quotient of what the remainder leaves is nearly an integer.
+      // As in Python: after subtracting the remainder, the quotient is nearly an integer.
       if (b == 0) return a / b;
       const T rest = std::fmod(a, b);
       const T quotient = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0));
@@ -74,8 +74,8 @@ struct DivideRounded {
   }
 };
 
-/// Parameter 0: whether exponents of one half become roots, which differ at minus infinity: not for
-/// Half in PyTorch.
+/// If parameter 0 is not zero, an exponent of ±0.5 computes a root, whose result differs at minus
+/// infinity. PyTorch does not do this for Half.
 struct Power {
   template <typename T>
   static T apply(T a, T b, const Parameters& takes_roots) {
@@ -141,7 +141,7 @@ Status check_alpha(Context& context, ScalarType dtype, Scalar alpha) {
   return {};
 }
 
-/// What was computed goes into `self`, unless a fraction or more than a bool would be lost.
+/// Writes the computed tensor into `self`, unless a fraction or more than a bool would be lost.
 Result<Tensor> write_back(Context& context, Tensor self, Tensor computed) {
   const ScalarType from = computed.scalar_type();
   const ScalarType to = self.scalar_type();
@@ -162,7 +162,7 @@ Result<Tensor> add_scaled(Context& context, Tensor self, Tensor other, Scalar al
 
 Result<Tensor> power(Context& context, Tensor self, Tensor exponent, bool takes_roots) {
   const ScalarType dtype = promote(self, exponent);
-  // A bool to the power of a bool is computed as any integer would do.
+  // Compute a bool to the power of a bool in Byte; any integer dtype would do.
   const ScalarType computed = dtype == ScalarType::Bool ? ScalarType::Byte : compute_type(dtype);
   ElementLoop loop;
   SG_SWITCH_REAL(computed, pow, [&]<typename T>() { loop = binary_loop<T, T, Power>; });
@@ -170,7 +170,7 @@ Result<Tensor> power(Context& context, Tensor self, Tensor exponent, bool takes_
   return elementwise(context, {loop, computed, computed, dtype}, operands, Parameters(takes_roots));
 }
 
-/// Failed if an integer is to be divided by zero.
+/// Fails if an integer division has a divisor of zero.
 Status check_divisor(Context& context, ScalarType dtype, Tensor self, Tensor other) {
   if (is_floating(dtype) || self.numel() == 0) return {};
   static constexpr char kZero[8] = {};

@@ -1,5 +1,5 @@
-// eq, ne, gt, lt, ge, le, logical_not, logical_and, logical_or, where: what gives or takes truth,
-// element by element.
+// eq, ne, gt, lt, ge, le, logical_not, logical_and, logical_or, where: operators that return or
+// read bools, element by element.
 
 #include "native/operators/kernel.h"
 #include "selected/eq.h"
@@ -26,7 +26,7 @@ struct NotEqual {
   }
 };
 
-/// Parameter 0 is not zero if the operands are to be swapped.
+/// Swaps the operands if parameter 0 is not zero.
 struct Greater {
   template <typename T>
   static bool apply(T a, T b, const Parameters& swapped) {
@@ -78,8 +78,8 @@ ScalarType promote(Tensor self, Tensor other) {
   return result_type(operands);
 }
 
-/// Numbers are rounded to the promoted dtype before they are compared: a Half is equal to 0.1 if it
-/// is the Half of 0.1.
+/// Rounds numbers to the promoted dtype before comparing: a Half is equal to 0.1 if it is the Half
+/// of 0.1.
 Result<Tensor> run(Context& context, ElementLoop loop, ScalarType dtype, Tensor self, Tensor other,
                    const Parameters& parameters = {}) {
   Tensor operands[] = {self, other};
@@ -108,7 +108,7 @@ Result<Tensor> greater_equal(Context& context, Tensor self, Tensor other, bool s
   return run(context, loop, dtype, self, other, Parameters(swapped));
 }
 
-/// Operands of all dtypes are read as Bool.
+/// Reads operands of all dtypes as Bool.
 Result<Tensor> run_logical(Context& context, ElementLoop loop, Tensor self, Tensor other) {
   const Tensor operands[] = {self, other};
   return elementwise(context, {loop, ScalarType::Bool, ScalarType::Bool, ScalarType::Bool},

@@ -1,4 +1,4 @@
-// convolution, conv2d: of one to three dimensions, in groups, transposed, by matrix products over
+// convolution, conv2d: one to three dimensions, groups, transposed; as matrix products over
 // unfolded columns.
 
 #include "selected/convolution.h"
@@ -14,9 +14,9 @@ constexpr int64_t kColumnBytes =
 constexpr int64_t kLargest =
     1 << 30;  // size, stride, padding or dilation: sums of products of two fit 64 bits
 
-/// A convolution relates an image to points: at each point stands the kernel, and its taps meet
-/// elements of the image. The image is what comes in and the points go out, or the other way round
-/// if transposed. One and two dimensions get leading ones of size 1.
+/// A convolution relates an image to points. The kernel lies at each point, and its taps meet
+/// elements of the image. The image is the input and the points are the output; a transposed
+/// convolution swaps them. One and two dimensions get leading ones of size 1.
 struct Geometry {
   enum List { Stride, Padding, Dilation, OutputPadding, Lists };
 
@@ -32,8 +32,8 @@ int64_t volume(const int64_t* sizes) {
   return sizes[0] * sizes[1] * sizes[2];
 }
 
-/// What happens where a tap meets the image: to a run of n elements, at a stride in the image,
-/// without one in the points.
+/// Processes a run of n elements where a tap meets the image. `stride` is the distance between
+/// elements of the image; the points are contiguous.
 using RunBody = void (*)(int64_t n, char* image, int64_t stride, char* points, const void* weight);
 
 /// Calls `body` for each run of points in [first, end) at which tap number `tap` meets the image.
@@ -76,7 +76,7 @@ using RunBody = void (*)(int64_t n, char* image, int64_t stride, char* points, c
   }
 }
 
-/// By width alone: no dtype stands behind it.
+/// Copies elements by their width alone; the code is independent of the dtype.
 template <typename Word>
 void copy_run(int64_t n, char* image, int64_t stride, char* points, const void*) {
   const auto* from = reinterpret_cast<const Word*>(image);
@@ -103,7 +103,7 @@ SG_DTYPE_BODY void scatter_run(int64_t n, char* image, int64_t stride, char* poi
   for (int64_t i = 0; i < n; ++i) to[i * stride] += from[i];
 }
 
-/// One group of one image: all pointers to contiguous elements of the accumulate type.
+/// One group of one image. All pointers are to contiguous elements of the accumulate type.
 struct Group {
   Geometry geometry;
   ScalarType dtype;
@@ -112,14 +112,14 @@ struct Group {
   char* image;
   char* points;
   const char* weight;  // point_channels × image_channels × taps
-  // Of one chunk: image_channels × taps rows of as many points. Null if the image is that already.
+  // One chunk: image_channels × taps rows of `chunk` points. Null if the image has this layout.
   char* columns;
   int64_t chunk;    // points
   bool accumulate;  // the result holds the bias
 };
 
-/// Calls `body` for all runs of n points from `first` on: of the columns, or of a depthwise
-/// convolution's points, which gather from the one channel of the image.
+/// Calls `body` for all runs of n points from `first` on. The points are those of the columns, or
+/// those of a depthwise convolution, which gather from the one channel of the image.
 void for_each_row(const Group& group, RunBody body, bool depthwise, int64_t first, int64_t n) {
   const int64_t element = element_size(group.dtype);
   const int64_t taps = volume(group.geometry.kernel);
@@ -141,8 +141,7 @@ void for_each_row(const Group& group, RunBody body, bool depthwise, int64_t firs
 }
 
 /// columns[channel, tap][point] = the image's element there, or zero; points += weight · columns.
-/// Transposed (`scatter` is given): columns = weightᵀ · points, and the image gets what they add up
-/// to.
+/// Transposed (`scatter` is given): columns = weightᵀ · points, then adds the columns to the image.
 void run_columns(Context& context, const Group& group, RunBody scatter) {
   const int64_t element = element_size(group.dtype);
   const int64_t count = volume(group.geometry.points);
@@ -218,7 +217,7 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
   bool pointwise = true;
   for (int axis = 0; axis < 3; ++axis) {
     const int own =
-        axis - (3 - dims);  // of the given lists; below zero for the leading ones of size 1
+        axis - (3 - dims);  // index in the given lists; negative for the leading ones of size 1
     int64_t values[Geometry::Lists];
     for (int list = 0; list < Geometry::Lists; ++list) {
       const size_t count = given[list].size();
@@ -255,7 +254,7 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
   const ScalarType wide = accumulate_type(dtype);
   SG_ASSIGN(const Tensor out, context.empty(wide, sizes));
   if (out.numel() == 0) return to_dtype(context, out, dtype);
-  // Among the integers, PyTorch has kernels for Long, and for the others only the plain one.
+  // PyTorch has all kernels for Long, but only the plain one for the other integers.
   if (dtype == ScalarType::Bool ||
       ((transposed || dilated) && wide == ScalarType::Long && wide != dtype)) {
     dtype_not_supported(context, dtype);
@@ -278,7 +277,7 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
     if (group.columns == nullptr) return Failed{};
   }
   if (bias.defined()) {
-    // A column of the result's shape: the same element all over a channel.
+    // A column that expands to the shape of the result: one element per channel.
     const int64_t ones[] = {out_channels, 1, 1, 1};
     const int64_t steps[] = {bias.stride(0), 0, 0, 0};
     SG_ASSIGN(const Tensor column,

@@ -1,4 +1,4 @@
-// clone, copy_, conversions, cat, stack, embedding: elements that move.
+// clone, copy_, conversions, cat, stack, embedding: operators that copy elements.
 
 #include "generated/ops.h"
 #include "native/operators/kernel.h"
@@ -6,12 +6,12 @@
 namespace sg::kernels {
 namespace {
 
-/// cat's old exception: a tensor of one dimension and no element goes with all shapes.
+/// A legacy exception of cat: a one-dimensional empty tensor fits all shapes.
 bool is_skipped(Tensor tensor) {
   return tensor.dim() == 1 && tensor.numel() == 0;
 }
 
-/// The shape of the tensors one after another along `axis`.
+/// Computes the shape of the tensors one after another along `axis`.
 Status joined_shape(Context& context, TensorList tensors, int64_t axis, Shape& shape) {
   for (const Tensor& tensor : tensors) {
     if (is_skipped(tensor)) continue;
@@ -34,7 +34,7 @@ constexpr int64_t kContiguous = 0;  // c10's codes of memory formats
 constexpr int64_t kPreserve = 1;
 constexpr int64_t kChannelsLast = 2;
 
-/// Sizes and strides of a tensor of four dimensions, the second of which lies closest in memory.
+/// A view of four dimensions, with the elements of the second adjacent in memory.
 Result<Tensor> channels_last(Context& context, Tensor base, IntArrayRef sizes) {
   const int64_t row = sizes[1] * sizes[3];
   const int64_t strides[] = {row * sizes[2], 1, row, sizes[1]};
@@ -70,7 +70,7 @@ Result<Tensor> contiguous(Context& context, Tensor self, int64_t memory_format) 
 
 Result<Tensor> copy_(Context& context, Tensor self, Tensor src, bool) {
   SG_TRY(check_writable(context, self));
-  // Two views of one storage may overlap: what is written must not be read again.
+  // Two views of one storage may overlap. The copy must not read elements that it has written.
   if (self.impl()->storage == src.impl()->storage) {
     SG_ASSIGN(src, copy_to_dtype(context, src, self.scalar_type()));
   }

@@ -1,5 +1,5 @@
-// maximum, minimum, amax, amin, max, min, argmax, argmin: the largest and the smallest. NaN is
-// both.
+// maximum, minimum, amax, amin, max, min, argmax, argmin: the largest and the smallest element. NaN
+// counts as both.
 
 #include "native/operators/kernel.h"
 #include "selected/amax.h"
@@ -33,7 +33,7 @@ Result<Tensor> choose(Context& context, Tensor self, Tensor other) {
   return elementwise(context, {loop, computed, computed, dtype}, operands);
 }
 
-/// What a dtype is compared as: integers of all widths and bools as Long.
+/// The dtype of the comparison: Long for integers of all widths and bools.
 ScalarType compared_type(ScalarType dtype) {
   return is_floating(dtype) ? compute_type(dtype) : ScalarType::Long;
 }
@@ -50,7 +50,7 @@ SG_DTYPE_BODY void gather_extreme(int64_t n, const char* data, int64_t stride, A
   }
 }
 
-/// From infinity, or the integer that is furthest.
+/// Reduces, starting from infinity or the most extreme integer.
 template <typename Op>
 Result<Tensor> reduce_to(Context& context, Tensor self, IntArrayRef dim, bool keepdim,
                          bool largest) {
@@ -70,8 +70,8 @@ Result<Tensor> reduce_to(Context& context, Tensor self, IntArrayRef dim, bool ke
   return to_dtype(context, out, dtype);
 }
 
-/// Index of the first of the largest (or smallest) elements of each line, or of its first NaN; and
-/// that element.
+/// Finds the index of the first largest (or smallest) element of each line, or of its first NaN,
+/// and that element.
 template <typename T>
 SG_DTYPE_BODY void find_extreme(const T* in, int64_t* indices, T* values, const Lines& lines,
                                 bool largest) {
@@ -90,7 +90,7 @@ SG_DTYPE_BODY void find_extreme(const T* in, int64_t* indices, T* values, const 
   }
 }
 
-/// Indices, and the elements there if they are wanted; over all elements if there is no `dim`.
+/// Finds indices, and the elements there if the caller wants them; over all elements without `dim`.
 Result<std::array<Tensor, 2>> find(Context& context, Tensor self, std::optional<int64_t> dim,
                                    bool keepdim, bool largest, bool wants_values) {
   const ScalarType dtype = self.scalar_type();

@@ -1,4 +1,4 @@
-// full, full_like, zeros, ones, scalar_tensor, fill_: tensors of one number.
+// full, full_like, zeros, ones, scalar_tensor, fill_: tensors filled with one number.
 
 #include <cfloat>
 
@@ -8,8 +8,8 @@
 namespace sg::kernels {
 namespace {
 
-/// Whether a dtype holds a number, if not exactly: PyTorch refuses what overflows, except infinity,
-/// and lets negative integers wrap around in Byte.
+/// Whether a dtype can hold a number, perhaps rounded. PyTorch rejects numbers that overflow,
+/// except infinity, and lets negative integers wrap around in Byte.
 bool holds(ScalarType dtype, Scalar value) {
   const double number = value.to_double();
   if (dtype == ScalarType::Bool || dtype == ScalarType::Double) return true;
@@ -68,7 +68,7 @@ Result<Tensor> scalar_tensor(Context& context, Scalar s, std::optional<ScalarTyp
                          pin_memory);
 }
 
-/// An expanded tensor may be filled: all of its elements become the same.
+/// Allows an expanded tensor, since all of its elements become the same.
 Result<Tensor> fill_(Context& context, Tensor self, Scalar value) {
   if (self.impl()->storage->read_only) return context.invalid("would write to a constant");
   return fill(context, self, value);

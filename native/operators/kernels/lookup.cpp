@@ -1,4 +1,4 @@
-// index_select, gather, constant_pad_nd, repeat, arange: elements from computed places.
+// index_select, gather, constant_pad_nd, repeat, arange: elements from computed positions.
 
 #include "generated/ops.h"
 #include "native/operators/kernel.h"
@@ -6,15 +6,15 @@
 namespace sg::kernels {
 namespace {
 
-/// out[…, i, …] = self[…, index, …] along `axis`, where the index stands at `steps` (bytes) for the
-/// place in `out`.
+/// out[…, i, …] = self[…, index, …] along `axis`. `steps` are the strides of `indices` in bytes,
+/// one for each dimension of `out`.
 Status look_up(Context& context, Tensor out, Tensor self, int64_t axis, Tensor indices,
                IntArrayRef steps) {
   const int64_t size = self.element_size();
   const bool has_axis = self.dim() > 0;
   const int64_t length = has_axis ? self.size(axis) : 1;
   const int64_t stride = has_axis ? self.stride(axis) * size : 0;
-  Shape other_axes;  // strides of self but along the axis
+  Shape other_axes;  // strides of self, 0 along the axis
   for (int64_t other = 0; other < self.dim(); ++other) {
     other_axes.push_back(other == axis ? 0 : self.stride(other) * size);
   }
@@ -63,7 +63,7 @@ Result<Tensor> gather(Context& context, Tensor self, int64_t dim, Tensor index, 
   SG_ASSIGN(const Tensor indices, to_indices(context, index));
   SG_ASSIGN(const Tensor out, context.empty(self.scalar_type(), indices.sizes()));
   if (indices.numel() == 0) return out;
-  // A tensor without dimensions goes with one of one.
+  // A tensor without dimensions counts as one-dimensional.
   const int64_t ones[] = {1};
   const bool grows = self.dim() == 0 && indices.dim() == 1;
   if (grows) {
@@ -87,7 +87,7 @@ Result<Tensor> constant_pad_nd(Context& context, Tensor self, IntArrayRef pad, S
   if (pad.size() % 2 != 0 || pad.size() > 2 * dims)
     return context.invalid("wrong length of the padding");
   Shape sizes(self.sizes());
-  Shape kept(self.sizes());  // of what is copied: a negative padding cuts off
+  Shape kept(self.sizes());  // sizes of the copied part; negative padding crops
   int64_t from = 0;          // its first element in self
   size_t before[kMaxDims] = {};
   for (size_t k = 0; k < pad.size() / 2; ++k) {
@@ -155,7 +155,7 @@ Result<Tensor> repeat(Context& context, Tensor self, IntArrayRef repeats) {
   return out;
 }
 
-/// Computed in Long or Double, then converted.
+/// Computes in Long or Double, then converts.
 Result<Tensor> arange(Context& context, Scalar start, Scalar end, Scalar step,
                       std::optional<ScalarType> dtype, std::optional<int64_t>,
                       std::optional<int64_t>, std::optional<bool>) {
@@ -170,7 +170,7 @@ Result<Tensor> arange(Context& context, Scalar start, Scalar end, Scalar step,
   }
   double count = std::ceil(length / step.to_double());
   if (result == ScalarType::Long) {
-    // Doubles do not tell large integers apart.
+    // Doubles cannot distinguish all large integers.
     const auto distance =
         static_cast<uint64_t>(end.to_int()) - static_cast<uint64_t>(start.to_int());
     const bool down = step.to_int() < 0;

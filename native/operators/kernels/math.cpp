@@ -1,5 +1,5 @@
 // exp, log, sin, cos, rsqrt, silu, hardswish, hardsigmoid, leaky_relu, floor, round, abs, neg,
-// reciprocal, bitwise_not: more of one tensor, element by element.
+// reciprocal, bitwise_not: more operators on one tensor, element by element.
 
 #include "selected/math.h"
 #include "generated/ops.h"
@@ -51,7 +51,7 @@ struct Silu {
   }
 };
 
-/// Between 0 and 6; NaN stays NaN.
+/// Clamps between 0 and 6; NaN stays NaN.
 template <typename T>
 T clip6(T a) {
   const T raised = a < 0 ? 0 : a;
@@ -86,7 +86,7 @@ struct Floor {
   }
 };
 
-/// Halves go to the even neighbour.
+/// Rounds halves to even.
 struct Round {
   template <typename T>
   static T apply(T a, const Parameters&) {
@@ -103,7 +103,7 @@ struct Abs {
   }
 };
 
-/// What is computed in Float or Double, and refuses the other dtypes.
+/// Computes in Float or Double and rejects other dtypes.
 template <typename Op>
 Result<Tensor> floating(Context& context, Tensor self, ScalarType dtype,
                         const Parameters& parameters = {}) {
@@ -113,13 +113,13 @@ Result<Tensor> floating(Context& context, Tensor self, ScalarType dtype,
   return elementwise(context, {loop, computed, computed, dtype}, {&self, 1}, parameters);
 }
 
-/// The same, of integers as Float.
+/// Like `floating`, but computes integers in Float.
 template <typename Op>
 Result<Tensor> function(Context& context, Tensor self) {
   return floating<Op>(context, self, floating_type(self.scalar_type()));
 }
 
-/// Integers are round.
+/// Copies integers, since they need no rounding.
 template <typename Op>
 Result<Tensor> rounded(Context& context, Tensor self) {
   if (!is_integral(self.scalar_type(), false))
@@ -181,7 +181,7 @@ Result<Tensor> abs(Context& context, Tensor self) {
   return elementwise(context, {loop, computed, computed, dtype}, {&self, 1});
 }
 
-/// By −1: zero gets the other sign too.
+/// Multiplies by −1, so that zero changes its sign too.
 Result<Tensor> neg(Context& context, Tensor self) {
   if (self.scalar_type() == ScalarType::Bool)
     return context.invalid("bools have no sign: use logical_not");

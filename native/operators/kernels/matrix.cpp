@@ -1,4 +1,4 @@
-// mm, bmm, addmm, matmul, linear: products of matrices.
+// mm, bmm, addmm, matmul, linear: matrix products.
 
 #include <type_traits>
 
@@ -18,7 +18,8 @@ SG_DTYPE_BODY void scale_elements(int64_t n, T* data, const Parameters& factor) 
     *data = static_cast<T>(static_cast<Number>(*data) * static_cast<Number>(factor.get<T>(0)));
 }
 
-/// Failed unless both are matrices, or batches of as many, whose inner sizes agree.
+/// Fails unless both are matrices or batches of equal length, their inner sizes agree, and their
+/// dtypes are equal.
 Status check_product(Context& context, Tensor a, Tensor b, int64_t dims) {
   if (a.dim() != dims || b.dim() != dims) return context.invalid("wrong number of dimensions");
   if (a.size(dims - 1) != b.size(dims - 2) || (dims == 3 && a.size(0) != b.size(0))) {
@@ -31,8 +32,8 @@ Status check_product(Context& context, Tensor a, Tensor b, int64_t dims) {
   return {};
 }
 
-/// The product of two matrices, or of each two of a batch, as a tensor of dtype `result`: added to
-/// `sums` if that is defined, whose dtype is the accumulate type.
+/// The product of two matrices, or of each pair in a batch, as a tensor of dtype `result`. Adds it
+/// to `sums`, of the accumulate type, if that is defined.
 Result<Tensor> multiply(Context& context, Tensor a, Tensor b, Tensor sums, ScalarType result) {
   const ScalarType wide = accumulate_type(result);
   SG_ASSIGN(a, to_dtype(context, a, wide));
@@ -64,7 +65,7 @@ void scale(Context& context, Tensor self, Scalar factor) {
   });
 }
 
-/// A matrix with the last dimension of `self`, and all others as one.
+/// A matrix with the last dimension of `self` as columns and all others merged as rows.
 Result<Tensor> flatten(Context& context, Tensor self) {
   const auto last = static_cast<size_t>(self.dim() - 1);
   const int64_t sizes[] = {count_elements({self.sizes().data(), last}), self.sizes()[last]};
@@ -73,7 +74,7 @@ Result<Tensor> flatten(Context& context, Tensor self) {
   return context.view(whole, sizes, {}, 0);
 }
 
-/// Broadcast, and copied if need be.
+/// Broadcasts to the sizes, and copies if necessary.
 Result<Tensor> expand_contiguous(Context& context, Tensor self, IntArrayRef sizes) {
   if (same_sizes(self.sizes(), sizes)) return to_contiguous(context, self, self.scalar_type());
   SG_ASSIGN(const Tensor out, context.empty(self.scalar_type(), sizes));
@@ -121,7 +122,7 @@ Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Sc
 }
 
 /// A vector counts as a matrix of one row on the left, of one column on the right, and the result
-/// lacks that dimension. What more dimensions there are is a batch, broadcast.
+/// lacks that dimension. All further dimensions are a batch, and they broadcast.
 Result<Tensor> matmul(Context& context, Tensor self, Tensor other) {
   Tensor sides[] = {self, other};
   int64_t dims = 2;
@@ -135,7 +136,7 @@ Result<Tensor> matmul(Context& context, Tensor self, Tensor other) {
     }
     if (side.dim() > dims) dims = side.dim();
   }
-  int64_t sizes[kMaxDims];  // those of the batch, then others' in turn
+  int64_t sizes[kMaxDims];  // sizes of the batch, then those of each side
   const auto batch_dims = static_cast<size_t>(dims - 2);
   for (int64_t axis = dims; axis > 2; --axis) {
     int64_t size = 1;
@@ -167,7 +168,7 @@ Result<Tensor> matmul(Context& context, Tensor self, Tensor other) {
   return context.view(out, {sizes, at}, {}, 0);
 }
 
-/// input · weightᵀ + bias. Leading dimensions of the input are folded to one, so that the product
+/// input · weightᵀ + bias. Merges the leading dimensions of the input into one, so that the product
 /// adds the bias.
 Result<Tensor> linear(Context& context, Tensor input, Tensor weight, Tensor bias) {
   if (input.dim() == 0 || weight.dim() == 0)

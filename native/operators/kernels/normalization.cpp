@@ -8,8 +8,8 @@
 namespace sg::kernels {
 namespace {
 
-/// out = (in − mean) / √(variance + eps) · weight + bias, channel by channel, with one factor and
-/// one term for each.
+/// out = (in − mean) / √(variance + eps) · weight + bias, channel by channel, as one factor and one
+/// term per channel.
 template <typename T>
 SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t length,
                                       const T* const* data, T* out, T eps) {
@@ -26,7 +26,8 @@ SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t 
   }
 }
 
-/// Rows of `length` elements to mean 0 and variance 1, then · weight + bias. Sums in double.
+/// Normalizes rows of `length` elements to mean 0 and variance 1, then · weight + bias. Sums in
+/// double.
 template <typename T>
 SG_DTYPE_BODY void normalize_rows(int64_t rows, int64_t length, const T* const* data, T* out,
                                   T* means, T* factors, double eps) {
@@ -49,9 +50,9 @@ SG_DTYPE_BODY void normalize_rows(int64_t rows, int64_t length, const T* const* 
   }
 }
 
-/// Checks that what is given of the tensors after the first, the input, shares a dtype: the
-/// input's, or Float if that is Half or BFloat16. Makes all contiguous and of the dtype that is
-/// computed in; gives the one that they had.
+/// Checks that the defined tensors after the first (the input) share a dtype: that of the input, or
+/// Float if the input is Half or BFloat16. Converts all to contiguous tensors of the compute type.
+/// Returns the dtype that they had.
 Result<ScalarType> prepare(Context& context, Span<Tensor> tensors) {
   const ScalarType dtype = tensors[0].scalar_type();
   const ScalarType wide = compute_type(dtype);

@@ -11,8 +11,8 @@
 namespace sg::kernels {
 namespace {
 
-/// Planes of in[0] × in[1] elements to planes of out[0] × out[1]. Window i starts at ⌊i · in / out⌋
-/// and ends before ⌈(i + 1) · in / out⌉.
+/// Averages planes of in[0] × in[1] elements to planes of out[0] × out[1].
+/// Window i starts at ⌊i · in / out⌋ and ends before ⌈(i + 1) · in / out⌉.
 template <typename T>
 SG_DTYPE_BODY void average_windows(int64_t planes, const int64_t* in_sizes,
                                    const int64_t* out_sizes, const T* in, T* out) {
@@ -35,7 +35,7 @@ SG_DTYPE_BODY void average_windows(int64_t planes, const int64_t* in_sizes,
   }
 }
 
-/// Windows of fixed size: [0] of height, [1] of width.
+/// Windows of fixed size. Index 0 is the height, index 1 the width.
 struct Windows {
   int64_t planes;
   int64_t in[2];
@@ -44,9 +44,9 @@ struct Windows {
   int64_t step[2];
   int64_t padding[2];
   int64_t dilation[2];
-  // Of means:
+  // For means:
   int64_t divisor;      // 0: the number of elements
-  bool counts_padding;  // among them
+  bool counts_padding;  // in that number
 
   /// First element of window i, or the first in the plane if the window starts in the padding.
   int64_t first(int axis, int64_t i) const {
@@ -74,7 +74,7 @@ SG_DTYPE_BODY void largest_of_windows(const Windows& windows, const T* in, T* ou
   for (int64_t plane = 0; plane < windows.planes; ++plane, in += windows.in[0] * windows.in[1]) {
     for (int64_t i = 0; i < windows.out[0]; ++i) {
       for (int64_t j = 0; j < windows.out[1]; ++j) {
-        // A dilated window may lie in the padding altogether.
+        // A dilated window may lie entirely in the padding.
         T largest = std::is_floating_point_v<T> ? static_cast<T>(-HUGE_VAL)
                                                 : std::numeric_limits<T>::lowest();
         int64_t place = windows.first(0, i) * windows.in[1] + windows.first(1, j);
@@ -121,20 +121,20 @@ SG_DTYPE_BODY void means_of_windows(const Windows& windows, const T* in, T* out)
   }
 }
 
-/// One number for both dimensions, or two; none if there is a default.
+/// Reads one number for both dimensions, or two. The list may be empty if there is a default.
 Status read_pair(Context& context, IntArrayRef given, int64_t least, int64_t* pair) {
   if (given.size() != 1 && given.size() != 2)
     return context.invalid("one or two numbers are needed");
   for (size_t axis = 0; axis < 2; ++axis) {
     pair[axis] = given[given.size() == 2 ? axis : 0];
-    // Products of these and of the sizes stay far from overflow.
+    // The limit keeps products of these numbers and of the sizes far from overflow.
     if (pair[axis] < least || pair[axis] > INT32_MAX)
       return context.invalid("a number is too small or too large");
   }
   return {};
 }
 
-/// Reads the arguments; `shape` becomes that of the result.
+/// Reads the arguments. Sets `shape` to the shape of the result.
 Status find_windows(Context& context, Tensor self, IntArrayRef kernel_size, IntArrayRef stride,
                     IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Windows& windows,
                     Shape& shape) {
@@ -156,7 +156,7 @@ Status find_windows(Context& context, Tensor self, IntArrayRef kernel_size, IntA
       return context.invalid("the padding is more than half of the window");
     const int64_t room = in + 2 * windows.padding[axis] - reach;
     int64_t out = (room >= 0 ? room : room - step + 1) / step + 1;
-    // In ceil mode a last window that is not whole counts too, unless it starts in the padding.
+    // In ceil mode, a partial last window counts too, unless it starts in the padding.
     if (ceil_mode && room % step != 0 && out * step < in + windows.padding[axis]) ++out;
     if (out < 1) return context.invalid("the window is larger than the plane");
     windows.in[axis] = in;
@@ -167,7 +167,7 @@ Status find_windows(Context& context, Tensor self, IntArrayRef kernel_size, IntA
   return {};
 }
 
-/// What a dtype is computed in: integers as Long.
+/// The dtype of the computation: Long for integers.
 ScalarType pooled_type(ScalarType dtype) {
   return is_floating(dtype) ? compute_type(dtype) : ScalarType::Long;
 }
@@ -223,7 +223,7 @@ Result<Tensor> _adaptive_avg_pool2d(Context& context, Tensor self, IntArrayRef o
   const int64_t dims = self.dim();
   if (output_size.size() != 2 || (dims != 3 && dims != 4))
     return context.invalid("wrong number of dimensions");
-  // Of the dimensions but the batch, PyTorch lets the channels alone be empty.
+  // PyTorch allows empty channels, but no other empty dimension except the batch.
   if (self.size(dims - 2) == 0 || self.size(dims - 1) == 0)
     return context.invalid("the planes are empty");
   Shape sizes(self.sizes());

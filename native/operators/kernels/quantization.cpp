@@ -1,5 +1,5 @@
-// quantize_per_tensor, dequantize_per_tensor, dequantize_per_channel: PyTorch's decomposed
-// quantization, step by step, so that every rounding is the same.
+// quantize_per_tensor, dequantize_per_tensor, dequantize_per_channel. They follow the steps of
+// PyTorch's decomposed quantization, so that every rounding is the same.
 
 #include "native/operators/kernel.h"
 #include "selected/dequantize_difference.h"
@@ -72,7 +72,7 @@ Status check_bounds(Context& context, ScalarType dtype, int64_t low, int64_t hig
   return {};
 }
 
-/// One number for each place along `axis`, as a tensor that broadcasts.
+/// Reshapes a list with one number per index of `axis`, so that it broadcasts.
 Result<Tensor> along_axis(Context& context, Tensor numbers, int64_t dims, int64_t axis) {
   if (numbers.dim() != 1) return context.invalid("scales and zero points must have one dimension");
   Shape sizes;

@@ -1,4 +1,4 @@
-// lstm.input: layers of long short-term memory, of other operators.
+// lstm.input: layers of long short-term memory, composed of other operators.
 
 #include "generated/ops.h"
 #include "native/operators/kernel.h"
@@ -14,7 +14,7 @@ struct Cell {
   Tensor hidden_bias;
 };
 
-/// The part of a tensor that has one index in a dimension.
+/// Selects one index of a dimension of a tensor.
 Result<Tensor> select(Context& context, Tensor self, int64_t axis, int64_t index) {
   Shape sizes;
   Shape strides;
@@ -26,8 +26,8 @@ Result<Tensor> select(Context& context, Tensor self, int64_t axis, int64_t index
   return context.view(self, sizes, strides, index * self.stride(axis));
 }
 
-/// One step. `gates` is what the input contributes to them, `state` the hidden and the cell state
-/// (batch × hidden). In PyTorch's order, so that 16-bit numbers round alike.
+/// Runs one step. `gates` is the contribution of the input to the gates; `state` is the hidden and
+/// the cell state (batch × hidden). Has PyTorch's order, so that 16-bit numbers round alike.
 Status advance(Context& context, Tensor gates, const Cell& cell, Tensor* state) {
   SG_ASSIGN(const Tensor recurrent,
             ops::linear::call(context, state[0], cell.hidden_weight, cell.hidden_bias));
@@ -51,7 +51,7 @@ Status advance(Context& context, Tensor gates, const Cell& cell, Tensor* state) 
 /// batch × hidden).
 Status run_direction(Context& context, Tensor input, const Cell& cell, bool reversed, Tensor* state,
                      Tensor out) {
-  // What the input contributes at all steps: one product instead of one for each step.
+  // The contribution of the input at all steps: one product instead of one per step.
   SG_ASSIGN(const Tensor gates,
             ops::linear::call(context, input, cell.input_weight, cell.input_bias));
   const int64_t steps = input.size(0);
@@ -65,7 +65,7 @@ Status run_direction(Context& context, Tensor input, const Cell& cell, bool reve
   return {};
 }
 
-/// Swaps the first two dimensions: what comes with the batch first, and goes out that way.
+/// Swaps the first two dimensions, for inputs and outputs whose first dimension is the batch.
 Result<Tensor> swap_batch(Context& context, Tensor self) {
   const int64_t order[] = {1, 0, 2};
   return ops::permute::call(context, self, order);

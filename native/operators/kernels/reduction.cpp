@@ -10,7 +10,7 @@
 namespace sg::kernels {
 namespace {
 
-/// Integers wrap around; floats gather in a double.
+/// Adds elements. Integers wrap around; floats accumulate in a double.
 template <typename T>
 SG_DTYPE_BODY void add_elements(int64_t n, const char* data, int64_t stride, Accumulator& total) {
   for (; n > 0; --n, data += stride) {
@@ -46,7 +46,7 @@ SG_DTYPE_BODY void multiply_elements(int64_t n, const char* data, int64_t stride
   }
 }
 
-/// In double for all dtypes.
+/// Computes in double for all dtypes.
 void square_difference(int64_t n, char* const* data, const int64_t* strides, const Parameters&) {
   for (int64_t i = 0; i < n; ++i) {
     const double difference = *reinterpret_cast<const double*>(data[1] + i * strides[1]) -
@@ -59,8 +59,8 @@ void add_doubles(int64_t n, const char* data, int64_t stride, Accumulator& total
   for (; n > 0; --n, data += stride) total.number += *reinterpret_cast<const double*>(data);
 }
 
-/// Totals along every line, in place. Gathers in a double for floats, as PyTorch's CPU kernel does:
-/// equal rounding.
+/// Computes running totals along every line, in place. Floats accumulate in a double, as in
+/// PyTorch's CPU kernel, so that they round alike.
 template <typename T>
 SG_DTYPE_BODY void running_totals(T* data, const Lines& lines) {
   for (int64_t line = 0; line < lines.count; ++line) {
@@ -79,7 +79,7 @@ ScalarType sum_dtype(Tensor self, std::optional<ScalarType> dtype) {
                                                               : self.scalar_type());
 }
 
-/// Elements that become one.
+/// Number of elements that are reduced to one.
 double count_reduced(Tensor in, DimMask dims) {
   double count = 1;
   for (int64_t axis = 0; axis < in.dim(); ++axis) {
@@ -88,13 +88,13 @@ double count_reduced(Tensor in, DimMask dims) {
   return count;
 }
 
-/// What a dtype is gathered as: integers of all widths and bools as Long, whose sums wrap to the
-/// same.
+/// The dtype of the accumulation: Long for integers of all widths and bools, since their sums wrap
+/// to the same results.
 ScalarType gathered_type(ScalarType dtype) {
   return is_floating(dtype) ? compute_type(dtype) : ScalarType::Long;
 }
 
-/// Bool, but Byte for Byte.
+/// The result is Bool, or Byte for Byte.
 Result<Tensor> reduce_truth(Context& context, ReductionLoop loop, Accumulator initial, Tensor self,
                             DimMask dims, bool keepdim) {
   SG_ASSIGN(const Tensor in, to_dtype(context, self, ScalarType::Bool));
@@ -154,8 +154,8 @@ Result<Tensor> prod(Context& context, Tensor self, int64_t dim, bool keepdim,
   return to_dtype(context, product, result);
 }
 
-/// Squared distances from the mean, summed and divided by their number less the correction (1 if
-/// none is given).
+/// The sum of the squared distances from the mean, divided by their number minus the correction
+/// (default 1).
 Result<Tensor> var(Context& context, Tensor self, IntArrayRef dim, std::optional<Scalar> correction,
                    bool keepdim) {
   constexpr ScalarType wide = ScalarType::Double;

@@ -8,7 +8,7 @@
 namespace sg::kernels {
 namespace {
 
-/// exp(x − largest) / total of these, or its logarithm. The total gathers in a double.
+/// exp(x − largest) / the total of these, or its logarithm. The total accumulates in a double.
 template <typename T, bool is_logarithm>
 SG_DTYPE_BODY void softmax_lines(const T* in, T* out, const Lines& lines) {
   const int64_t stride = lines.stride;
@@ -31,7 +31,7 @@ SG_DTYPE_BODY void softmax_lines(const T* in, T* out, const Lines& lines) {
   }
 }
 
-/// What both do before: the operand as it is computed with, the lines and the place for the result.
+/// Common preparation of both: the operand in its compute type, the result and the lines.
 struct Prepared {
   Tensor in;
   Tensor out;

@@ -22,13 +22,13 @@ struct Relu {
   }
 };
 
-/// Between parameters 0 and 1; NaN stays NaN.
+/// Clamps between parameters 0 and 1; NaN stays NaN.
 struct Clamp {
   template <typename T>
   static T apply(T a, const Parameters& bounds) {
     const T low = bounds.get<T>(0);
     const T high = bounds.get<T>(1);
-    // The upper bound has the last word, as in PyTorch, where the lower one may lie above it.
+    // The upper bound wins, as in PyTorch, where the lower one may lie above it.
     const T raised = a < low ? low : a;
     return raised > high ? high : raised;
   }
@@ -62,7 +62,7 @@ struct Erf {
   }
 };
 
-/// Parameter 0 is not zero for the approximation by tanh.
+/// Uses the approximation by tanh if parameter 0 is not zero.
 struct Gelu {
   template <typename T>
   static T apply(T a, const Parameters& approximate) {
@@ -116,7 +116,7 @@ Result<Tensor> hardtanh_(Context& context, Tensor self, Scalar min_val, Scalar m
 Result<Tensor> clamp(Context& context, Tensor self, std::optional<Scalar> min,
                      std::optional<Scalar> max) {
   if (!min.has_value() && !max.has_value()) return context.invalid("needs a bound");
-  // Bounds promote as wrapped numbers do: they count only by category.
+  // Bounds promote as wrapped numbers do: only their category counts.
   ScalarType dtype = self.scalar_type();
   for (const auto& bound : {min, max}) {
     if (bound.has_value() && (is_floating(dtype) ? 2 : dtype != ScalarType::Bool) <
@@ -130,7 +130,8 @@ Result<Tensor> clamp(Context& context, Tensor self, std::optional<Scalar> min,
     SG_TRY(fill_elements(context, out, *bound));
     return out;
   }
-  // An absent bound is one that nothing passes: infinity, or the widest integer that the dtype has.
+  // An absent bound becomes one that changes nothing: infinity, or the extreme integer of the
+  // dtype.
   const int bits = static_cast<int>(8 * element_size(dtype));
   const bool is_signed = dtype != ScalarType::Byte;
   const int64_t highest = static_cast<int64_t>((uint64_t{1} << (bits - is_signed)) - 1);

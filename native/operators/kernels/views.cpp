@@ -1,4 +1,4 @@
-// Views: other sizes, strides and first elements over the same storage.
+// Views: new sizes, strides and offsets over the same storage.
 
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kContiguous = 0;  // c10's code of the memory format
 
-/// Sizes and strides of a view that is being made.
+/// The sizes, strides and offset of a new view.
 struct Layout {
   Shape sizes;
   Shape strides;
@@ -28,13 +28,13 @@ Result<Tensor> make_view(Context& context, Tensor self, const Layout& layout) {
   return context.view(self, layout.sizes, layout.strides, layout.offset);
 }
 
-/// wrap_dim for what takes no tensor without dimensions.
+/// wrap_dim for operators that reject tensors without dimensions.
 Result<int64_t> existing_dim(Context& context, Tensor self, int64_t dim) {
   if (self.dim() == 0) return context.invalid("the tensor has no dimensions");
   return wrap_dim(context, dim, self.dim());
 }
 
-/// The sizes that are asked for, one of them perhaps −1: what is left.
+/// Computes the requested sizes. One of them may be −1 and is inferred from the number of elements.
 Status infer_sizes(Context& context, IntArrayRef wanted, int64_t numel, Shape& sizes) {
   if (wanted.size() > kMaxDims) return context.invalid("too many dimensions");
   size_t inferred = wanted.size();
@@ -54,10 +54,10 @@ Status infer_sizes(Context& context, IntArrayRef wanted, int64_t numel, Shape& s
   return {};
 }
 
-/// Strides that give a tensor other sizes; false if only a copy can have them.
+/// Computes the strides of a view with other sizes. Returns false if this requires a copy.
 bool view_strides(Tensor self, const Shape& sizes, Shape& strides) {
-  // Runs of dimensions that lie in memory as one, from the last; each must be filled by dimensions
-  // of the view.
+  // Walks runs of dimensions that are contiguous in memory, from the last. Dimensions of the view
+  // must fill each run.
   strides.size = sizes.size;
   size_t left = sizes.size;
   int64_t run = 1;
@@ -88,7 +88,7 @@ Result<Tensor> select_index(Context& context, Tensor self, int64_t axis, int64_t
   return make_view(context, self, layout);
 }
 
-/// Uninitialised, in the Context's memory; null if there is none.
+/// An uninitialised list in the Context's memory; null if no memory is left.
 Tensor* make_list(Context& context, int64_t size) {
   if (size > INT32_MAX) {
     context.invalid("too many tensors");
@@ -97,7 +97,7 @@ Tensor* make_list(Context& context, int64_t size) {
   return static_cast<Tensor*>(context.allocate(size * static_cast<int64_t>(sizeof(Tensor))));
 }
 
-/// `count` parts of a size along an axis, the last one perhaps smaller.
+/// Splits a tensor into `count` parts of size `part` along an axis. The last one may be smaller.
 Result<TensorList> split_equally(Context& context, Tensor self, int64_t part, int64_t count,
                                  int64_t axis) {
   if (count > INT32_MAX) return context.invalid("too many tensors");
@@ -190,7 +190,7 @@ Result<Tensor> slice(Context& context, Tensor self, int64_t dim, std::optional<i
   layout.sizes.data[axis] = length / step + (length % step != 0);
   if (length > step)
     layout.strides.data[axis] *=
-        step;  // with one element left, any step may be given: it could overflow
+        step;  // one element allows any step, and the product could overflow
   layout.offset = first * self.stride(axis);
   return make_view(context, self, layout);
 }
@@ -257,7 +257,7 @@ Result<TensorList> split_with_sizes(Context& context, Tensor self, IntArrayRef s
   return TensorList(parts, split_sizes.size());
 }
 
-/// The last part has what is left.
+/// The last part takes the rest.
 Result<TensorList> split(Context& context, Tensor self, int64_t split_size, int64_t dim) {
   SG_ASSIGN(const int64_t axis, existing_dim(context, self, dim));
   const int64_t size = self.size(axis);
@@ -267,7 +267,7 @@ Result<TensorList> split(Context& context, Tensor self, int64_t split_size, int6
   return split_equally(context, self, split_size, count, axis);
 }
 
-/// Parts of the size that gives `chunks` of them; fewer may be enough.
+/// Chooses the size of the parts that gives `chunks` of them. The result may have fewer.
 Result<TensorList> chunk(Context& context, Tensor self, int64_t chunks, int64_t dim) {
   SG_ASSIGN(const int64_t axis, existing_dim(context, self, dim));
   if (chunks <= 0) return context.invalid("the number of chunks must be positive");

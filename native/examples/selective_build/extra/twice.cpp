@@ -1,4 +1,4 @@
-// twice: a tensor added to itself, by calling an operator of another library.
+// twice: adds a tensor to itself by calling an operator of another library.
 
 #include "generated/ops.h"
 
