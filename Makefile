@@ -29,7 +29,7 @@ test: lint
 	.venv/bin/pytest -n 2 --dist loadfile
 
 unit: setup-unit
-	.venv/bin/pytest -m "not native"
+	.venv/bin/pytest -m "not native" -n 2 --dist loadfile
 
 bench: setup-test
 	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }

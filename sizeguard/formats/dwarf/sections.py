@@ -6,8 +6,6 @@ import struct
 import zlib
 from pathlib import Path
 
-import zstandard
-
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import SHF_COMPRESSED
@@ -97,6 +95,9 @@ def _zlib(content: bytes, size: int) -> bytes:
 
 def _zstd(content: bytes, size: int) -> bytes:
     """Decompress; raises ValueError for damaged bytes."""
+    # Imported here: it takes 3 ms, and few images have sections that need it.
+    import zstandard
+
     try:
         with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(content) as reader:
             return reader.read(size)
