@@ -269,7 +269,9 @@ def test_trailers_are_those_that_git_sees(
     assert seen == expected
     run_git(repository, "commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message)
     head = run_git(repository, "rev-parse", "HEAD")
-    assert list(History(repository).trailers("HEAD~1")) == [(head, text) for text in expected]
+    assert list(History(repository).trailers("HEAD~1", "Size-Waiver")) == [
+        (head, text) for text in expected
+    ]
 
 
 def test_trailers_are_those_since_the_base(repository: Path) -> None:
@@ -277,10 +279,10 @@ def test_trailers_are_those_since_the_base(repository: Path) -> None:
         run_git(repository, "commit", "-q", "--allow-empty", "-m", message)
     last, middle, first = run_git(repository, "log", "-3", "--format=%H").splitlines()
     history = History(repository)
-    assert list(history.trailers("main~1")) == [
+    assert list(history.trailers("main~1", "Size-Waiver")) == [
         (last, "a"), (last, "b"), (last, "c"), (middle, "ram --bytes 4"), (first, "load --bytes 3"),
     ]  # fmt: skip
-    assert list(history.trailers("HEAD")) == []
+    assert list(history.trailers("HEAD", "Size-Waiver")) == []
 
 
 def test_the_log_of_baselines(repository: Path) -> None:

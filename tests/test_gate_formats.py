@@ -59,6 +59,7 @@ COUNTS = {
     "skipped": (26, 0, 0, 0),
     "empty": (0, 1, 0, 0),
     "everything": (16, 10, 3, 2),
+    "terms": (12, 2, 0, 0),
 }
 
 

@@ -162,6 +162,7 @@ def test_xml_gives_the_texts_back(result: GateResult) -> None:
         "failure",
         "error",
         "skipped",
+        "system-out",
     }
 
     def visible(text: str) -> str:

@@ -192,6 +192,15 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeGrowth:
+    """Bytes that an app grew since the merge base, negative if it shrank."""
+
+    load: int
+    ram: int
+    file: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppResult:
     """One app for one target.
 
@@ -204,6 +213,8 @@ class AppResult:
     runs:      False if the target's configuration says run: false
     unchanged: the result is that of an earlier run with the same inputs
     verification: None if nothing could be verified; then the check of the elimination says why
+    growth_since_base: since the merge base, whatever growth is judged by; None if that was not
+               measured
     """
 
     app: str
@@ -225,6 +236,34 @@ class AppResult:
     folder: str = ""
     runs: bool = True
     unchanged: bool = False
+    growth_since_base: SizeGrowth | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """One difference between the terms of the merge base and those of the change.
+
+    Terms are sizeguard.yaml, baselines, waivers, selections and models.
+
+    what:     limit loosened, app removed, baseline replaced, …
+    name:     of the term: load growth of vision
+    old, new: as written; empty where the term is not there
+    loosens:  it allows what the base's terms do not allow, or removes what they check
+    bytes:    that it allows more, negative if fewer; None if that is no number
+    verdict:  fail if the base says `policy_changes: fail`, and nothing accepts it
+    accepted: the trailer that accepts it: commit 4f2a91c
+    place:    of the term in the change
+    """
+
+    what: str
+    name: str
+    old: str
+    new: str
+    loosens: bool
+    bytes: int | None = None
+    verdict: str = PASS
+    accepted: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +373,7 @@ class GateResult:
     apps:    by app and target
     base:    None outside of git
     skipped: why nothing was measured; empty if it was
+    policy_changes: differences of the change's terms from the merge base's, loosened ones first
     """
 
     verdict: str
@@ -344,6 +384,7 @@ class GateResult:
     base: Base | None = None
     head: str = ""
     skipped: str = ""
+    policy_changes: tuple[PolicyChange, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -358,6 +399,7 @@ class GateResult:
             finding.verdict for finding in self.selection
         }
         verdicts |= {use.verdict for use in self.waivers}
+        verdicts |= {change.verdict for change in self.policy_changes}
         if FAIL in verdicts or (self.verdict == FAIL and codes <= {3}):
             codes.add(1)
         if self.verdict != PASS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sizeguard.base.errors import SizeguardError
 from sizeguard.gate.cache.whole_run import earlier_run, inputs_key, keep_result
+from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
 from sizeguard.gate.gate_result import (
     FAIL,
     INCONCLUSIVE,
@@ -19,7 +20,7 @@ from sizeguard.gate.gate_result import (
 )
 from sizeguard.gate.judged_app import judge_app
 from sizeguard.gate.policy.waiver_use import waiver_uses
-from sizeguard.gate.policy.waivers import parse_trailer, read_waivers
+from sizeguard.gate.policy.waivers import TRAILER, parse_trailer, read_waivers
 from sizeguard.gate.request import Request
 from sizeguard.gate.selection.all_apps import check_selections
 from sizeguard.projects.pairs import build_pairs
@@ -35,13 +36,15 @@ def run_gate(request: Request) -> GateResult:
     base = request.history.base(request.base, request.config.base)
     waivers = all_waivers(request, base)
     key, earlier = earlier_run(request, base, waivers)
+    changes = changed_terms(request, base, waivers)
     if earlier is not None:
-        return earlier
+        return with_changed_terms(earlier, changes)
     result = _gate(request, base, waivers)
     # If files changed during the run, the result belongs to no key.
     if inputs_key(request, base, waivers) == key:
         keep_result(request, key, result)
-    return result
+    # Terms are compared anew in each run: what a result says of another base is not kept
+    return with_changed_terms(result, changes)
 
 
 def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> GateResult:
@@ -73,7 +76,7 @@ def all_waivers(request: Request, base: Base | None) -> tuple[Waiver, ...]:
     """Read baselines/waivers.yaml and the commit messages since the merge base."""
     found = list(read_waivers(request.root, request.config, request.names))
     if base is not None and base.commit:
-        for commit, text in request.history.trailers(base.commit):
+        for commit, text in request.history.trailers(base.commit, TRAILER):
             found.append(parse_trailer(text, commit, request.config, request.names))
     return tuple(found)
 

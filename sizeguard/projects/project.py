@@ -11,6 +11,10 @@ from sizeguard.base.yaml_nodes import Node
 
 CONFIG = "sizeguard.yaml"
 
+# What a change that loosens the policy does: it is noted, or the gate fails.
+NOTE, FAIL = "note", "fail"
+POLICY_MODES = (NOTE, FAIL)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -64,12 +68,17 @@ class App:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """base: the branch that growth is counted against; empty for the repository's usual one."""
+    """What sizeguard.yaml says.
+
+    base: the branch that growth is counted against; empty for the repository's usual one
+    policy_changes: one of POLICY_MODES, for changes that start from here
+    """
 
     apps: tuple[App, ...]
     targets: tuple[Target, ...]
     limits: tuple[LimitEntry, ...]
     base: str = ""
+    policy_changes: str = NOTE
 
     def target(self, name: str) -> Target:
         """Return the target of that name."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Listing, Node, read_nodes
+from sizeguard.base.yaml_nodes import Listing, Node, YamlTable, parse_nodes, read_nodes
 from sizeguard.projects.config_nodes import (
     flag_of,
     is_empty,
@@ -22,12 +22,20 @@ from sizeguard.projects.config_nodes import (
     table_of,
     text_of,
 )
-from sizeguard.projects.project import CONFIG, App, Config, LimitEntry, Target
+from sizeguard.projects.project import (
+    CONFIG,
+    NOTE,
+    POLICY_MODES,
+    App,
+    Config,
+    LimitEntry,
+    Target,
+)
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
 from sizeguard.toolchains.targets import TARGETS, find_target, host_target
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 
-_TOP = ("base", "targets", "limits", "growth", "apps")
+_TOP = ("base", "policy_changes", "targets", "limits", "growth", "apps")
 _TARGET = ("machine", "compiler", "linker", "optimize", "link", "lto", "run", "limits")
 _APP = ("selection", "models", "targets", "limits")
 _OF_APP_ON_TARGET = ("limits",)
@@ -39,15 +47,30 @@ def read_config(root: Path) -> Config:
 
     Raises InputError, with file, line and column, for anything that is wrong in it.
     """
-    return _ProjectReader(root).read()
+    return _ProjectReader(root).read(read_nodes(root / CONFIG, "configuration"))
+
+
+def parse_config(root: Path, data: bytes) -> Config:
+    """Parse a configuration that is no file, such as that of a commit; paths are below `root`.
+
+    Raises InputError as read_config does.
+    """
+    return _ProjectReader(root).read(parse_nodes(data, CONFIG, "configuration"))
+
+
+def parse_base(data: bytes) -> str:
+    """Read `base:` alone of a configuration, whatever else stands in it; empty if it has none."""
+    top = parse_nodes(data, CONFIG, "configuration")
+    pairs = top.pairs if isinstance(top, YamlTable) else []
+    return next((_base(node) for key, node in pairs if key.text == "base"), "")
 
 
 class _ProjectReader:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def read(self) -> Config:
-        top = table_of(read_nodes(self.root / CONFIG, "configuration"), _TOP, "expected a table")
+    def read(self, document: Node) -> Config:
+        top = table_of(document, _TOP, "expected a table")
         if "apps" not in top:
             raise InputError(f"{CONFIG}:1:1: names no apps")
         limits: list[LimitEntry] = []
@@ -61,10 +84,9 @@ class _ProjectReader:
             limits += self._limits(top["limits"])
         if "growth" in top:
             limits += self._limits(top["growth"], growth_only=True)
-        base = text_of(top["base"]) if "base" in top else ""
-        if base.startswith("-"):
-            raise InputError(f"{place_of(top['base'])}: '{base}' is no branch or commit")
-        return Config(tuple(apps), targets, tuple(limits), base)
+        base = _base(top["base"]) if "base" in top else ""
+        mode = one_of(top.get("policy_changes"), POLICY_MODES) or NOTE
+        return Config(tuple(apps), targets, tuple(limits), base, mode)
 
     def _targets(self, node: Node | None, limits: list[LimitEntry]) -> Iterable[Target]:
         """Read the targets; this machine if none is named."""
@@ -160,6 +182,13 @@ class _ProjectReader:
         for metric, value in table_of(node, None, "limits is a table of metrics").items():
             place = place_of(key_node(node, metric))
             yield LimitEntry(metric, value, app, target, place, growth_only)
+
+
+def _base(node: Node) -> str:
+    base = text_of(node)
+    if base.startswith("-"):
+        raise InputError(f"{place_of(node)}: '{base}' is no branch or commit")
+    return base
 
 
 def _check_machine(machine: str, place: str) -> None:

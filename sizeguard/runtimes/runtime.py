@@ -54,6 +54,10 @@ class Models(Protocol):
         """List the input files of each bundled case beside a model."""
         ...
 
+    def is_input(self, name: str) -> bool:
+        """Tell whether a file of that name beside a model is an input of one of its cases."""
+        ...
+
     def operators(self, program: Path) -> OperatorInfo:
         """Read the operators that a program names."""
         ...

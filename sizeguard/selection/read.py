@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.selection.finding import Level, LintFinding
 from sizeguard.selection.provenance import Provenance, read_record
 from sizeguard.selection.selection import SelectedOperator, Selection
@@ -62,6 +62,11 @@ def read_selection(path: Path) -> SelectionFile:
     Raises InputError, with file and line, for all that torchgen refuses and for malformed content.
     """
     return _SelectionReader(str(path)).read(read_nodes(path))
+
+
+def parse_selection(data: bytes, name: str) -> SelectionFile:
+    """Parse a selection as read_selection does; `name` stands in error messages."""
+    return _SelectionReader(name).read(parse_nodes(data, name, "selection"))
 
 
 class _SelectionReader:

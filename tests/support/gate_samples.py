@@ -31,10 +31,12 @@ from sizeguard.gate.gate_result import (
     Growth,
     ModelResult,
     Offer,
+    PolicyChange,
     Problem,
     Saving,
     SelectionFinding,
     Share,
+    SizeGrowth,
     Waiver,
     WaiverUse,
 )
@@ -492,6 +494,36 @@ def everything() -> GateResult:
     )
 
 
+def terms() -> GateResult:
+    """A build that is judged by a new baseline, and a change of every other kind of term."""
+    baseline = "baselines/vision.x86_64-linux.gcc-12.2-bfd-2.40-Os.yaml"
+    sizes = ("load 40,000, ram 1,312, file 41,984", "load 41,204, ram 1,312, file 41,984")
+    changes = (
+        PolicyChange(
+            "limit loosened", "load growth", "max(1%, 512B)", "max(5%, 4 KiB)", True,
+            place="sizeguard.yaml:5:9",
+        ),
+        PolicyChange("app removed", "language", "for x86_64-linux, aarch64-linux", "", True),
+        PolicyChange("baseline replaced", baseline, *sizes, True, 1_204, FAIL, place=baseline),
+        PolicyChange(
+            "waiver added", "load of vision", "", "204 bytes until 2027-01-31, ann: tiles", True,
+            204, accepted="commit 77b01de55a",
+        ),
+        PolicyChange(
+            "selection widened", "vision dtypes of add_stub", "Float", "Double, Float", True
+        ),
+        PolicyChange("limit tightened", "ram maximum of vision", "4 KiB", "2 KiB", False, -2_048),
+    )  # fmt: skip
+    (app,) = failing().apps
+    checks = tuple(
+        replace(each, since="baseline") if each.kind == GROWTH else each for each in app.checks
+    )
+    judged = replace(
+        app, base=REVIEWED, checks=checks, growth_since_base=SizeGrowth(1_204, 0, -4_096)
+    )
+    return replace(failing(), apps=(judged,), policy_changes=changes)
+
+
 SAMPLES = {
     "passing": passing,
     "failing": failing,
@@ -499,4 +531,5 @@ SAMPLES = {
     "skipped": skipped,
     "empty": empty,
     "everything": everything,
+    "terms": terms,
 }

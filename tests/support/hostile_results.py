@@ -12,7 +12,7 @@ from cmarkgfm.cmark import Options
 from markdown_it import MarkdownIt
 
 from sizeguard.gate.gate_result import GateResult
-from tests.support.gate_samples import everything
+from tests.support.gate_samples import everything, terms
 
 HOSTILE = [
     "a | b", "||", "\\|", "\\", "`", "``` ```", "`a`", "*b* _c_ ~d~", "[x](y)",
@@ -76,7 +76,7 @@ def small() -> GateResult:
                 causes=app.causes[:6],
             )
         )
-    return replace(result, apps=tuple(apps))
+    return replace(result, apps=tuple(apps), policy_changes=terms().policy_changes)
 
 
 class Tags(HTMLParser):

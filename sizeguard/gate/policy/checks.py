@@ -71,7 +71,7 @@ def size_checks(
         reference = creep.get(limit.since) if limit.kind == CREEP else growth
         for metric in _metrics(limit, subject.now, reference.measured if reference else None):
             key = (metric, limit.kind, limit.since)
-            if key not in chosen or _precedence(limit) > _precedence(chosen[key]):
+            if key not in chosen or precedence(limit) > precedence(chosen[key]):
                 chosen[key] = limit
     order = {limit.metric: i for i, limit in enumerate(mine)}
     checks = []
@@ -89,7 +89,8 @@ def size_checks(
     return tuple(checks)
 
 
-def _precedence(limit: Limit) -> tuple[bool, int, int]:
+def precedence(limit: Limit) -> tuple[bool, int, int]:
+    """Rank a limit among those of one kind that match a metric; the highest one decides."""
     return not is_family(limit.metric), bool(limit.app) + bool(limit.target), len(limit.metric)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.gate.gate_result import Waiver
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
 from sizeguard.gate.policy.limits import LARGEST
@@ -42,8 +42,16 @@ def read_waivers(root: Path, config: Config, names: MetricNames) -> tuple[Waiver
     path = waivers_path(root)
     if not path.exists() and not path.is_symlink():
         return ()
+    return _waivers(read_nodes(path, "list of waivers"), config, names)
+
+
+def parse_waivers(data: bytes, config: Config, names: MetricNames) -> tuple[Waiver, ...]:
+    """Parse a file of waivers that is not in the worktree; raises as read_waivers does."""
+    return _waivers(parse_nodes(data, f"{FOLDER}/{WAIVERS}", "list of waivers"), config, names)
+
+
+def _waivers(nodes: Node, config: Config, names: MetricNames) -> tuple[Waiver, ...]:
     shown = f"{FOLDER}/{WAIVERS}"
-    nodes = read_nodes(path, "list of waivers")
     if isinstance(nodes, Scalar) and nodes.kind == "null":
         return ()
     if not isinstance(nodes, Listing):

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.gate_result import Base
-from sizeguard.gate.policy.waivers import TRAILER
 from sizeguard.git.commits import CommitLine, lines_after, read_line
 from sizeguard.git.git import commit_id, git, git_bytes, top_folder
 from sizeguard.measurement.measured_commits import (
@@ -134,9 +133,9 @@ class History:
             return None
         return git_bytes(self.root, "cat-file", "blob", f"{commit}:{path}")
 
-    def trailers(self, base: str) -> Sequence[tuple[str, str]]:
-        """Read commit and text of each waiver in the messages from the base to HEAD."""
-        form = f"--format=%H%x00%(trailers:key={TRAILER},valueonly,unfold,separator=%x01)%x00"
+    def trailers(self, base: str, key: str) -> Sequence[tuple[str, str]]:
+        """Read commit and text of each trailer of that key in the messages from base to HEAD."""
+        form = f"--format=%H%x00%(trailers:key={key},valueonly,unfold,separator=%x01)%x00"
         words = git(self.root, "log", form, f"{base}..HEAD", "--").split("\0")
         pairs = zip(words[::2], words[1::2], strict=False)
         return [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, GateResult
-from sizeguard.report.gate.gate_findings import RULES, GateFinding, findings
+from sizeguard.report.gate.gate_findings import RULES, GateFinding, findings, growth_text
 from sizeguard.report.gate.gate_words import offer_text, verdict_line
 from sizeguard.report.writers import github, junit, sarif
 from sizeguard.report.writers.printable import printable
@@ -19,17 +19,24 @@ _OUTCOMES = {
     INCONCLUSIVE: junit.BROKEN,
     NOT_RUN: junit.SKIPPED,
 }
+_LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
+_TERMS = "terms"  # the suite of what a change does to the terms that it is judged by
 _RELATED = 10  # causes shown with a finding
 
 
 def junit_text(result: GateResult) -> str:
-    """Write a suite for each app and target, and one for findings that concern all."""
-    suites: dict[str, list[junit.Case]] = {f"{app.app} {app.target}": [] for app in result.apps}
+    """Write a suite for changed terms, one for each app and target, and one for the rest."""
+    suites: dict[str, list[junit.Case]] = {_TERMS: []} if result.policy_changes else {}
+    suites |= {f"{app.app} {app.target}": [] for app in result.apps}
     for finding in findings(result):
-        name = _subject(finding) or "all apps"
+        name = _suite(finding)
         outcome = _OUTCOMES[finding.verdict]
         case = junit.Case(
-            name.replace(" ", "."), finding.name, outcome, finding.message, _body(finding)
+            name.replace(" ", "."),
+            finding.name,
+            outcome,
+            finding.message,
+            _body(finding) if finding.verdict != PASS else _noted(finding),
         )
         suites.setdefault(name, []).append(case)
     # A result without findings must not read as passed
@@ -40,6 +47,19 @@ def junit_text(result: GateResult) -> str:
     return junit.junit_document(
         "sizeguard gate", [junit.Suite(name, cases) for name, cases in suites.items()]
     )
+
+
+def _suite(finding: GateFinding) -> str:
+    return _TERMS if _is_policy(finding) else _subject(finding) or "all apps"
+
+
+def _is_policy(finding: GateFinding) -> bool:
+    return finding.rule.startswith("policy/")
+
+
+def _noted(finding: GateFinding) -> str:
+    """Return the text of a finding that passes and has something to say."""
+    return finding.message if _is_policy(finding) or finding.rule == "growth" else ""
 
 
 def _body(finding: GateFinding) -> str:
@@ -60,7 +80,7 @@ def sarif_json(result: GateResult) -> dict[str, object]:
 
 def _alerts(result: GateResult) -> Iterator[sarif.Alert]:
     for finding in findings(result):
-        if finding.verdict not in (FAIL, INCONCLUSIVE):
+        if finding.verdict not in (FAIL, INCONCLUSIVE) and not _is_policy(finding):
             continue
         related = [
             (place_of(cause.place), f"{cause.delta:+,} bytes: {cause.symbol or cause.operator}")
@@ -68,7 +88,7 @@ def _alerts(result: GateResult) -> Iterator[sarif.Alert]:
         ]
         yield sarif.Alert(
             rule=finding.rule,
-            level=sarif.ERROR if finding.verdict == FAIL else sarif.WARNING,
+            level=_LEVELS.get(finding.verdict, sarif.NOTE),
             message=_message(finding),
             name=finding.name,
             kind=finding.rule.partition("/")[0],
@@ -96,9 +116,14 @@ def github_text(result: GateResult) -> str:
 
 
 def _annotations(result: GateResult) -> Iterator[github.Annotation]:
-    """Annotate each failure at its place, with the first causes; add the verdict and the offers."""
-    for finding in findings(result):
-        if finding.verdict not in (FAIL, INCONCLUSIVE):
+    """Annotate each failure at its place, with the first causes; add the verdict and the offers.
+
+    Changed terms come first: one annotation has all that are noted.
+    """
+    found = findings(result)
+    yield from _changed_terms(found)
+    for finding in found:
+        if finding.verdict not in (FAIL, INCONCLUSIVE) or _is_policy(finding):
             continue
         lines = [
             _message(finding),
@@ -110,7 +135,14 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
         yield github.Annotation(
             level, title, "\n".join(lines), place_of(finding.place) or _first_place(finding)
         )
-    yield github.Annotation(github.NOTICE, "sizeguard gate", verdict_line(result))
+    grown = [
+        f"{app.app} {app.target}: {growth_text(app)}"
+        for app in result.apps
+        if app.growth_since_base is not None
+    ]
+    growth = ["growth since the merge base, in bytes:", *grown] if grown else []
+    verdict = "\n".join([verdict_line(result), *growth])
+    yield github.Annotation(github.NOTICE, "sizeguard gate", verdict)
     for app in result.apps:
         for offer in app.offers:
             message = (
@@ -120,6 +152,20 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
             yield github.Annotation(
                 github.NOTICE, "a limit could be tighter", message, place_of(offer.place)
             )
+
+
+def _changed_terms(found: Iterable[GateFinding]) -> Iterator[github.Annotation]:
+    levels = {
+        FAIL: github.ERROR,
+        INCONCLUSIVE: github.WARNING,
+        PASS: github.NOTICE,
+    }
+    terms = [finding for finding in found if _is_policy(finding)]
+    for verdict, level in levels.items():
+        texts = [finding.message for finding in terms if finding.verdict == verdict]
+        if texts:
+            title = f"this change sets other terms than its base: {len(texts)}"
+            yield github.Annotation(level, title, "\n".join(texts), first=True)
 
 
 def _subject(finding: GateFinding) -> str:

@@ -21,16 +21,22 @@ from sizeguard.gate.gate_result import (
     Check,
     GateResult,
     ModelResult,
+    PolicyChange,
     Problem,
     SelectionFinding,
     WaiverUse,
 )
 from sizeguard.report.verify.verify_words import claim_message
 
+# What a trailer can accept: the beginnings of `what`.
+ACCEPTABLE = ("baseline", "waiver", "selection record")
+
 MARKS = {PASS: "✓", FAIL: "✗", INCONCLUSIVE: "?", NOT_RUN: "–"}
 
 # The requirement behind each kind of finding.
 RULES = {
+    "policy/loosened": "A change does not loosen the terms that it is judged by",
+    "policy/changed": "A change of the terms is no loosening",
     "limit/absolute": "A size is at most what sizeguard.yaml allows",
     "limit/growth": (
         "A size grows at most by what sizeguard.yaml allows, since the merge base or the baseline"
@@ -49,6 +55,7 @@ RULES = {
     "selection/covered": "A selection covers its models",
     "waiver": "A waiver is not spent, exceeded or expired",
     "problem": "Everything could be built and measured",
+    "growth": "Growth since the merge base is known",
     "offer": "A limit is not much wider than what is there",
 }
 
@@ -80,8 +87,9 @@ class GateFinding:
 
 
 def findings(result: GateResult) -> list[GateFinding]:
-    """List every finding: those that concern all, then by app and target."""
+    """List every finding: changes of terms, what concerns all, then by app and target."""
     return [
+        *(_policy(change) for change in result.policy_changes),
         *(_problem(problem) for problem in result.problems),
         *(finding for app in result.apps for finding in _of_app(app)),
         *(_selection(finding) for finding in result.selection),
@@ -89,7 +97,61 @@ def findings(result: GateResult) -> list[GateFinding]:
     ]
 
 
+def _policy(change: PolicyChange) -> GateFinding:
+    return GateFinding(
+        rule=f"policy/{'loosened' if change.loosens else 'changed'}",
+        app="",
+        target="",
+        name=f"{change.what}: {change.name}",
+        identity=f"policy/{change.what}/{change.name}",
+        verdict=change.verdict,
+        message=policy_text(change),
+        advice=_policy_advice(change),
+        place=change.place,
+    )
+
+
+def policy_text(change: PolicyChange) -> str:
+    """Describe a change of terms.
+
+    limit loosened: load growth of vision: max(1%, 512B) → max(5%, 4 KiB)
+    """
+    old, new = change.old or "none", change.new or "none"
+    number = "" if change.bytes is None else f" ({change.bytes:+,} bytes)"
+    accepted = f", accepted by {change.accepted}" if change.accepted else ""
+    return f"{change.what}: {change.name}: {old} → {new}{number}{accepted}"
+
+
+def _policy_advice(change: PolicyChange) -> str:
+    if change.verdict == INCONCLUSIVE:
+        return "mend it on the base's branch first"
+    if change.verdict != FAIL:
+        return ""
+    if not change.what.startswith(ACCEPTABLE):
+        return "take it back, or let its own review change the base's terms first"
+    return f"take it back, or accept it in a commit's trailer: Size-Accept: {change.name}"
+
+
+def growth_text(app: AppResult) -> str:
+    """Write the growth since the merge base; empty if it was not measured."""
+    grown = app.growth_since_base
+    if grown is None:
+        return ""
+    sizes = (("load", grown.load), ("ram", grown.ram), ("file", grown.file))
+    return ", ".join(f"{name} {size:+,}" if size else f"{name} ±0" for name, size in sizes)
+
+
+def _growth(app: AppResult) -> GateFinding:
+    name = "growth since merge base"
+    text = f"{growth_text(app)} bytes since the merge base"
+    return GateFinding(
+        "growth", app.app, app.target, name, f"{app.app}/{app.target}/growth", PASS, text
+    )
+
+
 def _of_app(app: AppResult) -> Iterator[GateFinding]:
+    if app.growth_since_base is not None:
+        yield _growth(app)
     for check in app.checks:
         yield _elimination(app, check) if check.kind == ELIMINATION else _limit(app, check)
     for model in app.models:

@@ -12,8 +12,10 @@ from sizeguard.gate.gate_result import (
     INCONCLUSIVE,
     NOT_RUN,
     PASS,
+    REVIEWED,
     UNUSED,
     AppResult,
+    Base,
     Cause,
     Check,
     GateResult,
@@ -46,6 +48,7 @@ MARKER = "<!-- sizeguard gate -->"  # later runs find the comment by it
 CAUSES = 5
 ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
 _NAME = 80
+_NAMED = 3  # builds of a sentence
 
 
 def markdown_text(result: GateResult, limit: int = COMMENT) -> str:
@@ -54,7 +57,8 @@ def markdown_text(result: GateResult, limit: int = COMMENT) -> str:
 
 
 def _blocks(result: GateResult) -> Iterator[Block]:
-    builds, outside = placed(result, findings(result))
+    found = findings(result)
+    builds, outside = placed(result, found)
     verdict, _, text = verdict_line(result).partition("  ")
     yield Block(
         0,
@@ -65,7 +69,9 @@ def _blocks(result: GateResult) -> Iterator[Block]:
             *_base(result),
         ],
     )
+    yield from _changed_terms(found)
     yield from _matrix(builds)
+    yield from _growths(result)
     if outside:
         yield Block(
             1,
@@ -81,10 +87,9 @@ def _blocks(result: GateResult) -> Iterator[Block]:
 
 
 def _base(result: GateResult) -> Iterator[str]:
-    parts = []
+    parts: list[str] = []
     if result.base and result.base.commit:
-        of = f", merge base with {code(result.base.ref)}" if result.base.ref else ""
-        parts.append(f"Growth is counted from {code(result.base.commit[:7])}{of}.")
+        parts += _counted_from(result, result.base)
     elif result.base:
         parts.append(prose(f"There is no base: {result.base.text}."))
     if result.head:
@@ -93,6 +98,57 @@ def _base(result: GateResult) -> Iterator[str]:
         parts.append(f"Nothing was measured: {prose(result.skipped)}.")
     if parts:
         yield " ".join(parts)
+
+
+def _counted_from(result: GateResult, base: Base) -> Iterator[str]:
+    """Say which builds are judged by growth since the merge base, and which by their baselines."""
+    of = f", merge base with {code(base.ref)}" if base.ref else ""
+    reviewed = [f"{app.app} {app.target}" for app in result.apps if app.base == REVIEWED]
+    if not reviewed:
+        yield f"Growth is counted from {code(base.commit[:7])}{of}."
+        return
+    yield f"The base is {code(base.commit[:7])}{of}."
+    if len(reviewed) == len(result.apps):
+        yield "Growth is judged by the reviewed baselines."
+    else:
+        names = ", ".join(code(middle(name, _NAME)) for name in reviewed[:_NAMED])
+        more = len(reviewed) - _NAMED
+        names += f" and {more:,} more" if more > 0 else ""
+        yield f"Growth of {names} is judged by the reviewed baseline, of others by the merge base."
+
+
+def _changed_terms(found: Sequence[GateFinding]) -> Iterator[Block]:
+    """List how the change's terms differ from the base's; loosened ones are bold."""
+    terms = [finding for finding in found if finding.rule.startswith("policy/")]
+    rows: list[str] = []
+    for finding in terms:
+        if finding.verdict != PASS:
+            rows += _bullets(finding)
+            continue
+        what, _, text = finding.message.partition(": ")
+        shown = f"**{prose(what)}**" if finding.rule == "policy/loosened" else prose(what)
+        place = f" ({code(finding.place)})" if finding.place else ""
+        rows.append(f"- {shown}: {prose(text)}{place}")
+    if rows:
+        yield Block(0, ["", "**Terms that this change sets**", ""], rows)
+
+
+def _growths(result: GateResult) -> Iterator[Block]:
+    """Write how much each build grew since the merge base, whatever it is judged by."""
+    grown = [(app, app.growth_since_base) for app in result.apps if app.growth_since_base]
+    if not grown:
+        return
+    head = ["", row(["growth since the merge base", "load", "ram", "file"]), "|---|---:|---:|---:|"]
+    rows = [
+        row(
+            [
+                code(middle(f"{app.app} {app.target}", _NAME)),
+                *(f"{size:+,}" if size else "±0" for size in (by.load, by.ram, by.file)),
+            ]
+        )
+        for app, by in grown
+    ]
+    yield Block(1, head, rows)
 
 
 def _matrix(builds: Sequence[Placed]) -> Iterator[Block]:

@@ -15,6 +15,7 @@ from sizeguard.gate.gate_result import (
     Saving,
 )
 from sizeguard.names.short import without_parameters
+from sizeguard.report.gate.gate_findings import GateFinding
 from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked, wrapped
 from sizeguard.report.gate.gate_words import (
     Placed,
@@ -31,6 +32,23 @@ from sizeguard.report.writers.style import Style
 CAUSES = 8  # shown when the gate fails
 CLAIMS = 5
 SAVINGS = 12
+
+
+def changed_terms(found: Iterable[GateFinding], style: Style) -> Iterator[str]:
+    """Write how the change's terms differ from the base's; `!` marks those that are loosened."""
+    terms = [finding for finding in found if finding.rule.startswith("policy/")]
+    if not terms:
+        return
+    yield ""
+    yield "terms that this change sets"
+    for finding in terms:
+        if finding.verdict != PASS:
+            yield from finding_lines(finding, style)
+            continue
+        loosens = finding.rule == "policy/loosened"
+        place = f"  {finding.place}" if finding.place else ""
+        text = f"  {'!' if loosens else '-'} {printable(finding.message + place)}"
+        yield from wrapped(text, 0, style)
 
 
 def failures(build: Placed, style: Style) -> Iterator[str]:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sizeguard.gate.gate_result import PASS, AppResult, GateResult
-from sizeguard.report.gate.gate_findings import findings
+from sizeguard.report.gate.gate_findings import findings, growth_text
 from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark, wrapped
 from sizeguard.report.gate.gate_sections import (
     all_savings,
+    changed_terms,
     changes,
     commands_to_try,
     creep,
@@ -53,7 +54,8 @@ def _inert(line: str) -> str:
 
 
 def _lines(result: GateResult, style: Style) -> Iterator[str]:
-    builds, outside = placed(result, findings(result))
+    found = findings(result)
+    builds, outside = placed(result, found)
     alone = builds[0] if len(builds) == 1 and not outside else None
     # A failing waiver belongs to no build: then one build's headline does not say why it fails.
     if alone and alone.verdict == result.verdict:
@@ -65,6 +67,10 @@ def _lines(result: GateResult, style: Style) -> Iterator[str]:
         yield from _head(verdict, text, result, style)
     if result.skipped:
         yield f"  nothing was measured: {printable(result.skipped)}"
+    terms = list(changed_terms(found, style))
+    yield from terms
+    if terms and (outside or alone):
+        yield ""
     for finding in outside:
         yield from finding_lines(finding, style)
     if alone:
@@ -72,6 +78,7 @@ def _lines(result: GateResult, style: Style) -> Iterator[str]:
     elif builds:
         yield ""
         yield from _matrix(builds, style)
+        yield from _growths(builds, style)
         yield from _many(builds, style)
     yield from waivers(result, style)
     yield from offers(result, style)
@@ -156,6 +163,19 @@ def _matrix(builds: Sequence[Placed], style: Style) -> Iterator[str]:
             yield f"  {cut(printable(name), first - 2):<{first}}{text}"
 
 
+def _growths(builds: Sequence[Placed], style: Style) -> Iterator[str]:
+    """Write how much each build grew since the merge base, whatever it is judged by."""
+    grown = [build.app for build in builds if build.app.growth_since_base is not None]
+    if not grown:
+        return
+    width = max(len(cut(printable(f"{app.app} {app.target}"), 40)) for app in grown) + 2
+    yield ""
+    yield "  growth since the merge base, in bytes"
+    for app in grown:
+        name = cut(printable(f"{app.app} {app.target}"), 40)
+        yield f"  {name:<{width}}{growth_text(app)}"
+
+
 def _cell(build: Placed | None, width: int, style: Style) -> str:
     if build is None:
         return " " * width
@@ -188,6 +208,8 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
                 f"  {name:<{width}}{cut(printable(text[0]), 50):<{3 * _NUMBER}} "
                 f" {mark(text[1], style)}"
             )
+    if app.growth_since_base is not None:
+        yield f"  {'since merge base':<{width}}{growth_text(app)} bytes"
     if app.sizes:
         slack = (
             f"{app.sizes.page_slack:,} bytes until the file on disk grows a page"

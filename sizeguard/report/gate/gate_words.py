@@ -59,6 +59,8 @@ def verdict_line(result: GateResult) -> str:
             if bad and len(builds) > 1
             else ", ".join(parts)
         )
+    loose = sum(change.loosens and change.verdict == PASS for change in result.policy_changes)
+    text += f", {counted(loose, 'term')} loosened" if loose else ""
     return f"{word(result.verdict)}  {text}" + (f" ({result.skipped})" if result.skipped else "")
 
 
@@ -68,6 +70,8 @@ def _counts(wrong: Iterable[GateFinding]) -> list[str]:
     3 limits exceeded, 1 model broken
     """
     names = {
+        ("policy", FAIL): ("loosened term refused", "loosened terms refused"),
+        ("policy", INCONCLUSIVE): ("policy not compared", "policies not compared"),
         ("problem", FAIL): ("thing could not be done", "things could not be done"),
         ("limit", FAIL): ("limit exceeded", "limits exceeded"),
         ("model", FAIL): ("model broken", "models broken"),
@@ -355,7 +359,7 @@ def placed(
     outside = []
     for finding in found:
         target = finding.target or (first[finding.app].target if finding.app in first else "")
-        if finding.rule == "waiver":
+        if finding.rule == "waiver" or finding.rule.startswith("policy/"):
             continue
         if (finding.app, target) in mine:
             mine[finding.app, target].append(finding)

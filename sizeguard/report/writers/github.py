@@ -24,31 +24,37 @@ class Annotation:
 
     level: ERROR, WARNING or NOTICE
     place: in the source tree, if known
+    first: before all others, whatever their level
     """
 
     level: str
     title: str
     message: str
     place: SourcePlace | None = None
+    first: bool = False
 
 
 def workflow_commands(annotations: Sequence[Annotation]) -> str:
-    """Write a line for each annotation, the worst level first.
+    """Write a line for each annotation: those that come first, then the worst level first.
 
     Of more than SHOWN of one level, the last line says how many are left out.
     """
-    lines = []
+    lines: list[str] = []
+    ahead: list[str] = []
     for level in (ERROR, WARNING, NOTICE):
         mine = [annotation for annotation in annotations if annotation.level == level]
+        mine.sort(key=lambda annotation: not annotation.first)
         cut = len(mine) > SHOWN
-        lines += [_command(annotation) for annotation in mine[: SHOWN - 1 if cut else SHOWN]]
+        shown = mine[: SHOWN - 1 if cut else SHOWN]
+        ahead += [_command(annotation) for annotation in shown if annotation.first]
+        lines += [_command(annotation) for annotation in shown if not annotation.first]
         if cut:
             text = (
                 f"{len(mine) - SHOWN + 1} more like this: the step's summary and the JSON result"
                 " list them"
             )
             lines.append(_command(Annotation(level, "sizeguard", text)))
-    return "\n".join(lines)
+    return "\n".join(ahead + lines)
 
 
 def _command(annotation: Annotation) -> str:

@@ -13,6 +13,7 @@ PASSED, FAILED, BROKEN, SKIPPED = "passed", "failure", "error", "skipped"
 class Case:
     """One test case.
 
+    text:    of a case that passed, what is noted of it
     outcome: passed, failure, error or skipped. An undecided case is an error, so that no CI takes
     it
              for passed
@@ -59,6 +60,8 @@ def junit_document(name: str, suites: Sequence[Suite]) -> str:
                 ElementTree.SubElement(child, case.outcome, message=xml_text(case.message)).text = (
                     xml_text(case.text) or None
                 )
+            elif case.text:
+                ElementTree.SubElement(child, "system-out").text = xml_text(case.text)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(
         root, encoding="unicode"

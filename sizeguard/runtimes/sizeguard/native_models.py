@@ -9,7 +9,7 @@ from sizeguard.builds.build_record import Build
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.runtimes.runtime import ModelRun
 from sizeguard.runtimes.sizeguard import model_runner
-from sizeguard.runtimes.sizeguard.building.programs import cases_beside, program_of
+from sizeguard.runtimes.sizeguard.building.programs import cases_beside, is_case_input, program_of
 from sizeguard.runtimes.sizeguard.building.tracing import instrumented_build, trace_programs
 from sizeguard.runtimes.sizeguard.native_tree import operator_files
 from sizeguard.runtimes.sizeguard.sgp import read_operators
@@ -33,6 +33,10 @@ class NativeModels:
     def inputs(self, model: Path) -> Sequence[Sequence[Path]]:
         """case0_input0.npy and so on; a .sgp holds its own."""
         return cases_beside(model) if model.suffix != ".sgp" else []
+
+    def is_input(self, name: str) -> bool:
+        """Tell whether the name is case0_input0.npy or the like."""
+        return is_case_input(name)
 
     def library_files(self) -> Sequence[Path]:
         """List the operators.yaml of each library."""

@@ -27,6 +27,11 @@ def program_name(model: Path) -> str:
     return stem
 
 
+def is_case_input(name: str) -> bool:
+    """Tell whether a file beside a model is an input by its name."""
+    return _CASE.fullmatch(name) is not None
+
+
 def cases_beside(model: Path) -> list[list[Path]]:
     """List the inputs beside a model: case0_input0.npy, case0_input1.npy and so on."""
     found: dict[int, dict[int, Path]] = {}

@@ -1,0 +1,46 @@
+"""Read the terms of the merge base and of the change, and compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sizeguard.base.errors import InputError
+from sizeguard.gate.gate_result import INCONCLUSIVE, Base, GateResult, PolicyChange, Waiver, overall
+from sizeguard.gate.policy.policy_changes import TRAILER, compare_terms
+from sizeguard.gate.policy.terms import TermsReader
+from sizeguard.gate.request import Request
+from sizeguard.git.file_versions import CommitFiles, WorktreeFiles
+from sizeguard.projects.project import CONFIG
+from sizeguard.projects.reader import parse_config
+
+
+def changed_terms(
+    request: Request, base: Base | None, waivers: Sequence[Waiver]
+) -> tuple[PolicyChange, ...]:
+    """List how the terms differ from the merge base's; nothing if there is no merge base.
+
+    waivers: those in force for the change, of its file and of its commits
+    """
+    if base is None or not base.commit:
+        return ()
+    root, is_input = request.root, request.models.is_input
+    files = CommitFiles(root, base.commit)
+    text = files.text(CONFIG)
+    apps = f"{len(request.config.apps)} apps, {len(request.limits)} limits"
+    if text is None:
+        return (PolicyChange("policy added", CONFIG, "", apps, False, place=CONFIG),)
+    try:
+        old = TermsReader(files, root, is_input).read(parse_config(root, text))
+    except InputError as error:
+        why = f"cannot be read: {base.commit[:7]}: {error}"
+        return (PolicyChange("policy replaced", CONFIG, why, apps, True, None, INCONCLUSIVE),)
+    new = TermsReader(WorktreeFiles(root), root, is_input).read(request.config)
+    accepted = request.history.trailers(base.commit, TRAILER)
+    return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
+
+
+def with_changed_terms(result: GateResult, changes: tuple[PolicyChange, ...]) -> GateResult:
+    """Add the changes of terms to a result; one that fails or is undecided decides it, too."""
+    verdicts = {result.verdict} | {change.verdict for change in changes}
+    return replace(result, verdict=overall(verdicts), policy_changes=changes)

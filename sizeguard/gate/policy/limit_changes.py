@@ -1,0 +1,181 @@
+"""Differences between the limits of two policies, as they apply to apps and targets.
+
+Entries are not compared: a new entry for an exact metric, or for one app, can widen the limit that
+held until then. For each app, target and metric the entry that decides is compared with the one
+that decided before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sizeguard.gate.gate_result import ABSOLUTE, CREEP, PolicyChange
+from sizeguard.gate.policy.checks import precedence
+from sizeguard.gate.policy.limits import Limit
+from sizeguard.gate.policy.terms import Terms
+from sizeguard.measurement.metric_names import is_family, matches, split_metric
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A limit that changed. old, new: the entries that decide; None if there is none."""
+
+    metric: str
+    kind: str
+    old: str
+    new: str
+
+
+@dataclass(slots=True)
+class _Change:
+    old: Limit | None
+    new: Limit | None
+    pairs: list[Pair] = field(default_factory=list)
+
+
+def limit_changes(old: Terms, new: Terms) -> list[PolicyChange]:
+    """List the limits that changed, for the apps and targets that both policies have."""
+    pairs = [pair for pair in old.pairs() if pair in new.pairs()]
+    found: dict[_Key, _Change] = {}
+    for pair in pairs:
+        before, after = (_of_pair(terms.limits, pair) for terms in (old, new))
+        for metric in _metrics(before, after, old):
+            for one, other in _matched(_deciding(before, metric), _deciding(after, metric)):
+                decides = other or one
+                if decides is None or _same(one, other):
+                    continue
+                key = _Key(metric, decides.kind, _text(one), _text(other))
+                found.setdefault(key, _Change(one, other)).pairs.append(pair)
+    listed = {key: change for key, change in found.items() if not _is_covered(key, found)}
+    return [
+        _policy_change(key, change, scope)
+        for key, change in listed.items()
+        for scope in _scopes(change.pairs, pairs)
+    ]
+
+
+def _of_pair(limits: Iterable[Limit], pair: Pair) -> list[Limit]:
+    return [
+        limit for limit in limits if limit.app in ("", pair[0]) and limit.target in ("", pair[1])
+    ]
+
+
+def _metrics(before: Sequence[Limit], after: Sequence[Limit], old: Terms) -> list[str]:
+    """List what limits name, and each reviewed name of a level that has a limit for a family.
+
+    Two families can overlap in names that neither family has as a whole.
+    """
+    named = dict.fromkeys(limit.metric for limit in (*before, *after))
+    levels = {split_metric(metric)[0] for metric in named if is_family(metric)}
+    baselines = [baseline for baseline in old.baselines.values() if baseline is not None]
+    tables = [{"operator": each.operators, **(each.tables or {})} for each in baselines]
+    for table in tables:
+        for level in sorted(levels & table.keys()):
+            named |= dict.fromkeys(f"{level}/{name}" for name in sorted(table[level]))
+    return list(named)
+
+
+def _deciding(limits: Iterable[Limit], metric: str) -> Mapping[tuple[str, str], Limit]:
+    """Find the limits that decide for a metric, by kind and by what they count from."""
+    chosen: dict[tuple[str, str], Limit] = {}
+    for limit in limits:
+        key = (limit.kind, limit.since)
+        if matches(limit.metric, metric) and (
+            key not in chosen or precedence(limit) > precedence(chosen[key])
+        ):
+            chosen[key] = limit
+    return chosen
+
+
+def _matched(
+    old: Mapping[tuple[str, str], Limit], new: Mapping[tuple[str, str], Limit]
+) -> Iterable[tuple[Limit | None, Limit | None]]:
+    """Pair the limits of one kind; creep that is counted from another release is one change."""
+    for key in dict.fromkeys([*old, *new]):
+        if key[0] != CREEP or (key in old and key in new):
+            yield old.get(key), new.get(key)
+    gone = [old[key] for key in old if key[0] == CREEP and key not in new]
+    come = [new[key] for key in new if key[0] == CREEP and key not in old]
+    for i in range(max(len(gone), len(come))):
+        yield gone[i] if i < len(gone) else None, come[i] if i < len(come) else None
+
+
+def _text(limit: Limit | None) -> str:
+    if limit is None:
+        return ""
+    return f"{limit.allowance.text} since {limit.since}" if limit.since else limit.allowance.text
+
+
+def _amounts(limit: Limit) -> tuple[int, int, str]:
+    return limit.allowance.milli_percent, limit.allowance.bytes, limit.since
+
+
+def _same(old: Limit | None, new: Limit | None) -> bool:
+    """Tell whether two limits that are written differently allow the same."""
+    return old is not None and new is not None and _amounts(old) == _amounts(new)
+
+
+def _is_covered(key: _Key, found: Mapping[_Key, _Change]) -> bool:
+    """Tell whether a family that changed in the same way says it for this name."""
+    return any(
+        other.metric != key.metric
+        and matches(other.metric, key.metric)
+        and (other.kind, other.old, other.new) == (key.kind, key.old, key.new)
+        and set(found[key].pairs) <= set(change.pairs)
+        for other, change in found.items()
+    )
+
+
+def _scopes(changed: Sequence[Pair], pairs: Sequence[Pair]) -> list[str]:
+    """Name the apps and targets in as few words as possible; an empty name stands for all."""
+    if set(changed) == set(pairs):
+        return [""]
+    left, names = set(changed), []
+    groups: tuple[tuple[Callable[[Pair], str], str], ...] = (
+        (lambda pair: pair[0], " of {}"),
+        (lambda pair: pair[1], " for {}"),
+    )
+    for part, form in groups:
+        for name in dict.fromkeys(map(part, changed)):
+            group = {pair for pair in pairs if part(pair) == name}
+            if group <= set(changed) and group & left:
+                names.append(form.format(name))
+                left -= group
+    return names + [f" of {app} for {target}" for app, target in changed if (app, target) in left]
+
+
+def _policy_change(key: _Key, change: _Change, scope: str) -> PolicyChange:
+    old, new = change.old, change.new
+    looser = _is_looser(old, new)
+    what = "removed" if new is None else "added" if old is None else "loosened" if looser else ""
+    number = None
+    if key.kind == ABSOLUTE and old is not None and new is not None:
+        number = new.allowance.bytes - old.allowance.bytes
+    return PolicyChange(
+        f"limit {what or 'tightened'}",
+        f"{key.metric} {'maximum' if key.kind == ABSOLUTE else key.kind}{scope}",
+        key.old,
+        key.new,
+        looser,
+        number,
+        place=new.place if new is not None else "",
+    )
+
+
+def _is_looser(old: Limit | None, new: Limit | None) -> bool:
+    """Tell whether the new limit allows some size that the old one does not.
+
+    Creep that is counted from another release may: nobody knows what that release weighs.
+    """
+    if old is None:
+        return False
+    if new is None:
+        return True
+    return (
+        new.allowance.milli_percent > old.allowance.milli_percent
+        or new.allowance.bytes > old.allowance.bytes
+        or new.since != old.since
+    )

@@ -1,0 +1,177 @@
+"""Compare the terms of a change with those of the merge base.
+
+The change's terms decide. This says how they differ, so that nobody changes them unseen.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from sizeguard.gate.gate_result import FAIL, PolicyChange
+from sizeguard.gate.policy.limit_changes import limit_changes
+from sizeguard.gate.policy.reviewed_changes import (
+    BASELINE,
+    RECORD,
+    WAIVER,
+    baseline_changes,
+    record_changes,
+    waiver_changes,
+)
+from sizeguard.gate.policy.terms import AppTerms, Terms
+from sizeguard.gate.policy.widened_selection import selection_changes
+from sizeguard.projects.project import FAIL as FAIL_MODE
+from sizeguard.projects.project import App, Config, Target
+
+TRAILER = "Size-Accept"
+
+_TARGET_FIELDS = ("machine", "compiler", "linker", "optimize", "link", "lto", "run")
+_SHOWN_ID = 7  # digits of an identity
+
+
+def compare_terms(
+    old: Terms, new: Terms, accepted: Sequence[tuple[str, str]] = ()
+) -> tuple[PolicyChange, ...]:
+    """List every difference, those that loosen a term first.
+
+    The base's `policy_changes` decides whether a loosened term fails.
+
+    accepted: commit and text of each trailer `Size-Accept: NAME`, which accepts the baselines,
+              waivers and records of that name; * and ? match any part
+    """
+    fails = old.config.policy_changes == FAIL_MODE
+    changes = [_accepted(change, accepted) for change in _differences(old, new)]
+    judged = [
+        replace(change, verdict=FAIL)
+        if fails and change.loosens and not change.accepted
+        else change
+        for change in changes
+    ]
+    return tuple(sorted(judged, key=lambda change: not change.loosens))
+
+
+def _differences(old: Terms, new: Terms) -> Iterator[PolicyChange]:
+    yield from _modes(old.config, new.config)
+    yield from _targets(old.config, new.config)
+    yield from _apps(old.config.apps, new.config.apps)
+    yield from limit_changes(old, new)
+    yield from baseline_changes(old, new)
+    yield from waiver_changes(old.waivers, new.waivers)
+    for name in (name for name in old.apps if name in new.apps):
+        yield from selection_changes(name, old.apps[name].selection, new.apps[name].selection)
+        yield from _models(name, old.apps[name], new.apps[name])
+    yield from record_changes(old.records, new.records)
+
+
+def _accepted(change: PolicyChange, trailers: Iterable[tuple[str, str]]) -> PolicyChange:
+    """Note the first trailer that accepts a change of a reviewed file."""
+    if change.accepted or not change.what.startswith((BASELINE, WAIVER, RECORD)):
+        return change
+    for commit, text in trailers:
+        if fnmatch.fnmatchcase(change.name, text.strip().replace("[", "[[]")):
+            return replace(change, accepted=f"commit {commit[:10]}")
+    return change
+
+
+def _modes(old: Config, new: Config) -> Iterator[PolicyChange]:
+    if old.base != new.base:
+        usual = "the default branch"
+        yield PolicyChange("base changed", "base", old.base or usual, new.base or usual, True)
+    if old.policy_changes != new.policy_changes:
+        loosens = old.policy_changes == FAIL_MODE
+        yield PolicyChange(
+            "policy changed", "policy_changes", old.policy_changes, new.policy_changes, loosens
+        )
+
+
+def _targets(old: Config, new: Config) -> Iterator[PolicyChange]:
+    before = {target.name: target for target in old.targets}
+    after = {target.name: target for target in new.targets}
+    for name, target in before.items():
+        if name not in after:
+            yield PolicyChange("target removed", name, _target(target), "", True)
+        else:
+            yield from _target_fields(target, after[name])
+    for name, target in after.items():
+        if name not in before:
+            yield PolicyChange("target added", name, "", _target(target), False, place=target.place)
+
+
+def _target(target: Target) -> str:
+    parts = [
+        target.machine, target.compiler, target.linker, f"-O{target.optimize}", target.link,
+        target.lto and f"lto {target.lto}", "" if target.run else "run: false",
+    ]  # fmt: skip
+    return ", ".join(part for part in parts if part)
+
+
+def _target_fields(old: Target, new: Target) -> Iterator[PolicyChange]:
+    for name in _TARGET_FIELDS:
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            loosens = not (name == "run" and after)
+            label = f"{new.name} {name}"
+            texts = (_value(before), _value(after))
+            yield PolicyChange("target changed", label, *texts, loosens, place=new.place)
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value or "usual")
+
+
+def _apps(old: Iterable[App], new: Iterable[App]) -> Iterator[PolicyChange]:
+    before, after = ({app.name: app for app in apps} for apps in (old, new))
+    for name, app in before.items():
+        if name not in after:
+            yield PolicyChange("app removed", name, _listed(app.targets), "", True)
+            continue
+        for target in app.targets:
+            if target not in after[name].targets:
+                label = f"{name} for {target}"
+                place = after[name].place
+                yield PolicyChange("app removed", label, target, "", True, place=place)
+        for target in after[name].targets:
+            if target not in app.targets:
+                yield PolicyChange("app added", f"{name} for {target}", "", target, False)
+    for name, app in after.items():
+        if name not in before:
+            targets = _listed(app.targets)
+            yield PolicyChange("app added", name, "", targets, False, place=app.place)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"for {', '.join(names)}"
+
+
+def _models(app: str, old: AppTerms, new: AppTerms) -> Iterator[PolicyChange]:
+    """Yield the models and their inputs that differ.
+
+    Another model, or fewer inputs, may run less: only more of them loosens nothing.
+    """
+    both = [model for model in old.models if model in new.models]
+    before = {model: old.models[model].identity for model in old.models}
+    after = {model: new.models[model].identity for model in new.models}
+    yield from _contents("model", app, before, after)
+    for model in both:
+        yield from _contents("input", app, old.models[model].inputs, new.models[model].inputs)
+
+
+def _contents(
+    what: str, app: str, old: Mapping[str, str], new: Mapping[str, str]
+) -> Iterator[PolicyChange]:
+    for path in dict.fromkeys([*old, *new]):
+        if path not in old:
+            how, texts = "added", ("", _id(new[path]))
+        elif path not in new:
+            how, texts = "removed", (_id(old[path]), "")
+        elif old[path] != new[path]:
+            how, texts = "replaced", (_id(old[path]), _id(new[path]))
+        else:
+            continue
+        place = path if path in new else ""
+        yield PolicyChange(f"{what} {how}", f"{app} {path}", *texts, how != "added", place=place)
+
+
+def _id(identity: str) -> str:
+    return identity[:_SHOWN_ID] or "missing"

@@ -1,0 +1,143 @@
+"""Differences between reviewed files: baselines, waivers, records of selections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from sizeguard.gate.gate_result import PolicyChange, Waiver
+from sizeguard.gate.policy.terms import Terms
+from sizeguard.gate.review_result import Baseline
+from sizeguard.measurement.metric_kinds import TOTALS
+
+BASELINE, WAIVER, RECORD = "baseline", "waiver", "selection record"
+_NAMED = 3  # sizes besides the totals that are named
+_SHOWN_ID = 7  # digits of an identity
+
+
+def baseline_changes(old: Terms, new: Terms) -> Iterator[PolicyChange]:
+    """Yield the baselines that were added, removed or replaced.
+
+    A baseline of an app and target that the base did not have takes nothing from anybody.
+    """
+    for path in sorted({*old.baselines, *new.baselines}):
+        if path not in new.baselines:
+            sizes = _totals(old.baselines[path])
+            yield PolicyChange(f"{BASELINE} removed", path, sizes, "", True)
+        elif path not in old.baselines:
+            found = new.baselines[path]
+            is_new = found is not None and (found.app, found.target) not in old.pairs()
+            yield PolicyChange(
+                f"{BASELINE} added", path, "", _totals(found), not is_new, place=path
+            )
+        elif old.baselines[path] != new.baselines[path]:
+            yield _replaced(path, old.baselines[path], new.baselines[path])
+
+
+def _replaced(path: str, old: Baseline | None, new: Baseline | None) -> PolicyChange:
+    what = f"{BASELINE} replaced"
+    if old is None or new is None:
+        return PolicyChange(what, path, _totals(old), _totals(new), True, place=path)
+    before, after = _numbers(old), _numbers(new)
+    changed = [name for name in {**before, **after} if before.get(name, 0) != after.get(name, 0)]
+    moved = [name for name in changed if name not in TOTALS]
+    largest = sorted(moved, key=lambda name: -abs(before.get(name, 0) - after.get(name, 0)))
+    named = sorted(largest[:_NAMED])
+    other_tools = (old.tools, old.toolchain) != (new.tools, new.toolchain)
+    grown = any(after.get(name, 0) > before.get(name, 0) for name in changed)
+    return PolicyChange(
+        what,
+        path,
+        _sizes(old, before, named, other_tools),
+        _sizes(new, after, named, other_tools),
+        grown or other_tools,
+        bytes=new.load - old.load,
+        place=path,
+    )
+
+
+def _sizes(
+    baseline: Baseline, numbers: Mapping[str, int], named: Iterable[str], with_tools: bool
+) -> str:
+    """Write the totals, the sizes of the names, and the tools if they differ."""
+    sizes = [_totals(baseline), *(f"{name} {numbers.get(name, 0):,}" for name in named)]
+    tools = f" by {baseline.tools or baseline.toolchain}" if with_tools else ""
+    return ", ".join(sizes) + tools
+
+
+def _numbers(baseline: Baseline) -> Mapping[str, int]:
+    tables = {"operator": baseline.operators, **(baseline.tables or {})}
+    return {size: baseline.size(size) for size in TOTALS} | {
+        f"{level}/{name}": size for level, table in tables.items() for name, size in table.items()
+    }
+
+
+def _totals(baseline: Baseline | None) -> str:
+    if baseline is None:
+        return "cannot be read"
+    return f"load {baseline.load:,}, ram {baseline.ram:,}, file {baseline.file:,}"
+
+
+def waiver_changes(old: Sequence[Waiver], new: Sequence[Waiver]) -> Iterator[PolicyChange]:
+    """Yield the waivers that were added, removed or changed; their places do not count."""
+    left = list(old)
+    added: list[Waiver] = []
+    for waiver in new:
+        same = next((each for each in left if _content(each) == _content(waiver)), None)
+        if same is None:
+            added.append(waiver)
+        else:
+            left.remove(same)
+    for waiver in added:
+        before = next((each for each in left if _scope(each) == _scope(waiver)), None)
+        if before is not None:
+            left.remove(before)
+        yield _waiver_change(before, waiver)
+    for waiver in left:
+        yield PolicyChange(
+            f"{WAIVER} removed", _name(waiver), _waiver(waiver), "", False, -waiver.bytes
+        )
+
+
+def _waiver_change(old: Waiver | None, new: Waiver) -> PolicyChange:
+    looser = old is None or new.bytes > old.bytes or new.expires > old.expires
+    more = new.bytes - (old.bytes if old else 0)
+    by_trailer = new.source.startswith("commit ")
+    return PolicyChange(
+        f"{WAIVER} {'added' if old is None else 'changed'}",
+        _name(new),
+        _waiver(old) if old else "",
+        _waiver(new),
+        looser,
+        more,
+        accepted=new.source if by_trailer else "",
+        place="" if by_trailer else new.source,
+    )
+
+
+def _scope(waiver: Waiver) -> tuple[str, str, str]:
+    return waiver.metric, waiver.app, waiver.target
+
+
+def _content(waiver: Waiver) -> tuple[object, ...]:
+    return (*_scope(waiver), waiver.bytes, waiver.reason, waiver.owner, waiver.expires)
+
+
+def _name(waiver: Waiver) -> str:
+    app = f" of {waiver.app}" if waiver.app else ""
+    return f"{waiver.metric}{app}{f' for {waiver.target}' if waiver.target else ''}"
+
+
+def _waiver(waiver: Waiver) -> str:
+    return f"{waiver.bytes:,} bytes until {waiver.expires}, {waiver.owner}: {waiver.reason}"
+
+
+def record_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[PolicyChange]:
+    """Yield the records of what selections were traced with that differ."""
+    for path in sorted({*old, *new}):
+        before, after = old.get(path, ""), new.get(path, "")
+        if before != after:
+            how = "added" if not before else "removed" if not after else "replaced"
+            yield PolicyChange(
+                f"{RECORD} {how}", path, before[:_SHOWN_ID], after[:_SHOWN_ID], bool(before),
+                place=path if after else "",
+            )  # fmt: skip

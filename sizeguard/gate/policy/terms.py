@@ -1,0 +1,140 @@
+"""The terms that a change is judged by, as one value, read from a commit or from the worktree.
+
+Terms are sizeguard.yaml with its limits, the baselines, the waivers, the apps' selections and
+models, and the reviewed records of what selections were traced with.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.gate.gate_result import Waiver
+from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, parse_baseline
+from sizeguard.gate.policy.limits import Limit
+from sizeguard.gate.policy.read_limits import read_limits
+from sizeguard.gate.policy.waivers import parse_waivers
+from sizeguard.gate.review_result import Baseline
+from sizeguard.gate.selection.review_record import FOLDER as RECORDS
+from sizeguard.git.file_versions import FileVersions
+from sizeguard.measurement.metric_names import MetricNames
+from sizeguard.projects.project import App, Config
+from sizeguard.selection.read import parse_selection
+from sizeguard.selection.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTerms:
+    """A model of an app. identity: of its content, empty if it is missing; inputs: by path."""
+
+    identity: str
+    inputs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class AppTerms:
+    """What an app must hold. selection: None if it is missing or cannot be read."""
+
+    selection: Selection | None
+    models: Mapping[str, ModelTerms]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """All terms of one state of the project.
+
+    baselines: by path; None for one that cannot be read
+    records:   identities of the records of selections, by path
+    apps:      by name
+    """
+
+    config: Config
+    limits: tuple[Limit, ...]
+    waivers: tuple[Waiver, ...]
+    baselines: Mapping[str, Baseline | None]
+    records: Mapping[str, str]
+    apps: Mapping[str, AppTerms]
+
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """List each app with each of its targets."""
+        return [(app.name, target) for app in self.config.apps for target in app.targets]
+
+
+class AnyMetricNames(MetricNames):
+    """Names of a commit whose operators are not asked: its own gate has checked them."""
+
+    def problem(self, path: str) -> str:
+        """Find nothing wrong with the path."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class TermsReader:
+    """Reads terms below the root of a project.
+
+    is_input: tells whether a file of that name beside a model is an input of it
+    """
+
+    files: FileVersions
+    root: Path
+    is_input: Callable[[str], bool]
+
+    def read(self, config: Config) -> Terms:
+        """Read the terms that belong to a configuration whose metrics were checked before.
+
+        Raises InputError for limits or waivers that cannot be read.
+        """
+        names = AnyMetricNames(self.root)
+        text = self.files.text(f"{FOLDER}/{WAIVERS}")
+        return Terms(
+            config,
+            read_limits(config, names),
+            parse_waivers(text, config, names) if text else (),
+            self._baselines(),
+            self._records(),
+            {app.name: self._app(app) for app in config.apps},
+        )
+
+    def _baselines(self) -> Mapping[str, Baseline | None]:
+        paths = [
+            f"{FOLDER}/{name}"
+            for name in self.files.names(FOLDER)
+            if name.endswith(".yaml") and name != WAIVERS
+        ]
+        return {path: self._baseline(path) for path in paths}
+
+    def _baseline(self, path: str) -> Baseline | None:
+        try:
+            return parse_baseline(self.files.text(path) or b"", path)
+        except InputError:
+            return None  # the gate of its app says what is wrong
+
+    def _records(self) -> Mapping[str, str]:
+        folder = RECORDS.as_posix()
+        return self.files.identities(f"{folder}/{name}" for name in self.files.names(folder))
+
+    def _app(self, app: App) -> AppTerms:
+        models = (self._path(model) for model in app.models)
+        return AppTerms(self._selection(app), {model: self._model(model) for model in models})
+
+    def _selection(self, app: App) -> Selection | None:
+        path = self._path(app.selection)
+        text = self.files.text(path)
+        try:
+            return parse_selection(text, path).selection if text is not None else None
+        except InputError:
+            return None
+
+    def _model(self, model: str) -> ModelTerms:
+        folder = posixpath.dirname(model)
+        inputs = [
+            posixpath.join(folder, name) for name in self.files.names(folder) if self.is_input(name)
+        ]
+        found = dict(self.files.identities([model, *inputs]))
+        return ModelTerms(found.pop(model, ""), found)
+
+    def _path(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()

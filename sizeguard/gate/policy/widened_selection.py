@@ -1,0 +1,117 @@
+"""Differences between two selections of an app: what the change's selection keeps in addition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sizeguard.gate.gate_result import PolicyChange
+from sizeguard.selection.selection import Selection
+
+_FLAGS = ("is_root_operator", "is_used_for_training", "include_all_overloads")
+_SELECTED, _NOT = "selected", "not selected"
+
+
+def selection_changes(
+    app: str, old: Selection | None, new: Selection | None
+) -> Iterator[PolicyChange]:
+    """Yield what was selected and what was deselected, one change for each thing.
+
+    A selection that cannot be read may say anything: it counts as widened.
+    """
+    if old is None or new is None:
+        if old is not new:
+            words = ("cannot be read", "is read")
+            yield _widened(f"{app} selection", words[old is not None], words[new is not None])
+        return
+    yield from _included(app, old, new)
+    if not new.include_all_operators:
+        yield from _operators(app, old, new)
+    if not new.all_non_operators_included:
+        yield from _dtypes(app, old, new)
+        yield from _names(app, "class", old.custom_classes, new.custom_classes)
+        yield from _names(app, "feature", old.build_features, new.build_features)
+    yield from _kernels(app, old, new)
+    if (old.debug_info, old.provenance) != (new.debug_info, new.provenance):
+        yield PolicyChange(
+            "selection changed", f"{app} debug_info", _models(old), _models(new), False
+        )
+
+
+def _widened(name: str, old: str, new: str) -> PolicyChange:
+    return PolicyChange("selection widened", name, old, new, True)
+
+
+def _narrowed(name: str, old: str, new: str) -> PolicyChange:
+    return PolicyChange("selection narrowed", name, old, new, False)
+
+
+def _included(app: str, old: Selection, new: Selection) -> Iterator[PolicyChange]:
+    for flag in ("include_all_operators", "include_all_non_op_selectives"):
+        before, after = getattr(old, flag), getattr(new, flag)
+        if before != after:
+            make = _widened if after else _narrowed
+            yield make(f"{app} {flag}", _flag(before), _flag(after))
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _operators(app: str, old: Selection, new: Selection) -> Iterator[PolicyChange]:
+    for name in sorted({*old.operators, *new.operators}):
+        label = f"{app} operator {name}"
+        before, after = old.operators.get(name), new.operators.get(name)
+        if before is None or after is None:
+            kept = old.is_operator_selected(name), new.is_operator_selected(name)
+            # An entry of its own may say more than the family's that keeps the operator, too.
+            if kept == (True, True):
+                texts = ("by its family", _SELECTED)
+                yield _widened(label, *(texts if before is None else texts[::-1]))
+            elif kept != (True, True):
+                yield (
+                    _widened(label, _NOT, _SELECTED)
+                    if kept[1]
+                    else _narrowed(label, _SELECTED, _NOT)
+                )
+            continue
+        for flag in _FLAGS:
+            was, is_ = getattr(before, flag), getattr(after, flag)
+            if was != is_:
+                yield (_widened if is_ else _narrowed)(f"{label} {flag}", _flag(was), _flag(is_))
+
+
+def _dtypes(app: str, old: Selection, new: Selection) -> Iterator[PolicyChange]:
+    for tag in sorted({*old.kernel_metadata, *new.kernel_metadata}):
+        before = old.kernel_metadata.get(tag, frozenset())
+        after = new.kernel_metadata.get(tag, frozenset())
+        if old.all_non_operators_included or before == after:
+            continue
+        yield (_widened if after - before else _narrowed)(
+            f"{app} dtypes of {tag}", _listed(before), _listed(after)
+        )
+
+
+def _kernels(app: str, old: Selection, new: Selection) -> Iterator[PolicyChange]:
+    for name in sorted({*old.et_kernel_metadata, *new.et_kernel_metadata}):
+        before = old.et_kernel_metadata.get(name, frozenset())
+        after = new.et_kernel_metadata.get(name, frozenset())
+        if before != after:
+            yield (_widened if after - before else _narrowed)(
+                f"{app} kernels of {name}", _listed(before), _listed(after)
+            )
+
+
+def _names(app: str, what: str, old: frozenset[str], new: frozenset[str]) -> Iterator[PolicyChange]:
+    for name in sorted(new - old):
+        yield _widened(f"{app} {what} {name}", _NOT, _SELECTED)
+    for name in sorted(old - new):
+        yield _narrowed(f"{app} {what} {name}", _SELECTED, _NOT)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _models(selection: Selection) -> str:
+    count = len(selection.provenance)
+    return f"{count} {'model' if count == 1 else 'models'}, {len(selection.debug_info)} other texts"

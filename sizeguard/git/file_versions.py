@@ -1,0 +1,114 @@
+"""Read the same files from a commit and from the worktree, by content.
+
+Identities are git's ids of contents, with the filters of .gitattributes applied: a file of Git LFS,
+or one with other line ends, equals its commit. Git's index decides nothing: a file that is marked
+assume-unchanged is read like any other.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from sizeguard.base.errors import InputError
+from sizeguard.git.git import git, git_bytes
+from sizeguard.git.trees import tree_entries
+
+_LINK = "120000"  # git's mode of a symbolic link
+_LINKS = 8  # followed at most, as many as a person would make
+_ARGUMENTS = 200  # files of one git command
+
+
+class FileVersions(Protocol):
+    """Files of one state of a repository, by their paths from its root."""
+
+    def text(self, path: str) -> bytes | None:
+        """Return the bytes of a file; None if there is none."""
+        ...
+
+    def names(self, folder: str) -> Sequence[str]:
+        """List the names of the files in a folder, sorted; empty if there is no such folder."""
+        ...
+
+    def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
+        """Return git's ids of the contents of files, by path; files that are missing have none."""
+        ...
+
+
+class CommitFiles:
+    """The files of a commit."""
+
+    def __init__(self, repository: Path, commit: str) -> None:
+        """Read the commit of a repository."""
+        self._repository = repository
+        self._commit = commit
+
+    @cached_property
+    def _entries(self) -> Mapping[str, str]:
+        return tree_entries(self._repository, self._commit, "-r", "--full-tree")
+
+    def text(self, path: str) -> bytes | None:
+        """Return the bytes of a file; None if there is none."""
+        blob = self._blob(path)
+        return git_bytes(self._repository, "cat-file", "blob", blob) if blob else None
+
+    def names(self, folder: str) -> Sequence[str]:
+        """List the names of the files in a folder, sorted; empty if there is no such folder."""
+        return sorted(
+            posixpath.basename(path) for path in self._entries if posixpath.dirname(path) == folder
+        )
+
+    def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
+        """Return git's ids of the contents of files, by path; files that are missing have none."""
+        blobs = {path: self._blob(path) for path in paths}
+        return {path: blob for path, blob in blobs.items() if blob}
+
+    def _blob(self, path: str) -> str:
+        """Return the id of a file's content; empty for no file. Links are followed."""
+        at = posixpath.normpath(path)
+        for _ in range(_LINKS):
+            mode, kind, blob = (self._entries.get(at, "") + "  ").split(" ")[:3]
+            if mode != _LINK:
+                return blob if kind == "blob" else ""
+            link = git_bytes(self._repository, "cat-file", "blob", blob).decode("utf-8", "replace")
+            at = posixpath.normpath(posixpath.join(posixpath.dirname(at), link))
+        return ""
+
+
+class WorktreeFiles:
+    """The files as they lie in the worktree."""
+
+    def __init__(self, root: Path) -> None:
+        """Read below the root of a worktree."""
+        self._root = root
+
+    def text(self, path: str) -> bytes | None:
+        """Return the bytes of a file; None if there is none.
+
+        Raises InputError if it cannot be read.
+        """
+        try:
+            file = self._root / path
+            return file.read_bytes() if file.is_file() else None
+        except OSError as error:
+            raise InputError(f"{path}: cannot read: {error.strerror}") from error
+
+    def names(self, folder: str) -> Sequence[str]:
+        """List the names of the files in a folder, sorted; empty if there is no such folder."""
+        place = self._root / folder
+        return (
+            sorted(each.name for each in place.iterdir() if each.is_file())
+            if (place.is_dir())
+            else []
+        )
+
+    def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
+        """Return git's ids of the contents of files, by path; files that are missing have none."""
+        there = [path for path in dict.fromkeys(paths) if (self._root / path).is_file()]
+        ids: list[str] = []
+        for i in range(0, len(there), _ARGUMENTS):
+            ids += git(self._root, "hash-object", "--", *there[i : i + _ARGUMENTS]).split()
+        return dict(zip(there, ids, strict=True))

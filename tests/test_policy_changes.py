@@ -1,0 +1,344 @@
+"""Ways to change the terms that the gate judges by: each is named, with what was and what is."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
+from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, GateResult, PolicyChange
+from sizeguard.gate.policy.policy_changes import compare_terms
+from sizeguard.gate.policy.terms import Terms, TermsReader
+from sizeguard.gate.request import Request
+from sizeguard.gate.run import all_waivers
+from sizeguard.git.file_versions import CommitFiles, WorktreeFiles
+from sizeguard.projects.reader import parse_config, read_config
+from tests.support.changed_projects import (
+    CONFIG,
+    HARMLESS,
+    PROJECT,
+    REVIEWED,
+    TRICKS,
+    WAIVER,
+    Files,
+    blob,
+    config,
+)
+from tests.support.drawn_history import run_git
+from tests.support.places import ROOT
+
+
+class GivenFiles:
+    """Files of a table."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self.files = files
+
+    def text(self, path: str) -> bytes | None:
+        return self.files[path].encode() if path in self.files else None
+
+    def names(self, folder: str) -> Sequence[str]:
+        return sorted(
+            posixpath.basename(path) for path in self.files if posixpath.dirname(path) == folder
+        )
+
+    def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
+        return {path: blob(self.files[path]) for path in paths if path in self.files}
+
+
+def is_input(name: str) -> bool:
+    return name.startswith("case") and name.endswith(".npy")
+
+
+def changed(files: Files) -> dict[str, str]:
+    after: dict[str, str | None] = {**PROJECT, **files}
+    return {path: text for path, text in after.items() if text is not None}
+
+
+def terms(files: Mapping[str, str]) -> Terms:
+    root = Path("/project")
+    read = parse_config(root, files["sizeguard.yaml"].encode())
+    return TermsReader(GivenFiles(files), root, is_input).read(read)
+
+
+def difference(files: Files, *accepted: str) -> tuple[PolicyChange, ...]:
+    trailers = [("4f2a91cdeadbeef", text) for text in accepted]
+    return compare_terms(terms(PROJECT), terms(changed(files)), trailers)
+
+
+@pytest.mark.parametrize("way", TRICKS)
+def test_each_change_of_terms_is_named(way: str) -> None:
+    trick = TRICKS[way]
+    found = difference(trick.files)
+    named = [change for change in found if (change.what, change.name) == (trick.what, trick.name)]
+    assert [(change.old, change.new, change.loosens) for change in named] == [
+        (trick.old, trick.new, trick.loosens)
+    ], found
+    assert {change.verdict for change in found} == {PASS}  # the base notes, it does not fail
+    assert any(change.loosens for change in found) == trick.loosens
+
+
+@pytest.mark.parametrize("way", TRICKS)
+def test_the_way_back_is_named_as_well(way: str) -> None:
+    trick = TRICKS[way]
+    there = compare_terms(terms(PROJECT), terms(changed(trick.files)))
+    back = compare_terms(terms(changed(trick.files)), terms(PROJECT))
+    pairs = sorted((change.name, change.old, change.new) for change in there)
+    assert sorted((change.name, change.new, change.old) for change in back) == pairs
+
+
+@pytest.mark.parametrize("way", HARMLESS)
+def test_what_changes_no_term_is_not_named(way: str) -> None:
+    assert difference(HARMLESS[way]) == ()
+
+
+def test_two_overlapping_families_do_not_hide_a_name() -> None:
+    """aten::relu was in a family with 1 %; a longer pattern takes it over."""
+    old = config(("  operator/*:\n", "  operator/*relu*: {growth: 1%}\n  operator/*:\n"))
+    both = edited_limits("  operator/*relu*: {growth: 1%}\n  operator/aten::rel*: {growth: 30%}\n")
+    found = compare_terms(terms(changed(old)), terms(changed(both)))
+    assert ("limit loosened", "operator/aten::relu growth", "1%", "30%") in {
+        (change.what, change.name, change.old, change.new) for change in found
+    }
+
+
+def edited_limits(lines: str) -> Files:
+    return config(("  operator/*:\n", f"{lines}  operator/*:\n"))
+
+
+def test_a_limit_for_one_app_on_one_target_is_named_so() -> None:
+    targets = "    targets:\n      linux: {limits: {load: 41 KiB}}\n      board:\n"
+    found = difference({"sizeguard.yaml": CONFIG + targets})
+    assert [(change.what, change.name) for change in found] == [
+        ("limit loosened", "load maximum of language for linux")
+    ]
+    assert found[0].bytes == 1024
+
+
+def test_bytes_are_those_that_the_term_allows_more() -> None:
+    by_name = {way: difference(TRICKS[way].files)[0].bytes for way in TRICKS}
+    assert by_name["baseline replaced"] == 4000
+    assert by_name["waiver of more bytes"] == 800
+    assert by_name["waiver added"] == 100
+    assert by_name["maximum"] == 1024
+    assert by_name["waiver removed"] == -100
+    assert by_name["dtype"] is None
+
+
+def test_an_app_that_is_new_may_bring_its_baseline() -> None:
+    app = "  other: {selection: native/apps/vision/selected_operators.yaml, models: []}\n"
+    files = {
+        "sizeguard.yaml": CONFIG + app,
+        "baselines/other.linux.x.yaml": PROJECT[REVIEWED].replace("app: vision", "app: other"),
+    }
+    assert [(change.what, change.loosens) for change in difference(files)] == [
+        ("app added", False),
+        ("baseline added", False),
+    ]
+
+
+def strict(files: Files) -> dict[str, str]:
+    """The project whose base says that a loosening fails."""
+    found = changed(files)
+    return {**found, "sizeguard.yaml": f"policy_changes: fail\n{found['sizeguard.yaml']}"}
+
+
+@pytest.mark.parametrize("way", TRICKS)
+def test_a_loosening_fails_where_the_base_says_so(way: str) -> None:
+    trick = TRICKS[way]
+    after = changed(trick.files) if way == "strict" else strict(trick.files)
+    found = compare_terms(terms(strict({})), terms(after))
+    assert {change.verdict for change in found if change.loosens} <= {FAIL}
+    assert {change.verdict for change in found if not change.loosens} <= {PASS}
+    result = with_changed_terms(GateResult(PASS, ()), found)
+    assert (result.verdict, result.exit_code) == ((FAIL, 1) if trick.loosens else (PASS, 0))
+
+
+def test_a_change_cannot_allow_itself_to_loosen() -> None:
+    """What the base says holds, whatever the change makes of it."""
+    found = compare_terms(terms(strict({})), terms(changed(TRICKS["maximum"].files)))
+    assert [(change.what, change.verdict) for change in found] == [
+        ("policy changed", FAIL),
+        ("limit loosened", FAIL),
+    ]
+    # Nor does the change's own `fail` count: it holds from the next change on.
+    found = compare_terms(terms(PROJECT), terms(strict(TRICKS["maximum"].files)))
+    assert {change.verdict for change in found} == {PASS}
+
+
+@pytest.mark.parametrize(
+    ("way", "trailer", "accepted"),
+    [
+        ("baseline replaced", REVIEWED, True),
+        ("baseline replaced", "baselines/vision.*", True),
+        ("baseline replaced", "baselines/language.*", False),
+        ("baseline replaced", "vision", False),
+        ("baseline removed", REVIEWED, True),
+        ("waiver added", "ram of vision", True),
+        ("waiver added", "load of vision", False),
+        ("maximum", "load maximum", False),  # limits are no matter of trailers
+        ("maximum", "*", False),
+        ("dtype", "vision dtypes of add_stub", False),
+        ("app removed", "language", False),
+    ],
+)
+def test_a_trailer_accepts_waivers_and_baselines_alone(
+    way: str, trailer: str, accepted: bool
+) -> None:
+    found = compare_terms(
+        terms(strict({})), terms(strict(TRICKS[way].files)), [("4f2a91cdeadbeef", trailer)]
+    )
+    (change,) = [change for change in found if change.loosens]
+    assert (change.verdict, change.accepted) == (
+        (PASS, "commit 4f2a91cdea") if accepted else (FAIL, "")
+    )
+
+
+# The same in a repository, read from commits and the worktree.
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A branch `work` that begins at main, the project."""
+    for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    run_git(tmp_path, "init", "-q", "-b", "main")
+    lists = ("native/operators/operators.yaml", "native/prepacked/operators.yaml")
+    write(tmp_path, {**PROJECT, **{path: (ROOT / path).read_text() for path in lists}})
+    commit(tmp_path, "project")
+    run_git(tmp_path, "checkout", "-q", "-b", "work")
+    return tmp_path
+
+
+def write(root: Path, files: Files) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            path.unlink()
+        else:
+            path.write_text(text)
+
+
+def commit(root: Path, message: str) -> None:
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-q", "--allow-empty", "-m", message)
+
+
+def compared(root: Path) -> tuple[PolicyChange, ...]:
+    request = Request(root, read_config(root))
+    base = request.history.base("", "")
+    return changed_terms(request, base, all_waivers(request, base))
+
+
+def seen(changes: Iterable[PolicyChange]) -> list[tuple[str, str, str, str, bool]]:
+    return [(each.what, each.name, each.old, each.new, each.loosens) for each in changes]
+
+
+@pytest.mark.parametrize(
+    "way", [way for way in TRICKS if "cannot be read" not in way and way != "model deleted"]
+)
+def test_uncommitted_committed_and_in_two_steps(way: str, repository: Path) -> None:
+    files = TRICKS[way].files
+    expected = seen(difference(files))
+    write(repository, files)
+    assert seen(compared(repository)) == expected
+    commit(repository, "terms")
+    assert seen(compared(repository)) == expected
+    # A second commit that uses the new terms does not make them old.
+    write(repository, {"native/runtime/a.cpp": "int grown[1000];"})
+    commit(repository, "growth")
+    assert seen(compared(repository)) == expected
+    # Once the terms are merged they are the base's; the next change is free of them.
+    run_git(repository, "branch", "-f", "main", "work~1")
+    assert compared(repository) == ()
+
+
+def test_git_that_looks_away_sees_nothing_less(repository: Path) -> None:
+    run_git(repository, "update-index", "--assume-unchanged", "sizeguard.yaml")
+    run_git(repository, "update-index", "--skip-worktree", "native/models/mlp/model.pt2")
+    for way in ("maximum", "model replaced"):
+        write(repository, TRICKS[way].files)
+    assert [change.what for change in compared(repository)] == ["limit loosened", "model replaced"]
+
+
+def test_a_waiver_in_a_commit_is_named_and_accepted(repository: Path) -> None:
+    text = "Size-Waiver: load --bytes 300 --owner ann --reason tiles --expires 2999-01-31"
+    commit(repository, f"grow\n\n{text}")
+    (change,) = compared(repository)
+    assert (change.what, change.name, change.new) == (
+        "waiver added",
+        "load",
+        "300 bytes until 2999-01-31, ann: tiles",
+    )
+    assert change.accepted == f"commit {run_git(repository, 'rev-parse', 'HEAD')[:10]}"
+
+
+def test_a_trailer_of_the_base_accepts_nothing(repository: Path) -> None:
+    """Only the change's own commits are reviewed with it."""
+    run_git(repository, "checkout", "-q", "main")
+    write(repository, {"sizeguard.yaml": f"policy_changes: fail\n{CONFIG}"})
+    commit(repository, "strict\n\nSize-Accept: baselines/*")
+    run_git(repository, "checkout", "-q", "-B", "work")
+    write(repository, TRICKS["baseline replaced"].files)
+    commit(repository, "larger")
+    (change,) = compared(repository)
+    assert change.verdict == FAIL
+    commit(repository, f"accepted\n\nSize-Accept: {REVIEWED}")
+    (change,) = compared(repository)
+    assert (change.verdict, change.accepted[:7]) == (PASS, "commit ")
+
+
+def test_a_base_without_a_policy_has_none_to_loosen(repository: Path) -> None:
+    run_git(repository, "rm", "-q", "sizeguard.yaml")
+    commit(repository, "none")
+    run_git(repository, "branch", "-f", "main")
+    write(repository, {"sizeguard.yaml": CONFIG})
+    assert seen(compared(repository)) == [
+        ("policy added", "sizeguard.yaml", "", "2 apps, 5 limits", False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("sizeguard.yaml", "apps: 3\n"),
+        ("sizeguard.yaml", CONFIG.replace("40 KiB", "40 KB")),
+        ("baselines/waivers.yaml", "- 3\n"),
+    ],
+)
+def test_a_base_whose_terms_cannot_be_read_is_inconclusive(
+    repository: Path, path: str, text: str
+) -> None:
+    write(repository, {path: text})
+    commit(repository, "damaged")
+    run_git(repository, "branch", "-f", "main")
+    write(repository, {path: PROJECT[path]})
+    found = compared(repository)
+    assert [(each.what, each.verdict) for each in found] == [("policy replaced", INCONCLUSIVE)]
+    assert found[0].old.startswith("cannot be read: ")
+    assert path in found[0].old
+    assert with_changed_terms(GateResult(PASS, ()), found).exit_code == 3
+
+
+def test_files_of_a_commit_and_of_the_worktree_are_the_same(repository: Path) -> None:
+    (repository / "link.yaml").symlink_to("baselines/waivers.yaml")
+    (repository / "away").symlink_to("/etc/passwd")
+    (repository / "loop").symlink_to("loop")
+    commit(repository, "links")
+    versions = (CommitFiles(repository, "HEAD"), WorktreeFiles(repository))
+    paths = [*PROJECT, "link.yaml", "none", "native"]
+    for files in versions:
+        assert files.text("link.yaml") == WAIVER.encode()
+        assert files.text("none") is None
+        assert files.text("native") is None
+        assert files.names("baselines/selections") == ["vision.yaml"]
+        assert files.names("none") == []
+        assert files.identities(paths) == {
+            **{path: blob(text) for path, text in PROJECT.items()},
+            "link.yaml": blob(WAIVER),
+        }
+    assert [versions[0].text(path) for path in ("away", "loop")] == [None, None]
