@@ -13,6 +13,7 @@ import pytest
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.accept import all_baselines
 from sizeguard.gate.policy.baseline_log import baseline_log
+from sizeguard.gate.reference.base_branch import VARIABLES
 from sizeguard.gate.reference.history import History
 from sizeguard.report.baseline.render import baselines_text, log_text
 from sizeguard.runtimes.sizeguard.native_tree import is_generator, is_input
@@ -41,7 +42,7 @@ operators: {{}}
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A branch `work` of two commits that begins at the second of main's three."""
-    for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     run_git(tmp_path, "init", "-q", "-b", "main")
     for branch, message in (
@@ -69,7 +70,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_merge_base_with_the_usual_branch(repository: Path) -> None:
     history = History(repository)
-    base = history.base("", "")
+    base = history.base()
     assert base
     assert (base.ref, base.subject, base.commit) == (
         "main",
@@ -97,9 +98,9 @@ def test_bases_of_drawn_histories(seed: int, tmp_path: Path) -> None:
         }
         if not best:
             with pytest.raises(InconclusiveError, match="no commit in common"):
-                History(tmp_path).base(f"c{other}", "")
+                History(tmp_path).base(f"c{other}")
             continue
-        base = History(tmp_path).base(f"c{other}", "")
+        base = History(tmp_path).base(f"c{other}")
         assert base
         assert base.commit in best
         assert base.commit == run_git(tmp_path, "merge-base", f"c{head}", f"c{other}")
@@ -155,17 +156,76 @@ def test_what_differs_from_a_drawn_commit(seed: int, tmp_path: Path) -> None:
         assert history.text_at(commits[base].id, name) == text
 
 
+def configure(repository: Path, branch: str, base: str) -> None:
+    """Commit a sizeguard.yaml with `base:` to a branch, and come back."""
+    here = run_git(repository, "branch", "--show-current")
+    run_git(repository, "checkout", "-q", branch)
+    (repository / "sizeguard.yaml").write_text(f"base: {base}\napps: {{}}\n")
+    run_git(repository, "add", "-A")
+    run_git(repository, "commit", "-q", "-m", f"base {base}")
+    run_git(repository, "checkout", "-q", here)
+
+
 def test_whoever_names_a_branch_is_heard(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     history = History(repository)
     run_git(repository, "branch", "stable", "main~2")
     run_git(repository, "update-ref", "refs/remotes/origin/topic", "work~1")
-    assert (base := history.base("", "stable")) and base.subject == "one"
+    assert (base := history.base()) and base.subject == "two"
+    configure(repository, "main", "stable")
+    assert (base := history.base()) and (base.ref, base.subject) == ("stable", "one")
+    # CI knows better than the default branch's file.
     monkeypatch.setenv("GITHUB_BASE_REF", "topic")
-    assert (base := history.base("", "")) and (base.ref, base.subject) == ("origin/topic", "three")
-    # sizeguard.yaml comes before the environment.
-    assert (base := history.base("", "stable")) and base.subject == "one"
+    assert (base := history.base()) and (base.ref, base.subject) == ("origin/topic", "three")
     # The command line comes before all.
-    assert (base := history.base("main", "stable")) and base.subject == "two"
+    assert (base := history.base("main")) and base.subject == "two"
+
+
+def test_a_change_does_not_choose_its_own_base(repository: Path) -> None:
+    """Committed or not, `base:` of what is checked out counts after it is merged."""
+    configure(repository, "work", "work")
+    assert (base := History(repository).base()) and (base.ref, base.subject) == ("main", "two")
+    (repository / "sizeguard.yaml").write_text("base: work~1\napps: {}\n")
+    assert (base := History(repository).base()) and (base.ref, base.subject) == ("main", "two")
+
+
+def test_a_default_branch_whose_file_cannot_be_read_is_inconclusive(repository: Path) -> None:
+    configure(repository, "main", "-x")
+    with pytest.raises(InconclusiveError, match=r"main: sizeguard.yaml:1:7: '-x' is no branch"):
+        History(repository).base()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("GITHUB_BASE_REF", "topic"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "topic"),
+        ("SYSTEM_PULLREQUEST_TARGETBRANCH", "refs/heads/topic"),
+        ("BITBUCKET_PR_DESTINATION_BRANCH", "topic"),
+        ("BUILDKITE_PULL_REQUEST_BASE_BRANCH", "topic"),
+        ("CHANGE_TARGET", "topic"),
+        ("CIRRUS_BASE_BRANCH", "topic"),
+        ("CI_DEFAULT_BRANCH", "topic"),
+    ],
+)
+def test_each_ci_is_understood(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    run_git(repository, "update-ref", "refs/remotes/origin/topic", "work~1")
+    monkeypatch.setenv(variable, value)
+    base = History(repository).base()
+    assert base
+    assert (base.ref, base.subject) == ("origin/topic", "three")
+
+
+def test_a_clone_of_a_merge_request_alone(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = run_git(repository, "rev-parse", "main~1")
+    monkeypatch.setenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "gone")
+    monkeypatch.setenv("CI_MERGE_REQUEST_DIFF_BASE_SHA", commit)
+    base = History(repository).base()
+    assert base
+    assert (base.ref, base.commit) == (commit, commit)
 
 
 def test_a_branch_that_is_named_and_not_there_is_inconclusive(
@@ -176,32 +236,32 @@ def test_a_branch_that_is_named_and_not_there_is_inconclusive(
         InconclusiveError,
         match="there is no origin/gone to count growth from; git fetch origin, or give another",
     ):
-        history.base("origin/gone", "")
+        history.base("origin/gone")
     monkeypatch.setenv("GITHUB_BASE_REF", "release")
     with pytest.raises(InconclusiveError, match="there is no origin/release"):
-        history.base("", "")
+        history.base()
     run_git(repository, "checkout", "-q", "--orphan", "other")
     run_git(repository, "commit", "-q", "-m", "alone")
     with pytest.raises(
         InconclusiveError,
         match="no commit in common; the clone may be shallow: git fetch --unshallow",
     ):
-        History(repository).base("main", "")
+        History(repository).base("main")
 
 
 def test_without_git_or_a_usual_branch_there_is_none(tmp_path: Path, repository: Path) -> None:
     outside = repository / "native"
-    assert History(outside).base("", "") is None  # no root of a repository
+    assert History(outside).base() is None  # no root of a repository
     with pytest.raises(InconclusiveError, match="not the root of a git repository"):
-        History(outside).base("main", "")
+        History(outside).base("main")
     run_git(repository, "branch", "-D", "main")
-    base = History(repository).base("", "")
+    base = History(repository).base()
     assert base
     assert (base.commit, base.text) == (
         "",
         (
             "none of origin/HEAD, origin/main, origin/master, main, master is there: growth is"
-            " counted from the baselines"
+            " counted from the baselines, and terms are not compared"
         ),
     )
 

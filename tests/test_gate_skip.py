@@ -70,7 +70,7 @@ def key_of(
     tree: Path, today: datetime.date = TODAY, base: str = "", **more: tuple[str, ...]
 ) -> str | None:
     request = Request(tree, read_config(tree), base=base, today=today, **more)
-    found = request.history.base(base, "")
+    found = request.history.base(base)
     return inputs_key(request, found, all_waivers(request, found))
 
 
@@ -157,11 +157,11 @@ def test_a_branch_without_inputs_passes_as_its_base_did_and_one_with_inputs_does
     def earlier() -> GateResult | None:
         request = Request(tree, read_config(tree), today=TODAY)
         request.history.place.store.folder = store.folder
-        return earlier_run(request, request.history.base("", ""), ())[1]
+        return earlier_run(request, request.history.base(), ())[1]
 
     request = Request(tree, read_config(tree), today=TODAY)
     request.history.place.store.folder = store.folder
-    base = request.history.base("", "")
+    base = request.history.base()
     keep_result(request, inputs_key(request, base, ()), GateResult("pass", ()))
     assert earlier()
     git(tree, "checkout", "-q", "-b", "work")

@@ -12,6 +12,7 @@ from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, GateResult, PolicyChange
 from sizeguard.gate.policy.policy_changes import compare_terms
 from sizeguard.gate.policy.terms import Terms, TermsReader
+from sizeguard.gate.reference.base_branch import VARIABLES
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import all_waivers
 from sizeguard.git.file_versions import CommitFiles, WorktreeFiles
@@ -203,7 +204,7 @@ def test_a_trailer_accepts_waivers_and_baselines_alone(
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A branch `work` that begins at main, the project."""
-    for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     run_git(tmp_path, "init", "-q", "-b", "main")
     lists = ("native/operators/operators.yaml", "native/prepacked/operators.yaml")
@@ -230,7 +231,7 @@ def commit(root: Path, message: str) -> None:
 
 def compared(root: Path) -> tuple[PolicyChange, ...]:
     request = Request(root, read_config(root))
-    base = request.history.base("", "")
+    base = request.history.base()
     return changed_terms(request, base, all_waivers(request, base))
 
 

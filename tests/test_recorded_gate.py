@@ -244,9 +244,7 @@ def project(tmp_path: Path) -> Project:
 def reference_of(project: Project, base: str = "main") -> tuple[str, int | None, str]:
     """The text and the load that growth is counted from, and the kind of it."""
     history = History(project.root, project.history.place.store)
-    found, source = growth_reference(
-        project.root, history, history.base(base, ""), project.subject()
-    )
+    found, source = growth_reference(project.root, history, history.base(base), project.subject())
     return found.text, found.measured.sizes.load if found.measured else None, source
 
 

@@ -33,7 +33,7 @@ def run_gate(request: Request) -> GateResult:
     counted from the base that was asked for.
     """
     request.check_limits()
-    base = request.history.base(request.base, request.config.base)
+    base = request.history.base(request.base)
     waivers = all_waivers(request, base)
     key, earlier = earlier_run(request, base, waivers)
     changes = changed_terms(request, base, waivers)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.gate_result import Base
+from sizeguard.gate.reference.base_branch import branches_of_ci, default_branches
 from sizeguard.git.commits import CommitLine, lines_after, read_line
 from sizeguard.git.git import commit_id, git, git_bytes, top_folder
 from sizeguard.measurement.measured_commits import (
@@ -19,19 +20,10 @@ from sizeguard.measurement.measured_commits import (
     measurement_key,
     try_commit,
 )
+from sizeguard.projects.project import CONFIG
+from sizeguard.projects.reader import parse_base
 from sizeguard.snapshots.store import Store, default_store
 from sizeguard.toolchains.recipe import Recipe
-
-# Branches that changes are merged into, unless another is named. A feature branch's own upstream
-# would be the change itself.
-_USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
-# Environment variables in which CI names the branch that a change is for.
-_VARIABLES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
-
-
-def _branch_of_ci() -> str:
-    """Name the branch that CI says a change is for; empty outside of CI."""
-    return next((f"origin/{os.environ[name]}" for name in _VARIABLES if os.environ.get(name)), "")
 
 
 class History:
@@ -65,11 +57,12 @@ class History:
         """
         return read_line(self.root, commit_id(self.root, revision))
 
-    def base(self, asked: str, configured: str) -> Base | None:
-        """Find the merge base with the branch that growth is counted from.
+    def base(self, asked: str = "") -> Base | None:
+        """Find the merge base with the branch that growth and terms are counted from.
 
-        That is the branch that was asked for, else the configured one, else the one that CI names,
-        else the usual one. None outside of git.
+        That is the branch that was asked for, else the one that CI names, else `base:` of the
+        default branch's sizeguard.yaml, else the default branch. The file that is checked out is
+        not asked: a change would choose its own base. None outside of git.
 
         Raises InconclusiveError if a branch that was named does not exist, or shares no history
         with what is checked out.
@@ -81,14 +74,32 @@ class History:
                     f" --base {asked}"
                 )
             return None
-        named = asked or configured or _branch_of_ci()
+        named = (asked,) if asked else branches_of_ci()
         if named:
-            return self._merge_base(named)
-        for ref in _USUAL:
+            return self._merge_base(next(filter(self._exists, named), named[0]))
+        usual = default_branches()
+        for ref in usual:
             with contextlib.suppress(InconclusiveError):
-                return self._merge_base(ref)
-        text = f"none of {', '.join(_USUAL)} is there: growth is counted from the baselines"
-        return Base("", "", text=text)
+                found = self._merge_base(ref)
+                break
+        else:
+            text = (
+                f"none of {', '.join(usual)} is there: growth is counted from the baselines, and"
+                " terms are not compared"
+            )
+            return Base("", "", text=text)
+        configured = self._configured(ref)
+        return self._merge_base(configured) if configured else found
+
+    def _configured(self, branch: str) -> str:
+        """Read `base:` of a branch's sizeguard.yaml; empty if it has none."""
+        text = self.text_at(commit_id(self.root, branch), CONFIG)
+        try:
+            return parse_base(text) if text is not None else ""
+        except InputError as error:
+            raise InconclusiveError(
+                f"{branch}: {error}; name the base of growth with --base"
+            ) from error
 
     def _merge_base(self, ref: str) -> Base:
         """Find the merge base of HEAD and a branch or commit.
