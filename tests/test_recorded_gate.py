@@ -15,10 +15,11 @@ import pytest
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.advice import advised
-from sizeguard.gate.gate_result import AppResult, Cause, Check
+from sizeguard.gate.gate_result import AppResult, Cause, Check, SizeGrowth
 from sizeguard.gate.growth_causes import causes_between, causes_by_operator, growth_by_operator
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
+from sizeguard.gate.reference.base_growth import growth_since_base
 from sizeguard.gate.reference.creep import creep_shares
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.reference import (
@@ -251,6 +252,28 @@ def reference_of(project: Project, base: str = "main") -> tuple[str, int | None,
 def test_growth_is_counted_from_the_measured_merge_base(project: Project) -> None:
     short = project.commits["grown"][:7]
     assert reference_of(project) == (f"merge base {short}", 31_666, "merge base")
+
+
+def since_base(project: Project) -> SizeGrowth | None:
+    """The growth that is shown, and what growth is judged by."""
+    history = History(project.root, project.history.place.store)
+    base, subject = history.base("main"), project.subject()
+    growth, source = growth_reference(project.root, history, base, subject)
+    return growth_since_base(history, base, subject, growth, source)
+
+
+def test_growth_since_the_merge_base_is_shown_whatever_decides(project: Project) -> None:
+    now, then = (measured(name).sizes for name in ("mlp_and_erf", "mlp"))
+    grown = SizeGrowth(now.load - then.load, now.ram - then.ram, now.file - then.file)
+    assert grown.load > 0
+    assert since_base(project) == grown
+    # A baseline that the change brings decides, and hides nothing.
+    project.commit("review", {BASELINE: REVIEWED.replace("load: 31000", "load: 99000")})
+    assert reference_of(project)[2] == "baseline"
+    assert since_base(project) == grown
+    # A merge base that does not build has no sizes.
+    run_git(project.root, "branch", "-f", "main", project.commits["broken"])
+    assert since_base(project) is None
 
 
 def test_growth_is_counted_from_a_baseline_that_the_change_brings(project: Project) -> None:

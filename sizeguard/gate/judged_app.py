@@ -30,6 +30,7 @@ from sizeguard.gate.policy.baselines import toolchain_key
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes
+from sizeguard.gate.reference.base_growth import growth_since_base
 from sizeguard.gate.reference.creep import creep_shares
 from sizeguard.gate.reference.reference import (
     MeasuredApp,
@@ -74,7 +75,9 @@ def judge_app(
     elimination, verification = _elimination(request, pair)
     models = run_models(request, pair)
     found = _Findings(sizes, elimination, verification, models, growth, source)
+    since_base = growth_since_base(history, base, measured, growth, source)
     result = _app_result(request, pair, measured, found)
+    result = replace(result, growth_since_base=since_base)
     reviewed: tuple[Check, ...] = ()
     if source == MEASURED:
         reviewed = size_checks(subject, limits, reviewed_reference(root, measured), creep)

@@ -18,7 +18,7 @@ from pathlib import Path
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.fingerprint import code_hash, file_hash
 from sizeguard.base.plain_data import decode, encode
-from sizeguard.gate.gate_result import CREEP, Base, GateResult, Waiver
+from sizeguard.gate.gate_result import CREEP, Base, GateResult, SizeGrowth, Waiver
 from sizeguard.gate.policy.baselines import FOLDER
 from sizeguard.gate.policy.waiver_use import in_force
 from sizeguard.gate.request import Request
@@ -74,7 +74,17 @@ def earlier_run(
     if found is None:
         as_base = inputs_key(request, base, waivers, as_base=True)
         found = earlier_result(request, as_base, base) if as_base not in (None, key) else None
+        found = _without_growth(found) if found is not None else None
     return key, found
+
+
+def _without_growth(result: GateResult) -> GateResult:
+    """Say of the base's own result that nothing has grown since the base."""
+    apps = (
+        replace(app, growth_since_base=app.growth_since_base and SizeGrowth(0, 0, 0))
+        for app in result.apps
+    )
+    return replace(result, apps=tuple(apps))
 
 
 def inputs_key(

@@ -1,0 +1,43 @@
+"""Growth since the merge base, which is shown whatever growth is judged by."""
+
+from __future__ import annotations
+
+from sizeguard.base.errors import BuildError
+from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.gate_result import MEASURED, Base, SizeGrowth
+from sizeguard.gate.policy.checks import SizeReference
+from sizeguard.gate.reference.history import History
+from sizeguard.gate.reference.reference import MeasuredApp
+from sizeguard.measurement.measurement import measurement_of
+
+
+def growth_since_base(
+    history: History, base: Base | None, subject: MeasuredApp, growth: SizeReference, source: str
+) -> SizeGrowth | None:
+    """Subtract the merge base's sizes from those of the app; None if they cannot be measured.
+
+    growth, source: what growth is judged by. A change that brings its own baseline is judged by
+                    that; the merge base is measured nevertheless.
+    """
+    if base is None or not base.commit:
+        return None
+    if source == MEASURED and growth.measured is not None:
+        old: Sizes | None = growth.measured.sizes
+    else:
+        old = _sizes_at(history, base.commit, subject)
+    now = subject.now.sizes
+    if old is None:
+        return None
+    return SizeGrowth(now.load - old.load, now.ram - old.ram, now.file - old.file)
+
+
+def _sizes_at(history: History, commit: str, subject: MeasuredApp) -> Sizes | None:
+    recipe = subject.recipe
+    if history.head is None or recipe is None:
+        return None
+    try:
+        analysis = history.measure(commit, recipe).analysis
+    except BuildError:
+        # Growth is judged by the baseline: a base that does not build is no reason to fail
+        return None
+    return measurement_of(analysis, ()).sizes if analysis is not None else None
