@@ -41,10 +41,11 @@ from sizeguard.measurement.metric import (
     nearest_metric,
     parse_metric,
 )
+from sizeguard.measurement.store_place import project_store
 from sizeguard.projects.command import CommandRecipe, check_command
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
 from sizeguard.runtimes.sizeguard.building.native_recipe import _selection_in
-from sizeguard.snapshots.store import FOLDER_VARIABLE, Store, content_key, default_store
+from sizeguard.snapshots.store import FOLDER_VARIABLE, Store, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 from tests.support.small_history import SmallRepository, state_of_checkout
 
@@ -193,9 +194,9 @@ def test_the_store_gives_back_what_was_put(
     store.put(content_key({"tree": "3"}), {}, analysis)
     assert len(list((store.folder / "snapshots").iterdir())) == 1  # equal content is kept once
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "elsewhere"))
-    assert default_store(tmp_path).folder == tmp_path / "elsewhere"
+    assert project_store(tmp_path).folder == tmp_path / "elsewhere"
     monkeypatch.delenv(FOLDER_VARIABLE)
-    assert default_store(tmp_path).folder == tmp_path / ".sizeguard" / "store"
+    assert project_store(tmp_path).folder == tmp_path / ".sizeguard" / "store"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,11 +108,11 @@ class CommitBuild:
         to the files that a person works on.
         """
         from sizeguard.measurement.measured_commits import MeasurementPlace
-        from sizeguard.snapshots.store import FOLDER_VARIABLE, Store
+        from sizeguard.measurement.store_place import store_at
         from sizeguard.toolchains.recipe import Limits
 
         home = home_of(repository)
-        store = Store(Path(os.environ.get(FOLDER_VARIABLE) or home / "store"))
+        store = store_at(repository, home / "store")
         return MeasurementPlace(
             repository, home / "worktrees", store, Limits(self.compilers, self.timeout), self.again
         )

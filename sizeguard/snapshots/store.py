@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,11 +43,6 @@ class Stored:
 
     facts: Facts
     analysis: Analysis | None
-
-
-def default_store(root: Path) -> Store:
-    """Return the store of $SIZEGUARD_STORE, else .sizeguard/store under the project's root."""
-    return Store(Path(os.environ.get(FOLDER_VARIABLE) or root / ".sizeguard" / "store"))
 
 
 def content_key(inputs: Mapping[str, object]) -> str:

@@ -41,16 +41,16 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
     from sizeguard.gate.cache.traces import Tracer, read_model
     from sizeguard.gate.selection.all_apps import full_build
     from sizeguard.gate.selection.retrace import WIDENED, update_selection
+    from sizeguard.measurement.store_place import project_store
     from sizeguard.projects.project import chosen_apps
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root, source_root
     from sizeguard.report.selection.selection_changes import update_text
     from sizeguard.runtimes.known import source_tree
-    from sizeguard.snapshots.store import default_store
 
     root = project_root()
     source = source_root(runtime_source)
-    store = default_store(root)
+    store = project_store(root)
     chosen = chosen_apps(read_config(root), apps)
     calls = kernel_calls(full_build(source_tree(root, source)[1], ()), store)
     tracer = Tracer(root, store, source=source)

@@ -20,9 +20,10 @@ from sizeguard.measurement.measured_commits import (
     measurement_key,
     try_commit,
 )
+from sizeguard.measurement.store_place import project_store
 from sizeguard.projects.project import CONFIG
 from sizeguard.projects.reader import parse_base
-from sizeguard.snapshots.store import Store, default_store
+from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.recipe import Recipe
 
 
@@ -33,7 +34,7 @@ class History:
         """Read the repository at `root`; measurements are kept in `store`, if given."""
         self.root = root
         self.place = MeasurementPlace(
-            root, root / ".sizeguard" / "worktrees", store or default_store(root)
+            root, root / ".sizeguard" / "worktrees", store or project_store(root)
         )
 
     @cached_property

@@ -1,0 +1,104 @@
+"""The place of the store: no folder that a change could bring along.
+
+Measurements in the store are believed. A folder with tracked files could hold measurements that
+nobody made, so it is refused. In CI the store lies outside of the checkout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from sizeguard.base.errors import InputError
+from sizeguard.git.git import git_bytes, top_folder
+from sizeguard.snapshots.store import FOLDER_VARIABLE, Store
+
+_CI = "CI"  # GitHub, GitLab, Bitbucket, Buildkite, Cirrus and others set it
+_IN_PROJECT = Path(".sizeguard") / "store"
+
+
+def project_store(root: Path) -> Store:
+    """Return the store of a project, usually .sizeguard/store; raises as store_at does."""
+    return store_at(root, root / _IN_PROJECT)
+
+
+def store_at(root: Path, usual: Path) -> Store:
+    """Return the store of $SIZEGUARD_STORE, else in CI that of the user, else the usual one.
+
+    Raises InputError for a folder with tracked files, and in CI for one inside of the checkout.
+    """
+    given = os.environ.get(FOLDER_VARIABLE, "")
+    folder = Path(given) if given else _of_user() if _in_ci() else usual
+    check_store(root, folder)
+    return Store(folder)
+
+
+def check_store(root: Path, folder: Path) -> None:
+    """Check that no change of a project brings files of the store along.
+
+    Raises InputError if git tracks the folder, a file in it, or a link on the way to it, and in CI
+    if it lies inside of the checkout.
+    """
+    shown = f"{folder}: the store of measurements"
+    elsewhere = f"name another folder with {FOLDER_VARIABLE}"
+    tracked = _tracked(root, folder)
+    if tracked:
+        raise InputError(f"{shown}: git tracks {tracked}, so a change can write it; {elsewhere}")
+    if _in_ci() and folder.resolve().is_relative_to(_top(root) or root.resolve()):
+        raise InputError(f"{shown} lies inside of the checkout, which CI refuses; {elsewhere}")
+
+
+def _in_ci() -> bool:
+    return os.environ.get(_CI, "").lower() not in ("", "0", "false")
+
+
+def _of_user() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(cache) if cache else Path.home() / ".cache") / "sizeguard" / "store"
+
+
+def _tracked(root: Path, folder: Path) -> str:
+    """Name a tracked path at, in or above the folder; empty if there is none."""
+    top = _top(root)
+    found = ""
+    # As it is written: a link on the way may be tracked
+    written = (root / folder).absolute()
+    for base in (root, top):
+        if base is not None and written.is_relative_to(base):
+            found = found or _tracked_at(base, written.relative_to(base))
+    place = written.resolve()
+    existing = next(each for each in (place, *place.parents) if each.is_dir())
+    holder = _top(existing)
+    if holder is not None and place.is_relative_to(holder):
+        found = found or _tracked_at(holder, place.relative_to(holder))
+    return found
+
+
+def _top(folder: Path) -> Path | None:
+    try:
+        return top_folder(folder).resolve()
+    except InputError:
+        return None
+
+
+def _tracked_at(base: Path, folder: Path) -> str:
+    path = PurePosixPath(folder.as_posix())
+    on_the_way = [each.as_posix() for each in path.parents if each.name]
+    specs = [f":(literal){each}" for each in (path.as_posix(), *on_the_way)]
+    listed = b""
+    for command in (
+        ("ls-files", "-z", "--", *specs),
+        ("ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix()),
+    ):
+        with contextlib.suppress(InputError):  # no repository, or none with commits
+            listed += git_bytes(base, *command)
+    names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
+    return next(_concerned(names, path.as_posix(), on_the_way), "")
+
+
+def _concerned(names: Iterable[str], folder: str, on_the_way: Iterable[str]) -> Iterator[str]:
+    above = {folder, *on_the_way}
+    inside = "" if folder == "." else f"{folder}/"
+    return (name for name in names if name in above or name.startswith(inside))
