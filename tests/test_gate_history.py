@@ -64,6 +64,8 @@ def test_what_was_reviewed_passes(repository: Repository) -> None:
     }
     assert {model["verdict"] for model in gated.result["models"]} <= {"not_run"}
     assert gated.app("vision")["base"] == "baseline"  # nothing lies between main and here
+    assert gated.app("vision")["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
+    assert gated.result["policy_changes"] == []
 
 
 def test_a_pure_refactoring_passes(repository: Repository) -> None:
@@ -208,6 +210,18 @@ def test_a_new_baseline_makes_growth_normal_and_a_page_more_of_the_file_is_no_gr
     before = repository.gate()
     assert before.code == 0, before.result
     assert before.app("vision")["base"] == "baseline"
+    # Its terms are named, and what it grew since the merge base is shown nevertheless.
+    (path,) = (repository.root / "baselines").glob("vision*.yaml")
+    terms = {change["what"]: change for change in before.result["policy_changes"]}
+    assert set(terms) == {"limit loosened", "baseline replaced"}
+    assert terms["limit loosened"]["name"] == "load creep of vision"
+    assert terms["limit loosened"]["old"] == "max(2%, 1,700 B) since v1.0"
+    assert terms["limit loosened"]["new"] == "max(2%, 1,700 B) since v1.1"
+    assert terms["baseline replaced"]["name"] == path.relative_to(repository.root).as_posix()
+    grown = before.app("vision")["growth_since_base"]
+    assert grown["load"] == terms["baseline replaced"]["bytes"]
+    assert room - 60 <= grown["load"] <= room
+    assert grown["file"] % 4096 == 0
     repository.merge()
     repository.branch("page")
     repository.shrink(FOR_EACH_RUN)

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from sizeguard.formats.macho.image import MachO
 
 
+_MACHO_PAGE = 16 << 10
+_LARGEST_PAGE = 64 << 10  # of aarch64's linkers, the largest that is usual
+_PAGES = {"x86_64": 4 << 10, "i386": 4 << 10}
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """Sizes in bytes.
@@ -44,6 +49,22 @@ def measure(shipped: Path) -> Sizes:
         )
     elf = read_elf(shipped)
     return Sizes(load=elf.load, ram=elf.ram, file=elf.size, page_slack=_page_slack(elf))
+
+
+def segment_pages(shipped: Path) -> int:
+    """Sum a page for each segment with bytes in the file: what rounding can add to the file.
+
+    The page is what the machine's linkers align segments to. What the image itself is aligned to
+    does not count: a change could leave any room by it.
+    """
+    if image_format(shipped) == MACHO:
+        from sizeguard.formats.macho.reader import read_macho
+
+        macho = read_macho(shipped)
+        return _MACHO_PAGE * sum(segment.file_size > 0 for segment in macho.segments)
+    elf = read_elf(shipped)
+    page = _PAGES.get(elf.machine, _LARGEST_PAGE)
+    return page * sum(s.type == PT_LOAD and s.file_size > 0 for s in elf.segments)
 
 
 def _page_slack(elf: Elf) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.progress import Progress
+from sizeguard.builds.sizes import segment_pages
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised
 from sizeguard.gate.elimination import check_elimination
@@ -28,6 +29,7 @@ from sizeguard.gate.growth_causes import causes_between, causes_by_operator, gro
 from sizeguard.gate.model_runs import compare_model
 from sizeguard.gate.policy.baselines import toolchain_key
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
+from sizeguard.gate.policy.file_growth import file_check
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes
 from sizeguard.gate.reference.base_growth import growth_since_base
@@ -70,7 +72,9 @@ def judge_app(
     since = sorted({limit.since for limit in limits if limit.kind == CREEP})
     creep = {name: creep_reference(root, history, name, measured) for name in since}
     subject = _checked_app(measured, in_force(waivers, request.today))
+    pages = segment_pages(pair.selective.shipped)
     sizes = size_checks(subject, limits, growth, creep)
+    sizes += file_check(subject, limits, growth, pages)
     sizes = tuple(_with_shares(request, measured, check) for check in sizes)
     elimination, verification = _elimination(request, pair)
     models = run_models(request, pair)
@@ -80,7 +84,9 @@ def judge_app(
     result = replace(result, growth_since_base=since_base)
     reviewed: tuple[Check, ...] = ()
     if source == MEASURED:
-        reviewed = size_checks(subject, limits, reviewed_reference(root, measured), creep)
+        baseline = reviewed_reference(root, measured)
+        reviewed = size_checks(subject, limits, baseline, creep)
+        reviewed += file_check(subject, limits, baseline, pages)
     commit = base.commit if base else ""
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name

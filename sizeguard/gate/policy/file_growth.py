@@ -1,0 +1,70 @@
+"""The limit of the file's growth that holds where sizeguard.yaml has none.
+
+A file grows by whole pages, so a limit in bytes would fail by chance. What is loaded is judged by
+`load`; its growth in the file is allowed, with the pages that segments are rounded up to. What is
+not loaded may grow by max(1%, 512B), so that nobody hides bytes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.gate_result import FAIL, GROWTH, INCONCLUSIVE, PASS, Check
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference
+from sizeguard.gate.policy.limits import Limit, parse_limit
+
+METRIC = "file"
+RULE = "load in pages + max(1%, 512B) of the rest"
+_REST = parse_limit("max(1%, 512B)", "the default limit")
+
+
+def file_check(
+    subject: CheckedApp, limits: Iterable[Limit], reference: SizeReference, pages: int
+) -> tuple[Check, ...]:
+    """Check the growth of the file, unless a limit of the policy does.
+
+    pages: bytes of one page for each segment of the file
+
+    Nothing is checked in a policy without growth limits that has nothing to compare with.
+    """
+    growths = [limit for limit in limits if limit.kind == GROWTH]
+    if any(limit.metric == METRIC for limit in growths):
+        return ()
+    now, old = subject.now.sizes, reference.measured
+    if old is None and not growths:
+        return ()
+    waived = subject.waived(METRIC)
+    limit = None
+    if old is not None:
+        limit = old.sizes.file + allowed_growth(old.sizes, now, pages) + waived
+    passes = limit is not None and now.file <= limit
+    check = Check(
+        id=f"{subject.app}/{subject.target}/{METRIC}/{GROWTH}",
+        app=subject.app,
+        target=subject.target,
+        metric=METRIC,
+        limit=limit,
+        actual=now.file,
+        headroom=None if limit is None else limit - now.file,
+        verdict=INCONCLUSIVE if limit is None else PASS if passes else FAIL,
+        rule=RULE,
+        advice=reference.why if limit is None else "",
+        kind=GROWTH,
+        base=old.sizes.file if old is not None else None,
+        since=reference.text,
+        pattern=METRIC,
+        waived=waived if limit is not None else 0,
+    )
+    return (check,)
+
+
+def allowed_growth(old: Sizes, new: Sizes, pages: int) -> int:
+    """Return the bytes that the file may grow.
+
+    The gaps between segments grow and shrink with what is loaded; they may grow by a page each.
+    """
+    load = max(0, new.load - old.load)
+    loaded = (new.load + new.page_slack) - (old.load + old.page_slack)
+    rest = max(0, old.file - old.load - old.page_slack)
+    return min(max(0, loaded), load + pages) + _REST.allowed(rest)
