@@ -201,6 +201,14 @@ class SizeGrowth:
 
 
 @dataclass(frozen=True, slots=True)
+class ShippedSection:
+    """A section of the shipped file that is not loaded, and that no linker or compiler makes."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppResult:
     """One app for one target.
 
@@ -215,6 +223,7 @@ class AppResult:
     verification: None if nothing could be verified; then the check of the elimination says why
     growth_since_base: since the merge base, whatever growth is judged by; None if that was not
                measured
+    unknown_sections: of the shipped file
     """
 
     app: str
@@ -237,6 +246,7 @@ class AppResult:
     runs: bool = True
     unchanged: bool = False
     growth_since_base: SizeGrowth | None = None
+    unknown_sections: tuple[ShippedSection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

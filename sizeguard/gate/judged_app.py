@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.progress import Progress
 from sizeguard.builds.sizes import segment_pages
+from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised
 from sizeguard.gate.elimination import check_elimination
@@ -22,6 +23,7 @@ from sizeguard.gate.gate_result import (
     Check,
     Growth,
     ModelResult,
+    ShippedSection,
     Waiver,
     overall,
 )
@@ -81,7 +83,9 @@ def judge_app(
     found = _Findings(sizes, elimination, verification, models, growth, source)
     since_base = growth_since_base(history, base, measured, growth, source)
     result = _app_result(request, pair, measured, found)
-    result = replace(result, growth_since_base=since_base)
+    unknown = unknown_sections(pair.selective.shipped)
+    sections = tuple(ShippedSection(*each) for each in unknown)
+    result = replace(result, growth_since_base=since_base, unknown_sections=sections)
     reviewed: tuple[Check, ...] = ()
     if source == MEASURED:
         baseline = reviewed_reference(root, measured)

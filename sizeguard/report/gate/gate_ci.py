@@ -20,6 +20,7 @@ _OUTCOMES = {
     NOT_RUN: junit.SKIPPED,
 }
 _LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
+_NOTED = ("growth", "section")  # rules of findings that pass and have something to say
 _TERMS = "terms"  # the suite of what a change does to the terms that it is judged by
 _RELATED = 10  # causes shown with a finding
 
@@ -59,7 +60,7 @@ def _is_policy(finding: GateFinding) -> bool:
 
 def _noted(finding: GateFinding) -> str:
     """Return the text of a finding that passes and has something to say."""
-    return finding.message if _is_policy(finding) or finding.rule == "growth" else ""
+    return finding.message if _is_policy(finding) or finding.rule in _NOTED else ""
 
 
 def _body(finding: GateFinding) -> str:
@@ -80,7 +81,8 @@ def sarif_json(result: GateResult) -> dict[str, object]:
 
 def _alerts(result: GateResult) -> Iterator[sarif.Alert]:
     for finding in findings(result):
-        if finding.verdict not in (FAIL, INCONCLUSIVE) and not _is_policy(finding):
+        is_noted = _is_policy(finding) or finding.rule == "section"
+        if finding.verdict not in (FAIL, INCONCLUSIVE) and not is_noted:
             continue
         related = [
             (place_of(cause.place), f"{cause.delta:+,} bytes: {cause.symbol or cause.operator}")
@@ -143,6 +145,9 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
     growth = ["growth since the merge base, in bytes:", *grown] if grown else []
     verdict = "\n".join([verdict_line(result), *growth])
     yield github.Annotation(github.NOTICE, "sizeguard gate", verdict)
+    for finding in found:
+        if finding.rule == "section":
+            yield github.Annotation(github.NOTICE, finding.name, _message(finding))
     for app in result.apps:
         for offer in app.offers:
             message = (

@@ -24,6 +24,7 @@ from sizeguard.gate.gate_result import (
     PolicyChange,
     Problem,
     SelectionFinding,
+    ShippedSection,
     WaiverUse,
 )
 from sizeguard.report.verify.verify_words import claim_message
@@ -55,6 +56,7 @@ RULES = {
     "selection/covered": "A selection covers its models",
     "waiver": "A waiver is not spent, exceeded or expired",
     "problem": "Everything could be built and measured",
+    "section": "Each section of the shipped file is loaded or known",
     "growth": "Growth since the merge base is known",
     "offer": "A limit is not much wider than what is there",
 }
@@ -149,9 +151,22 @@ def _growth(app: AppResult) -> GateFinding:
     )
 
 
+def _section(app: AppResult, section: ShippedSection) -> GateFinding:
+    identity = f"{app.app}/{app.target}/section/{section.name}"
+    name = f"unknown section {section.name}"
+    return GateFinding("section", app.app, app.target, name, identity, PASS, section_text(section))
+
+
+def section_text(section: ShippedSection) -> str:
+    """Describe an unknown section in one sentence."""
+    return f"section {section.name} of {section.bytes:,} bytes is neither loaded nor known"
+
+
 def _of_app(app: AppResult) -> Iterator[GateFinding]:
     if app.growth_since_base is not None:
         yield _growth(app)
+    for section in app.unknown_sections:
+        yield _section(app, section)
     for check in app.checks:
         yield _elimination(app, check) if check.kind == ELIMINATION else _limit(app, check)
     for model in app.models:

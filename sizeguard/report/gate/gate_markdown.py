@@ -21,7 +21,7 @@ from sizeguard.gate.gate_result import (
     GateResult,
 )
 from sizeguard.report.gate.comment_blocks import COMMENT, Block, fitted
-from sizeguard.report.gate.gate_findings import GateFinding, findings
+from sizeguard.report.gate.gate_findings import GateFinding, findings, section_text
 from sizeguard.report.gate.gate_words import (
     CheckLine,
     Placed,
@@ -363,6 +363,7 @@ def _details(build: Placed) -> Iterator[Block]:
             f"- page slack: {app.sizes.page_slack:,} bytes until the file on disk grows a page"
             f" ({app.sizes.file:,} now)"
         )
+    facts += [f"- {prose(section_text(section))}" for section in app.unknown_sections]
     facts.append(
         f"- toolchain {code(app.toolchain)}"
         + (", all inputs are those of an earlier run" if app.unchanged else "")
