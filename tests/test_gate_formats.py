@@ -394,6 +394,7 @@ def changed(path: str, value: object) -> bytes:
     return json.dumps(content).encode()
 
 
+TERM = {"what": "x", "name": "y", "old": "", "new": "", "loosens": True}
 WRONG = [
     ("verdict", "maybe"), ("apps", {}), ("apps.0", []), ("apps.0.app", "other"),
     ("apps.0.sizes.load", "1"), ("apps.0.sizes.load", 1 << 60), ("apps.0.verdict", "</details>"),
@@ -401,6 +402,7 @@ WRONG = [
     ("checks.0.app", "none"), ("checks.0.verdict", "\x1b[31m"),
     ("checks.0.metric", "x" * (LONGEST + 1)), ("checks.0.id", "\ud800"),
     ("models.0.missing", "aten::add"), ("models.0.cached", 1), ("base", []), ("waivers", [1]),
+    ("policy_changes", [{"what": "x"}]), ("policy_changes", [{**TERM, "verdict": "maybe"}]),
     ("apps.0.causes", [{}]), ("apps.0.verification", {"subject": 1}),
 ]  # fmt: skip
 

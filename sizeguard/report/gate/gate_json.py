@@ -97,7 +97,7 @@ def result_of(data: bytes, where: str) -> GateResult:
 
 
 def _verdicts(result: GateResult) -> list[str]:
-    parts: list[Any] = [*result.selection, *result.waivers]
+    parts: list[Any] = [*result.selection, *result.waivers, *result.policy_changes]
     for app in result.apps:
         parts += [*app.checks, *app.models, *_claims(app)]
     return [part.verdict for part in parts]
