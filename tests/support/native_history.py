@@ -91,8 +91,8 @@ def make_history(folder: Path) -> NativeHistory:
     edit(
         "name a table's place",
         _REGISTRY,
-        "// Not sorted:",
-        "// In order of registration, not sorted:",
+        "// A linear search,",
+        "// A search in order of registration,",
     )
     docs("docs 2", "native/README.md")
     relu = "    return a < T(0) ? T(0) : a;\n  }\n};\n\n/// Between"

@@ -27,7 +27,9 @@ def unpack(name: str, folder: Path) -> Path:
     """Unpack an archive into a folder of its name."""
     place = folder / name
     with tarfile.open(RECORDED / f"{name}.tar.xz") as archive:
-        archive.extractall(place, filter="data")
+        # Debian 12 has Python 3.11.2, where extractall() takes no filter.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(place)
     return place
 
 
