@@ -92,7 +92,7 @@ WAIVE = (
 @pytest.mark.parametrize("limit", [0, 40])
 def test_without_room_nothing_is_half_written(tree: Path, limit: int) -> None:
     code, said = ended(start(tree, *WAIVE, limit=limit))
-    assert code == 2
+    assert code == 4
     assert said.startswith("error: ")
     assert os.strerror(errno.EFBIG) in said
     assert_all_files_are_whole(tree)

@@ -47,3 +47,9 @@ class BuildError(SizeguardError):
     """A compiler, a linker or a program that we built failed."""
 
     exit_code = 4
+
+
+class StorageError(SizeguardError):
+    """A disk is full, or fails."""
+
+    exit_code = 4

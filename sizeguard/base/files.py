@@ -1,42 +1,56 @@
-"""Write files whole or not at all, and only when their content changed."""
+"""Write files whole or not at all, and only when their content changed.
+
+Only a regular file is replaced. Devices, FIFOs and open files of this process (/dev/stdout) are
+written through. A symbolic link stays, and its target is replaced.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import stat
+import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import InputError, SizeguardError, StorageError
+
+READER_WAIT = 10.0  # seconds until a FIFO must have a reader; a shell starts both ends at once
+_LINKS = 40  # as many links in a row as Linux follows
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
+
+def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
+    """Make the error of a failed write: a StorageError if the disk is full or fails."""
+    kind = StorageError if error.errno in _NO_ROOM else InputError
+    return kind(f"{path}: cannot write: {error.strerror}{hint}")
 
 
 def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> None:
     """Write a file so that a reader sees the old or the new content, never a part.
 
-    Content may come in pieces, which are written as they are made.
+    Content may come in pieces, which are written as they are made. A file that is replaced keeps
+    its mode. What is no regular file gets the content when all of it is made.
 
-    Raises InputError if the folder cannot be written or the disk is full.
+    Raises InputError if the file cannot be written, StorageError if the disk is full, and
+    BrokenPipeError if the reader of a pipe has gone.
     """
     pieces = (content,) if isinstance(content, bytes | str) else content
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        open_file = _open_file(path)
+        about = None if open_file is not None else _about(path)
+        if open_file is not None or (about is not None and not stat.S_ISREG(about.st_mode)):
+            data = b"".join(map(_bytes, pieces))
+            _write_through(_opened(path, about) if open_file is None else os.dup(open_file), data)
+        else:
+            _replace(Path(os.path.realpath(path)), pieces, about)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise InputError(f"{path}: cannot write: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for piece in pieces:
-                file.write(piece.encode() if isinstance(piece, str) else piece)
-        # mkstemp creates 0600: give what an ordinary open() would have given.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write: {error.strerror}") from error
-    finally:
-        # There is none after a success; an exception may come from making a piece.
-        Path(temporary).unlink(missing_ok=True)
+        raise cannot_write(path, error) from error
 
 
 def write_if_changed(path: Path, content: bytes | str) -> bool:
@@ -45,7 +59,95 @@ def write_if_changed(path: Path, content: bytes | str) -> bool:
     Build tools then see no change. Returns True if the file was written.
     """
     data = content.encode() if isinstance(content, str) else content
-    if path.is_file() and path.read_bytes() == data:
+    if path.is_file() and _open_file(path) is None and path.read_bytes() == data:
         return False
     write_atomic(path, data)
     return True
+
+
+def _bytes(piece: bytes | str) -> bytes:
+    # Paths that are not UTF-8 have surrogates in Python: they are shown as on a terminal.
+    return piece.encode("utf-8", "backslashreplace") if isinstance(piece, str) else piece
+
+
+def _about(path: Path) -> os.stat_result | None:
+    """Describe what a path leads to; None if nothing is there, also behind a link."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _open_file(path: Path) -> int | None:
+    """Return the descriptor of this process that a path names, such as /dev/stdout or /dev/fd/3.
+
+    It is written to where it stands: a new file in its place would never reach who reads it, and
+    another opening would begin at its start.
+    """
+    at = path
+    for _ in range(_LINKS):
+        folder = Path(os.path.realpath(at.parent))
+        own = folder.parts[:3] == ("/", "proc", str(os.getpid())) and folder.name == "fd"
+        if at.name.isdecimal() and (own or folder == Path("/dev/fd")):
+            return int(at.name)
+        try:
+            at = folder / (folder / at.name).readlink()
+        except OSError:
+            return None  # no link
+    return None
+
+
+def _opened(path: Path, about: os.stat_result | None) -> int:
+    """Open what is no regular file, without creating, emptying or waiting for ever."""
+    if about is None or not stat.S_ISFIFO(about.st_mode):
+        return os.open(path, os.O_WRONLY | os.O_NOCTTY)
+    end = time.monotonic() + READER_WAIT
+    while True:
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() >= end:
+                raise InputError(
+                    f"{path}: cannot write: nobody has opened this FIFO for reading"
+                ) from error
+            time.sleep(0.05)
+            continue
+        os.set_blocking(file, True)
+        return file
+
+
+def _write_through(file: int, data: bytes) -> None:
+    """Write to an open file and close it."""
+    sys.stdout.flush()  # in case it is the same file: what was printed before comes first
+    with os.fdopen(file, "wb", buffering=0) as stream:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[stream.write(rest) or 0 :]
+
+
+def _replace(path: Path, pieces: Iterable[bytes | str], about: os.stat_result | None) -> None:
+    """Write a regular file beside path and put it in its place.
+
+    about: of the file that is there, if any
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Names of 255 bytes are possible, so the temporary name takes only their beginning.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for piece in pieces:
+                file.write(_bytes(piece))
+        # mkstemp creates 0600: give what an ordinary open() would have given, or what was there.
+        mask = os.umask(0)
+        os.umask(mask)
+        if about is not None and (about.st_uid, about.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(PermissionError):  # as for any editor that is not root
+                os.chown(temporary, about.st_uid, about.st_gid)
+        temporary.chmod(0o666 & ~mask if about is None else about.st_mode & 0o777)
+        temporary.replace(path)
+    finally:
+        # There is none after a success; an exception may come from making a piece.
+        temporary.unlink(missing_ok=True)

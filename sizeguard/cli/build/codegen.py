@@ -138,6 +138,7 @@ def command(
           --output-dir build/generated
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.base.files import cannot_write
     from sizeguard.runtimes.model_files import read_operators
     from sizeguard.runtimes.sizeguard.codegen.generate import Inputs, generate, write_outputs
     from sizeguard.selection.united import (
@@ -175,5 +176,8 @@ def command(
         )
     write_outputs(output_dir, files)
     if stamp is not None:
-        stamp.parent.mkdir(parents=True, exist_ok=True)
-        stamp.touch()
+        try:
+            stamp.parent.mkdir(parents=True, exist_ok=True)
+            stamp.touch()
+        except OSError as error:
+            raise cannot_write(stamp, error) from error

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_if_changed
+from sizeguard.base.files import cannot_write, write_if_changed
 from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
@@ -107,9 +107,7 @@ def locked_baselines(root: Path) -> Iterator[None]:
         path.parent.mkdir(exist_ok=True)
         lock = path.open("w")
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot write: {error.strerror}; baselines change under this lock"
-        ) from error
+        raise cannot_write(path, error, "; baselines change under this lock") from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_write
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_place import SourcePlace
 
@@ -89,7 +89,7 @@ def append_summary(path: Path, text: str) -> None:
 
     Beyond the limit GitHub would show no summary at all.
 
-    Raises InputError if the file cannot be written.
+    Raises InputError if the file cannot be written, StorageError if the disk is full.
     """
     data = (text + "\n").encode()
     try:
@@ -97,4 +97,4 @@ def append_summary(path: Path, text: str) -> None:
             if os.fstat(file.fileno()).st_size + len(data) <= SUMMARY:
                 file.write(data)
     except OSError as error:
-        raise InputError(f"{path}: cannot write: {error.strerror}") from error
+        raise cannot_write(path, error) from error
