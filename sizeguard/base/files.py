@@ -35,8 +35,8 @@ def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> No
     Content may come in pieces, which are written as they are made. A file that is replaced keeps
     its mode. What is no regular file gets the content when all of it is made.
 
-    Raises InputError if the file cannot be written, StorageError if the disk is full, and
-    BrokenPipeError if the reader of a pipe has gone.
+    Raises InputError if the file cannot be written, StorageError if the disk is full. A reader
+    of a pipe that has gone is no error.
     """
     pieces = (content,) if isinstance(content, bytes | str) else content
     try:
@@ -47,8 +47,6 @@ def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> No
             _write_through(_opened(path, about) if open_file is None else os.dup(open_file), data)
         else:
             _replace(Path(os.path.realpath(path)), pieces, about)
-    except BrokenPipeError:
-        raise
     except OSError as error:
         raise cannot_write(path, error) from error
 
@@ -119,9 +117,9 @@ def _opened(path: Path, about: os.stat_result | None) -> int:
 
 
 def _write_through(file: int, data: bytes) -> None:
-    """Write to an open file and close it."""
+    """Write to an open file, as long as somebody reads it, and close it."""
     sys.stdout.flush()  # in case it is the same file: what was printed before comes first
-    with os.fdopen(file, "wb", buffering=0) as stream:
+    with os.fdopen(file, "wb", buffering=0) as stream, contextlib.suppress(BrokenPipeError):
         rest = memoryview(data)
         while rest:
             rest = rest[stream.write(rest) or 0 :]

@@ -1,17 +1,76 @@
-"""Print an error as one line."""
+"""Print the error that ends a command as one line, and keep the traceback of an internal one."""
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
 import click
 
+from sizeguard import __version__
 from sizeguard.base.errors import SizeguardError
 
+DEBUG = "SIZEGUARD_DEBUG"  # the variable that shows tracebacks; --debug sets it
+INTERRUPTED = 130
+INTERNAL = 4
+_OUTPUT_LOST = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_LONGEST = 300  # characters of an internal error's message
 
-def print_error(error: SizeguardError | click.ClickException | click.Abort) -> int:
-    """Print the error on stderr and return the exit code."""
-    if isinstance(error, click.Abort):
+
+def print_error(error: BaseException) -> int:
+    """Print the error on stderr and return the exit code.
+
+    An internal error leaves its traceback in a log. With --debug the traceback is printed, too.
+    """
+    if os.environ.get(DEBUG, "0") not in ("", "0"):
+        click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
+    if _is_interrupt(error):
         click.echo("interrupted", err=True)
-        return 130
-    text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-    click.echo(f"error: {text}", err=True)
-    return error.exit_code if isinstance(error, SizeguardError) else 2
+        return INTERRUPTED
+    if isinstance(error, SizeguardError):
+        click.echo(f"error: {error}", err=True)
+        return error.exit_code
+    if isinstance(error, click.ClickException):
+        # As SizeguardError does it: the message holds words of the command line.
+        click.echo(f"error: {SizeguardError(error.format_message())}", err=True)
+        return error.exit_code if isinstance(error, click.UsageError) else 2
+    if isinstance(error, OSError) and error.errno in _OUTPUT_LOST:
+        # No log: it would hardly find room, and the machine has to be mended.
+        click.echo(f"error: {error.filename or 'output'}: {error.strerror}", err=True)
+        return INTERNAL
+    click.echo(f"error: {SizeguardError(_internal(error))}", err=True)
+    return INTERNAL
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    # click makes an Abort of Ctrl-C, but of an EOFError, too, which is a defect of ours.
+    return isinstance(error, KeyboardInterrupt | click.Abort) and not isinstance(
+        error.__cause__, EOFError
+    )
+
+
+def _internal(error: BaseException) -> str:
+    """Describe an internal error in one line that names the log with its traceback."""
+    kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+    message = " ".join(str(error).split())
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]} …"
+    what = f"{kind}: {message}" if message else kind
+    try:
+        return f"internal error: {what}; log: {_write_log(error)}"
+    except OSError as failure:
+        return f"internal error: {what}; no log: {failure.strerror}; --debug shows the traceback"
+
+
+def _write_log(error: BaseException) -> Path:
+    """Write the traceback to a new file in the folder for temporary files."""
+    handle, name = tempfile.mkstemp(prefix="sizeguard-", suffix=".log")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as log:
+        python = sys.version.split()[0]
+        log.write(f"sizeguard {__version__}, Python {python}, {sys.platform}\n{sys.argv}\n\n")
+        log.writelines(traceback.format_exception(error))
+    return Path(name)

@@ -11,10 +11,10 @@ import sys
 import click
 
 from sizeguard import __version__
-from sizeguard.base.errors import SizeguardError
 from sizeguard.base.tuning import prepare_numpy
-from sizeguard.cli.error_lines import print_error
+from sizeguard.cli.error_lines import DEBUG, print_error
 from sizeguard.cli.lazy_group import LazyGroup
+from sizeguard.cli.streams import prepare_streams
 
 COMPLETION = "_SIZEGUARD_COMPLETE"  # the variable in which a shell asks for candidates
 
@@ -57,6 +57,12 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="sizeguard")
+@click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    help=f"Print the traceback of an error, as {DEBUG}=1 does.",
+)
 def cli() -> None:
     """Build a C++ inference runtime in full and selectively, and gate its size.
 
@@ -69,37 +75,59 @@ def cli() -> None:
 def main() -> None:
     """Run the command line.
 
-    Every expected error is one line on stderr, and the process ends with its exit code.
+    Every error is one line on stderr, and the process ends with its exit code.
     """
-    prepare_numpy()
+    try:
+        prepare_streams()
+        prepare_numpy()
+        code = _run(_without_debug(sys.argv[1:]))
+        sys.stdout.flush()
+    # The one place that catches all: whatever went wrong is one line and an exit code.
+    except BaseException as error:
+        if isinstance(error, SystemExit | GeneratorExit):
+            raise
+        code = print_error(error)
+        _drop_output()
+    sys.exit(code)
+
+
+def _without_debug(arguments: list[str]) -> list[str]:
+    """Take --debug out of the arguments, wherever it stands before `--`, and set its variable.
+
+    So it holds for the processes that a command starts, too.
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    if "--debug" in arguments[:end]:
+        os.environ[DEBUG] = "1"
+    return [word for word in arguments[:end] if word != "--debug"] + arguments[end:]
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command; return its exit code."""
     if COMPLETION in os.environ:
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
         from sizeguard.cli.completion import answer
 
-        sys.exit(answer(cli, os.environ[COMPLETION]))
-    if sys.argv[1:2] == ["bisect-step"]:
+        return answer(cli, os.environ[COMPLETION])
+    if arguments[:1] == ["bisect-step"]:
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
         from sizeguard.cli.judge.bisect_step import supervise
 
-        sys.exit(supervise(sys.argv[2:]))
+        return supervise(arguments[1:])
     try:
-        # Outside of its standalone mode click returns the code that a command ends with.
-        code = cli.main(prog_name="sizeguard", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
-    except (SizeguardError, click.ClickException, click.Abort) as error:
-        sys.exit(print_error(error))
+        with cli.make_context("sizeguard", arguments) as context:
+            cli.invoke(context)
     except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
-    except BrokenPipeError:
-        # The reader of our output (head, less) has closed it: not an error. Python would complain
-        # at exit.
+        return done.exit_code
+    return 0
+
+
+def _drop_output() -> None:
+    """Give up what is not yet printed: Python would complain at exit that it cannot be."""
+    try:
+        sys.stdout.flush()
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except OSError as error:
-        # Output that could not be written is an error. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        click.echo(f"error: {error.filename or 'output'}: {error.strerror}", err=True)
-        sys.exit(4)
 
 
 if __name__ == "__main__":

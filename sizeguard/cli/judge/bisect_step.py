@@ -162,7 +162,6 @@ def work(arguments: Sequence[str]) -> int:
 
     Errors are printed as main() prints them.
     """
-    from sizeguard.base.errors import SizeguardError
     from sizeguard.cli.error_lines import print_error
 
     if any(word in ("--help", "-h") for word in arguments):
@@ -172,7 +171,7 @@ def work(arguments: Sequence[str]) -> int:
         code = command.main(
             list(arguments), prog_name="sizeguard bisect-step", standalone_mode=False
         )
-    except (SizeguardError, click.ClickException, click.Abort) as error:
+    except (Exception, KeyboardInterrupt) as error:  # whatever it is, it is no verdict
         print_error(error)
         return _WORKER_FAILED
     return _WORKER_CODES.get(code, _WORKER_FAILED) if isinstance(code, int) else _WORKER_FAILED

@@ -1,0 +1,46 @@
+"""Standard output and error whose reader may go away, as `head` does."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class _UntilClosed(io.FileIO):
+    """A file that drops what nobody reads any more."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write, or drop the data if the reader has closed the pipe."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+
+def prepare_streams() -> None:
+    """Let a command end with its own exit code though the reader of its output has gone.
+
+    `sizeguard gate | head` fails if the gate fails. A stream that is closed from the start is like
+    one that nobody reads. Characters that the encoding lacks are shown as escapes.
+    """
+    sys.stdout = _prepared(sys.stdout, sys.__stdout__)
+    sys.stderr = _prepared(sys.stderr, sys.__stderr__)
+
+
+def _prepared(stream: TextIO | None, original: TextIO | None) -> TextIO:
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 no path of a user's
+    if stream is not original or not isinstance(stream, io.TextIOWrapper):
+        return stream  # somebody who called main() has put it there
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_UntilClosed(stream.fileno(), "wb", closefd=False)),
+        encoding=stream.encoding,
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering,
+    )
