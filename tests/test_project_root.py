@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build
+from sizeguard.cli.main import cli
 from sizeguard.gate.request import Request
 from sizeguard.projects.reader import read_config
 from sizeguard.projects.root import (
@@ -23,6 +26,7 @@ from sizeguard.projects.root import (
     sources_of,
 )
 from sizeguard.runtimes.known import built_from, source_tree
+from tests.support.gate_samples import passing
 
 APPS = "apps:\n  shop: {selection: shop.yaml, models: []}\n"
 WAIVE = [
@@ -225,3 +229,47 @@ def test_static_selection_takes_features_of_named_sources(
     done = sizeguard(stranger, *command, "--runtime-source", root)
     assert done.returncode == 0, done.stderr
     assert done.stdout == sizeguard(root, *command).stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "where"),
+    [
+        (["baseline", "show"], "stdout"),
+        (["baseline", "show", "--format", "json"], "stderr"),
+        (["baseline", "log"], "stdout"),
+        (["baseline", "log", "--format", "json"], "stderr"),
+        (WAIVE, "stdout"),
+        ([*WAIVE, "--trailer"], "stderr"),
+        (["gate"], "stdout"),
+        (["gate", "--format", "json"], "stderr"),
+        (["gate", "--format", "markdown"], "stderr"),
+        (["gate", "--output", "gate.txt"], "stderr"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_the_first_line_says_which_policy_rules(
+    stranger: Path, root: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], where: str
+) -> None:
+    """Also below the folder of sizeguard.yaml; what programs read stays what it is."""
+    project = stranger / "src" / "mine\nand yours"
+    (project / "baselines").mkdir(parents=True)
+    (project / "deep").mkdir()
+    (project / "sizeguard.yaml").write_text(APPS)
+    baseline = next((root / "baselines").glob("vision.x86_64-linux.gcc*.yaml"))
+    shutil.copy(baseline, project / "baselines" / baseline.name)
+    if command[:2] == ["baseline", "log"]:
+        subprocess.run(["git", "-C", str(project), "init", "-q"], check=True)
+        who = ["-c", "user.name=ann", "-c", "user.email=ann@example.org"]
+        subprocess.run(["git", "-C", str(project), "add", "."], check=True)
+        subprocess.run(["git", "-C", str(project), *who, "commit", "-qm", "Begin"], check=True)
+    source = [] if command[0] == "baseline" else ["--runtime-source", str(root)]
+    monkeypatch.chdir(project / "deep")
+    monkeypatch.setattr("sizeguard.gate.run.run_gate", lambda request: passing())
+    done = CliRunner().invoke(cli, [*command, *source])
+    assert done.exit_code == 0, done.output
+    line = f"policy: {stranger}/src/mine\\nand yours/sizeguard.yaml"
+    texts = {"stdout": done.stdout, "stderr": done.stderr}
+    assert texts.pop(where).splitlines()[0] == line
+    assert line not in texts.popitem()[1]
+    if "json" in command:
+        json.loads(done.stdout)

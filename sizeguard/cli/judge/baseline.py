@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
+from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.source_option import RUNTIME_SOURCE
 
 
@@ -79,6 +80,7 @@ def update(
             source=source_root(runtime_source),
         )
     )
+    print_policy(root)
     click.echo(update_text(updates))
 
 
@@ -104,6 +106,7 @@ def show(format_: str) -> None:
     found = all_baselines(root)
     if not found:
         raise InputError(f"{root}: there are no baselines; sizeguard baseline update writes them")
+    print_policy(root, in_result=format_ == "terminal")
     click.echo(baselines_text(found, format_))
 
 
@@ -132,4 +135,7 @@ def log(apps: tuple[str, ...], format_: str) -> None:
     from sizeguard.projects.root import project_root
     from sizeguard.report.baseline.render import log_text
 
-    click.echo(log_text(baseline_log(project_root(), apps), format_))
+    root = project_root()
+    entries = baseline_log(root, apps)
+    print_policy(root, in_result=format_ == "terminal")
+    click.echo(log_text(entries, format_))

@@ -11,6 +11,7 @@ import click
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output
 from sizeguard.cli.option_groups import option_group
+from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.source_option import RUNTIME_SOURCE
 from sizeguard.report.result_formats import JUDGED_FORMATS
 
@@ -184,6 +185,7 @@ def command(
                 source=source_root(runtime_source),
             )
         )
+        print_policy(root, in_result=outputs.format == "terminal" and outputs.file is None)
     else:
         result = read_gate_json(stored)
     _emit(result, outputs.all())

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
+from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.source_option import RUNTIME_SOURCE
 
 
@@ -91,9 +92,11 @@ def command(
     if waiver.expires < datetime.datetime.now(tz=datetime.UTC).date().isoformat():
         raise InputError(f"waive: {waiver.expires} is over; give a day to come")
     if trailer:
+        print_policy(root, in_result=False)
         click.echo(trailer_text(waiver))
         return
     path = add_waiver(root, waiver)
+    print_policy(root)
     click.echo(
         f"{path.parent.name}/{path.name}: {waiver.bytes:,} bytes of {waiver.metric} until"
         f" {waiver.expires}; commit it for review"

@@ -1,0 +1,20 @@
+"""Say which sizeguard.yaml rules a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+def print_policy(root: Path, *, in_result: bool = True) -> None:
+    """Print the path of a project's sizeguard.yaml, as the line before a result.
+
+    in_result: the result is text for people on stdout, and the line is its first. Other results,
+               such as JSON or a line for a commit message, stay what they are: it goes to stderr
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.projects.project import CONFIG
+    from sizeguard.report.writers.printable import printable
+
+    click.echo(f"policy: {printable(str(root / CONFIG))}", err=not in_result)
