@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import html
 import io
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import cmarkgfm
 import pytest
+from click.testing import CliRunner
 from cmarkgfm.cmark import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sizeguard import report
+from sizeguard.base.errors import GateError
+from sizeguard.cli.main import cli
 from sizeguard.gate.gate_result import GateResult
+from sizeguard.gate.review_result import Baseline, BaselineEntry, Update
+from sizeguard.models.operator_info import OperatorInfo
+from sizeguard.predict.reach_result import Adequacy, Unknown
+from sizeguard.report.baseline.render import baselines_text, log_text, update_text
 from sizeguard.report.gate.gate_json import result_of
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.result_formats import JUDGED_FORMATS
+from sizeguard.report.selection.operator_lists import library_text, model_operators_text
+from sizeguard.report.selection.reach_tables import adequacy_text
+from sizeguard.report.verify.render import verification_text
 from sizeguard.report.writers.markdown import code, prose
+from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import format_table
+from sizeguard.runtimes.known import library as library_of
+from tests.support.gate_samples import everything, passing, skipped, undecided
 from tests.support.hostile_results import (
     HOSTILE,
     KEPT,
@@ -215,3 +232,156 @@ def test_other_tables_are_inert_too(cells: list[str]) -> None:
     assert {tag for tag, _ in found.tags} <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
     assert sum(tag == "td" for tag, _ in found.tags) == 6
     assert not [part for part in found.free if LIVE.search(part)]
+
+
+def is_inert(text: str) -> bool:
+    """Lines of it say nothing to a terminal or to a runner that reads the log of a job."""
+    lines = text.removesuffix("\n").split("\n")
+    return all(
+        line.isprintable() and not line.lstrip().startswith("::") and "##[" not in line
+        for line in lines
+    )
+
+
+def selection_with(names: list[str]) -> str:
+    """A selection file in which every name and file is one of the names."""
+    quoted = [json.dumps(name) for name in names]
+    operators = "".join(f"  {name}: {{is_root_operator: true}}\n" for name in quoted)
+    return (
+        f"operators:\n{operators}"
+        f"kernel_metadata:\n  {quoted[0]}: [{', '.join(quoted)}]\n"
+        f"custom_classes: [{', '.join(quoted)}]\n"
+        f"build_features: [{', '.join(quoted)}]\n"
+    )
+
+
+NAMES = [
+    "\n::error::x",
+    "::error::y",
+    "  ::warning file=a::z",
+    "##[error]x",
+    "##vso[task.x]y",
+    "aten::a\r\n::stop-commands::t",
+    "\x1b[31mred\x1b]0;title\x07",
+    "\u202egnp",
+    "\u2028::error::u",
+    "\x85::error::v",
+]
+
+
+@pytest.mark.parametrize("format_", ["terminal", "csv"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["select", "lint", "--operators-yaml", "operators.yaml"],
+        ["select", "merge"],
+    ],
+    ids=lambda words: words[1],
+)
+def test_names_of_selections_command_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], format_: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "operators.yaml").write_text(
+        "- {func: 'my::op(Tensor self) -> Tensor', kernel: op, kind: core}\n"
+    )
+    # A file's name is a name, too.
+    files = ["a.yaml", "::error::b.yaml", "c\n::error::d.yaml"]
+    for number, file in enumerate(files):
+        (tmp_path / file).write_text(selection_with(NAMES[number:]))
+    more = ["--format", format_] if command[1] == "lint" else []
+    done = CliRunner().invoke(cli, [*command, *files, *more])
+    if command[1] == "merge":
+        assert done.exit_code == 0, done.output
+    else:
+        assert isinstance(done.exception, GateError)
+        assert "unknown operator" in done.stdout
+    # The merged selection is YAML, which gives the names back.
+    assert is_inert(done.stdout.replace("##", "")), done.stdout
+    assert command[1] == "merge" or "##[" not in done.stdout
+    assert is_inert(done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("format_", ["terminal", "csv"])
+def test_operators_of_models_command_nothing(format_: str) -> None:
+    models = [
+        OperatorInfo(name, {each: frozenset(NAMES) for each in NAMES}, frozenset(NAMES))
+        for name in NAMES
+    ]
+    text = model_operators_text(models, format_)
+    assert is_inert(text), text
+    library = [
+        replace(next(iter(library_of(None).values())), kind=name, library=name) for name in NAMES
+    ]
+    assert is_inert(library_text(library, format_))
+
+
+@pytest.mark.parametrize("format_", ["terminal", "csv"])
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_adequacy_commands_nothing(format_: str, is_wrong: bool) -> None:
+    found = Adequacy(
+        model=NAMES[0],
+        reachable=3,
+        observed=1,
+        reachable_not_observed=tuple(NAMES),
+        observed_not_reachable=tuple(NAMES) if is_wrong else (),
+        callers={name: name if is_wrong else "" for name in NAMES},
+        dtypes_observed_not_reachable=tuple(NAMES) if is_wrong else (),
+        unknown=tuple((name, Unknown(name, name)) for name in NAMES),
+    )
+    text = adequacy_text(found, format_)
+    assert is_inert(text), text
+
+
+@settings(max_examples=80, deadline=None)
+@given(results(), st.booleans(), st.sampled_from(["terminal", "csv"]))
+def test_a_verification_commands_nothing(result: GateResult, is_ascii: bool, format_: str) -> None:
+    for app in result.apps:
+        if app.verification is None:
+            continue
+        text = verification_text(app.verification, format_, Style(ascii=is_ascii))
+        assert is_inert(text), text
+        if is_ascii and format_ == "terminal":
+            assert text.isascii()
+
+
+def test_baselines_command_nothing(tmp_path: Path) -> None:
+    for name in NAMES:
+        baseline = Baseline(name, name, name, 1, 2, 3, {name: 1})
+        entry = BaselineEntry(name, "1234", "2026-01-01", name, name, 1, 1)
+        updates = [Update(tmp_path / "x", None, baseline)]
+        for text in (
+            baselines_text([baseline], "terminal"),
+            log_text([entry], "terminal"),
+            update_text(updates),
+        ):
+            assert is_inert(text), text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_terminals_lines_command_nothing(name: str) -> None:
+    """What report, diff, why, predict and bisect finish their lines with."""
+    for is_ascii in (False, True):
+        style = Style(colour=True, ascii=is_ascii)
+        line = style.finish(style.bold(printable(name)))
+        assert is_inert(re.sub(r"\x1b\[[01]m", "", line)), line
+
+
+def test_ascii_has_a_sign_for_each_of_ours() -> None:
+    """No escape stands where we printed a sign; escapes of names stay."""
+    style = Style(ascii=True)
+    for result in (everything(), passing(), undecided(), skipped()):
+        text = gate_text(result, "terminal", style)
+        assert text.isascii()
+        assert "\\u" not in text and "\\x" not in text
+    texts = [
+        part.value
+        for file in Path(report.__path__[0]).rglob("*.py")
+        if "markdown" not in file.name and "page" not in file.name
+        for part in ast.walk(ast.parse(file.read_text()))
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    ours = {c for text in texts for c in text if not c.isascii()} - {"\u00a0", "\ufffd"}
+    assert {"\u2717", "\u2713", "\u2026", "\u00b1"} <= ours
+    assert "\\" not in style.finish("".join(sorted(ours)))
+    assert style.finish("\u00e9") == "\\xe9"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.option_groups import option_group
-from sizeguard.report.result_formats import SIZE_FORMATS
+from sizeguard.cli.option_groups import Decorator, option_group
+from sizeguard.report.result_formats import JUDGED_FORMATS, SIZE_FORMATS, TABLE_FORMATS
 
 if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
@@ -168,22 +168,28 @@ evidence_options = option_group(
     ),
 )
 
-# --format, --output and --ascii, passed on as one Output.
-output_options = option_group(
-    "output",
-    Output,
-    click.option(
-        "--format", type=click.Choice(SIZE_FORMATS), default="terminal", show_default=True
-    ),
-    click.option(
-        "--output",
-        "file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Write there instead of to the terminal.",
-    ),
-    click.option("--ascii", is_flag=True, help="Print nothing but ASCII on the terminal."),
-)
+
+def _output_options(formats: Sequence[str]) -> Decorator:
+    """Make the options --format, --output and --ascii, passed on as one Output."""
+    return option_group(
+        "output",
+        Output,
+        click.option("--format", type=click.Choice(formats), default="terminal", show_default=True),
+        click.option(
+            "--output",
+            "file",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Write there instead of to the terminal.",
+        ),
+        click.option("--ascii", is_flag=True, help="Print nothing but ASCII on the terminal."),
+    )
+
+
+# Each offers the formats that its results have.
+output_options = _output_options(SIZE_FORMATS)
+table_output_options = _output_options(TABLE_FORMATS)
+judged_output_options = _output_options(JUDGED_FORMATS)
 
 
 def levels_of(by: str) -> list[str]:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 _Command: TypeAlias = Callable[..., Any]
-_Decorator: TypeAlias = Callable[[_Command], _Command]
+Decorator: TypeAlias = Callable[[_Command], _Command]
 
 
-def option_group(parameter: str, kind: type[Any], *options: _Decorator) -> _Decorator:
+def option_group(parameter: str, kind: type[Any], *options: Decorator) -> Decorator:
     """Make a decorator that adds options to a command.
 
     The command gets their values as one object, its argument `parameter`.

@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
-SIZE_FORMATS = ("terminal", "json", "csv", "markdown", "html")
+TABLE_FORMATS = ("terminal", "json", "csv", "markdown")
+SIZE_FORMATS = (*TABLE_FORMATS, "html")
 JUDGED_FORMATS = ("terminal", "json", "markdown", "csv", "junit", "sarif", "github")

@@ -53,6 +53,7 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.operators.library import read_operator_libraries
     from sizeguard.projects.root import find_sources
+    from sizeguard.report.writers.printable import plain_text
     from sizeguard.runtimes.known import library
     from sizeguard.runtimes.sizeguard.importing.importer import import_model
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
@@ -65,5 +66,5 @@ def command(
     arrays = [[Path(name) for name in case.split(",")] if case else [] for case in cases]
     imported = import_model(model, operators, output.stem, arrays, prepack)
     for warning in imported.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        click.echo(plain_text([f"warning: {warning}"]), err=True)
     write_program(imported.program, output)

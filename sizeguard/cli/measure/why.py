@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import Output, output_options
+from sizeguard.cli.image_options import Output, table_output_options
 
 
 @click.command()
@@ -30,7 +30,7 @@ from sizeguard.cli.image_options import Output, output_options
     type=click.IntRange(min=0),
     help="Chains to show, one a root; 0 for all.",
 )
-@output_options
+@table_output_options
 def command(
     path: Path, subject: str, objects: tuple[Path, ...], roots: int, output: Output
 ) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from sizeguard.report.result_formats import TABLE_FORMATS
+
 FILE = click.Path(path_type=Path)
-FORMAT = click.Choice(("terminal", "json", "markdown", "csv"))
+FORMAT = click.Choice(TABLE_FORMATS)
 DISPATCHER = click.option(
     "--dispatcher",
     multiple=True,

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from sizeguard.gate.review_result import Baseline, BaselineEntry, Update
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import plain_text
 
 
 def update_text(updates: Sequence[Update]) -> str:
     """Write a line for each update."""
-    return "\n".join(_update(update) for update in updates)
+    return plain_text(_update(update) for update in updates)
 
 
 def _update(update: Update) -> str:
@@ -61,7 +61,7 @@ def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
         f" {len(b.operators):>5}"
         for b in baselines
     ]
-    return "\n".join(lines)
+    return plain_text(lines)
 
 
 def log_text(entries: Sequence[BaselineEntry], format_: str) -> str:
@@ -80,6 +80,6 @@ def log_text(entries: Sequence[BaselineEntry], format_: str) -> str:
             delta = "" if entry.delta is None else f"{entry.delta:+,}"
             lines.append(
                 f"  {entry.date}  {entry.commit}  {load:>12} {delta:>9}"
-                f"  {printable(entry.subject)}  ({printable(entry.author)})"
+                f"  {entry.subject}  ({entry.author})"
             )
-    return "\n".join(lines)
+    return plain_text(lines)

@@ -10,8 +10,8 @@ from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, GateRe
 from sizeguard.report.gate.gate_findings import RULES, GateFinding, findings, growth_text
 from sizeguard.report.gate.gate_words import offer_text, verdict_line
 from sizeguard.report.writers import github, junit, sarif
-from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_place import SourcePlace, place_of
+from sizeguard.report.writers.table import csv_cell
 
 _OUTCOMES = {
     PASS: junit.PASSED,
@@ -219,10 +219,5 @@ def csv_text(result: GateResult) -> str:
         subject = (finding.app, finding.target, finding.name, finding.verdict)
         texts = (rule, finding.place, finding.message, finding.advice)
         shown = ("" if number is None else number for number in numbers)
-        writer.writerow([*map(_cell, subject), *shown, *map(_cell, texts)])
+        writer.writerow([*map(csv_cell, subject), *shown, *map(csv_cell, texts)])
     return text.getvalue().rstrip("\n")
-
-
-def _cell(text: str) -> str:
-    shown = printable(text)
-    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") and shown else shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from sizeguard.gate.gate_result import PASS, AppResult, GateResult
@@ -36,21 +35,11 @@ from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import NONE, Style
 
 _NUMBER = 11  # characters: three columns hold the sentence on claims
-_COMMAND = re.compile(r"^((?:\s|\x1b\[\d+m)*)::")
 
 
 def terminal_text(result: GateResult, style: Style) -> str:
     """Write the whole result."""
-    return "\n".join(style.finish(_inert(line)) for line in _lines(result, style))
-
-
-def _inert(line: str) -> str:
-    """Break the commands that CI runners read in a job's log: lines with :: at the start, or ##[.
-
-    Names can contain either.
-    """
-    line = line.replace("##", "# #") if "##" in line else line
-    return _COMMAND.sub(r"\1· ::", line) if "::" in line else line
+    return "\n".join(style.finish(line) for line in _lines(result, style))
 
 
 def _lines(result: GateResult, style: Style) -> Iterator[str]:

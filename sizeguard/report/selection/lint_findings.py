@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from sizeguard.report.writers.printable import plain_text
 from sizeguard.report.writers.table import format_table
 from sizeguard.selection.finding import Level, LintFinding
 
@@ -26,7 +27,7 @@ def findings_text(findings: Sequence[LintFinding], format_: str) -> str:
         ]
         return json.dumps({"schema_version": SCHEMA_VERSION, "findings": rows}, indent=2)
     if format_ == "terminal":
-        return "\n".join([*map(str, findings), summary(findings)])
+        return plain_text([*map(str, findings), summary(findings)])
     cells = [
         (finding.file, str(finding.line or ""), finding.level.value, finding.check, finding.message)
         for finding in findings

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from sizeguard.predict.reach_result import Adequacy, StaticSelection, Unknown
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import plain_text, printable
 from sizeguard.report.writers.table import format_table
 
 SCHEMA_VERSION = 1
@@ -46,7 +46,7 @@ def static_text(result: StaticSelection, calls: Mapping[str, frozenset[str]], fo
         for name in names
     ]
     text = format_table(("operator", "how", "calls", "models"), rows, format_)
-    return text if format_ == "csv" else "\n".join([text, *static_notes(result)])
+    return text if format_ == "csv" else f"{text}\n{plain_text(static_notes(result))}"
 
 
 def static_notes(result: StaticSelection) -> list[str]:
@@ -86,17 +86,18 @@ def adequacy_text(result: Adequacy, format_: str) -> str:
         f"{printable(result.model)}: {result.reachable} operators in reach, {result.observed} seen"
         " by the trace"
     )
-    lines = [head, *([table] if rows else [])]
+    notes = []
     if missed:
         named = [name for name in result.reachable_not_observed if not result.callers[name]]
         count = (
             f"{len(missed)} operator{'s were' if len(missed) > 1 else ' was'} not seen: no input"
             " took the branches that lead to them"
         )
-        lines.append(f"{count}; trace with inputs that reach them")
+        notes.append(f"{count}; trace with inputs that reach them")
         if named:
-            lines.append(f"branches of the model itself that no input took: {' '.join(named)}")
-    return "\n".join([*lines, *_unknown_lines(result.unknown)])
+            notes.append(f"branches of the model itself that no input took: {' '.join(named)}")
+    notes += _unknown_lines(result.unknown)
+    return "\n".join(filter(None, [plain_text([head]), table if rows else "", plain_text(notes)]))
 
 
 def _adequacy_json(result: Adequacy) -> dict[str, object]:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sizeguard.gate.review_result import SelectionUpdate
+from sizeguard.report.writers.printable import plain_text
 
 _SHOWN = 12  # names in a line
 
 
 def update_text(root: Path, update: SelectionUpdate) -> str:
     """Write the changes in a few lines."""
-    return "\n".join(_lines(root, update))
+    return plain_text(_lines(root, update))
 
 
 def _lines(root: Path, update: SelectionUpdate) -> Iterable[str]:

@@ -9,9 +9,10 @@ from sizeguard.report.verify.verify_ci import github_text, junit_text, sarif_jso
 from sizeguard.report.verify.verify_json import verification_json
 from sizeguard.report.verify.verify_table import table_text
 from sizeguard.report.verify.verify_terminal import terminal_text
+from sizeguard.report.writers.style import Style
 
 
-def verification_text(result: Verification, format_: str) -> str:
+def verification_text(result: Verification, format_: str, style: Style | None = None) -> str:
     """Write the verification, without a newline at its end."""
     if format_ == "json":
         return json.dumps(verification_json(result), indent=1)
@@ -23,4 +24,4 @@ def verification_text(result: Verification, format_: str) -> str:
         return json.dumps(sarif_json(result), indent=1)
     if format_ == "github":
         return github_text(result)
-    return terminal_text(result)
+    return terminal_text(result, style or Style())

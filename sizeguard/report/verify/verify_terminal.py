@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, OK, Verdict, Verification
 from sizeguard.report.verify.verify_words import headline, summary_rows
+from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.style import Style
 
 SHOWN = 12  # claims that do not pass
 
 
-def terminal_text(result: Verification) -> str:
-    """Write the verification."""
-    return "\n".join(_lines(result))
+def terminal_text(result: Verification, style: Style) -> str:
+    """Write the verification. Names of symbols, objects and files are in most lines."""
+    return "\n".join(style.finish(printable(line)) for line in _lines(result))
 
 
 def _lines(result: Verification) -> Iterable[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import shortened
 
 NOTHING = "–"
+_COMMAND = re.compile(r"^((?:\s|\x1b\[\d+m)*)::")
 
 
 def shown(level: str, text: str, width: int = 0) -> str:
@@ -27,6 +31,20 @@ def printable(text: str) -> str:
         if text.isprintable()
         else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     )
+
+
+def inert(line: str) -> str:
+    """Break the commands that CI runners read in a job's log: lines with :: at the start, or ##[.
+
+    Names can contain either.
+    """
+    line = line.replace("##", "# #") if "##" in line else line
+    return _COMMAND.sub(r"\1· ::", line) if "::" in line else line
+
+
+def plain_text(lines: Iterable[str]) -> str:
+    """Join lines that hold names out of files: each stays one line that commands nothing."""
+    return "\n".join(inert(printable(line)) for line in lines)
 
 
 def middle(text: str, width: int) -> str:

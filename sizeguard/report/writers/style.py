@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sizeguard.report.writers.printable import inert
+
 BAR = 8
 KIB = 12  # width of the result of kib()
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_ASCII = str.maketrans("█▉▊▋▌▍▎▏…–·→×", "#####   ~-,>x")
+# Every character of ours that is not ASCII. Those of names stay visible, as escapes.
+_ASCII = str.maketrans("█▉▊▋▌▍▎▏…–·→×✓✗", "#####   ~-,>x+x") | str.maketrans(
+    {"±": "+-", "≤": "<=", "“": '"', "”": '"'}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +30,11 @@ class Style:
 
     def finish(self, line: str) -> str:
         """Convert a line for the terminal. Escapes of colour are ASCII."""
+        line = inert(line.rstrip())
         return (
-            line.rstrip().translate(_ASCII).encode("ascii", "backslashreplace").decode()
+            line.translate(_ASCII).encode("ascii", "backslashreplace").decode()
             if self.ascii
-            else line.rstrip()
+            else line
         )
 
     def bold(self, text: str) -> str:

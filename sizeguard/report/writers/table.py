@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.markdown import row as markdown_row
+from sizeguard.report.writers.printable import inert, plain_text, printable
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_: str) -> str:
@@ -17,14 +18,26 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_:
     """
     if format_ == "csv":
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+        csv.writer(text, lineterminator="\n").writerows(
+            [columns, *(map(csv_cell, row) for row in rows)]
+        )
         return text.getvalue().rstrip("\n")
     if format_ == "markdown":
         cells = ([prose(cell) if cell else "" for cell in row] for row in rows)
         return "\n".join(map(markdown_row, [columns, ["---"] * len(columns), *cells]))
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    lines = [
-        [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        for row in (columns, *rows)
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+    shown = [columns, *([printable(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in shown
+    )
+    return plain_text(lines)
+
+
+def csv_cell(text: str) -> str:
+    """Write a text in one line, so that no spreadsheet takes it for a formula, no runner for more.
+
+    Such a text gets an apostrophe before it.
+    """
+    shown = inert(printable(text))
+    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") and shown else shown
