@@ -40,11 +40,11 @@ def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> No
     """
     pieces = (content,) if isinstance(content, bytes | str) else content
     try:
-        open_file = _open_file(path)
-        about = None if open_file is not None else _about(path)
-        if open_file is not None or (about is not None and not stat.S_ISREG(about.st_mode)):
+        number = open_file(path)
+        about = None if number is not None else _about(path)
+        if number is not None or (about is not None and not stat.S_ISREG(about.st_mode)):
             data = b"".join(map(_bytes, pieces))
-            _write_through(_opened(path, about) if open_file is None else os.dup(open_file), data)
+            _write_through(_opened(path, about) if number is None else os.dup(number), data)
         else:
             _replace(Path(os.path.realpath(path)), pieces, about)
     except OSError as error:
@@ -57,7 +57,7 @@ def write_if_changed(path: Path, content: bytes | str) -> bool:
     Build tools then see no change. Returns True if the file was written.
     """
     data = content.encode() if isinstance(content, str) else content
-    if path.is_file() and _open_file(path) is None and path.read_bytes() == data:
+    if path.is_file() and open_file(path) is None and path.read_bytes() == data:
         return False
     write_atomic(path, data)
     return True
@@ -76,7 +76,7 @@ def _about(path: Path) -> os.stat_result | None:
         return None
 
 
-def _open_file(path: Path) -> int | None:
+def open_file(path: Path) -> int | None:
     """Return the descriptor of this process that a path names, such as /dev/stdout or /dev/fd/3.
 
     It is written to where it stands: a new file in its place would never reach who reads it, and

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sizeguard import __version__
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 
 # Libraries whose versions change what is found in a binary.
 _LIBRARIES = ("numpy", "pycxxfilt", "PyYAML")
@@ -52,7 +53,7 @@ def code_hash() -> str:
 def _hash(path: Path, size: int, modified: int, inode: int) -> str:
     """Hash a file; the parameters behind the path make a changed file another cache key."""
     # 750 MB a second: 9 builds with their archives are 63 MB.
-    with path.open("rb") as file:
+    with readable(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import readable
 from sizeguard.bisect.whole_range import Question
 from sizeguard.measurement.metric import parse_metric
 
@@ -38,7 +39,7 @@ def read_state(path: Path, kind: type[Asked]) -> tuple[Asked, Question]:
     Raises InputError if there is none, or if another version wrote it.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(readable(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError("there is no run to go on with: give GOOD and BAD") from error
     except (OSError, ValueError, RecursionError) as error:

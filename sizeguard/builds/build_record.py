@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD as RECORD
 from sizeguard.builds.sizes import Sizes
 
@@ -95,7 +96,7 @@ def read_build(path: Path) -> Build:
     """
     file = path / RECORD if path.is_dir() else path
     try:
-        content = json.loads(file.read_text())
+        content = json.loads(readable(file).read_text())
     except OSError as error:
         raise InputError(f"{file}: cannot read: {error.strerror}") from error
     except ValueError as error:

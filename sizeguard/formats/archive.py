@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 
 MAGIC = b"!<arch>\n"
 THIN_MAGIC = b"!<thin>\n"
@@ -246,7 +247,7 @@ def _index(path: Path, data: bytes | mmap.mmap) -> tuple[tuple[bytes, int], ...]
 def _map(path: Path) -> bytes | mmap.mmap:
     """Map a file, since archives of static libraries reach gigabytes."""
     try:
-        with path.open("rb") as file:
+        with readable(path).open("rb") as file:
             if file.seek(0, 2) == 0:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

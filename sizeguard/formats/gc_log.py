@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 
 _MARK = "removing unused section "
 
@@ -49,7 +50,7 @@ def read_gc_log(path: Path) -> GcLog:
     Raises InputError for a removal that is cut or unreadable.
     """
     try:
-        text = path.read_text(encoding="utf-8", errors="backslashreplace")
+        text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
     return parse_gc_log(path, text)

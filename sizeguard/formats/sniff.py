@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 
 ELF, MACHO, ARCHIVE, BITCODE, PE, WASM, UNKNOWN = (
     "elf",
@@ -47,7 +48,7 @@ def image_format(path: Path) -> str:
     Raises InputError if the file cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with readable(path).open("rb") as file:
             magic = file.read(8)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import readable
 from sizeguard.operators.dtypes import CODES, ELEMENT_SIZES, NPY_NAMES, SUPPORTED
 
 MAGIC = b"\x93NUMPY"
@@ -49,7 +50,7 @@ def read_npy(path: Path) -> Array:
     lacks.
     """
     try:
-        content = path.read_bytes()
+        content = readable(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
     header, start = _header(content, path)

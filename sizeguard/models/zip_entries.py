@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.models.json_fields import Json
 
 MAXIMUM_JSON = 1 << 29  # bytes
@@ -76,7 +77,7 @@ def open_archive(path: Path) -> Pt2Archive:
     """
     try:
         size = path.stat().st_size
-        file = zipfile.ZipFile(path)
+        file = zipfile.ZipFile(readable(path))
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror or 'damaged'}") from error
     except _ZIP_ERRORS as error:

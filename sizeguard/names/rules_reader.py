@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path as File
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
 from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.rules import Path, Rule, Rules, identifier_of
@@ -87,7 +88,7 @@ def _operator_names(path: File, keys: Mapping[str, Node], line: int) -> Operator
 
 def _lines(path: File, name: str) -> tuple[str, ...]:
     try:
-        text = (path.parent / name).read_text(encoding="utf-8")
+        text = readable(path.parent / name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path.parent / name}: cannot read the list of operators: {error}"

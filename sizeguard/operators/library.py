@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.operators.schema import FunctionSchema
 from sizeguard.operators.schema_parser import SchemaError, parse_schema
 
@@ -75,7 +76,7 @@ def _read_file(file: Path) -> list[Operator]:
             raise InputError(
                 f"{file}: larger than {MAXIMUM_FILE_SIZE} bytes; no list of operators is"
             )
-        text = file.read_text(encoding="utf-8")
+        text = readable(file).read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{file}: cannot read: {error.strerror}") from error
     except UnicodeDecodeError as error:

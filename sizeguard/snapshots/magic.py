@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sizeguard.base.input_files import readable
+
 MAGIC = b"sizeguard snapshot\n"
 
 
 def is_snapshot(path: Path) -> bool:
     """Check that a file is a snapshot; False for an unreadable one."""
     try:
-        with path.open("rb") as file:
+        with readable(path).open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False

@@ -23,6 +23,7 @@ from sizeguard.attribution.group import distinct
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import readable
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sums import ColumnSums, sum_by
@@ -249,7 +250,7 @@ class Snapshot:
 def read_snapshot(path: Path) -> Analysis:
     """Read a snapshot. Raises InputError for one that is damaged or of another version."""
     try:
-        data = path.read_bytes()
+        data = readable(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
     if not data.startswith(MAGIC) or len(data) < len(MAGIC) + _HEAD.size:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.image import Elf, Section, Segment
 from sizeguard.formats.elf.layout import (
@@ -46,7 +47,7 @@ def read_bytes(path: Path) -> Bytes:
     Raises InputError if it cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with readable(path).open("rb") as file:
             size = file.seek(0, 2)
             if size >= MAPPED_FROM:
                 return np.frombuffer(

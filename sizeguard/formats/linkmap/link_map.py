@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 
 NO_INPUT = -1
 
@@ -35,6 +37,12 @@ _MAPPING = re.compile(r"\$[adtx](\..*)?")
 _THIN_MEMBER = re.compile(r"([^()]+\([^()]+) at \d+\)\.o")
 _PARTITION = re.compile(r"\d+\.o")
 _LTRANS = re.compile(r"cc\w{6}\.(ltrans\d+\.ltrans\.o)")
+
+
+MAXIMUM_SIZE = 1 << 30  # bytes
+# A row has the address of its section, so equal rows are what one object discards. A report with
+# 1.5 million equal rows of one address took a minute.
+MAXIMUM_EQUAL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +137,26 @@ class LinkMap:
 def lines_of(path: Path) -> list[str]:
     """Read the lines of a map.
 
-    Raises InputError if it cannot be read, or if its last line is cut.
+    Raises InputError if it cannot be read, if its last line is cut, or if it is larger than a map
+    can be.
     """
     try:
-        text = path.read_text(encoding="utf-8", errors="backslashreplace")
+        with readable(path).open("rb") as file:
+            data = file.read(MAXIMUM_SIZE + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
-    lines = text.split("\n")
+    if len(data) > MAXIMUM_SIZE:
+        raise InputError(f"{path}: larger than {MAXIMUM_SIZE:,} bytes; no linker map is")
+    lines = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").split("\n")
     if lines.pop():
         raise damaged(path, len(lines) + 1, "the file is cut here")
+    if len(lines) > MAXIMUM_EQUAL:
+        line, count = Counter(filter(str.strip, lines)).most_common(1)[0]
+        if count > MAXIMUM_EQUAL:
+            raise InputError(
+                f"{path}: more than {MAXIMUM_EQUAL:,} equal lines of {len(line):,} bytes; no linker"
+                " map has"
+            )
     return lines
 
 

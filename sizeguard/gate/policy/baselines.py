@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_write, write_if_changed
+from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
@@ -150,7 +151,7 @@ def read_baseline(path: Path) -> Baseline:
     Raises InputError, with file and line, for a file that is not a baseline.
     """
     try:
-        data = path.read_bytes()
+        data = readable(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
     return parse_baseline(data, path)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.gate.gate_result import Waiver
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
@@ -130,7 +131,7 @@ def add_waiver(root: Path, waiver: Waiver) -> Path:
     path = waivers_path(root)
     with locked_baselines(root):
         try:
-            old = path.read_text(encoding="utf-8") if path.exists() else _HEADER
+            old = readable(path).read_text(encoding="utf-8") if path.exists() else _HEADER
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: cannot read: {error}") from error
         write_atomic(path, old + ("" if old.endswith("\n") else "\n") + _yaml(waiver))

@@ -21,6 +21,7 @@ import yaml
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
 from sizeguard.base.fingerprint import file_hash
+from sizeguard.base.input_files import readable
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.projects.project import App
 from sizeguard.runtimes.known import inputs_of
@@ -155,7 +156,7 @@ def read_record(path: Path) -> SelectionRecord | None:
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError(f"{path}: larger than {_LARGEST:,} bytes; no record of a selection is")
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(readable(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.input_files import readable
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs, kind_of
 from sizeguard.linkgraph.inputs.linker_options import read_options
 from sizeguard.linkgraph.inputs.version_script import Visible, parse_version_script
@@ -225,7 +226,7 @@ class _Command:
         hidden: list[str] = []
         for text in paths:
             try:
-                found = parse_version_script(self._path(text).read_text(), text)
+                found = parse_version_script(readable(self._path(text)).read_text(), text)
             except OSError as error:
                 raise InputError(f"{text}: cannot read: {error.strerror}") from error
             shown += found.shown
@@ -243,7 +244,7 @@ def _file_list(path: Path, shown: str) -> str:
     Raises InputError for a file that is no text, InconclusiveError for another script.
     """
     try:
-        text = path.read_text()
+        text = readable(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: neither an object, an archive nor a linker script") from error
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)

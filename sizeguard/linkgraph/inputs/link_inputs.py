@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.linkgraph.inputs.version_script import Visible
 
 FAMILIES = ("bfd", "gold", "lld", "mold")
@@ -82,7 +83,7 @@ def kind_of(path: Path) -> str:
     Raises InputError for a file that cannot be read and for a thin archive.
     """
     try:
-        with path.open("rb") as file:
+        with readable(path).open("rb") as file:
             head = file.read(20)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 
 # Options whose value is the next word. Long ones that matter here are also read as --option=value.
 _VALUE_FOLLOWS = """
@@ -52,7 +53,7 @@ def read_options(arguments: Sequence[str], folder: Path) -> Iterator[tuple[str, 
 def _expand(arguments: Sequence[str], folder: Path) -> Iterator[str]:
     for word in arguments:
         if word.startswith("@") and (folder / word[1:]).is_file():
-            yield from _expand((folder / word[1:]).read_text().split(), folder)
+            yield from _expand(readable(folder / word[1:]).read_text().split(), folder)
         else:
             yield word
 

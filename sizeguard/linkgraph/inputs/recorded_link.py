@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.linkgraph.inputs.command_line import parse_command
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInputs
 
@@ -14,7 +15,7 @@ from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInputs
 def read_link(path: Path) -> LinkInputs:
     """Read a link record. Raises InputError for a file that is none."""
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(readable(path).read_text())
     except OSError as error:
         raise InputError(
             f"{path}: cannot read: {error.strerror}; build again with sizeguard build"

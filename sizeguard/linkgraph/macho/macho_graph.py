@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Int
 from sizeguard.formats.archive import read_archive
 from sizeguard.formats.macho import Section, parse_macho_file
@@ -82,7 +83,7 @@ def _load(files: Sequence[Path], asked: list[bytes]) -> Iterator[_Object]:
                 for _, symbol, _ in found.defined:
                     lazy.setdefault(symbol, found)
         else:
-            objects.append(_read(str(path), np.frombuffer(path.read_bytes(), np.uint8)))
+            objects.append(_read(str(path), np.frombuffer(readable(path).read_bytes(), np.uint8)))
     waiting = [*asked, *(name for found in objects for name in found.undefined)]
     known = {name for found in objects for _, name, _ in found.defined}
     while waiting:

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.models.pickle import PickleError, Value, read_pickle
 
@@ -53,12 +54,12 @@ def read_operators(path: Path) -> OperatorInfo:
 
 def _read_pickles(path: Path) -> dict[str, bytes]:
     try:
-        with path.open("rb") as file:
+        with readable(path).open("rb") as file:
             if file.read(8)[4:] == FLATBUFFER:
                 raise InputError(
                     f"{path}: a model in FlatBuffer form; save it with _use_flatbuffer=False"
                 )
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(readable(path)) as archive:
             return {name: archive.read(info) for name, info in _entries(path, archive).items()}
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror or 'damaged'}") from error

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.models.flatbuffer import I8, U8, U32, FlatBufferError, FlatTable, root_table
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.dtypes import NAME_OF_CODE
@@ -60,7 +61,7 @@ def read_operators(path: Path) -> OperatorInfo:
 
 def _program_bytes(path: Path) -> bytes:
     """Read the FlatBuffer of the program, without the segments that may follow it."""
-    with path.open("rb") as file:
+    with readable(path).open("rb") as file:
         head = file.read(24)
         size = MAXIMUM_FILE_SIZE
         if head[4:12] == PROGRAM + EXTENDED_HEADER:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.input_files import readable
 from sizeguard.formats.gc_log import GcLog, parse_gc_log
 from sizeguard.formats.icf_log import Folded, parse_icf_log
 from sizeguard.formats.linkmap.link_map import LinkMap
@@ -50,7 +51,7 @@ def read_removed(
     Raises InconclusiveError for a log of another build: it removes what the map places.
     """
     text = (
-        log.read_text(encoding="utf-8", errors="backslashreplace")
+        readable(log).read_text(encoding="utf-8", errors="backslashreplace")
         if log is not None and log.is_file()
         else ""
     )

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.formats.archive import read_archive
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import (
@@ -264,7 +265,7 @@ def contents(
             else str(path)
         )
         try:
-            with path.open("rb") as file:
+            with readable(path).open("rb") as file:
                 head = file.read(8)
         except OSError as error:
             raise InputError(f"{path}: cannot read: {error.strerror}") from error
@@ -272,6 +273,6 @@ def contents(
             for member, data in read_archive(path):
                 yield path, f"{shown}({member})", member, bytes(data)
         elif head[:4] in (*magics, *BITCODE):
-            yield path, shown, "", path.read_bytes()
+            yield path, shown, "", readable(path).read_bytes()
         else:
             raise InputError(f"{path}: neither an object nor an archive")

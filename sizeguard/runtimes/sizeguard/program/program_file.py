@@ -11,6 +11,7 @@ import numpy as np
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import readable
 from sizeguard.models import flatbuffer as fb
 from sizeguard.runtimes.sizeguard.program.program import (
     Dim,
@@ -61,7 +62,7 @@ def read_program(path: Path) -> Program:
     try:
         if path.stat().st_size > MAXIMUM_SIZE:
             raise InputError(f"{path}: larger than a program can be ({MAXIMUM_SIZE} bytes)")
-        data = path.read_bytes()
+        data = readable(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
     try:
