@@ -222,6 +222,17 @@ def test_absolute_sizes(rule: str, waived: int, last_that_passes: int) -> None:
         assert (check.verdict, check.headroom) == (verdict, -beyond)
 
 
+@pytest.mark.parametrize(
+    ("actual", "limit_then", "waived"), [(999, 1000, 0), (1000, 1000, 0), (1001, 1008, 8)]
+)
+def test_a_waiver_raises_no_cap_that_holds_without_it(
+    actual: int, limit_then: int, waived: int
+) -> None:
+    (check,) = checks_of(sizes_of(actual), None, limit("load", "absolute", "1000 B"), waived=8)
+    assert (check.verdict, check.limit, check.waived) == ("pass", limit_then, waived)
+    assert check.headroom == limit_then - actual
+
+
 def test_growth_hidden_by_shrinkage_elsewhere_fails_its_bucket() -> None:
     then, now = (
         sizes_of(1000, {"x::a": 500, "x::b": 500}),

@@ -348,6 +348,10 @@ def test_trailers_are_those_since_the_base(repository: Path) -> None:
 def test_the_log_of_baselines(repository: Path) -> None:
     path = repository / "baselines" / "vision.t.c.yaml"
     path.parent.mkdir()
+    # What lies there, too, and is no baseline.
+    (path.parent / "selections").mkdir()
+    (path.parent / "selections" / "vision.yaml").write_text("models: {}\n")
+    (path.parent / "waivers.yaml").write_text("[]\n")
     for message, load in (("first", 100), ("grows\x1b[31m", 160), ("shrinks", 130)):
         path.write_text(BASELINE.format(load=load))
         run_git(repository, "add", "-A")

@@ -26,7 +26,10 @@ def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
         {
             line
             for line in listing.split("\n")
-            if line.endswith(".yaml") and Path(line).name != WAIVERS
+            # Folders in it hold records of selections, which are no baselines.
+            if line.endswith(".yaml")
+            and Path(line).parent == Path(FOLDER)
+            and Path(line).name != WAIVERS
         }
     )
     chosen = [file for file in files if not apps or Path(file).name.partition(".")[0] in apps]

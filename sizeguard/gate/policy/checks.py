@@ -139,7 +139,9 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit) -> Check:
         return replace(check, advice=check.advice or missing)
     else:
         bound = check.base + limit.allowance.allowed(check.base)
-    waived = subject.waived(check.metric)
+    # A waiver of growth does not raise a cap that holds without it.
+    is_held = limit.kind == ABSOLUTE and check.actual <= bound
+    waived = 0 if is_held else subject.waived(check.metric)
     most = bound + waived
     return replace(
         check,
