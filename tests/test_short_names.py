@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import tracemalloc
+
+import pycxxfilt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.names.demangle import demangle
+from sizeguard.names.demangle import MOST_SHOWN, demangle
 from sizeguard.names.dtype_of import dtype_of
 from sizeguard.names.short import (
     DemangledName,
@@ -26,8 +30,10 @@ from sizeguard.names.short import (
     [
         ("_ZN2ns3addEif", "ns::add(int, float)"),
         ("__ZN2ns3addEif", "ns::add(int, float)"),  # Mach-O
-        ("_ZN2ns3addEif.cold", "ns::add(int, float).cold"),
-        ("_ZN2ns3addEif.isra.0", "ns::add(int, float).isra.0"),
+        ("_ZN2ns3addEif.cold", "ns::add(int, float) [clone .cold]"),
+        ("_ZN2ns3addEif.isra.0", "ns::add(int, float) [clone .isra.0]"),
+        ("_ZL5table.lto_priv.3", "table [clone .lto_priv.3]"),  # c++filt knows those of functions
+        ("_Z1fv.$_0", "f().$_0"),
         ("main", "main"),
         ("_Z?", "_Z?"),
         ("", ""),
@@ -35,6 +41,89 @@ from sizeguard.names.short import (
 )
 def test_a_name_of_either_format_is_demangled(mangled: str, text: str) -> None:
     assert demangle(mangled) == text
+
+
+_SUFFIXES = (
+    ".isra.0",
+    ".part.3",
+    ".constprop.0",
+    ".cold",
+    ".cold.1",
+    ".lto_priv.0",
+    ".llvm.12345678901234",
+    ".resolver",
+    ".localalias",
+    ".__uniq.4711",
+    ".constprop.0.isra.0.cold",
+    ".1",
+)
+
+
+@pytest.mark.native
+def test_clones_are_spelled_as_the_demangler_of_gcc_does() -> None:
+    heads = ("_Z1fi", "_ZNK1A3fooEv", "_ZNKR1A3fooEv", "_ZN1AcvbEv", "_ZZNK1A3fooEvENK1B3barEv")
+    names = [head + suffix for head in heads for suffix in _SUFFIXES]
+    answer = subprocess.run(
+        ["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True
+    )
+    assert [demangle(name) for name in names] == answer.stdout.splitlines()
+
+
+def _pairs(levels: int) -> str:
+    """A function whose nth argument is a pair of its argument before, twice."""
+    types = "".join(f"S_I{_reference(i)}{_reference(i)}E" for i in range(1, levels))
+    return f"_Z1f4pairIiiE{types}"
+
+
+def _packs(levels: int) -> str:
+    """A function whose parameters repeat a pack of sixty types in each other."""
+    nested = "T_"
+    for _ in range(levels):
+        nested = f"Dp1AI{nested}T_E"
+    return f"_Z1fIJ{'i' * 60}EEv{nested}"
+
+
+def _reference(number: int) -> str:
+    """Refer to a type that the name had before: S_, S0_, S1_ …, SZ_, S10_ …."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    text, rest = "", number - 1
+    while rest >= 0:
+        text, rest = digits[rest % 36] + text, rest // 36 - (rest < 36)
+    return f"S{text}_"
+
+
+@pytest.mark.parametrize("levels", [12, 20, 40, 100, 700])
+def test_a_name_that_explodes_stays_as_it_is(levels: int) -> None:
+    """One of 210 bytes stands for 33 MB; one of 410 for more than any memory."""
+    tracemalloc.start()
+    for name in (_pairs(levels), f"_{_pairs(levels)}", f"{_pairs(levels)}.isra.0"):
+        assert demangle(name) == name
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 << 20
+
+
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=11))
+def test_a_short_text_is_shown_however_the_name_refers(picks: list[tuple[int, int]]) -> None:
+    name = "_Z1f4pairIiiE" + "".join(
+        f"S_I{_reference(1 + min(a, i))}{_reference(1 + min(b, i))}E"
+        for i, (a, b) in enumerate(picks)
+    )
+    text = pycxxfilt.demangle(name)
+    assert demangle(name) == (text if len(text) <= MOST_SHOWN else name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_Z1f" + "P" * 100_000 + "i",  # the demangler's recursion
+        "_Z1f" + "1AI" * 50_000 + "i" + "E" * 50_000,
+        "_Z" + f"{5000}{'a' * 5000}v",
+        _packs(6),
+    ],
+)
+def test_a_name_with_a_long_text_stays_as_it_is(name: str) -> None:
+    assert demangle(name) == name
 
 
 @pytest.mark.parametrize(
@@ -45,8 +134,19 @@ def test_a_name_of_either_format_is_demangled(mangled: str, text: str) -> None:
         ("ns::get() const &", ("", "ns::get", "()", " const &"), "ns::get"),
         ("vtable for ns::Type", ("vtable for", "ns::Type", "", ""), "ns::Type"),
         ("void f<int>(int)::table", ("void", "f<int>", "(int)", "::table"), "f<int>::table"),
-        ("ns::f(int).cold", ("", "ns::f", "(int)", ".cold"), "ns::f.cold"),
-        ("ns::f() const.isra.0", ("", "ns::f", "()", " const.isra.0"), "ns::f.isra.0"),
+        ("ns::f(int).$_0", ("", "ns::f", "(int)", ".$_0"), "ns::f.$_0"),
+        (
+            "void ns::f<int>() const [clone .isra.0] [clone .cold]",
+            ("void", "ns::f<int>", "()", " const [clone .isra.0] [clone .cold]"),
+            "ns::f<int> [clone .isra.0] [clone .cold]",
+        ),
+        ("x [clone .lto_priv.0]", ("", "x", "", " [clone .lto_priv.0]"), "x [clone .lto_priv.0]"),
+        ("ns::A::f() const::x", ("", "ns::A::f", "()", " const::x"), "ns::A::f::x"),
+        (
+            "vtable for ns::A::f() const::Local",
+            ("vtable for", "ns::A::f", "()", " const::Local"),
+            "ns::A::f::Local",
+        ),
         (
             "ns::f() const::'lambda'(int)::operator()(int) const",
             ("", "ns::f", "()", " const::'lambda'(int)::operator()(int) const"),
@@ -102,7 +202,8 @@ def test_any_text_is_split_without_loss(text: str) -> None:
         ("ns::(anonymous namespace)::floating<Exp>(int)", "floating"),
         ("void f<int>(int)::'lambda'()::operator()() const", "f"),
         ("ns::text[abi:cxx11]()", "text"),
-        ("f(int).part.0", "f"),
+        ("f(int) [clone .part.0]", "f"),
+        ("ns::A::f() const [clone .part.0]", "f"),
         ("table.0", "table"),
     ],
 )

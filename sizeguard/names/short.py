@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sizeguard.names.demangle import demangle
 
@@ -22,6 +22,7 @@ _TOKEN = re.compile(
     r"(?!\(anonymous namespace\))(?=[(<\[.]|$))"
 )
 _QUALIFIER = re.compile(r" (?:const|volatile|&&?)(?!\w)")
+_CLONES = re.compile(r"(?: \[clone [^\]]*\])+$")
 _SCOPE = re.compile(r"(?:\(anonymous namespace\)|\w+)::")
 
 
@@ -32,7 +33,7 @@ class DemangledName:
     result:     `void`, or `vtable for`; empty if there is none
     head:       scopes, name and template arguments
     parameters: `(int, float)`; empty for what is no function
-    suffix:     ` const`, `::'lambda'(int)::operator()(int) const`, `.cold`
+    suffix:     ` const`, `::'lambda'(int)::operator()(int) const`, ` [clone .cold]`
     """
 
     result: str
@@ -43,6 +44,10 @@ class DemangledName:
 
 def split_name(text: str) -> DemangledName:
     """Split a demangled name. A name that is not C++ is all head."""
+    clones = _CLONES.search(text) if text.endswith("]") else None
+    if clones:
+        parts = split_name(text[: clones.start()])
+        return replace(parts, suffix=parts.suffix + clones[0])
     start, parameters, is_operator = 0, (len(text), len(text)), False
     for token, begin, end in _top_level(text):
         if parameters[0] == len(text):
