@@ -65,23 +65,6 @@ SHN_UNDEF, SHN_LORESERVE, SHN_ABS, SHN_COMMON, SHN_XINDEX = 0, 0xFF00, 0xFFF1, 0
 
 NT_GNU_BUILD_ID = 3
 
-EM_386, EM_ARM, EM_X86_64, EM_AARCH64 = 3, 40, 62, 183
-MACHINES = {
-    2: "sparc",
-    3: "i386",
-    4: "m68k",
-    8: "mips",
-    20: "ppc",
-    21: "ppc64",
-    22: "s390",
-    40: "arm",
-    42: "sh",
-    43: "sparcv9",
-    62: "x86_64",
-    183: "aarch64",
-    243: "riscv",
-    258: "loongarch",
-}
 
 _SECTION_64 = (
     "name:u4 type:u4 flags:u8 address:u8 offset:u8 size:u8 link:u4 info:u4 alignment:u8"

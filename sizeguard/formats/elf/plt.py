@@ -21,11 +21,11 @@ def stubs(image: Elf, section: Section) -> tuple[Int, Int]:
     other machines there are none.
     """
     content = image.view(section)
-    if image.machine == "x86_64":
+    if image.machine in ("x86_64", "x32"):
         return _x86(image, section, content, pc_relative=True)
     if image.machine == "i386":
         return _x86(image, section, content, pc_relative=False)
-    if image.machine == "aarch64" and image.layout.order == "<":
+    if image.machine == "aarch64":
         return _aarch64(section, content)
     nothing = np.zeros(0, np.int64)
     return nothing, nothing

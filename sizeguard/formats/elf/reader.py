@@ -14,7 +14,6 @@ from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.image import Elf, Section, Segment
 from sizeguard.formats.elf.layout import (
-    MACHINES,
     NT_GNU_BUILD_ID,
     PT_NOTE,
     SHT_NOBITS,
@@ -23,6 +22,7 @@ from sizeguard.formats.elf.layout import (
     SHT_PROGBITS,
     Layout,
 )
+from sizeguard.formats.elf.machines import machine_name
 from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING
 
 # Smaller files are read: a mapping would end in SIGBUS if another program cuts the file. 434 MB:
@@ -88,9 +88,21 @@ class _Reader:
     def read(self) -> Elf:
         """Read the header and the two tables that it names."""
         header = struct.unpack_from(self.layout.header, self.buffer)
-        type_, machine, _, _, phoff, shoff, _, ehsize, phentsize, phnum, shentsize, shnum, names = (
-            header
-        )
+        (
+            type_,
+            machine,
+            _,
+            _,
+            phoff,
+            shoff,
+            flags,
+            ehsize,
+            phentsize,
+            phnum,
+            shentsize,
+            shnum,
+            names,
+        ) = header
         self.check("the header", 0, ehsize)
         # Numbers above 16 bits (more than 65,279 sections) are in the first section header.
         if shoff and (shnum == 0 or names == 0xFFFF or phnum == 0xFFFF):
@@ -110,7 +122,7 @@ class _Reader:
             path=self.path,
             size=len(self.data),
             type=type_,
-            machine=MACHINES.get(machine, f"machine{machine}"),
+            machine=machine_name(machine, self.layout, flags),
             layout=self.layout,
             build_id=self.build_id(sections, segments),
             header=(0, ehsize),

@@ -215,7 +215,7 @@ def _placed(
     offset = table.address - homes.address[section]
     tls = np.flatnonzero(table.type == STT_TLS)
     offset[tls] += homes.thread_local[section[tls]]
-    if machine == "arm":
+    if machine in ("arm", "armeb"):
         offset -= (offset & 1) * (table.type == STT_FUNC)  # the lowest bit says Thumb
     home = homes.section[section]
     room = homes.size[section]
