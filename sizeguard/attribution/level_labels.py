@@ -11,7 +11,7 @@ from sizeguard.attribution.inherited import inherited_components
 from sizeguard.attribution.owner_rows import OwnerRows, at, first_known
 from sizeguard.attribution.size_report import SHARED, UNATTRIBUTED
 from sizeguard.columns.label import Label
-from sizeguard.columns.pool import MOST_COPIED, Pool, with_more
+from sizeguard.columns.pool import Pool, with_more
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.ledger.kinds import ANALYZERS, KIND, KINDS
@@ -140,16 +140,8 @@ def _places(ledger: Ledger, owner: Int) -> tuple[Int32, list[str]]:
     """Return where some owners' bytes are: indices into the names of places, and these."""
     pool = Pool()
     of_input = [pool.number(f"({section.name})") for section in ledger.inputs]
-    # Of a large file, only strings that are in it can be added to its symbols.
-    is_large = len(ledger.symbols.buffer) > MOST_COPIED
-    of_section = [pool.number(_place(name, is_large)) for name in ledger.sections]
+    of_section = [pool.number(f"({name.strip('()')})" if name else "") for name in ledger.sections]
     inputs, sections = (np.array(ids or [0], np.int32) for ids in (of_input, of_section))
     owners = ledger.owners
     found = first_known(at(inputs, owners.input[owner]), at(sections, owners.section[owner]))
     return found, pool.texts
-
-
-def _place(section: str, is_large: bool) -> str:
-    if is_large or not section:
-        return section
-    return f"({section.strip('()')})"
