@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from sizeguard.attribution.group import group
+from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.formats.macho import read_macho
+from sizeguard.names.demangle import demangle
+from sizeguard.names.short import bare_name
 from tests.support.macho_samples import MachoSamples, tool
 
 
@@ -118,3 +122,49 @@ def test_what_nobody_names_is_unattributed(macho: MachoSamples) -> None:
         if section.name == "__text"
     )
     assert rows.get("unattributed", 0) >= 0.9 * text.size
+
+
+SPELLED = """
+namespace util { int first(int x) { return x + 1; } namespace deep { int second() { return 2; } } }
+namespace loud { int third(int x) { return x * 3; } }
+namespace util { int fourth(int (*f)(int)) { return f(4); } }
+extern "C" { int zz_copy(int x) { return x; } int other_copy(int x) { return x; } }
+extern "C" { int _zz_own(int x) { return x; } }
+"""
+RULES = """
+rules:
+  - {namespace: "util", component: weak utilities, weak: true}
+  - {namespace: "util::deep", component: deep, mentions: false}
+  - {namespace: "loud", component: loud}
+  - {prefix: zz_, component: copies}
+  - {prefix: _zz_, component: own copies}
+"""
+
+
+@pytest.mark.native
+def test_rules_fit_names_as_in_elf(tmp_path: Path) -> None:
+    """Of weak namespaces, of namespaces in front, and of prefixes."""
+    (tmp_path / "a.cpp").write_text(SPELLED)
+    (tmp_path / "rules.yaml").write_text(RULES)
+    found = {}
+    for target in ("x86_64-linux-gnu", "x86_64-apple-macos13", "arm64-apple-macos13"):
+        made = tmp_path / f"{target}.o"
+        tool("clang++-19", "-target", target, "-O1", "-c", tmp_path / "a.cpp", "-o", made)
+        analysis = analysis_of(made, rules=tmp_path / "rules.yaml")
+        rows = group(analysis, ["symbol", "component"]).rows
+        found[target] = {
+            bare_name(demangle(symbol)).lstrip("_"): component
+            for symbol, component in (row.keys for row in rows)
+            if component
+        }
+    expected = {
+        "first": "weak utilities",
+        "second": "deep",
+        "third": "loud",
+        "fourth": "weak utilities",
+        "zz_copy": "copies",
+        "zz_own": "own copies",
+    }
+    for components in found.values():
+        assert {name: components.get(name) for name in expected} == expected
+        assert "other_copy" not in components

@@ -58,8 +58,12 @@ def _is_operator(text: str) -> bool:
     return text == SHARED or not (text.startswith("(") or text in ("", UNATTRIBUTED))
 
 
-def components_of_symbols(ledger: Ledger, names: NameLabels, libraries: Iterable[str]) -> Label:
+def components_of_symbols(
+    ledger: Ledger, spelled: Texts, names: NameLabels, libraries: Iterable[str]
+) -> Label:
     """Label the ledger's symbols with their component.
+
+    spelled: the symbols as ELF spells them
 
     Names without a meaning get that of the symbols around them, if it is one of `libraries`.
     """
@@ -68,7 +72,7 @@ def components_of_symbols(ledger: Ledger, names: NameLabels, libraries: Iterable
         return Label(label.ids, Texts.of([""]))
     known = set(libraries)
     is_library = np.array([label.texts[i] in known for i in range(len(label.texts))], bool)
-    ids = inherited_components(ledger.symbols, label.ids, _code_in_place(ledger), is_library)
+    ids = inherited_components(spelled, label.ids, _code_in_place(ledger), is_library)
     return Label(ids, label.texts)
 
 

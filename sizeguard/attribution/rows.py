@@ -20,7 +20,7 @@ from sizeguard.attribution.operator_labels import (
 from sizeguard.attribution.owner_rows import OwnerRows
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
-from sizeguard.columns.texts import Int, Int32
+from sizeguard.columns.texts import Int, Int32, Texts, without_first
 from sizeguard.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -158,13 +158,25 @@ class LedgerAnalysis:
     @cached_property
     def _components_of_symbols(self) -> Label:
         libraries = self._evidence.choice.preset.libraries
-        return level_labels.components_of_symbols(self._rows.ledger, self._names, libraries)
+        return level_labels.components_of_symbols(
+            self._rows.ledger, self._spelled, self._names, libraries
+        )
 
     @cached_property
     def _names(self) -> NameLabels:
         ledger, choice = self._rows.ledger, self._evidence.choice
         if self._known is not None:
-            return self._known.labels(ledger.symbols, ledger.hashes, choice)
+            # Mach-O's _f is another name than ELF's.
+            hashes = ledger.hashes if ledger.image.format == "elf" else ~ledger.hashes
+            return self._known.labels(self._spelled, hashes, choice)
         from sizeguard.names.labels import label_names  # 20 ms, for levels of names alone
 
-        return label_names(ledger.symbols, choice.preset)
+        return label_names(self._spelled, choice.preset)
+
+    @cached_property
+    def _spelled(self) -> Texts:
+        """The names of symbols as rules spell them: without the underscore that Mach-O adds."""
+        names = self._rows.ledger.symbols
+        if self._rows.ledger.image.format == "elf":
+            return names
+        return without_first(names, "_")

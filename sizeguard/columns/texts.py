@@ -62,3 +62,12 @@ class Texts:
             bytes(content[start:end])
             for start, end in zip(self.start.tolist(), self.end.tolist(), strict=True)
         ]
+
+
+def without_first(texts: Texts, character: str) -> Texts:
+    """Leave out a character where a text begins with it."""
+    if not len(texts.buffer):
+        return texts
+    first = texts.buffer[np.minimum(texts.start, len(texts.buffer) - 1)]
+    begins = (first == ord(character)) & (texts.end > texts.start)
+    return Texts(texts.buffer, texts.start + begins, texts.end)

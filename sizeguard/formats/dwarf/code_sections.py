@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.texts import Int, Texts
+from sizeguard.columns.texts import Int, Texts, without_first
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.macho import MachO
 
@@ -84,12 +84,8 @@ def macho_code(image: MachO) -> Code:
     )
     order = np.lexsort((wanted, (table.type[wanted] & N_EXT) == 0, table.value[wanted]))
     wanted = _first_of_each(wanted[order], table.value)
-    names = table.names.take(wanted)
     # Mach-O puts an underscore before each C name; DWARF's names are without.
-    has_mark = names.end > names.start
-    if len(names):
-        has_mark &= names.buffer[np.minimum(names.start, len(names.buffer) - 1)] == ord("_")
-    names = Texts(names.buffer, names.start + has_mark, names.end)
+    names = without_first(table.names.take(wanted), "_")
     return Code(image.path, sections, table.value[wanted], np.zeros(len(wanted), np.int64), names)
 
 
