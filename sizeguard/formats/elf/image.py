@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Bytes
@@ -15,6 +17,7 @@ from sizeguard.formats.elf.layout import (
     SHF_EXECINSTR,
     SHF_TLS,
     SHF_WRITE,
+    SHN_UNDEF,
     SHT_ANDROID_REL,
     SHT_ANDROID_RELA,
     SHT_ANDROID_RELR,
@@ -25,7 +28,9 @@ from sizeguard.formats.elf.layout import (
     SHT_RELR,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
+    STT_TLS,
     Layout,
+    signed,
 )
 from sizeguard.formats.elf.relocations import Relocations, read_packed, read_plain, read_relr
 from sizeguard.formats.elf.symbols import Symbol, SymbolTable, read_symbols
@@ -222,9 +227,20 @@ class Elf:
         extended = self.data[:0] if indices is None else self.view(indices)
         place = (section.index, section.offset, section.file_size)
         low = min(strings.offset, self.size)  # in a debug file the names of .dynsym are NOBITS
-        return read_symbols(
+        table = read_symbols(
             self.path, self.data, self.layout, place, (low, low + strings.file_size), extended
         )
+        return table if self.section_headers[1] else self._resettled(table)
+
+    def _resettled(self, table: SymbolTable) -> SymbolTable:
+        """Find the sections of symbols by address, where the file has no section headers."""
+        section = np.minimum(table.section, SHN_UNDEF)
+        for holder in self.sections:
+            start = signed(holder.address)
+            inside = (table.address >= start) & (table.address < start + holder.size)
+            section[inside & (table.section != SHN_UNDEF)] = holder.index
+        section[table.type == STT_TLS] = SHN_UNDEF
+        return replace(table, section=section)
 
     def relocation_table(self, section: Section) -> Relocations:
         """Return the relocations of a section whose type is one of RELOCATION_TYPES."""

@@ -14,6 +14,8 @@ from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.image import Elf, Section, Segment
 from sizeguard.formats.elf.layout import (
+    ET_DYN,
+    ET_EXEC,
     NT_GNU_BUILD_ID,
     PT_NOTE,
     SHT_NOBITS,
@@ -23,6 +25,7 @@ from sizeguard.formats.elf.layout import (
     Layout,
 )
 from sizeguard.formats.elf.machines import machine_name
+from sizeguard.formats.elf.segment_sections import sections_of_segments
 from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING
 
 # Smaller files are read: a mapping would end in SIGBUS if another program cuts the file. 434 MB:
@@ -110,6 +113,8 @@ class _Reader:
             shnum = shnum or first[5]
             names = first[6] if names == 0xFFFF else names
             phnum = first[7] if phnum == 0xFFFF and first[7] else phnum
+        if not shoff:
+            shnum = 0
         for count, width, dtype, what in (
             (shnum, shentsize, self.layout.section, "section"),
             (phnum, phentsize, self.layout.segment, "program"),
@@ -118,15 +123,19 @@ class _Reader:
                 raise self.damaged(f"{what} headers of {width} bytes, not {dtype.itemsize}")
         sections = self.sections(shoff, shnum, names)
         segments = self.segments(phoff, phnum, sections)
+        headers = ((0, ehsize), (phoff, phentsize * phnum) if phnum else (0, 0))
+        build_id = self.build_id(sections, segments)
+        if not sections and type_ in (ET_EXEC, ET_DYN):
+            sections = sections_of_segments(self.data, self.layout, segments, headers)
         return Elf(
             path=self.path,
             size=len(self.data),
             type=type_,
             machine=machine_name(machine, self.layout, flags),
             layout=self.layout,
-            build_id=self.build_id(sections, segments),
-            header=(0, ehsize),
-            program_headers=(phoff, phentsize * phnum) if phnum else (0, 0),
+            build_id=build_id,
+            header=headers[0],
+            program_headers=headers[1],
             section_headers=(shoff, shentsize * shnum) if shnum else (0, 0),
             sections=sections,
             segments=segments,
