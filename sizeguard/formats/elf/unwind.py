@@ -31,6 +31,7 @@ class UnwindRecords:
     kind:           CIE, FDE or END (a length of 0)
     function, lsda: addresses that an FDE names, NOWHERE if there is none
     function_at, lsda_at: offsets in the section of these addresses
+    extent:         bytes of code that an FDE describes, 0 if it cannot be read
     """
 
     start: Int
@@ -40,6 +41,7 @@ class UnwindRecords:
     function_at: Int
     lsda: Int
     lsda_at: Int
+    extent: Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,9 @@ def read_frames(image: Elf, section: Section, table: HeaderTable | None) -> Unwi
     frames = np.flatnonzero(kind == FDE)
     cie_of = start[frames] + 4 - id_[frames]
     blank = np.full(len(start), NOWHERE, np.int64)
-    result = UnwindRecords(start, size, kind, blank, blank.copy(), blank.copy(), blank.copy())
+    at, lsda, lsda_at = blank.copy(), blank.copy(), blank.copy()
+    extent = np.zeros(len(start), np.int64)
+    result = UnwindRecords(start, size, kind, blank, at, lsda, lsda_at, extent)
     forms: dict[tuple[int, int], list[int]] = {}
     cies = distinct(cie_of[np.flatnonzero(np.diff(cie_of, prepend=-1))])
     for i, offset in enumerate(cies.tolist()):
@@ -189,6 +193,7 @@ def _decode(
     at = result.start[rows] + 8
     result.function_at[rows] = at
     result.function[rows] = _pointer(content, at, width, layout, function_form, address)
+    result.extent[rows] = _gather(content, at + width, width, layout.order, is_signed=False)
     lsda_width = layout.word_size if lsda_form & 15 == 0 else _WIDTHS.get(lsda_form & 15, 0)
     if lsda_form == _OMIT or not lsda_width:
         return

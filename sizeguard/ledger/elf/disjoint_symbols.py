@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,15 +82,22 @@ class PlacedSymbols:
 
 
 def symbol_ranges(
-    image: Elf, names: Elf, known: DistinctNames, defined: Defined, starts: Int
+    image: Elf,
+    names: Elf,
+    known: DistinctNames,
+    defined: Defined,
+    starts: Int,
+    described: Callable[[], tuple[Int, Int]],
 ) -> tuple[DisjointSymbols, AliasGroups]:
     """Cut the symbols into ranges that do not overlap.
 
     defined: the symbols of `names`.
     starts: starts of input sections on the line; a label ends there at the latest.
+    described: returns starts and ends of the code that unwind records describe; called for labels
 
     Where symbols overlap, the smaller has the bytes. A label, which is a symbol without a size as
-    assembly has them, reaches to the next symbol, label or input section.
+    assembly has them, reaches to the end of the code that its unwind record describes, or at most
+    to the next symbol, label or input section.
     """
     ids = _joined([known.of(names, table) for table in _tables(names)], np.int32)
     claims = merge_aliases(defined, ids, defined.claims, known)
@@ -105,6 +112,8 @@ def symbol_ranges(
         _next_above(label_start, [start, label_start, starts]),
         label_start + defined.room[free.row],
     )
+    if len(label_start):
+        label_stop = np.minimum(label_stop, _ends(label_start, *described()))
     # Groups of labels are numbered behind those of symbols with a size.
     label_group = np.where(free.group >= 0, free.group + len(claims.groups.first) - 1, NONE)
 
@@ -140,6 +149,16 @@ def _is_inside(places: Int, start: Int, stop: Int) -> Flags:
         return np.zeros(len(places), np.bool_)
     at = np.searchsorted(start, places, side="right") - 1
     return (at >= 0) & (places < stop[np.maximum(at, 0)])
+
+
+def _ends(places: Int, start: Int, stop: Int) -> Int:
+    """Return the end of the range that holds each place, the last to begin; else the highest."""
+    nowhere = np.iinfo(np.int64).max
+    if not len(start):
+        return np.full(len(places), nowhere, np.int64)
+    at = np.searchsorted(start, places, side="right") - 1
+    is_in = (at >= 0) & (places < stop[np.maximum(at, 0)])
+    return np.where(is_in, stop[np.maximum(at, 0)], nowhere)
 
 
 def _next_above(places: Int, columns: Sequence[Int]) -> Int:

@@ -36,7 +36,12 @@ from sizeguard.ledger.elf.relocation_holders import (
     relocation_tables,
 )
 from sizeguard.ledger.elf.symbol_tables import table_pieces
-from sizeguard.ledger.elf.unwind_owners import Unwinding, read_unwinding, unwind_pieces
+from sizeguard.ledger.elf.unwind_owners import (
+    Unwinding,
+    described_code,
+    read_unwinding,
+    unwind_pieces,
+)
 from sizeguard.ledger.entry_bytes import Part
 from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
 from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Ledger, Owners
@@ -151,7 +156,14 @@ def _cut_image(
     order = beside(lambda: hash_order(known.hashes))
     input_table = input_ranges(image, line, inputs)
     part_table, part_texts = part_ranges(image, line, inputs, parts)
-    symbols, groups = symbol_ranges(image, names, known, defined, input_table.start)
+    symbols, groups = symbol_ranges(
+        image,
+        names,
+        known,
+        defined,
+        input_table.start,
+        lambda: described_code(image, line, unwinding),
+    )
     _cut(
         image, known, book, ContentSources(symbols, input_table, part_table), unwinding, relocations
     )

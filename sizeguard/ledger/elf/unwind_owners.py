@@ -77,6 +77,29 @@ def read_unwinding(image: Elf, line: Line) -> Unwinding:
     )
 
 
+def described_code(image: Elf, line: Line, read: Unwinding) -> tuple[Int, Int]:
+    """Return the code that unwind records describe: starts, ascending, and ends on the line.
+
+    Nothing for a relocatable object, whose records have no addresses yet.
+    """
+    if image.is_relocatable:
+        return _nothing(), _nothing()
+    starts, ends = [_nothing()], [_nothing()]
+    for _, frames in read.frames:
+        for section in image.sections:
+            if not section.is_executable or not section.load_size:
+                continue
+            offset = frames.function - int(line.address[section.index])
+            room = section.size - offset
+            here = np.flatnonzero((offset >= 0) & (room > 0) & (frames.extent > 0))
+            place = offset[here] + int(line.at[section.index])
+            starts.append(place)
+            ends.append(place + np.minimum(frames.extent[here], room[here]))
+    start, end = np.concatenate(starts), np.concatenate(ends)
+    order = np.argsort(start, kind="stable")
+    return start[order], end[order]
+
+
 def unwind_pieces(
     image: Elf, line: Line, read: Unwinding, holders: Holders, fixed: Fixed
 ) -> Iterator[Pieces]:
