@@ -81,7 +81,7 @@ def _may_explode(name: str) -> bool:
 
     References count from the left: a name whose later ones are replaced by a short type is
     demangled first, then one with more of them. Each step multiplies the length by 2 to the power
-    of _DOUBLINGS at most. Of 358,219 names of libtorch_cpu.so 30,000 need such steps.
+    of _DOUBLINGS at most. Of 358,219 names of libtorch_cpu.so 18,231 need such steps.
     """
     has_packs = "Dp" in name or "sp" in name
     if (name.count("_") <= _DOUBLINGS and not has_packs) or _is_small(name):
