@@ -49,7 +49,7 @@ def split_name(text: str) -> DemangledName:
         parts = split_name(text[: clones.start()])
         return replace(parts, suffix=parts.suffix + clones[0])
     start, parameters, is_operator = 0, (len(text), len(text)), False
-    for token, begin, end in _top_level(text):
+    for token, begin, end in top_level(text):
         if parameters[0] == len(text):
             if token == " " and not is_operator:
                 start = end
@@ -74,7 +74,7 @@ def split_name(text: str) -> DemangledName:
     )
 
 
-def _top_level(text: str) -> Iterator[tuple[str, int, int]]:
+def top_level(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each token outside of brackets with its place; a bracket stands for all up to its end.
 
     A < that is no bracket, as in an expression, ends with the ) around it.
@@ -124,7 +124,7 @@ def _without(text: str, bracket: str) -> str:
     """Leave out groups in such brackets, and the qualifiers of functions."""
     kept = []
     at = 0
-    for token, begin, end in _top_level(text):
+    for token, begin, end in top_level(text):
         qualifier = _QUALIFIER.match(text, begin) if token == " " else None
         if token == bracket or qualifier:
             kept.append(text[at:begin])
@@ -185,7 +185,7 @@ def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
     macOS has long long.
     """
     text = without_parameters(demangle(symbol.partition(".")[0])).replace("long long", "long")
-    for token, begin, end in _top_level(text):
+    for token, begin, end in top_level(text):
         if token == "<":
             arguments = tuple(_unscoped(argument) for argument in _arguments(text[begin:end]))
             return text[:begin].rpartition("::")[2], arguments
@@ -195,14 +195,14 @@ def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
 def last_arguments(text: str) -> tuple[str, ...]:
     """Return the template arguments that a demangled name ends with, but for its parameters."""
     name = without_parameters(text)
-    groups = [(begin, end) for token, begin, end in _top_level(name) if token == "<"]
+    groups = [(begin, end) for token, begin, end in top_level(name) if token == "<"]
     return _arguments(name[slice(*groups[-1])]) if groups and name.endswith(">") else ()
 
 
 def _arguments(group: str) -> tuple[str, ...]:
     """Split <float, bool> at its commas."""
     inside = group[1:].removesuffix(">")
-    commas = [(begin, end) for token, begin, end in _top_level(inside) if token == ","]
+    commas = [(begin, end) for token, begin, end in top_level(inside) if token == ","]
     starts = [0, *(end for _, end in commas)]
     ends = [*(begin for begin, _ in commas), len(inside)]
     return tuple(inside[i:j].strip() for i, j in zip(starts, ends, strict=True))
@@ -213,7 +213,7 @@ def _unscoped(text: str) -> str:
     scope = text.rfind("::")
     if scope < 0:
         return text
-    for _, begin, end in reversed(list(_top_level(text))):
+    for _, begin, end in reversed(list(top_level(text))):
         if begin <= scope < end:
             scope = text.rfind("::", 0, begin)
     address = "&" if scope > 0 and text.startswith("&") else ""

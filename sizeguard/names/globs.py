@@ -1,0 +1,53 @@
+"""Globs over names, in which * and ? are special unless they are part of a C++ type."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+
+from sizeguard.names.short import split_name, top_level
+
+_TYPE_INFO = re.compile(r"(?:typeinfo(?: name)?|non-virtual thunk|VTT) (?:for|to) ")
+_CONVERSION = re.compile(r"\boperator (?:[\w:]|<.*>| )+[*&]*")
+_OPERATOR = re.compile(r"\boperator(?:->\*|\*=?)(?=\(|<|\[|\.|\Z)")
+
+
+def is_glob(text: str) -> bool:
+    """Tell whether a name is a pattern: `*gemm*`, `ns::f*`, `f(*)`.
+
+    A * inside of brackets is a pointer, as in f(char*), unless it is an argument by itself.
+    """
+    if "*" not in text and "?" not in text:
+        return False
+    if _unbalanced(text):
+        return True
+    if _TYPE_INFO.match(text) and "?" not in text and text.rstrip("*").isprintable():
+        return text.rstrip("*").count("*") > 0
+    name = split_name(text)
+    rest = name.head + name.parameters + name.suffix
+    rest = _OPERATOR.sub("operator", _CONVERSION.sub("operator", rest))
+    at = 0
+    outside = []
+    for token, begin, end in top_level(rest):
+        if token in ("(", "<"):
+            outside.append(rest[at:begin])
+            at = end
+            arguments = rest[begin + 1 : end - 1].split(",")
+            if any(each.strip() in ("*", "?") for each in arguments):
+                return True
+    outside.append(rest[at:])
+    return any("*" in piece or "?" in piece for piece in outside)
+
+
+def _unbalanced(text: str) -> bool:
+    """Whether brackets do not pair, as in `f(*`; arrows and operators do not count."""
+    plain = re.sub(r"->|\boperator[-<>=()]+", "", text)
+    return plain.count("(") != plain.count(")") or plain.count("<") != plain.count(">")
+
+
+def glob_regex(pattern: str) -> str:
+    """Make a regular expression for a whole name, in which only * and ? are special.
+
+    C++ names contain brackets.
+    """
+    return fnmatch.translate(pattern.replace("[", "[[]"))

@@ -1,0 +1,311 @@
+"""Resolve names that a person writes: the one place that says which symbols or operators are meant.
+
+A symbol is found mangled or demangled, with or without result, parameters, template arguments, ABI
+tags, qualifiers and nameless namespaces, on ELF and Mach-O. An operator is found with or without
+its overload. Globs match any of these spellings.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from sizeguard.columns.texts import Int
+from sizeguard.names.globs import glob_regex, is_glob
+from sizeguard.names.spelling import Spelling, bare_path, shown_symbol, spelling_of, spells
+
+# Words of demangled names that mangled names abbreviate or do not hold.
+_ABBREVIATED = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        operator unsigned signed short long int bool char double float int128 ellipsis void
+        wchar_t char8_t char16_t char32_t half nullptr_t decimal32 auto decltype const volatile
+        restrict lambda unnamed anonymous namespace std string basic_string allocator
+        basic_istream basic_ostream basic_iostream istream ostream iostream char_traits vtable
+        typeinfo name for guard variable construction virtual thunk covariant return reference
+        temporary initialization function template parameter object true false delete new sizeof
+        noexcept typeid throw abi clone closure mut dyn str usize isize impl as crate shim type
+        enable_if requires transaction safe fn i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64
+        extern unsafe
+        """,
+    )
+)
+_WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
+# The hash of a Rust function, and the number of a lambda.
+_HASH = re.compile(r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+")
+_TAGS = re.compile(r"\[(?:abi:\w+|[0-9a-f]{5,16})\]")
+_RUST = re.compile(r"17h[0-9a-f]{16}E")
+_NEAR = 400  # symbols whose spelling is compared with an unknown one
+_GRAM = 3  # characters of a piece of a name
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Names that a text means, in the order of their table.
+
+    is_glob: the text is a pattern; then no name is nearest
+    nearest: of what is known, if no name is meant; empty if nothing is near
+    """
+
+    text: str
+    names: tuple[str, ...]
+    is_glob: bool
+    nearest: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolNames:
+    """Symbols, found by every spelling.
+
+    Nothing is demangled before it is asked for: a symbol that a spelling means holds the words of
+    the spelling, each after its length. 530,469 symbols of libtorch_cpu.so take 0.3 s to join,
+    a look-up some 40 ms.
+    """
+
+    names: tuple[str, ...]
+    _hits: dict[str, Int] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def of(names: Iterable[str]) -> SymbolNames:
+        """Keep each name once. Names of Mach-O may have their first underscore, or lack it."""
+        return SymbolNames(tuple(dict.fromkeys(names)))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def _joined(self) -> tuple[str, Int]:
+        """All names in one string, and where each begins."""
+        length = np.fromiter(map(len, self.names), np.int64, len(self.names)) + 1
+        return "\n".join(self.names), np.cumsum(length) - length
+
+    @cached_property
+    def _clones(self) -> dict[str, list[str]]:
+        """Names with a dot by what stands before it."""
+        found: dict[str, list[str]] = {}
+        for name in self.names:
+            if "." in name:
+                found.setdefault(name.partition(".")[0], []).append(name)
+        return found
+
+    @cached_property
+    def _has_rust(self) -> bool:
+        """Whether names may be Rust's, in which words stand without their length."""
+        text = self._joined[0]
+        return text.startswith("_R") or "\n_R" in text or _RUST.search(text) is not None
+
+    def exact(self, text: str) -> tuple[str, ...]:
+        """Find a symbol as the linker spells it, with its clones: f, f.cold, f.isra.0."""
+        for name in (text, f"_{text}", text[1:] if text.startswith("_") else text):
+            if name in self._index:
+                clones = self._clones.get(name.partition(".")[0], ())
+                return (name, *(each for each in clones if each.startswith(f"{name}.")))
+        return ()
+
+    def find(self, text: str) -> tuple[str, ...]:
+        """Find the symbols that a spelling means; a whole path wins over the end of one."""
+        found = self.exact(text)
+        if found or text.startswith(("_Z", "__Z")):
+            return found
+        written = spelling_of(text)
+        if not any(part.name for part in written.parts):
+            return ()
+        candidates = [(name, shown_symbol(name)) for name in self._candidates(text)]
+        found = _same(candidates, text)
+        if not found:
+            is_plain = written.is_plain
+            found = _plain(candidates, written) if is_plain else _spelled(candidates, written)
+        if found:
+            return found
+        # C functions have no parameters in their names.
+        part = written.parts[0]
+        is_c = len(written.parts) == 1 and not part.arguments and part.parameters
+        return self.exact(part.name) if is_c else ()
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """Find the symbols of which any spelling matches a pattern."""
+        matches = re.compile(glob_regex(pattern)).match
+        plain = re.compile(glob_regex(pattern.replace(" ", ""))).match
+        words = [word for word in _WORD.findall(pattern) if _is_kept(word)]
+        longest = max(words, key=len, default="")
+        every = _WORD.findall(pattern)
+        found = []
+        for name in self._with_word(longest) if longest else self.names:
+            shown = shown_symbol(name)
+            if matches(name) or matches(shown):
+                found.append(name)
+            elif shown != name and all(word in shown for word in every):
+                spelling = spelling_of(shown)
+                bare = shown[len(spelling.result) :].lstrip() if spelling.result else shown
+                path = spelling.special.replace(" ", "") + spelling.bare()
+                if matches(bare) or plain(path):
+                    found.append(name)
+            elif name.startswith("_") and matches(name[1:]):
+                found.append(name)
+        return tuple(found)
+
+    def _candidates(self, text: str) -> list[str]:
+        """Find the symbols that hold all words of a spelling; what is repeated stands once."""
+        words = {word for word in _WORD.findall(_TAGS.sub("", text)) if not _HASH.fullmatch(word)}
+        coded = [self._coded(word) for word in words if word not in _ABBREVIATED]
+        if not coded:
+            return self._with_shown(words)
+        longest = max(coded, key=lambda word: (len(word), word))
+        return [name for name in self._with_word(longest) if all(word in name for word in coded)]
+
+    def _with_shown(self, words: Iterable[str]) -> list[str]:
+        """Find the symbols that hold words when they are demangled, 5 µs a symbol."""
+        found = []
+        for name in self.names:
+            shown = shown_symbol(name)
+            # A string's name is long: std::basic_string<char, …>.
+            if shown != name and all(word in shown or word == "string" for word in words):
+                found.append(name)
+        return found
+
+    def _coded(self, word: str) -> str:
+        """Spell a word as mangled names do, after its length."""
+        return word if self._has_rust else f"{len(word.encode())}{word}"
+
+    def _with_word(self, word: str) -> list[str]:
+        return [self.names[i] for i in self._holding(word).tolist()]
+
+    def _holding(self, piece: str) -> Int:
+        """Find the names that hold a piece of text."""
+        if piece not in self._hits:
+            text, starts = self._joined
+            places = []
+            at = text.find(piece)
+            while at >= 0:
+                places.append(at)
+                at = text.find(piece, at + 1)
+            found = np.searchsorted(starts, np.array(places, np.int64), "right") - 1
+            self._hits[piece] = np.unique(found)
+        return self._hits[piece]
+
+    def nearest(self, text: str) -> str:
+        """Find the symbol whose spelling is most like a text; empty if none is.
+
+        Only symbols that share pieces of the last part with it are compared.
+        """
+        mangled = text.startswith(("_Z", "__Z", "_R"))
+        last = spelling_of(text).parts[-1].name if not mangled else text
+        step = max(1, (len(last) - _GRAM) // 6)
+        grams = {last[i : i + _GRAM] for i in range(0, max(1, len(last) - _GRAM + 1), step)}
+        shared: Counter[int] = Counter()
+        for gram in grams:
+            shared.update(self._holding(gram).tolist())
+        wanted = text if mangled else spelling_of(text).bare()
+        near = [self.names[i] for i, _ in shared.most_common(_NEAR)]
+        shown = {name if mangled else spelling_of(shown_symbol(name)).bare(): name for name in near}
+        best = difflib.get_close_matches(wanted, shown, n=1, cutoff=0.6)
+        return shown_symbol(shown[best[0]]) if best and not mangled else "".join(best)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownNames:
+    """Names of one question: operators by their registration, and symbols.
+
+    operators: with overloads, as registered
+    """
+
+    symbols: SymbolNames
+    operators: Collection[str] = ()
+
+    def operator(self, text: str) -> tuple[str, ...]:
+        """Find the operators that a text means: one, or all overloads of a name."""
+        return find_operators(text, self.operators)
+
+    def resolve(self, text: str) -> Resolved:
+        """Find the symbols that a text means.
+
+        A text that is a symbol as it stands is no pattern, whatever it holds.
+        """
+        if found := self.symbols.find(text):
+            return Resolved(text, found, False)
+        if is_glob(text):
+            return Resolved(text, self.symbols.glob(text), True)
+        return Resolved(text, (), False, self.nearest(text))
+
+    def nearest(self, text: str) -> str:
+        """Find what is most like a text, among operators and symbols."""
+        near = [*difflib.get_close_matches(text, self.operators, n=1, cutoff=0.6)]
+        symbol = self.symbols.nearest(text)
+        near += [symbol] if symbol else []
+        return max(near, key=lambda each: _likeness(text, each), default="")
+
+
+def find_operators(text: str, operators: Collection[str]) -> tuple[str, ...]:
+    """Find the operators that a text means: one, all overloads, or a pattern's matches."""
+    if text in operators:
+        return (text,)
+    if "*" in text or "?" in text:
+        matches = re.compile(glob_regex(text)).match
+        return tuple(name for name in operators if matches(name))
+    return tuple(name for name in operators if name.partition(".")[0] == text)
+
+
+Candidates = Sequence[tuple[str, str]]  # a symbol, and how a demangler shows it
+
+
+def _same(candidates: Candidates, text: str) -> tuple[str, ...]:
+    """Find the symbols that are shown as the text is, but for spaces, and their clones."""
+    wanted = text.replace(" ", "")
+    found = []
+    for name, shown in candidates:
+        tight = shown.replace(" ", "")
+        for each in (tight, tight.replace("(anonymousnamespace)::", "")):
+            if each == wanted or (each.startswith(wanted) and each[len(wanted)] == "."):
+                found.append(name)
+                break
+    return tuple(found)
+
+
+def _spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
+    last = written.parts[-1].name.partition("[")[0].replace(" ", "")
+    parsed = [
+        (name, spelling_of(shown)) for name, shown in candidates if last in shown.replace(" ", "")
+    ]
+    for ends in (False, True):
+        found = tuple(name for name, shown in parsed if spells(written, shown, ends=ends))
+        if found:
+            return found
+    return ()
+
+
+def _plain(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
+    """Find a spelling of names alone, without parsing the thousands of instances of a template."""
+    path, special = written.bare(), written.special
+    whole, ends = [], []
+    for name, shown in candidates:
+        if special and not shown.startswith(special):
+            continue
+        bare = bare_path(shown[len(special) :].lstrip())
+        if bare is None:
+            spelling = spelling_of(shown)
+            if spells(written, spelling):
+                whole.append(name)
+            elif spells(written, spelling, ends=True):
+                ends.append(name)
+        elif bare == path:
+            whole.append(name)
+        elif bare.endswith(f"::{path}"):
+            ends.append(name)
+    return tuple(whole or ends)
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other.partition("(")[0]).ratio()
+
+
+def _is_kept(word: str) -> bool:
+    """Whether a piece of a demangled name stands in the mangled one as it is."""
+    return not any(word in each for each in _ABBREVIATED) and not _HASH.fullmatch(word)

@@ -1,0 +1,88 @@
+"""Spell symbols as people do, by binutils' demangler: an oracle that shares no code with ours."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+
+_RUST = re.compile(r"\A_?_R|17h[0-9a-f]{16}E")
+_CLONE = re.compile(r" \[clone [^]]*\]")
+_LITERAL = re.compile(r"\{|operator|\[with|decltype|'|->|requires")
+
+
+def demangled(symbols: Sequence[str], *options: str) -> list[str]:
+    """Demangle symbols with c++filt, those of Rust, too."""
+    done = subprocess.run(
+        ["c++filt", *options],
+        input="\n".join(symbols) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split("\n")[: len(symbols)]
+
+
+def spellings(symbols: Sequence[str], underscore: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield each symbol with its spellings by what they leave out.
+
+    underscore: what the format puts before each name
+    """
+    plain = [symbol.removeprefix(underscore) for symbol in symbols]
+    whole, short = demangled(plain), demangled(plain, "-p")
+    for symbol, bare, full, named in zip(symbols, plain, whole, short, strict=True):
+        yield symbol, _spellings(bare, symbol, _CLONE.sub("", full), _CLONE.sub("", named))
+
+
+def _spellings(bare: str, symbol: str, full: str, named: str) -> dict[str, str]:
+    found = {"mangled": symbol}
+    if symbol != bare:
+        found["mangled without underscore"] = bare
+    if full == bare:
+        return found
+    found["demangled"] = full
+    if _RUST.search(bare):
+        found["without hash"] = re.sub(r"::h[0-9a-f]{16}\Z", "", full)
+        return found
+    if "(anonymous namespace)::" in full:
+        found["without nameless namespace"] = full.replace("(anonymous namespace)::", "")
+    if "[abi:" in full:
+        found["without tags"] = re.sub(r"\[abi:\w+\]", "", full)
+    if "{" in full:
+        return found  # c++filt -p leaves out the parameters of lambdas, too
+    if full.endswith((" const", " volatile", " &", " &&")) and ")" in full:
+        found["without qualifiers"] = re.sub(r"(?: (?:const|volatile|&&?))+\Z", "", full)
+    found["without parameters"] = named
+    if "<" in named and not _LITERAL.search(named):
+        found["without template arguments"] = without_brackets(named)
+    if " for " not in full and full != named and full.endswith(")"):
+        at = full.find(named)
+        if at > 0:
+            found["without result"] = full[at:]
+    return found
+
+
+def without_brackets(text: str) -> str:
+    """Leave out <…>, nested ones with them."""
+    kept, depth = [], 0
+    for character in text:
+        depth += character == "<"
+        if not depth:
+            kept.append(character)
+        depth -= character == ">"
+    return "".join(kept)
+
+
+def edited(name: str, chance: random.Random) -> str:
+    """Change one letter of a word of a name into another."""
+    places = [match.start() for match in re.finditer(r"(?<=[a-z])[a-z](?=[a-z])", name)]
+    at = chance.choice(places or range(len(name)))
+    letter = chance.choice([each for each in "qxzjkvw" if each != name[at]])
+    return name[:at] + letter + name[at + 1 :]
+
+
+def drawn(symbols: Iterable[str], count: int, seed: int) -> list[str]:
+    """Draw symbols, each once."""
+    distinct = sorted(set(symbols))
+    return random.Random(seed).sample(distinct, min(count, len(distinct)))

@@ -1,0 +1,165 @@
+"""Names as people write them find the symbols and operators that they mean, and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from sizeguard.names.globs import is_glob
+from sizeguard.names.resolve_names import KnownNames, SymbolNames, find_operators
+
+# Each symbol with spellings that nm, c++filt, llvm-cxxfilt, rustfilt or a person write.
+SPELLINGS = {
+    "_ZN2ns3fooEi": ("ns::foo(int)", "ns::foo", "foo(int)", "foo", "void ns::foo(int)"),
+    "_ZNK2ns3Box3getEv": ("ns::Box::get() const", "ns::Box::get()", "ns::Box::get", "Box::get"),
+    "_ZN2ns3BoxIiED2Ev": ("ns::Box<int>::~Box()", "ns::Box::~Box()", "ns::Box::~Box", "~Box"),
+    "_ZN2ns3BoxIiEC1Ev": ("ns::Box<int>::Box()", "ns::Box<int>::Box", "ns::Box::Box"),
+    "_ZN2ns12_GLOBAL__N_16hiddenEv": (
+        "ns::(anonymous namespace)::hidden()",
+        "ns::{anonymous}::hidden()",
+        "ns::hidden()",
+        "ns::hidden",
+        "hidden",
+    ),
+    "_ZN2ns4tagsB5cxx11Ev": ("ns::tags[abi:cxx11]()", "ns::tags()", "ns::tags[abi:cxx11]"),
+    "_ZN2ns5applyIiLb1EEEvT_": (
+        "void ns::apply<int, true>(int)",
+        "void ns::apply<int, (bool)1>(int)",
+        "ns::apply<int, true>(int)",
+        "ns::apply<int,true>",
+        "ns::apply(int)",
+        "ns::apply",
+    ),
+    "_ZN2ns4joinERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE": (
+        "ns::join(std::__cxx11::basic_string<char, std::char_traits<char>,"
+        " std::allocator<char> > const&)",
+        "ns::join(std::string const&)",
+        "ns::join(const std::string&)",
+        "ns::join",
+    ),
+    "_ZZN2ns3runEvENKUliE0_clEi": (
+        "ns::run()::{lambda(int)#2}::operator()(int) const",
+        "ns::run()::'lambda0'(int)::operator()(int) const",
+    ),
+    "_ZTVN2ns3BoxIiEE": ("vtable for ns::Box<int>", "vtable for ns::Box"),
+    "_ZN2ns3fooEv.cold": ("ns::foo() [clone .cold]", "ns::foo().cold"),
+    "_ZN2nsmlERKNS_3BoxIiEES3_": ("ns::operator*(ns::Box<int> const&, ns::Box<int> const&)",),
+    "_ZN2ns4scanEPKcPi": ("ns::scan(char const*, int*)", "ns::scan(const char*, int*)"),
+    "_ZN58_$LT$alloc..string..String$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE": (
+        "<alloc::string::String as core::fmt::Debug>::fmt",
+        "<alloc::string::String as core::fmt::Debug>::fmt::h0123456789abcdef",
+    ),
+    "_RNvXs_NtCs4X4t9plMPHF_4core3fmtaNtB4_5Debug3fmt": (
+        "<i8 as core::fmt::Debug>::fmt",
+        "<i8 as core[39b02397e671b2d1]::fmt::Debug>::fmt",
+    ),
+    "main": ("main", "main(int, char**)"),
+}
+KNOWN = SymbolNames.of(SPELLINGS)
+MACHO = SymbolNames.of(f"_{symbol}" for symbol in SPELLINGS)
+OPERATORS = ("aten::add.Tensor", "aten::add.Scalar", "aten::gelu")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text"),
+    [(symbol, text) for symbol, texts in SPELLINGS.items() for text in (symbol, *texts)],
+)
+def test_every_spelling_finds_its_symbol_on_elf_and_macho(symbol: str, text: str) -> None:
+    assert symbol in KNOWN.find(text)
+    assert f"_{symbol}" in MACHO.find(text)
+    # verify reads Mach-O without its underscores, and people copy them from nm
+    assert symbol in KNOWN.find(f"_{symbol}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ns::fo",
+        "ns::foo(long)",
+        "ns::Foo",
+        "nsx::foo",
+        "ns::Box<long>::~Box()",
+        "ns::Box<int>::get() volatile",
+        "other::hidden",
+        "(anonymous namespace)::ns::hidden()",
+        "ns::tags[abi:cxx12]()",
+        "ns::apply<int, false>",
+        "int ns::apply<int, true>(int)",
+        "ns::scan(char const*, long*)",
+        "typeinfo for ns::Box<int>",
+        "ns::foo().part",
+        "<i16 as core::fmt::Debug>::fmt",
+        "_ZN2ns3fooEl",
+        "Main",
+    ],
+)
+def test_a_name_that_differs_is_unknown(text: str) -> None:
+    found = KnownNames(KNOWN, OPERATORS).resolve(text)
+    assert (found.names, found.is_glob) == ((), False)
+
+
+def test_a_written_part_must_agree() -> None:
+    both = SymbolNames.of(["_ZN1a1fIiEEvT_", "_ZN1a1fIlEEvT_", "_ZN1b1a1fEi"])
+    assert both.find("a::f") == ("_ZN1a1fIiEEvT_", "_ZN1a1fIlEEvT_")
+    assert both.find("a::f<long>") == ("_ZN1a1fIlEEvT_",)
+    # The whole path wins over the end of a longer one
+    assert both.find("b::a::f") == ("_ZN1b1a1fEi",)
+
+
+def test_clones_go_with_their_function() -> None:
+    table = SymbolNames.of(["_Z1fv", "_Z1fv.cold", "_Z1fv.part.0", "_Z1fvx", "f", "f.isra.0"])
+    assert table.find("_Z1fv") == ("_Z1fv", "_Z1fv.cold", "_Z1fv.part.0")
+    assert set(table.find("f()")) == {"_Z1fv", "_Z1fv.cold", "_Z1fv.part.0"}
+    assert table.find("f") == ("f", "f.isra.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "glob"),
+    [
+        ("*gemm*", True),
+        ("ns::f*", True),
+        ("ns::f(*)", True),
+        ("ns::Box<*>", True),
+        ("ns::f(*", True),
+        ("_ZN2ns?foo*", True),
+        ("vtable for ns::*", True),
+        ("ns::f(char*)", False),
+        ("ns::f(void (*)(int), char const* const*)", False),
+        ("ns::Box<int*>::get", False),
+        ("ns::operator*(ns::X const&)", False),
+        ("ns::X::operator*", False),
+        ("ns::X::operator char*() const", False),
+        ("ns::X::operator->*(int)", False),
+        ("typeinfo for int*", False),
+        ("char* ns::make<char>(int*)", False),
+        ("ns::foo", False),
+    ],
+)
+def test_a_star_of_a_type_is_no_glob(text: str, glob: bool) -> None:
+    assert is_glob(text) is glob
+
+
+@pytest.mark.parametrize(
+    ("pattern", "count"),
+    [("ns::Box*", 3), ("*foo*", 2), ("_ZN2ns3foo*", 2), ("ns::apply*", 1), ("nothing*", 0)],
+)
+def test_globs_match_every_spelling(pattern: str, count: int) -> None:
+    for table in (KNOWN, MACHO):
+        assert len(table.glob(pattern)) == count
+    assert KnownNames(KNOWN).resolve(pattern).is_glob
+
+
+def test_operators_with_or_without_their_overload() -> None:
+    assert find_operators("aten::gelu", OPERATORS) == ("aten::gelu",)
+    assert find_operators("aten::add", OPERATORS) == ("aten::add.Tensor", "aten::add.Scalar")
+    assert find_operators("aten::add.Scalar", OPERATORS) == ("aten::add.Scalar",)
+    assert find_operators("aten::a*", OPERATORS) == ("aten::add.Tensor", "aten::add.Scalar")
+    assert find_operators("aten::ad", OPERATORS) == ()
+
+
+def test_the_nearest_name_is_said() -> None:
+    known = KnownNames(KNOWN, OPERATORS)
+    assert known.resolve("aten::gelo").nearest == "aten::gelu"
+    assert known.resolve("ns::aply").nearest == "void ns::apply<int, true>(int)"
+    assert known.resolve("ns::Boxx::get").nearest == "ns::Box::get() const"
+    assert known.resolve("_ZN2ns3fooEl").nearest == "_ZN2ns3fooEi"
+    assert known.resolve("completely_different").nearest == ""
