@@ -254,6 +254,69 @@ def test_free_claims_on_names(runtime: RecordedRuntime) -> None:
     ]
 
 
+def test_free_claims_on_operators(runtime: RecordedRuntime) -> None:
+    """By the registration tables, with or without the overload."""
+
+    def judged(absent: str, present: str) -> list[tuple[str, str, str]]:
+        claims = RequestedClaims(absent=(absent,), present=(present,))
+        found = verify_build(runtime.root, runtime.build, claims).verdicts
+        return [(v.kind, v.name, v.verdict) for v in found[-4:]]
+
+    assert judged("aten::erf", "aten::relu")[2:] == [
+        ("operator", "aten::erf", PASS),
+        ("operator", "aten::relu", PASS),
+    ]
+    assert {verdict for _, _, verdict in judged("aten::relu", "aten::erf")[2:]} == {FAIL}
+    # Its overloads are aten::add.Tensor and aten::add.Scalar, and those of numbers
+    claimed = [name for _, name, _ in judged("aten::erf", "aten::add")[1:]]
+    assert len({*claimed}) == 3
+    assert all(name.startswith("aten::add.") for name in claimed)
+    # Another image's tables tell the same without the sources
+    (bare,) = verify_symbols(Files(runtime.build.image), ["aten::relu"], []).verdicts
+    assert (bare.kind, bare.verdict) == ("operator", FAIL)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("sg::kernels::rellu", "sg::kernels::relu(sg::Context&, sg::Tensor)"),
+        ("aten::rellu", "aten::relu"),
+        ("sg::kernels::relu(sg::Context*)", "sg::kernels::relu(sg::Context&, sg::Tensor)"),
+        ("_ZN2sg7kernels4reluERNS_7ContextENS_6TensoE", "_ZN2sg7kernels4reluERNS_7ContextENS"),
+    ],
+)
+def test_an_unknown_name_is_inconclusive(runtime: RecordedRuntime, name: str, nearest: str) -> None:
+    found = verify_symbols(files_of(runtime.build), [name], [name])
+    assert [(v.verdict, v.how) for v in found.verdicts] == [(INCONCLUSIVE, "unknown")] * 2
+    assert all(f"; nearest is {nearest}" in v.cause for v in found.verdicts)
+    decided = verify_symbols(
+        files_of(runtime.build), [name], [name], RequestedClaims(unknown_ok=True)
+    )
+    assert [v.verdict for v in decided.verdicts] == [PASS, FAIL]
+
+
+def test_a_glob_claims_every_match(runtime: RecordedRuntime) -> None:
+    found = verify_symbols(files_of(runtime.build), [], ["sg::kernels::er*"])
+    assert {v.name: v.verdict for v in found.verdicts}[
+        "sg::kernels::erf(sg::Context&, sg::Tensor)"
+    ] == FAIL
+    nothing = verify_symbols(files_of(runtime.build), ["nobody::*"], ["nobody::*"])
+    assert [v.verdict for v in nothing.verdicts] == [PASS, INCONCLUSIVE]
+    assert all(v.evidence[0] == "matches nothing: nobody::*" for v in nothing.verdicts)
+    bare = verify_symbols(Files(runtime.build.image), ["nobody::*"], [])
+    assert bare.verdicts[0].verdict == INCONCLUSIVE
+
+
+def test_what_the_base_had_is_known(programs: Path) -> None:
+    """`subject` is in the base alone: it is lost, and not unknown."""
+    gone, base = files_of_program(programs / "17"), files_of_program(programs / "09").image
+    unknown = verify_symbols(gone, ["subject"], ["subject"])
+    assert [v.verdict for v in unknown.verdicts] == [INCONCLUSIVE, INCONCLUSIVE]
+    for name in ("subject", "subj*"):
+        found = verify_symbols(gone, [name], [name], RequestedClaims(base=base))
+        assert [v.verdict for v in found.verdicts] == [PASS, FAIL]
+
+
 def test_a_verifier_that_passes_everything_is_broken(
     runtime: RecordedRuntime, verified: Verification, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,7 +328,10 @@ def test_a_verifier_that_passes_everything_is_broken(
 
 @pytest.mark.parametrize("name", sorted(GONE))
 def test_a_program_without_the_function_passes(programs: Path, name: str) -> None:
-    found = verify_symbols(files_of_program(programs / name), [SUBJECTS[name]], [])
+    # What the compiler removed has no name left anywhere
+    may_be_unknown = RequestedClaims(unknown_ok=GONE[name] == "removed_by_compiler")
+    files = files_of_program(programs / name)
+    found = verify_symbols(files, [SUBJECTS[name]], [], may_be_unknown)
     (verdict,) = found.verdicts
     assert (verdict.verdict, verdict.how, verdict.cause) == (PASS, GONE[name], "")
     assert (found.canary, found.gaps) == ("ok", ())

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from sizeguard.claims.verdict import ABSENT, FAIL, PASS, PRESENT, Verdict
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.named_symbols import judge_symbol
+from sizeguard.verify.known_names import ClaimNames
+from sizeguard.verify.named_symbols import judge_named
 
 # A name that no compiler makes.
 DEAD = "sizeguard.canary.that.nobody.wrote"
@@ -20,10 +21,11 @@ def check_symbols(evidence: Evidence) -> list[str]:
     One symbol is in no file, another one is known to run.
     """
     notes = []
-    if judge_symbol(evidence, DEAD, PRESENT).verdict == PASS:
+    names = ClaimNames(evidence)
+    if any(each.verdict == PASS for each in judge_named(names, DEAD, PRESENT)):
         notes.append(f"a claim that {DEAD} is present passed, and nothing of that name exists")
     alive = _living(evidence)
-    if alive and judge_symbol(evidence, alive, ABSENT).verdict != FAIL:
+    if alive and all(each.verdict != FAIL for each in judge_named(names, alive, ABSENT)):
         notes.append(f"a claim that {alive} is absent did not fail, and it is in the image")
     return notes + _check_bytes(evidence)
 

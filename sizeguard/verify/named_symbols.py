@@ -1,52 +1,76 @@
-"""Verdicts on symbols of any image that a person named, mangled or as C++ spells them."""
+"""Verdicts on symbols and operators of any image that a person named, in any spelling."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sizeguard.base.errors import InputError
-from sizeguard.claims.verdict import Verdict
+from sizeguard.claims.verdict import ABSENT, INCONCLUSIVE, NOT_GENERATED, PASS, UNKNOWN, Verdict
 from sizeguard.names.demangle import demangle
+from sizeguard.names.resolve_names import Resolved
+from sizeguard.names.spelling import shown_symbol
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.known_names import ClaimNames
+from sizeguard.verify.registrations import judge_registered
 
 _MARKED = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
 
 
-def judge_symbol(evidence: Evidence, name: str, expect: str) -> Verdict:
-    """Judge a symbol: `f`, `_Z1fv`, `ns::f` or `ns::f(int)`.
+def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
+    """Judge what a text names: `f`, `_Z1fv`, `ns::f`, `ns::f(int)`, `aten::gelu` or `ns::f*`.
 
-    `f@0x1122334455667788` adds a constant that is in its code and nowhere else.
+    `f@0x1122334455667788` adds a constant that is in its code and nowhere else. A pattern and an
+    operator without its overload make a verdict for each match.
     """
-    marked = _MARKED.fullmatch(name)
-    symbols = _spellings(evidence, marked[1] if marked else name)
-    pieces = [piece for symbol in symbols for piece in evidence.objects.find(symbol)]
-    found = look_for(evidence, pieces, symbols)
-    if marked:
-        found = _with_constant(evidence, found, int(marked[2], 16))
-    return judge_code(evidence, "symbol", name, expect, found)
-
-
-def _spellings(evidence: Evidence, name: str) -> list[str]:
-    """List the mangled names that a text means."""
-    if not name.strip():
+    if not text.strip():
         raise InputError("a claim needs a symbol's name")
-    known = {*evidence.objects.index, *evidence.symbols, *evidence.inlined}
-    if name in known:
-        return [name, *sorted(other for other in known if other.startswith(name + "."))]
-    wanted = name.replace(" ", "")
-    found = []
-    for symbol in sorted(known):
-        if symbol.startswith("_Z"):
-            text = demangle(symbol).replace(" ", "")
-            if (
-                text == wanted
-                or text.partition("(")[0] == wanted
-                or text.partition("<")[0] == wanted
-            ):
-                found.append(symbol)
-    return found or [name]
+    marked = _MARKED.fullmatch(text)
+    if marked is None:
+        operators = names.operators_called(text)
+        if operators:
+            return tuple(judge_registered(names, "operator", name, expect) for name in operators)
+    found = names.resolve(marked[1] if marked else text)
+    if found.is_glob:
+        return _judge_pattern(names, found, expect)
+    code = _code(names.evidence, found.names or (found.text,))
+    if marked:
+        code = _with_constant(names.evidence, code, int(marked[2], 16))
+    if not found.names and not code.there and not names.unknown_ok:
+        return (_unknown(names.evidence, found, text, expect),)
+    return (judge_code(names.evidence, "symbol", text, expect, code),)
+
+
+def _code(evidence: Evidence, symbols: Sequence[str]) -> FoundCode:
+    pieces = [piece for symbol in symbols for piece in evidence.objects.find(symbol)]
+    return look_for(evidence, list(dict.fromkeys(pieces)), symbols)
+
+
+def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Verdict, ...]:
+    """Judge every symbol that a pattern matches; clones go with their function."""
+    evidence = names.evidence
+    by_name: dict[str, list[str]] = {}
+    for symbol in found.names:
+        by_name.setdefault(shown_symbol(symbol.partition(".")[0] or symbol), []).append(symbol)
+    if by_name:
+        return tuple(
+            judge_code(evidence, "symbol", name, expect, _code(evidence, symbols))
+            for name, symbols in by_name.items()
+        )
+    note = f"matches nothing: {found.text}"
+    if expect == ABSENT and evidence.is_complete:
+        return (Verdict("symbol", found.text, ABSENT, PASS, NOT_GENERATED, 0, (note,)),)
+    notes = (note, *evidence.gaps)
+    return (Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes),)
+
+
+def _unknown(evidence: Evidence, found: Resolved, text: str, expect: str) -> Verdict:
+    near = f"; nearest is {found.nearest}" if found.nearest else ""
+    note = f"unknown name: nothing is called {found.text}{near}"
+    notes = (note, *evidence.gaps)
+    return Verdict("symbol", text, expect, INCONCLUSIVE, UNKNOWN, 0, notes, (), note)
 
 
 # Over 40 lines: one search over all images and objects for a constant.

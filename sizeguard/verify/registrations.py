@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from sizeguard.claims.verdict import (
     ABSENT,
@@ -32,6 +33,23 @@ from sizeguard.verify.evidence.tables import registered_in
 from sizeguard.verify.why_there import explain
 
 ENTRY_BYTES = 2 * POINTER
+
+
+class RegisteredNames(Protocol):
+    """Entries of registration tables by kind and name: of the shipped image and of objects."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """Evidence on the image that they are of."""
+        ...
+
+    def entries(self, kind: str, name: str) -> tuple[Registration, ...]:
+        """List the entries of the shipped image for a name."""
+        ...
+
+    def written(self, kind: str, name: str) -> list[NamedPiece]:
+        """List the entries of the objects for a name."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +99,7 @@ class Registrations:
 
 
 # Over 40 lines: one claim, decided by evidence in order of strength; the order is the logic.
-def judge_registered(tables: Registrations, kind: str, name: str, expect: str) -> Verdict:
+def judge_registered(tables: RegisteredNames, kind: str, name: str, expect: str) -> Verdict:
     """Judge an operator or a custom class by its entries in objects and shipped image."""
     entries = tables.entries(kind, name)
     written = tables.written(kind, name)

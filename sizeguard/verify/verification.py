@@ -16,7 +16,8 @@ from sizeguard.runtimes.sizeguard.native_universe import read_universe
 from sizeguard.selection.read import read_selection
 from sizeguard.verify.canaries import check_symbols
 from sizeguard.verify.evidence.evidence import Evidence, gather
-from sizeguard.verify.named_symbols import judge_symbol
+from sizeguard.verify.known_names import ClaimNames, known_builds
+from sizeguard.verify.named_symbols import judge_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,16 @@ class RequestedClaims:
     """Claims to verify.
 
     selection:       None for the selection that the build was made of
-    absent, present: symbols
+    absent, present: symbols and operators
+    base:            an earlier image or build, whose names are known, too
+    unknown_ok:      whether a claim on a name that nothing knows is decided
     """
 
     selection: Path | None = None
     absent: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
+    base: Path | None = None
+    unknown_ok: bool = False
 
 
 def verify_path(root: Path, path: Path, claims: RequestedClaims, given: Files) -> Verification:
@@ -49,12 +54,13 @@ def verify_path(root: Path, path: Path, claims: RequestedClaims, given: Files) -
                 f"{path}: nothing is claimed of it; give --selection, --absent or --present, or a"
                 " build's folder"
             )
-        return verify_symbols(files, claims.absent, claims.present)
+        return verify_symbols(files, claims.absent, claims.present, claims)
     evidence = gather(files, HIDDEN_PREFIXES)
     universe = read_universe(root)
     asked = universe.resolve(read_selection(claims.selection).selection, str(claims.selection))
     verdicts, notes = judge_selection(evidence, universe, asked)
-    verdicts += judge_symbols(evidence, claims.absent, claims.present)
+    names = _names(evidence, claims, universe=tuple(universe.operators))
+    verdicts += judge_symbols(names, claims.absent, claims.present)
     return verification(evidence, path.name, str(claims.selection), verdicts, notes)
 
 
@@ -79,7 +85,8 @@ def verify_build(
         )
     verdicts, notes = judge_selection(evidence, universe, asked)
     verdicts += judge_effective(universe, asked, built)
-    verdicts += judge_symbols(evidence, claims.absent, claims.present)
+    names = _names(evidence, claims, build.image.parent, tuple(universe.operators))
+    verdicts += judge_symbols(names, claims.absent, claims.present)
     return verification(evidence, build.app or build.variant, against, verdicts, notes)
 
 
@@ -87,19 +94,39 @@ def _shown(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
-def verify_symbols(files: Files, absent: Sequence[str], present: Sequence[str]) -> Verification:
-    """Verify claims on symbols of any image."""
+def verify_symbols(
+    files: Files,
+    absent: Sequence[str],
+    present: Sequence[str],
+    claims: RequestedClaims | None = None,
+) -> Verification:
+    """Verify claims on symbols of any image; `claims` says which other names are known."""
     evidence = gather(files, HIDDEN_PREFIXES)
-    verdicts = judge_symbols(evidence, absent, present)
+    names = _names(evidence, claims or RequestedClaims())
+    verdicts = judge_symbols(names, absent, present)
     return verification(evidence, files.image.name, "the given symbols", verdicts, [])
 
 
+def _names(
+    evidence: Evidence,
+    claims: RequestedClaims,
+    folder: Path | None = None,
+    universe: tuple[str, ...] = (),
+) -> ClaimNames:
+    bases = (claims.base,) if claims.base else ()
+    others = known_builds(folder, claims.base) if folder else bases
+    return ClaimNames(evidence, others, universe, claims.unknown_ok)
+
+
 def judge_symbols(
-    evidence: Evidence, absent: Sequence[str], present: Sequence[str]
+    names: ClaimNames, absent: Sequence[str], present: Sequence[str]
 ) -> list[Verdict]:
-    """Judge claims on symbols."""
-    return [judge_symbol(evidence, name, ABSENT) for name in absent] + [
-        judge_symbol(evidence, name, PRESENT) for name in present
+    """Judge claims on symbols and operators."""
+    return [
+        verdict
+        for expect, texts in ((ABSENT, absent), (PRESENT, present))
+        for text in texts
+        for verdict in judge_named(names, text, expect)
     ]
 
 

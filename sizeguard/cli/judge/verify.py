@@ -41,9 +41,19 @@ BROKEN = 4
     "--absent",
     multiple=True,
     metavar="SYMBOL[@0x…]",
-    help="Must be gone; with a constant that stands in its code alone.",
+    help="Must be gone: a symbol, operator or glob; a constant that stands in its code alone.",
 )
 @click.option("--present", multiple=True, metavar="SYMBOL[@0x…]", help="Must be there.")
+@click.option(
+    "--base", type=FILE, metavar="IMAGE|BUILD", help="An earlier one: its names are known, too."
+)
+@click.option(
+    "--unknown",
+    type=click.Choice(["inconclusive", "ok"]),
+    default="inconclusive",
+    show_default=True,
+    help="What a claim on a name is that nothing knows; ok: it is absent.",
+)
 @RUNTIME_SOURCE
 @judged_output_options
 @click.pass_context
@@ -58,6 +68,8 @@ def command(
     shipped: Path | None,
     absent: tuple[str, ...],
     present: tuple[str, ...],
+    base: Path | None,
+    unknown: str,
     runtime_source: Path | None,
     output: Output,
 ) -> None:
@@ -84,7 +96,7 @@ def command(
     given = Files(
         subject, shipped, objects, link_map, gc_log, link_map.resolve().parent if link_map else None
     )
-    claims = RequestedClaims(selection, absent, present)
+    claims = RequestedClaims(selection, absent, present, base, unknown == "ok")
     source = Path.cwd()
     if selection is not None or is_build(subject):
         source = sources_of(subject, runtime_source)

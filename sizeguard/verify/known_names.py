@@ -1,0 +1,107 @@
+"""The names that claims may use: those of the image, its objects and map, and of other builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.builds import RECORD
+from sizeguard.builds.open_build import open_build
+from sizeguard.formats import sniff
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import read_elf
+from sizeguard.names.registered import Registration
+from sizeguard.names.resolve_names import KnownNames, Resolved, SymbolNames
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.macho import read_macho_image
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.evidence.object_registrations import registered_by
+from sizeguard.verify.evidence.tables import registered_in
+
+FULL = "full"  # folder of the full build, beside those of apps
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimNames:
+    """The names of one link.
+
+    others:       images or builds whose names are known, too: the base, the full build
+    operators:    that a selection chooses from
+    unknown_ok:   whether a claim on a name that nothing knows is decided
+    """
+
+    evidence: Evidence
+    others: tuple[Path, ...] = ()
+    operators: tuple[str, ...] = ()
+    unknown_ok: bool = False
+
+    @cached_property
+    def _registered(self) -> dict[str, tuple[Registration, ...]]:
+        return dict(registered_in(self.evidence.shipped, ()).operators)
+
+    @cached_property
+    def _written(self) -> dict[str, list[NamedPiece]]:
+        return registered_by(self.evidence.objects, ())[0]
+
+    def entries(self, kind: str, name: str) -> tuple[Registration, ...]:
+        """List the entries of the shipped image for an operator."""
+        return self._registered.get(name, ()) if kind == "operator" else ()
+
+    def written(self, kind: str, name: str) -> list[NamedPiece]:
+        """List the entries of the objects for an operator."""
+        return self._written.get(name, []) if kind == "operator" else []
+
+    @cached_property
+    def _here(self) -> KnownNames:
+        evidence = self.evidence
+        symbols = [*evidence.objects.index, *evidence.symbols, *evidence.inlined]
+        return KnownNames(SymbolNames.of(symbols), {**self._registered, **self._written}.keys())
+
+    @cached_property
+    def _elsewhere(self) -> KnownNames:
+        """What only the map, another build or the libraries of operators name."""
+        symbols: list[str] = []
+        operators = dict.fromkeys(self.operators)
+        if self.evidence.link_map is not None:
+            symbols += [symbol.name for symbol in self.evidence.link_map.symbols]
+        for path in self.others:
+            image = _image(path)
+            symbols += _symbols(image)
+            operators |= dict.fromkeys(registered_in(image, ()).operators)
+        return KnownNames(SymbolNames.of(symbols), operators)
+
+    def operators_called(self, text: str) -> tuple[str, ...]:
+        """Find the operators that a text means, in the image, its objects or elsewhere."""
+        found = (*self._here.operator(text), *self._elsewhere.operator(text))
+        return tuple(dict.fromkeys(found))
+
+    def resolve(self, text: str) -> Resolved:
+        """Find the symbols that a text means; those of the image and its objects come first."""
+        found = self._here.resolve(text)
+        if found.names and not found.is_glob:
+            return found
+        other = self._elsewhere.resolve(text)
+        names = tuple(dict.fromkeys((*found.names, *other.names)))
+        return Resolved(text, names, found.is_glob, found.nearest or other.nearest)
+
+
+def known_builds(path: Path, base: Path | None) -> tuple[Path, ...]:
+    """List the builds whose names are known besides those of the build in a folder."""
+    full = path.parent / FULL
+    has_full = full != path and (full / RECORD).is_file()
+    return (*((base,) if base else ()), *((full,) if has_full else ()))
+
+
+def _image(path: Path) -> Binary:
+    image = open_build(path).image
+    is_macho = sniff.image_format(image) == sniff.MACHO
+    return read_macho_image(image) if is_macho else read_elf(image)
+
+
+def _symbols(image: Binary) -> Iterable[str]:
+    for table in (*image.static_symbols, *image.dynamic_symbols):
+        for symbol in table.objects():
+            if symbol.section and symbol.name:
+                yield symbol.name.partition("@")[0]
