@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,9 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.attribution.size_report import UNATTRIBUTED
 from sizeguard.base.errors import InputError
+from sizeguard.columns.label import Label
 from sizeguard.names.demangle import demangle
+from sizeguard.names.resolve_names import SymbolNames
 
 Mask = npt.NDArray[np.bool_]
 
@@ -24,12 +26,16 @@ _SAY_UNATTRIBUTED = ("analyzer", "kind", "operator")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Condition on rows: LEVEL=TEXT, LEVEL!=TEXT, or `unattributed` (level is empty then)."""
+    """Condition on rows: LEVEL=TEXT, LEVEL!=TEXT, or `unattributed` (level is empty then).
+
+    symbol: of `symbol==NAME`, a name in any spelling, or a glob
+    """
 
     text: str
     level: str
     negated: bool
     matches: Callable[[str], bool]
+    symbol: str = ""
 
 
 def parse_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
@@ -44,8 +50,10 @@ def _parse(text: str) -> Filter:
     negated = level.endswith("!")
     level = level.removesuffix("!")
     if not equals or level not in LEVELS:
-        forms = "LEVEL=TEXT, LEVEL=GLOB*, LEVEL=/REGEX/, LEVEL!=… or unattributed"
+        forms = "LEVEL=TEXT, LEVEL=GLOB*, LEVEL=/REGEX/, LEVEL!=…, symbol==NAME or unattributed"
         raise InputError(f"--filter {text}: expected {forms}; levels are {', '.join(LEVELS)}")
+    if level == "symbol" and pattern.startswith("=") and len(pattern) > 1:
+        return Filter(text, level, negated, bool, pattern[1:])
     return Filter(text, level, negated, _matcher(text, pattern))
 
 
@@ -68,7 +76,9 @@ def matching_rows(analysis: Analysis, filters: Sequence[Filter]) -> Mask | None:
         return None
     mask = np.ones(len(analysis.load), np.bool_)
     for each in filters:
-        if each.level:
+        if each.symbol:
+            mask &= _rows_of_symbol(analysis, each.symbol) ^ each.negated
+        elif each.level:
             mask &= _rows(analysis, each.level, each.matches) ^ each.negated
         else:
             mask &= unattributed_rows(analysis)
@@ -81,6 +91,25 @@ def unattributed_rows(analysis: Analysis) -> Mask:
     for level in _SAY_UNATTRIBUTED:
         mask |= _rows(analysis, level, lambda value: value == UNATTRIBUTED)
     return mask
+
+
+def symbol_names(analysis: Analysis) -> SymbolNames:
+    """Index the symbols that have bytes."""
+    label = analysis.label("symbol")
+    used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
+    return SymbolNames.of(text for i in used.tolist() if (text := label.texts[i]))
+
+
+def _rows_of_symbol(analysis: Analysis, name: str) -> Mask:
+    """Return which rows are of the symbols that a name means, in any spelling."""
+    label = analysis.label("symbol")
+    meant = frozenset(symbol_names(analysis).meant(name).names)
+    good = np.fromiter((text in meant for text in _texts(label)), np.bool_, len(label.texts))
+    return good[label.ids]
+
+
+def _texts(label: Label) -> Iterator[str]:
+    return (label.texts[i] for i in range(len(label.texts)))
 
 
 def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mask:

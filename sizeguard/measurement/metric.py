@@ -2,13 +2,12 @@
 
 Totals (load, ram, file, page_slack) are those of build.json. All other metrics are loaded bytes of
 the rows whose level has that name. Operators are named with their overload, and no name stands for
-several; only symbols are matched by a pattern.
+several; symbols are named in any spelling, or by a pattern that stands for the sum of its matches.
 """
 
 from __future__ import annotations
 
 import difflib
-import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.filters import symbol_names
 from sizeguard.attribution.group import group, sum_by
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Int
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
-from sizeguard.names.demangle import demangle
 
 _PAGE_SLACK = "page slack"  # their kind in a ledger
 
@@ -57,8 +56,9 @@ class Metric:
             return (f"kind=/^{_PAGE_SLACK}$/",)
         if self.kind in TOTALS:
             return ()
-        pattern = _glob(self.name) if self.kind == "symbol" else rf"^(?:{re.escape(self.name)})\Z"
-        return (f"{self.kind}=/{pattern}/",)
+        if self.kind == "symbol":
+            return (f"symbol=={self.name}",)
+        return (rf"{self.kind}=/^(?:{re.escape(self.name)})\Z/",)
 
 
 def parse_metric(text: str, where: str, known: Iterable[str] = ()) -> Metric:
@@ -124,22 +124,14 @@ def metric_value(analysis: Analysis, metric: Metric) -> int:
     if metric.kind == "page_slack":
         return _sum(analysis, "kind", analysis.file, lambda text: text == _PAGE_SLACK)
     if metric.kind == "symbol":
-        matches = re.compile(_glob(metric.name)).match
-        return _sum(
-            analysis,
-            "symbol",
-            analysis.load,
-            lambda text: bool(matches(text) or matches(demangle(text))),
-        )
+        return symbol_bytes(analysis, symbol_names(analysis).meant(metric.name).names)
     return _sum(analysis, metric.kind, analysis.load, lambda text: text == metric.name)
 
 
-def _glob(pattern: str) -> str:
-    """Make a regular expression for a whole name, in which only * and ? are special.
-
-    C++ names contain brackets.
-    """
-    return "^" + fnmatch.translate(pattern.replace("[", "[[]"))
+def symbol_bytes(analysis: Analysis, names: Iterable[str]) -> int:
+    """Sum the loaded bytes of symbols."""
+    meant = frozenset(names)
+    return _sum(analysis, "symbol", analysis.load, lambda text: text in meant) if meant else 0
 
 
 def _sum(analysis: Analysis, level: str, column: Int, matches: Callable[[str], bool]) -> int:

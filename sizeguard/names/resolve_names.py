@@ -130,6 +130,17 @@ class SymbolNames:
         is_c = len(written.parts) == 1 and not part.arguments and part.parameters
         return self.exact(part.name) if is_c else ()
 
+    def meant(self, text: str) -> Resolved:
+        """Find the symbols that a text means.
+
+        A text that is a symbol as it stands is no pattern, whatever it holds.
+        """
+        if found := self.find(text):
+            return Resolved(text, found, False)
+        if is_glob(text):
+            return Resolved(text, self.glob(text), True)
+        return Resolved(text, (), False)
+
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Find the symbols of which any spelling matches a pattern."""
         matches = re.compile(glob_regex(pattern)).match
@@ -225,14 +236,10 @@ class KnownNames:
         return find_operators(text, self.operators)
 
     def resolve(self, text: str) -> Resolved:
-        """Find the symbols that a text means.
-
-        A text that is a symbol as it stands is no pattern, whatever it holds.
-        """
-        if found := self.symbols.find(text):
-            return Resolved(text, found, False)
-        if is_glob(text):
-            return Resolved(text, self.symbols.glob(text), True)
+        """Find the symbols that a text means, else the nearest name."""
+        found = self.symbols.meant(text)
+        if found.names or found.is_glob:
+            return found
         return Resolved(text, (), False, self.nearest(text))
 
     def nearest(self, text: str) -> str:
