@@ -263,18 +263,9 @@ WRONG = [
         ),
         True,
     ),
-    (
-        APPS + "limits:\n  operator/aten::ad.Tensor: 0",
-        r"4:3: unknown metric '.*'; nearest is 'operator/aten::add\.Tensor'",
-        False,
-    ),
-    (
-        APPS + "limits:\n  dtype/Flot: 0",
-        r"4:3: unknown metric 'dtype/Flot'; nearest is 'dtype/Float'",
-        False,
-    ),
-    (APPS + "limits:\n  kernel/convolutio: 0", r"nearest is 'kernel/convolution'", False),
-    (APPS + "limits:\n  component/kernel: 0", r"nearest is 'component/kernels'", False),
+    (APPS + "limits:\n  laod: 0", r"4:3: unknown metric 'laod'; nearest is 'load'", True),
+    (APPS + "limits: {load: {max: 1, unknown: yes}}", r"unknown 'yes'; nearest is 'ok'", True),
+    (APPS + "limits: {load: {unknown: ok}}", r"a limit has max, growth or creep", False),
     (APPS + "limits:\n  operator/atn::*: 0", r"4:3: 'operator/atn::\*' matches no operator", False),
     (APPS + "limits:\n  operator/: 0", r"4:3: 'operator/' names no operator", True),
     (
@@ -303,6 +294,25 @@ WRONG = [
     ("apps: {a: &x {selection: *x}}", r"alias \*x names nothing before it", True),
     ("[" * 400, r"nested more than 16 deep", True),
 ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "nearest"),
+    [
+        ("operator/aten::ad.Tensor", "operator/aten::add.Tensor"),
+        ("dtype/Flot", "dtype/Float"),
+        ("kernel/convolutio", "kernel/convolution"),
+        ("component/kernel", "component/kernels"),
+        ("operator/aten::add", ""),  # all of its overloads
+        ("symbol/nobody", ""),  # known from the build on
+    ],
+)
+def test_an_unknown_name_is_kept_for_the_check(
+    tmp_path: Path, root: Path, metric: str, nearest: str
+) -> None:
+    text = f"{APPS}limits:\n  {metric}: {{max: 0, unknown: ok}}\n"
+    (limit,) = read_limits(read_config(written(tmp_path, root, text)), MetricNames(root))
+    assert (limit.metric, limit.nearest, limit.unknown_ok) == (metric, nearest, True)
 
 
 @pytest.mark.parametrize(("text", "message", "schema_sees_it"), WRONG)

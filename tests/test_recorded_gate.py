@@ -112,6 +112,53 @@ FROM_MLP = [
 ]
 
 
+UNKNOWN = [
+    ("symbol/sg::kernels::rellu", "absolute", "0", "inconclusive", "nearest is sg::kernels::relu"),
+    ("symbol/sg::kernels::rellu", "growth", "0", "inconclusive", "nearest is sg::kernels::relu"),
+    ("symbol/sg::kernels::relu(int)", "absolute", "9 MiB", "inconclusive", "nothing is called"),
+    ("section/.rodat", "absolute", "0", "inconclusive", "nearest is .rodata"),
+    ("symbol/nobody::*", "absolute", "0", "pass", "symbol/nobody::* matches nothing"),
+    ("symbol/nobody::*", "absolute", "1 B", "inconclusive", "matches nothing"),
+    ("symbol/nobody::*", "growth", "1%", "inconclusive", "matches nothing"),
+    ("symbol/sg::kernels::relu", "absolute", "9 MiB", "pass", ""),
+    # In the base or in the full build alone
+    ("symbol/sg::kernels::erf", "absolute", "0", "pass", ""),
+    ("symbol/_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE", "growth", "0", "pass", ""),
+]
+
+
+@pytest.mark.parametrize(("metric", "kind", "text", "verdict", "advice"), UNKNOWN)
+@pytest.mark.parametrize("known_from", ["base", "full"])
+def test_a_name_that_nothing_knows_proves_nothing(
+    metric: str, kind: str, text: str, verdict: str, advice: str, known_from: str
+) -> None:
+    pattern = [metric.removeprefix("symbol/")] if metric.startswith("symbol/") else []
+    now, other = (
+        measurement_of(recorded_analysis(name), pattern) for name in ("mlp", "mlp_and_erf")
+    )
+    base, full = (other, None) if known_from == "base" else (now, other)
+    subject = CheckedApp("mlp", "x86_64-linux", now, lambda metric: 0)
+    rule = limit(metric, kind, text)
+    (check,) = size_checks(subject, [rule], SizeReference("merge base", base), {}, full)
+    assert check.verdict == verdict
+    assert advice in check.advice
+    allowed = replace(rule, unknown_ok=True)
+    (check,) = size_checks(subject, [allowed], SizeReference("merge base", base), {}, full)
+    assert (check.verdict, check.advice) == ("pass", "")
+
+
+def test_an_unknown_operator_proves_nothing() -> None:
+    subject = CheckedApp("mlp", "x86_64-linux", measured("mlp"), lambda metric: 0)
+    growth = SizeReference("merge base", measured("core"))
+    rule = replace(limit("operator/aten::reluu", "absolute", "0"), nearest="operator/aten::relu")
+    (check,) = size_checks(subject, [rule], growth, {})
+    assert check.verdict == "inconclusive"
+    assert "nearest is operator/aten::relu" in check.advice
+    # A name that the image has is known, whatever the sources say
+    (check,) = size_checks(subject, [replace(rule, metric="operator/aten::relu")], growth, {})
+    assert check.verdict == "fail"
+
+
 @pytest.mark.parametrize(("metric", "kind", "text", "verdict", "headroom"), FROM_MLP)
 def test_limits_over_recorded_measurements(
     metric: str, kind: str, text: str, verdict: str, headroom: int

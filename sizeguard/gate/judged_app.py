@@ -74,13 +74,15 @@ def judge_app(
     since = sorted({limit.since for limit in limits if limit.kind == CREEP})
     creep = {name: creep_reference(root, history, name, measured) for name in since}
     subject = _checked_app(measured, in_force(waivers, request.today))
+    store = request.history.place.store
+    full = measure_build(store, pair.full, measured.patterns) if pair.full else None
     pages = segment_pages(pair.selective.shipped)
-    sizes = size_checks(subject, limits, growth, creep)
+    sizes = size_checks(subject, limits, growth, creep, full)
     sizes += file_check(subject, limits, growth, pages)
     sizes = tuple(_with_shares(request, measured, check) for check in sizes)
     elimination, verification = _elimination(request, pair)
     models = run_models(request, pair)
-    found = _Findings(sizes, elimination, verification, models, growth, source)
+    found = _Findings(sizes, elimination, verification, models, growth, source, full)
     since_base = growth_since_base(history, base, measured, growth, source)
     result = _app_result(request, pair, measured, found)
     unknown = unknown_sections(pair.selective.shipped)
@@ -89,7 +91,7 @@ def judge_app(
     reviewed: tuple[Check, ...] = ()
     if source == MEASURED:
         baseline = reviewed_reference(root, measured)
-        reviewed = size_checks(subject, limits, baseline, creep)
+        reviewed = size_checks(subject, limits, baseline, creep, full)
         reviewed += file_check(subject, limits, baseline, pages)
     commit = base.commit if base else ""
     snapshot = _base_snapshot(request, result, commit, growth)
@@ -102,6 +104,7 @@ class _Findings:
     """The checks of one app for one target.
 
     growth, source: the sizes that growth is counted from, and where they come from
+    full:           the measurement of the full build, if there is one
     """
 
     sizes: tuple[Check, ...]
@@ -110,6 +113,7 @@ class _Findings:
     models: tuple[ModelResult, ...]
     growth: SizeReference
     source: str
+    full: Measurement | None
 
 
 def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> MeasuredApp:
@@ -149,7 +153,7 @@ def _elimination(request: Request, pair: Pair) -> tuple[Check, Verification | No
 def _app_result(request: Request, pair: Pair, measured: MeasuredApp, found: _Findings) -> AppResult:
     root, build, now = request.root, pair.selective, measured.now
     old = found.growth.measured
-    full = measure_build(request.history.place.store, pair.full, ()) if pair.full else None
+    full = found.full
     checks = (*found.sizes, found.elimination)
     verdicts = {check.verdict for check in checks} | {model.verdict for model in found.models}
     changed = growth_by_operator(old, now) if old else ()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.filters import symbol_names
 from sizeguard.attribution.group import group
 from sizeguard.builds.sizes import Sizes
-from sizeguard.measurement.metric import Metric, metric_value
+from sizeguard.measurement.metric import Metric, metric_value, symbol_bytes
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.measurement.metric_names import split_metric
+from sizeguard.names.resolve_names import KnownNames
 
 LEVELS = ("operator", "kernel", "dtype", "component", "section")
 
@@ -22,12 +24,23 @@ class Measurement:
     tables:   loaded bytes by level and name; for sections of zeros their bytes in memory
     symbols:  by pattern, for the patterns that were asked for
     analysis: the source; None for a baseline
+    unmatched: patterns of symbols that match nothing, each with the nearest name or an empty string
     """
 
     sizes: Sizes
     tables: Mapping[str, Mapping[str, int]]
     symbols: Mapping[str, int]
     analysis: Analysis | None = None
+    unmatched: Mapping[str, str] = field(default_factory=dict)
+
+    def knows(self, metric: str) -> bool:
+        """Return whether the image has what a metric names."""
+        level, name = split_metric(metric)
+        if level == "symbol":
+            return name not in self.unmatched and (
+                self.analysis is not None or bool(self.symbols.get(name))
+            )
+        return level in TOTALS or name in self.tables.get(level, {})
 
     def value(self, metric: str) -> int | None:
         """Return the bytes of a metric; 0 for a name that the image lacks.
@@ -62,11 +75,13 @@ def measurement_of(
         sizes = Sizes(
             image.load, image.ram, image.file, metric_value(analysis, Metric("page_slack"))
         )
+    symbols, unmatched = _symbols(analysis, patterns)
     return Measurement(
         sizes,
         {level: _table(analysis, level) for level in LEVELS},
-        _symbols(analysis, patterns),
+        symbols,
         analysis,
+        unmatched,
     )
 
 
@@ -81,11 +96,17 @@ def _table(analysis: Analysis, level: str) -> Mapping[str, int]:
     return {name: size for name, size in sorted(sizes.items()) if size}
 
 
-def _symbols(analysis: Analysis, patterns: Iterable[str]) -> Mapping[str, int]:
-    return {
-        pattern: metric_value(analysis, Metric("symbol", pattern))
-        for pattern in sorted({*patterns})
-    }
+def _symbols(
+    analysis: Analysis, patterns: Iterable[str]
+) -> tuple[Mapping[str, int], Mapping[str, str]]:
+    """Return the bytes by pattern, and the nearest name of each pattern that matches nothing."""
+    asked = sorted({*patterns})
+    if not asked:
+        return {}, {}
+    known = KnownNames(symbol_names(analysis))
+    found = {pattern: known.resolve(pattern) for pattern in asked}
+    sizes = {pattern: symbol_bytes(analysis, each.names) for pattern, each in found.items()}
+    return sizes, {pattern: each.nearest for pattern, each in found.items() if not each.names}
 
 
 def _has_kernels(operators: Mapping[str, int]) -> bool:

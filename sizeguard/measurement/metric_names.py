@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
+from sizeguard.names.resolve_names import find_operators
 from sizeguard.operators.dtypes import SCALAR_TYPES
 from sizeguard.runtimes.known import source_tree
 
@@ -95,7 +96,19 @@ class MetricNames:
         parts = name.split("+") if level == "dtype" else [name]
         if all(part in self.names(level) for part in parts):
             return ""
+        if level == "operator" and find_operators(name, self.names(level)):
+            return ""
         return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
+
+    def nearest_of_unknown(self, path: str) -> str:
+        """Return the nearest metric of an exact name that nothing knows; empty for all else.
+
+        A part of the image may still have it, or the base.
+        """
+        level, name = split_metric(path)
+        if level not in NAMED or level in ("section", "symbol") or not name or is_family(path):
+            return ""
+        return self._nearest(path) if self.problem(path) else ""
 
     def _nearest(self, path: str) -> str:
         level, name = split_metric(path)

@@ -6,6 +6,7 @@ targets wins over one for more. Limits of different kinds apply side by side.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,8 @@ from sizeguard.gate.gate_result import (
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
+from sizeguard.names.globs import is_glob
+from sizeguard.names.resolve_names import find_operators
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,12 @@ def size_checks(
     limits: Iterable[Limit],
     growth: SizeReference,
     creep: Mapping[str, SizeReference],
+    full: Measurement | None = None,
 ) -> tuple[Check, ...]:
     """Check the subject against the limits that apply to it.
 
     creep: references by what limits say after `since`
+    full:  of the full build, whose names are known, too
     """
     mine = [
         limit
@@ -85,7 +90,8 @@ def size_checks(
             if kind == CREEP
             else growth
         )
-        checks.append(_check(subject, metric, limit, reference))
+        check = _check(subject, metric, limit, reference)
+        checks.append(_known(check, limit, subject.now, growth.measured, full))
     return tuple(checks)
 
 
@@ -96,9 +102,13 @@ def precedence(limit: Limit) -> tuple[bool, int, int]:
 
 def _metrics(limit: Limit, *measured: Measurement | None) -> Sequence[str]:
     """List the metrics that the limit applies to: itself, or each name of its family."""
+    level, name = split_metric(limit.metric)
     if not is_family(limit.metric):
-        return [limit.metric]
-    level = split_metric(limit.metric)[0]
+        if level != "operator":
+            return [limit.metric]
+        # An operator without its overload is all of them.
+        names = {each for one in measured if one is not None for each in one.names(level)}
+        return [f"{level}/{each}" for each in sorted(find_operators(name, names))] or [limit.metric]
     paths = {
         f"{level}/{name}" for each in measured if each is not None for name in each.names(level)
     }
@@ -151,6 +161,29 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit) -> Check:
         waived=waived,
         advice="",
     )
+
+
+def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | None) -> Check:
+    """Doubt a check of a name that neither the image nor others have: it may be misspelt."""
+    level, name = split_metric(check.metric)
+    is_known = any(each is not None and each.knows(check.metric) for each in (now, *others))
+    if is_known or limit.unknown_ok or not (limit.nearest or level in ("section", "symbol")):
+        return check
+    if level == "symbol" and is_glob(name):
+        finding = f"{check.metric} matches nothing"
+        if limit.kind == ABSOLUTE and not limit.allowance.bytes:
+            return replace(check, advice=finding)
+    else:
+        near = limit.nearest or _nearest(level, name, now)
+        finding = f"unknown name: nothing is called {name}{f'; nearest is {near}' if near else ''}"
+    advice = f"{finding}; write `unknown: ok` in its limit if it need not exist"
+    return replace(check, verdict=INCONCLUSIVE, advice=advice)
+
+
+def _nearest(level: str, name: str, now: Measurement) -> str:
+    if level == "symbol":
+        return now.unmatched.get(name, "")
+    return "".join(difflib.get_close_matches(name, list(now.names(level)), n=1))
 
 
 # Room above the size that makes an offer: with less, offers would come and go with every change.

@@ -126,6 +126,8 @@ class Limit:
     since:     of creep: a tag or commit
     app, target: empty for all
     place:     in sizeguard.yaml
+    unknown_ok: whether the name may be one that nothing knows
+    nearest:   of a name that no source of the runtime has: the known metric that is most like it
     """
 
     metric: str
@@ -135,3 +137,5 @@ class Limit:
     app: str = ""
     target: str = ""
     place: str = ""
+    unknown_ok: bool = False
+    nearest: str = ""

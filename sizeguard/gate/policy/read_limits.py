@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Node, Scalar
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
 from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
 from sizeguard.measurement.metric_names import MetricNames
-from sizeguard.projects.config_nodes import place_of, table_of, text_of
+from sizeguard.projects.config_nodes import one_of, place_of, table_of, text_of
 from sizeguard.projects.project import Config
 
-_LIMIT = ("max", "growth", "creep")
+_LIMIT = ("max", "growth", "creep", "unknown")
 
 
 def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
     """Read every limit.
 
-    Raises InputError, with file, line and column. Unknown metrics, values that are not limits and
-    limits that are given twice are errors.
+    A name that nothing knows makes its check inconclusive, unless the limit says `unknown: ok`.
+
+    Raises InputError, with file, line and column. Unknown kinds of metrics, values that are not
+    limits and limits that are given twice are errors.
     """
     limits: list[Limit] = []
     for entry in config.limits:
-        problem = names.problem(entry.metric)
+        nearest = names.nearest_of_unknown(entry.metric)
+        problem = "" if nearest else names.problem(entry.metric)
         if problem:
             raise InputError(f"{entry.place}: {problem}")
         if entry.growth_only:
             place = place_of(entry.node)
             limits.append(
-                Limit(entry.metric, GROWTH, parse_limit(text_of(entry.node), place), place=place)
+                Limit(
+                    entry.metric,
+                    GROWTH,
+                    parse_limit(text_of(entry.node), place),
+                    place=place,
+                    nearest=nearest,
+                )
             )
             continue
+        unknown_ok = _unknown_ok(entry.node)
         for kind, amount, since, place in _limit(entry.node):
-            limits.append(Limit(entry.metric, kind, amount, since, entry.app, entry.target, place))
+            limit = Limit(entry.metric, kind, amount, since, entry.app, entry.target, place)
+            limits.append(replace(limit, unknown_ok=unknown_ok, nearest=nearest))
     _refuse_twice(limits)
     return tuple(limits)
 
@@ -46,11 +58,13 @@ def _limit(node: Node) -> Iterable[tuple[str, GrowthLimit, str, str]]:
     if isinstance(node, Scalar):
         yield _absolute(node)
         return
-    fields = table_of(node, _LIMIT, "a limit is a size, or a table with max, growth and creep")
-    if not fields:
+    fields = _fields(node)
+    if not fields.keys() - {"unknown"}:
         raise InputError(f"{place_of(node)}: a limit has max, growth or creep")
     for key, value in fields.items():
         place = place_of(value)
+        if key == "unknown":
+            continue
         if key == "max":
             yield _absolute(value)
         elif key == "growth":
@@ -58,6 +72,17 @@ def _limit(node: Node) -> Iterable[tuple[str, GrowthLimit, str, str]]:
         else:
             amount, since = parse_creep(text_of(value), place)
             yield CREEP, amount, since, place
+
+
+def _fields(node: Node) -> Mapping[str, Node]:
+    return table_of(
+        node, _LIMIT, "a limit is a size, or a table with max, growth, creep and unknown"
+    )
+
+
+def _unknown_ok(node: Node) -> bool:
+    """Read `unknown: ok`."""
+    return not isinstance(node, Scalar) and one_of(_fields(node).get("unknown"), ("ok",)) == "ok"
 
 
 def _absolute(node: Node) -> tuple[str, GrowthLimit, str, str]:
