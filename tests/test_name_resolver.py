@@ -127,6 +127,7 @@ def test_clones_go_with_their_function() -> None:
         ("ns::Box<int*>::get", False),
         ("ns::operator*(ns::X const&)", False),
         ("ns::X::operator*", False),
+        ("ns::X::operator()(long, char const*, char*) const", False),
         ("ns::X::operator char*() const", False),
         ("ns::X::operator->*(int)", False),
         ("typeinfo for int*", False),

@@ -41,7 +41,7 @@ def is_glob(text: str) -> bool:
 
 def _unbalanced(text: str) -> bool:
     """Whether brackets do not pair, as in `f(*`; arrows and operators do not count."""
-    plain = re.sub(r"->|\boperator[-<>=()]+", "", text)
+    plain = re.sub(r"->|\boperator(?:\(\)|[-<>=]+)", "", text)
     return plain.count("(") != plain.count(")") or plain.count("<") != plain.count(">")
 
 

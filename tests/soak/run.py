@@ -26,6 +26,7 @@ SCRIPTS = (
     Script("native_live_set", 60),
     Script("lto_live_set", 30),
     Script("why_live", 5),
+    Script("name_spellings", 5),
     Script("exclusive_truth", 15),
     Script("predict_truth", 15),
     Script("bisect_history", 20),
