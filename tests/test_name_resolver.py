@@ -164,3 +164,12 @@ def test_the_nearest_name_is_said() -> None:
     assert known.resolve("ns::Boxx::get").nearest == "ns::Box::get() const"
     assert known.resolve("_ZN2ns3fooEl").nearest == "_ZN2ns3fooEi"
     assert known.resolve("completely_different").nearest == ""
+
+
+def test_names_of_a_section_graph_have_both_formats() -> None:
+    """`why` asks a graph's own symbols; those of Mach-O objects have their underscore."""
+    table = SymbolNames.of(["__ZL7table_ai", "__Z4deadi", "_main"])
+    assert table.find("table_a") == ("__ZL7table_ai",)
+    assert table.find("dead(int)") == ("__Z4deadi",)
+    assert table.find("main") == ("_main",)
+    assert table.find("__Z4deadi") == ("__Z4deadi",)

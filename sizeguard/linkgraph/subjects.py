@@ -11,8 +11,7 @@ import numpy as np
 from sizeguard.base.errors import InputError
 from sizeguard.linkgraph.graph import ENTRY, SectionGraph
 from sizeguard.linkgraph.live import reachable
-from sizeguard.names.demangle import demangle
-from sizeguard.names.short import qualified_name
+from sizeguard.names.resolve_names import SymbolNames
 from sizeguard.operators.name import operator_of
 
 KINDS = ("operator", "symbol", "section", "kernel", "dtype")
@@ -78,25 +77,12 @@ def _entries(table: dict[str, list[int]], text: str) -> list[int]:
 
 
 def _symbols(graph: SectionGraph, text: str) -> tuple[int, ...]:
-    symbols = graph.symbols
-    raw = text.encode()
-    exact = {
-        int(node)
-        for name, node in zip(symbols.names, symbols.node.tolist(), strict=True)
-        if name == raw and node >= 0
-    }
-    if not exact:
-        # A C++ name with or without parameters: 1.7 µs a name, 5,000 symbols.
-        bare = text.partition("(")[0].rpartition("::")[2].partition("<")[0].encode()
-        for name, node in zip(symbols.names, symbols.node.tolist(), strict=True):
-            if node >= 0 and bare in name and name[:2] == b"_Z":
-                shown = demangle(name.decode("utf-8", "backslashreplace"))
-                if (
-                    shown == text
-                    or text in (qualified_name(shown), qualified_name(shown).rpartition("::")[2])
-                    or qualified_name(shown).endswith("::" + text)
-                ):
-                    exact.add(node)
+    of_name: dict[str, set[int]] = {}
+    for name, node in zip(graph.symbols.names, graph.symbols.node.tolist(), strict=True):
+        if node >= 0:
+            of_name.setdefault(name.decode("utf-8", "backslashreplace"), set()).add(node)
+    found = SymbolNames.of(of_name).meant(text)
+    exact = {node for name in found.names for node in of_name[name]}
     nodes = graph.nodes
     loaded = {node for node in exact if nodes.is_alloc[node]}
     return tuple(sorted(loaded or exact))
