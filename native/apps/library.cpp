@@ -7,7 +7,6 @@
 // Prints errors to stderr.
 
 #include <cstdio>
-#include <cstring>
 
 #include "native/apps/npy.h"
 #include "native/runtime/program.h"
@@ -36,22 +35,12 @@ extern "C" __attribute__((visibility("default"))) int sizeguard_run(const char* 
     return 2;
   }
   const size_t count = program.inputs() + program.outputs();
-  auto* inputs =
-      static_cast<sg::Value*>(context.allocate(static_cast<int64_t>(count * sizeof(sg::Value))));
+  auto* inputs = context.allocate_zeroed<sg::Value>(count);
   if (inputs == nullptr) return report(context, path);
-  std::memset(static_cast<void*>(inputs), 0, count * sizeof(sg::Value));
   sg::Value* outputs = inputs + program.inputs();
   if (!program.load_case(context, static_cast<size_t>(number), inputs).ok() ||
       !program.run(context, {inputs, program.inputs()}, outputs).ok()) {
     return report(context, path);
   }
-  for (size_t i = 0; i < program.outputs(); ++i) {
-    char file[4096];
-    const int length = std::snprintf(file, sizeof file, "%s/output%zu.npy", output_dir, i);
-    if (length >= static_cast<int>(sizeof file) || !sg::write_npy(context, file, outputs[i])) {
-      std::fprintf(stderr, "error: %s: cannot write output %zu\n", output_dir, i);
-      return 2;
-    }
-  }
-  return 0;
+  return sg::write_outputs(context, output_dir, {outputs, program.outputs()});
 }

@@ -2,6 +2,7 @@
 
 #include "native/apps/npy.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,11 +28,13 @@ const char* find_value(const char* header, const char* key) {
   return found;
 }
 
-/// Calls read() or write() until all bytes are done. One call may do fewer than asked.
+/// Calls read() or write() until all bytes are done. A call may do fewer than asked, and a signal
+/// may interrupt it.
 template <typename Call, typename Byte>
 bool transfer(Call call, int file, Byte* bytes, size_t size) {
   while (size > 0) {
     const ssize_t done = call(file, bytes, size);
+    if (done < 0 && errno == EINTR) continue;
     if (done <= 0) return false;
     bytes += done;
     size -= static_cast<size_t>(done);
@@ -41,7 +44,8 @@ bool transfer(Call call, int file, Byte* bytes, size_t size) {
 
 int find_dtype(const char* type) {
   for (int code = 0; code < kScalarTypeCodes; ++code) {
-    if (is_scalar_type(code) && std::strncmp(type, kTypes + 4 * code, 2) == 0) return code;
+    if (is_scalar_type(code) && std::strncmp(type, kTypes + 4 * code, 2) == 0 && type[2] == '\'')
+      return code;
   }
   return -1;
 }
@@ -87,7 +91,9 @@ Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   size_t dim = 0;
   while (*shape >= '0' && *shape <= '9' && dim < kMaxDims) {
     char* end;
+    errno = 0;
     sizes[dim++] = std::strtoll(shape, &end, 10);
+    if (errno != 0) break;
     shape = end + std::strspn(end, ", ");
   }
   const IntArrayRef dims(sizes, dim);
@@ -103,19 +109,34 @@ Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
     return context.fail(Error::Invalid, "a bool is neither 0 nor 1");
   }
   if (reinterpret_cast<uintptr_t>(elements) % 8 == 0)
-    return context.borrow(static_cast<ScalarType>(dtype), dims, {}, elements);
+    return context.borrow(static_cast<ScalarType>(dtype), dims, {}, elements, available);
   SG_ASSIGN(const Tensor copy, context.empty(static_cast<ScalarType>(dtype), dims));
   std::memcpy(copy.bytes(), elements, static_cast<size_t>(count * copy.element_size()));
   return copy;
 }
 
-bool write_npy(Context& context, const char* path, const Value& value) {
-  Tensor tensor(value.tensor);
-  if (value.tag != Tag::Tensor) {
-    const auto wrapped = context.wrap_number(value.to_scalar());
-    if (!wrapped.ok()) return false;
-    tensor = wrapped.value();
+namespace {
+
+/// The elements of a tensor in the order of its indices.
+Result<Tensor> to_contiguous(Context& context, Tensor tensor) {
+  if (tensor.is_contiguous()) return tensor;
+  SG_ASSIGN(const Tensor copy, context.empty(tensor.scalar_type(), tensor.sizes()));
+  const int64_t element = tensor.element_size();
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    int64_t offset = 0;
+    int64_t rest = i;
+    for (int64_t axis = tensor.dim() - 1; axis >= 0; --axis) {
+      offset += rest % tensor.size(axis) * tensor.stride(axis);
+      rest /= tensor.size(axis);
+    }
+    std::memcpy(copy.bytes() + i * element, tensor.bytes() + offset * element,
+                static_cast<size_t>(element));
   }
+  return copy;
+}
+
+/// Writes a contiguous tensor. Returns false if writing fails.
+bool write_npy(const char* path, Tensor tensor) {
   char shape[24 * kMaxDims] = "";
   int used = 0;
   for (const int64_t size : tensor.sizes()) {
@@ -137,28 +158,38 @@ bool write_npy(Context& context, const char* path, const Value& value) {
   header[start - 1] = '\n';
 
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  bool done = file >= 0 && transfer(write, file, header, start);
-  // Copy a view into contiguous memory first, in the order of the indices.
-  const char* elements = tensor.bytes();
-  auto* gathered = static_cast<char*>(
-      std::malloc(tensor.is_contiguous() ? 1 : static_cast<size_t>(tensor.numel()) * element));
-  if (!tensor.is_contiguous() && gathered != nullptr) {
-    elements = gathered;
-    for (int64_t i = 0; i < tensor.numel(); ++i) {
-      int64_t offset = 0;
-      int64_t rest = i;
-      for (int64_t axis = tensor.dim() - 1; axis >= 0; --axis) {
-        offset += rest % tensor.size(axis) * tensor.stride(axis);
-        rest /= tensor.size(axis);
-      }
-      std::memcpy(gathered + static_cast<size_t>(i) * element,
-                  tensor.bytes() + static_cast<size_t>(offset) * element, element);
+  const bool done =
+      file >= 0 && transfer(write, file, header, start) &&
+      transfer(write, file, tensor.bytes(), static_cast<size_t>(tensor.numel()) * element);
+  return file >= 0 && close(file) == 0 && done;
+}
+
+}  // namespace
+
+int write_outputs(Context& context, const char* folder, Span<const Value> outputs) {
+  for (const Value& output : outputs) {
+    if (output.tag <= Tag::Double || output.tag == Tag::Tensor) continue;
+    std::fprintf(stderr, "error: %s: an output is a list, a string or an object\n", folder);
+    return 2;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value& output = outputs[i];
+    char path[4096];
+    const int length = std::snprintf(path, sizeof path, "%s/output%zu.npy", folder, i);
+    bool done = length < static_cast<int>(sizeof path);
+    if (done && output.tag == Tag::None) {
+      done = unlink(path) == 0 || errno == ENOENT;
+    } else if (done) {
+      const auto array = output.tag == Tag::Tensor ? to_contiguous(context, Tensor(output.tensor))
+                                                   : context.wrap_number(output.to_scalar());
+      done = array.ok() && write_npy(path, array.value());
+    }
+    if (!done) {
+      std::fprintf(stderr, "error: %s: cannot write output %zu\n", folder, i);
+      return 2;
     }
   }
-  done = done && gathered != nullptr &&
-         transfer(write, file, elements, static_cast<size_t>(tensor.numel()) * element);
-  std::free(gathered);
-  return file >= 0 && close(file) == 0 && done;
+  return 0;
 }
 
 }  // namespace sg

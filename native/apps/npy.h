@@ -1,4 +1,4 @@
-// Reads .npy files into tensors and writes tensors to them.
+// Reads .npy files into tensors and writes outputs to them.
 
 #pragma once
 
@@ -14,7 +14,9 @@ void* read_file(Context& context, const char* path, size_t* size);
 /// Fails for Fortran order, big endian, other dtypes, and data that does not fit the shape.
 Result<Tensor> read_npy(Context& context, const void* bytes, size_t size);
 
-/// Writes a tensor, or a number as an array without dimensions. Returns false if writing fails.
-bool write_npy(Context& context, const char* path, const Value& value);
+/// Writes the outputs of a program to output0.npy … in a folder. A number is an array without
+/// dimensions. None has no file: an old one is removed. Nothing is written if a list, a string or
+/// an object is among the outputs. Prints the error. Returns an exit code: 0 written, 2 not.
+int write_outputs(Context& context, const char* folder, Span<const Value> outputs);
 
 }  // namespace sg

@@ -6,6 +6,7 @@
 //
 // Exit codes: 0 done, 1 something is missing in this build, 2 bad input.
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,11 +23,19 @@ struct Options {
   const char* output_dir = nullptr;
   const char* inputs[kMaxInputs];
   size_t input_count = 0;
-  long long bundled_case = -1;
+  int64_t bundled_case = -1;
   bool check = false;
 };
 
-/// Returns false for an option that is unknown or lacks its value.
+/// Reads a number that is not negative. Returns false for any other text.
+bool read_number(const char* text, int64_t& number) {
+  char* end;
+  errno = 0;
+  number = std::strtoll(text, &end, 10);
+  return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
+}
+
+/// Returns false for an option that is unknown, lacks its value, or has one that is no number.
 bool parse(int argc, char** argv, Options& options, sg::Context& context) {
   const auto is = [](const char* given, const char* name) { return std::strcmp(given, name) == 0; };
   for (int i = 1; i < argc; ++i) {
@@ -44,9 +53,11 @@ bool parse(int argc, char** argv, Options& options, sg::Context& context) {
     } else if (is(name, "--input") && options.input_count < kMaxInputs) {
       options.inputs[options.input_count++] = value;
     } else if (is(name, "--case")) {
-      options.bundled_case = std::strtoll(value, nullptr, 10);
+      if (!read_number(value, options.bundled_case)) return false;
     } else if (is(name, "--max-instructions")) {
-      context.instruction_limit = std::strtoll(value, nullptr, 10);
+      if (!read_number(value, context.instruction_limit)) return false;
+    } else if (is(name, "--max-memory")) {
+      if (!read_number(value, context.memory_limit)) return false;
     } else {
       return false;
     }
@@ -83,7 +94,7 @@ int read_inputs(sg::Context& context, const Options& options, const sg::Program&
   if (options.bundled_case >= 0) {
     if (static_cast<size_t>(options.bundled_case) >= program.cases()) {
       std::fprintf(stderr, "error: %s: has %zu bundled inputs, no number %lld\n", options.program,
-                   program.cases(), options.bundled_case);
+                   program.cases(), static_cast<long long>(options.bundled_case));
       return 2;
     }
     const bool loaded =
@@ -118,8 +129,7 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, options, context)) {
     std::fputs(
         "usage: run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) "
-        "[--max-instructions "
-        "N]\n",
+        "[--max-instructions N] [--max-memory BYTES]\n",
         stderr);
     return 2;
   }
@@ -132,22 +142,12 @@ int main(int argc, char** argv) {
   if (options.check) return 0;
 
   const size_t input_count = options.bundled_case >= 0 ? program.inputs() : options.input_count;
-  const size_t bytes_of_values = (input_count + program.outputs()) * sizeof(sg::Value);
-  auto* inputs = static_cast<sg::Value*>(context.allocate(static_cast<int64_t>(bytes_of_values)));
+  auto* inputs = context.allocate_zeroed<sg::Value>(input_count + program.outputs());
   if (inputs == nullptr) return report(context, options.program);
-  std::memset(static_cast<void*>(inputs), 0, bytes_of_values);
   const int failed = read_inputs(context, options, program, inputs);
   if (failed != 0) return failed;
   sg::Value* outputs = inputs + input_count;
   if (!program.run(context, {inputs, input_count}, outputs).ok())
     return report(context, options.program);
-  for (size_t i = 0; i < program.outputs(); ++i) {
-    char path[4096];
-    const int length = std::snprintf(path, sizeof path, "%s/output%zu.npy", options.output_dir, i);
-    if (length >= static_cast<int>(sizeof path) || !sg::write_npy(context, path, outputs[i])) {
-      std::fprintf(stderr, "error: %s: cannot write output %zu\n", options.output_dir, i);
-      return 2;
-    }
-  }
-  return 0;
+  return sg::write_outputs(context, options.output_dir, {outputs, program.outputs()});
 }

@@ -69,6 +69,7 @@ Converter::Converter(Context& context, ScalarType from, ScalarType to)
       store_(nullptr),
       widens_to_number_(is_number(from)),
       narrows_number_(is_number(to)),
+      rounds_to_float_(compute_type(to) == ScalarType::Float),
       copied_size_(from == to ? static_cast<int8_t>(element_size(from)) : 0) {
   if (copied_size_ != 0) return;
   if constexpr (!selected::copy.any()) dtype_not_selected(context, from);
@@ -90,7 +91,12 @@ void Converter::operator()(int64_t n, const char* source, int64_t source_stride,
     if (widens_to_number_ && !narrows_number_) {
       for (int64_t i = 0; i < chunk; ++i) wide.integers[i] = truncate(wide.numbers[i]);
     } else if (!widens_to_number_ && narrows_number_) {
-      for (int64_t i = 0; i < chunk; ++i) wide.numbers[i] = static_cast<double>(wide.integers[i]);
+      // Round once to the target's precision, as PyTorch does; a double has room for every float.
+      for (int64_t i = 0; i < chunk; ++i) {
+        const int64_t integer = wide.integers[i];
+        wide.numbers[i] =
+            rounds_to_float_ ? static_cast<float>(integer) : static_cast<double>(integer);
+      }
     }
     store_(chunk, target, target_stride, &wide);
     n -= chunk;
@@ -136,7 +142,7 @@ Result<Tensor> number_as(Context& context, Scalar number, ScalarType dtype) {
   const int64_t integer = number.to_int();
   switch (dtype) {
     case ScalarType::Float:
-      *out.data<float>() = static_cast<float>(number.to_double());
+      *out.data<float>() = number.to_float();
       break;
     case ScalarType::Double:
       *out.data<double>() = number.to_double();

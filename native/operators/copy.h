@@ -26,6 +26,7 @@ class Converter {
   Store store_;
   bool widens_to_number_;  // load_ writes doubles
   bool narrows_number_;    // store_ takes doubles
+  bool rounds_to_float_;   // integers become Half, BFloat16 or Float, by way of a float
   int8_t copied_size_;     // bytes of an element if there is nothing to convert, else 0
 };
 

@@ -49,6 +49,12 @@ void run_converted(Context& context, const Elementwise& what, Rows& rows, Tensor
 
 }  // namespace
 
+void Parameters::set(int index, Scalar number) {
+  numbers[index] = number.to_double();
+  integers[index] = number.to_int();
+  singles[index] = number.to_float();
+}
+
 Result<Tensor> elementwise(Context& context, const Elementwise& what, Span<const Tensor> given,
                            const Parameters& parameters) {
   // Convert a single element once, not in every chunk: most calls with mixed dtypes have a tensor

@@ -10,22 +10,24 @@
 
 namespace sg {
 
-/// Numbers that a loop needs besides its operands, both as floats and as integers. The loop reads
-/// the kind that fits its T.
+/// Numbers that a loop needs besides its operands, in three kinds. The loop reads the kind that
+/// fits its T.
 struct Parameters {
   double numbers[2] = {};
   int64_t integers[2] = {};
+  float singles[2] = {};
 
   Parameters() = default;
   explicit Parameters(Scalar first, Scalar second = {}) {
-    numbers[0] = first.to_double();
-    numbers[1] = second.to_double();
-    integers[0] = first.to_int();
-    integers[1] = second.to_int();
+    set(0, first);
+    set(1, second);
   }
+  void set(int index, Scalar number);
   template <typename T>
   T get(int index) const {
-    if constexpr (static_cast<T>(0.5) != T(0)) {
+    if constexpr (std::is_same_v<T, float>) {
+      return singles[index];
+    } else if constexpr (static_cast<T>(0.5) != T(0)) {
       return static_cast<T>(numbers[index]);
     } else {
       return static_cast<T>(integers[index]);

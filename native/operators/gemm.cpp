@@ -122,7 +122,9 @@ void gemm(Context& context, ScalarType dtype, const MatrixProduct& product) {
 
 int64_t packed_size(ScalarType dtype, int64_t k, int64_t n) {
   const int64_t columns = dtype == ScalarType::Float ? kColumns<float> : kColumns<double>;
-  return (n + columns - 1) / columns * columns * k;
+  int64_t elements = 0;
+  const int64_t padded = (n + columns - 1) / columns * columns;
+  return __builtin_mul_overflow(padded, k, &elements) ? -1 : elements;
 }
 
 void pack_right_side(Context& context, ScalarType dtype, const MatrixProduct& product,

@@ -28,7 +28,7 @@ struct MatrixProduct {
 /// of these first.
 void gemm(Context& context, ScalarType dtype, const MatrixProduct& product);
 
-/// Number of elements of a packed right side of k × n.
+/// Number of elements of a packed right side of k × n; -1 if it overflows.
 int64_t packed_size(ScalarType dtype, int64_t k, int64_t n);
 
 /// Packs a constant right side once, in the order in which gemm reads it. `product` holds its size,

@@ -15,7 +15,7 @@ namespace {
 constexpr char kClassName[] = "LinearOpContext";
 
 float bound(std::optional<Scalar> given, float absent) {
-  return given.has_value() ? static_cast<float>(given->to_double()) : absent;
+  return given.has_value() ? given->to_float() : absent;
 }
 
 }  // namespace

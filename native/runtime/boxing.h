@@ -36,7 +36,7 @@ struct Unbox<Scalar> {
 };
 template <>
 struct Unbox<ScalarType> {
-  static ScalarType from(const Value& value) { return static_cast<ScalarType>(value.integer); }
+  static ScalarType from(const Value& value) { return scalar_type_of(value.integer); }
 };
 template <>
 struct Unbox<const char*> {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "native/runtime/registry.h"
 
@@ -11,8 +12,8 @@ namespace sg {
 namespace {
 
 // Rounded up so that the memory after the header is aligned as malloc aligns.
-constexpr size_t kMemoryHeader = (sizeof(Block) + 15) / 16 * 16;
-constexpr size_t kStorageHeader = (sizeof(Storage) + 15) / 16 * 16;
+constexpr int64_t kMemoryHeader = (sizeof(Block) + 15) / 16 * 16;
+constexpr int64_t kStorageHeader = (sizeof(Storage) + 15) / 16 * 16;
 
 }  // namespace
 
@@ -22,18 +23,38 @@ int64_t Scalar::to_int() const {
                                                          : INT64_MIN;
 }
 
+float Scalar::to_float() const {
+  return is_floating() ? static_cast<float>(bits_.number) : static_cast<float>(bits_.integer);
+}
+
 Context::~Context() {
   while (blocks_ != nullptr) free_block(blocks_);
 }
 
-Block* Context::create_block(size_t size, Block::Kind kind) {
-  auto* block = static_cast<Block*>(std::malloc(size));
-  if (block == nullptr) {
+/// Allocates memory that counts towards the limit. The sum of the two sizes may overflow.
+void* Context::take(int64_t header, int64_t bytes) {
+  void* memory = nullptr;
+  if (bytes >= 0 && bytes <= memory_limit - memory_used_ - header)
+    memory = std::malloc(static_cast<size_t>(header + bytes));
+  if (memory == nullptr) {
     fail(Error::Memory, "out of memory");
     return nullptr;
   }
+  memory_used_ += header + bytes;
+  return memory;
+}
+
+void Context::give(void* memory, int64_t size) {
+  memory_used_ -= size;
+  std::free(memory);
+}
+
+Block* Context::create_block(int64_t header, int64_t bytes, Block::Kind kind) {
+  auto* block = static_cast<Block*>(take(header, bytes));
+  if (block == nullptr) return nullptr;
   block->previous = nullptr;
   block->next = blocks_;
+  block->size = header + bytes;
   block->uses = 0;
   block->kind = kind;
   if (blocks_ != nullptr) blocks_->previous = block;
@@ -42,42 +63,46 @@ Block* Context::create_block(size_t size, Block::Kind kind) {
 }
 
 void* Context::allocate(int64_t bytes) {
-  if (bytes > memory_limit) {
-    fail(Error::Memory, "out of memory");
-    return nullptr;
-  }
-  Block* block = create_block(kMemoryHeader + static_cast<size_t>(bytes), Block::Kind::Memory);
+  Block* block = create_block(kMemoryHeader, bytes, Block::Kind::Memory);
   return block == nullptr ? nullptr : reinterpret_cast<char*>(block) + kMemoryHeader;
 }
 
-Storage* Context::create_storage(int64_t bytes) {
-  Storage* storage = nullptr;
-  if (bytes <= memory_limit - memory_used_) {
-    storage = static_cast<Storage*>(std::malloc(kStorageHeader + static_cast<size_t>(bytes)));
-  }
-  if (storage == nullptr) {
-    fail(Error::Memory, "out of memory");
-    return nullptr;
-  }
-  memory_used_ += bytes;
-  storage->data = reinterpret_cast<char*>(storage) + kStorageHeader;
+void* Context::allocate_zeros(size_t bytes) {
+  void* memory = allocate(static_cast<int64_t>(bytes));
+  if (memory != nullptr) std::memset(memory, 0, bytes);
+  return memory;
+}
+
+void Context::deallocate(void* memory) {
+  if (memory != nullptr)
+    free_block(reinterpret_cast<Block*>(static_cast<char*>(memory) - kMemoryHeader));
+}
+
+/// `borrowed` is memory of the caller, or null: the storage then has memory of its own.
+Storage* Context::create_storage(int64_t bytes, char* borrowed) {
+  auto* storage = static_cast<Storage*>(take(kStorageHeader, borrowed == nullptr ? bytes : 0));
+  if (storage == nullptr) return nullptr;
+  storage->data =
+      borrowed == nullptr ? reinterpret_cast<char*>(storage) + kStorageHeader : borrowed;
   storage->bytes = bytes;
   storage->views = 0;
-  storage->read_only = false;
+  storage->read_only = borrowed != nullptr;
   return storage;
 }
 
 void Context::free_storage(Storage* storage) {
-  if (--storage->views != 0) return;
-  memory_used_ -= storage->bytes;
-  std::free(storage);
+  if (--storage->views == 0)
+    give(storage, kStorageHeader + (storage->read_only ? 0 : storage->bytes));
 }
 
 void Context::free_block(Block* block) {
   (block->previous == nullptr ? blocks_ : block->previous->next) = block->next;
   if (block->next != nullptr) block->next->previous = block->previous;
-  if (block->kind == Block::Kind::Tensor) free_storage(static_cast<TensorImpl*>(block)->storage);
-  std::free(block);
+  if (block->kind == Block::Kind::Tensor) {
+    Storage* storage = static_cast<TensorImpl*>(block)->storage;
+    if (storage != nullptr) free_storage(storage);
+  }
+  give(block, block->size);
 }
 
 Result<Tensor> Context::create_tensor(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides) {
@@ -85,12 +110,14 @@ Result<Tensor> Context::create_tensor(ScalarType dtype, IntArrayRef sizes, IntAr
   const int64_t numel = count_elements(sizes);
   // The limit applies to views too: an expanded view takes no memory, but it takes time.
   if (dim > kMaxDims || numel < 0 || numel > memory_limit / 8 ||
-      !is_scalar_type(static_cast<int64_t>(dtype))) {
+      !is_scalar_type(static_cast<int64_t>(dtype)) ||
+      (strides.data() != nullptr && strides.size() != sizes.size())) {
     return invalid("no such shape or dtype");
   }
-  auto* impl = static_cast<TensorImpl*>(
-      create_block(sizeof(TensorImpl) + 16 * sizes.size(), Block::Kind::Tensor));
+  auto* impl =
+      static_cast<TensorImpl*>(create_block(sizeof(TensorImpl), 16 * dim, Block::Kind::Tensor));
   if (impl == nullptr) return Failed{};
+  impl->storage = nullptr;
   impl->numel = numel;
   impl->dtype = dtype;
   impl->dim = static_cast<int8_t>(dim);
@@ -104,20 +131,28 @@ Result<Tensor> Context::create_tensor(ScalarType dtype, IntArrayRef sizes, IntAr
   return Tensor(impl);
 }
 
-Result<Tensor> Context::empty(ScalarType dtype, IntArrayRef sizes) {
-  SG_ASSIGN(const Tensor tensor, create_tensor(dtype, sizes, {}));
-  TensorImpl* impl = tensor.impl();
-  impl->storage = create_storage(tensor.numel() * tensor.element_size());
-  if (impl->storage == nullptr) {
-    // The tensor has no storage yet, so it must not stay in the list.
-    blocks_ = impl->next;
-    if (blocks_ != nullptr) blocks_->previous = nullptr;
-    std::free(impl);
+/// A new tensor over a storage that was just created (null: that failed).
+Result<Tensor> Context::attach(Tensor tensor, Storage* storage) {
+  if (storage == nullptr) {
+    free_block(tensor.impl());
     return Failed{};
   }
-  impl->storage->views = 1;
-  impl->data = impl->storage->data;
+  storage->views = 1;
+  tensor.impl()->storage = storage;
+  tensor.impl()->data = storage->data;
   return tensor;
+}
+
+Result<Tensor> Context::empty(ScalarType dtype, IntArrayRef sizes) {
+  SG_ASSIGN(const Tensor tensor, create_tensor(dtype, sizes, {}));
+  return attach(tensor, create_storage(tensor.numel() * tensor.element_size(), nullptr));
+}
+
+Result<Tensor> Context::borrow(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides,
+                               const void* data, int64_t bytes) {
+  SG_ASSIGN(const Tensor tensor, create_tensor(dtype, sizes, strides));
+  // The flag read_only keeps operators from writing, so the cast is safe.
+  return attach(tensor, create_storage(bytes, static_cast<char*>(const_cast<void*>(data))));
 }
 
 Result<Tensor> Context::view(Tensor base, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
@@ -125,27 +160,25 @@ Result<Tensor> Context::view(Tensor base, IntArrayRef sizes, IntArrayRef strides
   TensorImpl* impl = tensor.impl();
   impl->storage = base.impl()->storage;
   ++impl->storage->views;
-  impl->data = base.bytes() + offset * base.element_size();
-  return tensor;
-}
-
-Result<Tensor> Context::borrow(ScalarType dtype, IntArrayRef sizes, IntArrayRef strides,
-                               const void* data) {
-  // This storage has no bytes of its own. The flag read_only keeps operators from writing, so the
-  // cast is safe.
-  Storage* storage = create_storage(0);
-  if (storage == nullptr) return Failed{};
-  auto result = create_tensor(dtype, sizes, strides);
-  if (!result.ok()) {
-    std::free(storage);
-    return Failed{};
+  impl->data = base.bytes();
+  if (impl->numel == 0) return tensor;  // it has no element, wherever its data lies
+  // In elements: what the storage holds before the first element of base, and from there on.
+  const int64_t size = tensor.element_size();
+  const int64_t before = (base.bytes() - impl->storage->data) / size;
+  int64_t left = impl->storage->bytes / size - before;
+  if (offset >= -before && offset < left) {
+    impl->data += offset * size;
+    left -= offset + 1;
+    for (const int64_t* shape = impl->shape; shape != impl->shape + impl->dim; ++shape) {
+      if (*shape == 1) continue;
+      const int64_t stride = shape[impl->dim];
+      left = stride < 0 || stride > left / (*shape - 1) ? -1 : left - stride * (*shape - 1);
+      if (left < 0) break;
+    }
+    if (left >= 0) return tensor;
   }
-  storage->views = 1;
-  storage->read_only = true;
-  TensorImpl* impl = result.value().impl();
-  impl->storage = storage;
-  impl->data = static_cast<char*>(const_cast<void*>(data));
-  return result;
+  free_block(impl);
+  return invalid("a view goes beyond its tensor's memory");
 }
 
 Result<Tensor> Context::wrap_number(Scalar number) {
@@ -166,7 +199,7 @@ Result<Tensor> Context::wrap_number(Scalar number) {
 }
 
 void Context::count_use(Block* block, int change, bool free_unused) {
-  block->uses += static_cast<uint32_t>(change);
+  block->uses += static_cast<uint64_t>(int64_t{change});
   if (block->uses != 0 || !free_unused) return;
   Span<Tensor> kept;
   if (block->kind == Block::Kind::Object) kept = static_cast<Object*>(block)->tensors;
@@ -223,6 +256,10 @@ Failed Context::fail(Error error, const char* message) {
                 *caller == 0 ? "" : " (called by ", name_length(caller), caller,
                 *caller == 0 ? "" : ")", *name == 0 ? "" : ": ",
                 message == nullptr ? kNoMessage : message);
+  // Texts of a program may hold line breaks, but an error is one line.
+  for (char& c : message_) {
+    if ((c > 0 && c < ' ') || c == 127) c = '?';
+  }
   return Failed{};
 }
 

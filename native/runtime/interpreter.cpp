@@ -2,7 +2,6 @@
 
 #include <csetjmp>
 #include <cstdio>
-#include <cstdlib>
 
 #include "native/runtime/dispatcher.h"
 #include "native/runtime/program.h"
@@ -87,13 +86,15 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
     return context.fail(Error::Missing,
                         "the program names operators or classes that this build lacks");
   const size_t slot_count = view_->slot_count;
-  auto* slots = static_cast<Value*>(std::calloc(slot_count + 1, sizeof(Value)));  // zeros are None
-  if (slots == nullptr) return context.fail(Error::Memory, "out of memory");
-  for (size_t i = 0; i < values(); ++i) assign(context, slots[i], constants_[i]);
-  for (uint32_t i = 0; i < inputs.size(); ++i)
-    assign(context, slots[view_->inputs->Get(i)->slot()], inputs[i]);
-
+  auto* slots = context.allocate_zeroed<Value>(slot_count);  // zeros are None
+  if (slots == nullptr) return Failed{};
   const Block* mark = context.newest();
+  for (size_t i = 0; i < values(); ++i) assign(context, slots[i], constants_[i]);
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    assign(context, slots[view_->inputs->Get(i)->slot()], inputs[i]);
+    context.retain(inputs[i]);  // the run may use it up, but it is the caller's
+  }
+
   jmp_buf escape;
   context.escape = &escape;
   const bool done = _setjmp(escape) == 0 && run_instructions(context, slots).ok();
@@ -104,8 +105,9 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
     if (done) assign(context, outputs[i], slots[view_->outputs->Get(i)]);
   }
   for (size_t i = 0; i < slot_count; ++i) context.release(slots[i]);
+  for (const Value& input : inputs) context.return_to_owner(input);
   context.sweep(mark, {});  // frees the blocks of an operator that escaped
-  std::free(slots);
+  context.deallocate(slots);
   return Status(done);
 }
 
@@ -125,8 +127,12 @@ Status Program::run_instructions(Context& context, Value* slots) {
         for (uint32_t i = 0; i < instruction.inputs(); ++i) arguments[i] = slots[inputs[i]];
         if (!call_operator(context, *operators_[instruction.target()], arguments, results))
           return Failed{};
-        for (uint32_t i = 0; i < instruction.outputs(); ++i)
-          assign(context, slots[outputs[i]], results[i]);
+        // Retain all results first: one of them may be an argument that another one replaces.
+        for (uint32_t i = 0; i < instruction.outputs(); ++i) context.retain(results[i]);
+        for (uint32_t i = 0; i < instruction.outputs(); ++i) {
+          context.release(slots[outputs[i]]);
+          slots[outputs[i]] = results[i];
+        }
         break;
       }
       case fb::Kind::List: {

@@ -2,7 +2,6 @@
 
 #include "native/runtime/program.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "native/runtime/dispatcher.h"
@@ -13,14 +12,6 @@
 namespace sg {
 namespace {
 
-/// Zeroed memory for `count` elements; null with the error set if there is none.
-template <typename T>
-T* allocate_zeroed(Context& context, size_t count) {
-  void* memory = std::calloc(count + 1, sizeof(T));  // never of size 0
-  if (memory == nullptr) context.fail(Error::Memory, "out of memory");
-  return static_cast<T*>(memory);
-}
-
 IntArrayRef integers(const flatbuffers::Vector<int64_t>* vector) {
   return {or_empty(vector)->data(), or_empty(vector)->size()};
 }
@@ -28,25 +19,33 @@ IntArrayRef integers(const flatbuffers::Vector<int64_t>* vector) {
 }  // namespace
 
 Program::~Program() {
-  std::free(view_);
-  std::free(operators_);
-  std::free(constants_);
-  std::free(last_uses_);
+  if (view_ == nullptr) return;
+  for (size_t i = 0; i < values(); ++i) context_->release(constants_[i]);
+  context_->deallocate(view_);
 }
 
 Status Program::load(Context& context, const void* data, size_t size) {
-  view_ = allocate_zeroed<ProgramView>(context, 1);
-  if (view_ == nullptr) return Failed{};
-  SG_TRY(verify_program(context, data, size, *view_));
+  ProgramView view;
+  SG_TRY(verify_program(context, data, size, view));
   SG_TRY(check_libraries(context));
-  operators_ = allocate_zeroed<const Operator*>(context, operators());
-  constants_ = allocate_zeroed<Value>(context, values());
-  last_uses_ = allocate_zeroed<uint32_t>(context, view_->slot_count);
-  if (operators_ == nullptr || constants_ == nullptr || last_uses_ == nullptr) return Failed{};
+  // All tables are one allocation. Zeros are None, and operators that are not found.
+  const size_t bytes = sizeof view + view.values->size() * sizeof(Value) +
+                       view.operators->size() * sizeof(Operator*) +
+                       view.slot_count * sizeof(uint32_t);
+  auto* memory = static_cast<char*>(context.allocate_zeros(bytes));
+  if (memory == nullptr) return Failed{};
+  context_ = &context;
+  view_ = reinterpret_cast<ProgramView*>(memory);
+  *view_ = view;
+  constants_ = reinterpret_cast<Value*>(view_ + 1);
+  operators_ = reinterpret_cast<const Operator**>(constants_ + values());
+  last_uses_ = reinterpret_cast<uint32_t*>(operators_ + operators());
   SG_TRY(resolve(context));
-  SG_TRY(create_constants(context));
-  find_last_uses();
-  return {};
+  const Block* mark = context.newest();
+  const Status created = create_constants(context);
+  context.sweep(mark, {});  // what a constant that failed has left
+  if (created.ok()) find_last_uses();
+  return created;
 }
 
 Status Program::resolve(Context& context) {
@@ -79,9 +78,10 @@ Status Program::create_constants(Context& context) {
 Status Program::create_tensor(Context& context, int64_t index, Tensor& tensor) const {
   const fb::TensorView& stored = *view_->tensors->Get(static_cast<uint32_t>(index));
   const auto dtype = static_cast<ScalarType>(stored.dtype());
-  const uint8_t* data = or_empty(view_->storages->Get(stored.storage())->data())->data();
+  const auto* data = or_empty(view_->storages->Get(stored.storage())->data());
+  const int64_t start = stored.offset() * element_size(dtype);
   SG_ASSIGN(tensor, context.borrow(dtype, integers(stored.sizes()), integers(stored.strides()),
-                                   data + stored.offset() * element_size(dtype)));
+                                   data->data() + start, int64_t{data->size()} - start));
   return {};
 }
 
@@ -128,13 +128,13 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
       auto* tensors =
           static_cast<Tensor*>(context.allocate(static_cast<int64_t>(size * sizeof(Tensor))));
       if (tensors == nullptr) return Failed{};
-      value = TensorList(tensors, size);
-      value.owned = true;
       for (size_t i = 0; i < size; ++i) {
         tensors[i] = Tensor();
         const int64_t index = numbers[i];
         if (index >= 0) SG_TRY(create_tensor(context, index, tensors[i]));
       }
+      value = TensorList(tensors, size);
+      value.owned = true;
       break;
     }
     case fb::Tag::Object: {

@@ -38,7 +38,7 @@ class Program {
 
   /// Verifies everything that running relies on: indices, jump targets, shapes and dtypes against
   /// data, alignment. `data` must be aligned to 16. A missing operator or class is no error here:
-  /// see has_operator() and missing_class().
+  /// see has_operator() and missing_class(). Call it once.
   Status load(Context& context, const void* data, size_t size);
 
   // The functions below require a loaded program.
@@ -56,11 +56,13 @@ class Program {
   size_t outputs() const;
   size_t cases() const;
 
-  /// Reads the inputs() values of a bundled input. Fails if the build leaves bundled inputs out.
+  /// Reads the inputs() values of a bundled input and retains each. Fails if the build leaves
+  /// bundled inputs out.
   Status load_case(Context& context, size_t index, Value* inputs) const;
 
-  /// Checks the inputs against their specs and runs the program. Retains the outputs: the caller
-  /// must release() each.
+  /// Checks the inputs against their specs and runs the program. The inputs outlive the run,
+  /// whether the caller has retained them or not. Retains the outputs: the caller must release()
+  /// each.
   Status run(Context& context, Span<const Value> inputs, Value* outputs);
 
  private:
@@ -72,8 +74,9 @@ class Program {
   Status run_instructions(Context& context, Value* slots);
   void find_last_uses();
 
-  ProgramView* view_ = nullptr;
-  bool complete_ = true;  // the build has every operator and class
+  Context* context_ = nullptr;
+  ProgramView* view_ = nullptr;  // the other tables lie behind it
+  bool complete_ = true;         // the build has every operator and class
   const Operator** operators_ = nullptr;
   Value* constants_ = nullptr;
   uint32_t* last_uses_ = nullptr;  // per slot: the instruction after which nothing reads it

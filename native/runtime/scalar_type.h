@@ -33,6 +33,14 @@ constexpr bool is_scalar_type(int64_t code) {
   return code >= 0 && code < kScalarTypeCodes && ((kCodes >> code) & 1) != 0;
 }
 
+/// The dtype of a code that a program passes to an operator. Codes beyond the range become one that
+/// no tensor has: a conversion alone would make 260 Long.
+constexpr ScalarType scalar_type_of(int64_t code) {
+  constexpr int8_t kNoDtype = 8;
+  const bool in_range = static_cast<uint64_t>(code) < uint64_t{kScalarTypeCodes};
+  return static_cast<ScalarType>(in_range ? static_cast<int8_t>(code) : kNoDtype);
+}
+
 /// Bytes of one element. The constant holds their base-2 logarithms, two bits per dtype.
 constexpr int64_t element_size(ScalarType dtype) {
   constexpr uint32_t kLogarithms =

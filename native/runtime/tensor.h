@@ -22,14 +22,15 @@ struct Block {
 
   Block* previous;
   Block* next;
-  uint32_t uses;  // by slots and by objects; kernels do not count
+  int64_t size;   // bytes, with this header
+  uint64_t uses;  // by slots and by objects; kernels do not count
   Kind kind;
 };
 
 /// Bytes that one or more tensors view.
 struct Storage {
   char* data;
-  int64_t bytes;
+  int64_t bytes;   // from data on; no view reaches beyond
   uint32_t views;  // tensors that view it
   bool read_only;  // a constant of the program, or the caller's memory
 };

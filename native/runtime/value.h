@@ -42,6 +42,8 @@ class Scalar {
   double to_double() const {
     return is_floating() ? bits_.number : static_cast<double>(bits_.integer);
   }
+  /// Rounds once, as PyTorch does: a detour through double could round an integer twice.
+  float to_float() const;
   /// Truncates. A number outside the range of int64_t becomes its minimum.
   int64_t to_int() const;
 

@@ -8,8 +8,6 @@
 namespace sg {
 namespace {
 
-constexpr uint32_t kMaxSlots = 1u << 24;
-
 /// Integers read in place must be aligned: FlatBuffers' verifier lets a misaligned vector pass.
 bool is_aligned(const void* elements, uintptr_t alignment) {
   return reinterpret_cast<uintptr_t>(elements) % alignment == 0;
@@ -154,7 +152,10 @@ constexpr const char* detail(const char* text) {
 }
 
 const char* find_defect(const ProgramView& view) {
-  if (view.slot_count > kMaxSlots || view.values->size() > view.slot_count)
+  // Something names each slot, so the memory of a run is bounded by the size of the file.
+  const uint32_t named =
+      view.values->size() + view.inputs->size() + view.slots->size() + view.outputs->size();
+  if (view.slot_count > named || view.values->size() > view.slot_count)
     return detail("too many slots or values");
   if (!is_aligned(view.instructions, 4) || !is_aligned(view.slots, 4)) return detail("misaligned");
   for (const flatbuffers::String* name : *view.operators) {

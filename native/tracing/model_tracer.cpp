@@ -53,6 +53,7 @@ int trace_model(const char* path, Trace& trace) {
         !program.run(context, {inputs, program.inputs()}, outputs).ok()) {
       failed = fail(context, path);
     }
+    for (size_t k = 0; k < values && failed == 0; ++k) context.release(inputs[k]);
   }
   std::free(inputs);
   return failed;

@@ -197,8 +197,10 @@ Result<Tensor> sub(Context& context, Tensor self, Tensor other, Scalar alpha) {
     return context.invalid("bools are not subtracted: use logical_xor");
   }
   if (alpha.is_bool()) return context.invalid("a bool alpha is for bool tensors");
+  // The smallest integer stays as it is.
+  const auto negated = static_cast<int64_t>(-static_cast<uint64_t>(alpha.to_int()));
   return add_scaled(context, self, other,
-                    alpha.is_floating() ? Scalar(-alpha.to_double()) : Scalar(-alpha.to_int()));
+                    alpha.is_floating() ? Scalar(-alpha.to_double()) : Scalar(negated));
 }
 
 Result<Tensor> mul(Context& context, Tensor self, Tensor other) {

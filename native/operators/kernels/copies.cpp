@@ -43,6 +43,8 @@ Result<Tensor> channels_last(Context& context, Tensor base, IntArrayRef sizes) {
 
 /// A copy whose elements lie in the order of a memory format.
 Result<Tensor> copy_formatted(Context& context, Tensor self, ScalarType dtype, int64_t format) {
+  if (format < kContiguous || format > kChannelsLast)
+    return context.invalid("no such memory format");
   if (format == kPreserve) {
     SG_ASSIGN(const Tensor out, empty_in_order(context, dtype, self.sizes(), {&self, 1}));
     SG_TRY(copy_elements(context, out, self));

@@ -88,8 +88,7 @@ Result<Tensor> constant_pad_nd(Context& context, Tensor self, IntArrayRef pad, S
     return context.invalid("wrong length of the padding");
   Shape sizes(self.sizes());
   Shape kept(self.sizes());  // sizes of the copied part; negative padding crops
-  int64_t from = 0;          // its first element in self
-  size_t before[kMaxDims] = {};
+  int64_t before[kMaxDims] = {};
   for (size_t k = 0; k < pad.size() / 2; ++k) {
     const size_t axis = dims - 1 - k;
     const int64_t left = pad[2 * k];
@@ -99,15 +98,18 @@ Result<Tensor> constant_pad_nd(Context& context, Tensor self, IntArrayRef pad, S
       return context.invalid("the padded size is negative or too large");
     }
     kept[axis] += (left < 0 ? left : 0) + (right < 0 ? right : 0);
-    before[axis] = static_cast<size_t>(left < 0 ? 0 : left);
-    if (left < 0) from -= left * self.stride(static_cast<int64_t>(axis));
+    before[axis] = left;
   }
   SG_ASSIGN(const Tensor out, context.empty(self.scalar_type(), sizes));
   SG_TRY(fill_elements(context, out, value));
-  int64_t to = 0;
+  int64_t from = 0;  // first copied element in self
+  int64_t to = 0;    // and in out
   for (size_t axis = 0; axis < dims; ++axis) {
     if (kept[axis] <= 0) return out;
-    to += static_cast<int64_t>(before[axis]) * out.stride(static_cast<int64_t>(axis));
+    // Something is kept, so less than the dimension is cropped: no product overflows.
+    const int64_t left = before[axis];
+    const auto dim = static_cast<int64_t>(axis);
+    (left < 0 ? from : to) += left < 0 ? -left * self.stride(dim) : left * out.stride(dim);
   }
   SG_ASSIGN(const Tensor source, context.view(self, kept, self.strides(), from));
   SG_ASSIGN(const Tensor target, context.view(out, kept, out.strides(), to));

@@ -224,8 +224,12 @@ Result<Tensor> _adaptive_avg_pool2d(Context& context, Tensor self, IntArrayRef o
   if (output_size.size() != 2 || (dims != 3 && dims != 4))
     return context.invalid("wrong number of dimensions");
   // PyTorch allows empty channels, but no other empty dimension except the batch.
-  if (self.size(dims - 2) == 0 || self.size(dims - 1) == 0)
-    return context.invalid("the planes are empty");
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const int64_t size = self.size(dims - 2 + static_cast<int64_t>(axis));
+    if (size == 0) return context.invalid("the planes are empty");
+    // The limit keeps the products that find the windows from overflow.
+    if (size > INT32_MAX || output_size[axis] > INT32_MAX) return context.invalid("too large");
+  }
   Shape sizes(self.sizes());
   sizes[sizes.size - 2] = output_size[0];
   sizes[sizes.size - 1] = output_size[1];

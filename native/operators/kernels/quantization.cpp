@@ -11,8 +11,8 @@ namespace {
 /// Parameters: the numbers are 1 / scale and the zero point, the integers the bounds.
 void quantize_loop(int64_t n, char* const* data, const int64_t* strides,
                    const Parameters& parameters) {
-  const auto inverse_scale = static_cast<float>(parameters.numbers[0]);
-  const auto zero_point = static_cast<float>(parameters.numbers[1]);
+  const float inverse_scale = parameters.singles[0];
+  const float zero_point = parameters.singles[1];
   const auto low = static_cast<float>(parameters.integers[0]);
   const auto high = static_cast<float>(parameters.integers[1]);
   for (int64_t i = 0; i < n; ++i) {

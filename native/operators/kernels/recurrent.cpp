@@ -32,6 +32,10 @@ Status advance(Context& context, Tensor gates, const Cell& cell, Tensor* state) 
   SG_ASSIGN(const Tensor recurrent,
             ops::linear::call(context, state[0], cell.hidden_weight, cell.hidden_bias));
   SG_ASSIGN(const Tensor all, ops::add_Tensor::call(context, recurrent, gates, 1));
+  // The sum broadcasts. Unless both operands hold four gates, its quarters are no gates.
+  const int64_t shape[] = {state[0].size(0), 4 * state[0].size(1)};
+  if (!same_sizes(recurrent.sizes(), shape) || !same_sizes(gates.sizes(), shape))
+    return context.invalid("the weights must have four gates for each feature");
   Tensor parts[4];
   for (int64_t i = 0; i < 4; ++i) {
     SG_ASSIGN(const Tensor part,

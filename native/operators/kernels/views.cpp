@@ -88,6 +88,12 @@ Result<Tensor> select_index(Context& context, Tensor self, int64_t axis, int64_t
   return make_view(context, self, layout);
 }
 
+/// The stride of a dimension before `axis`. The product overflows for no tensor but an empty one.
+int64_t outer_stride(Tensor self, int64_t axis) {
+  int64_t stride = 0;
+  return __builtin_mul_overflow(self.size(axis), self.stride(axis), &stride) ? 0 : stride;
+}
+
 /// An uninitialised list in the Context's memory; null if no memory is left.
 Tensor* make_list(Context& context, int64_t size) {
   if (size > INT32_MAX) {
@@ -221,8 +227,7 @@ Result<Tensor> unsqueeze(Context& context, Tensor self, int64_t dim) {
   SG_ASSIGN(const int64_t place, wrap_dim(context, dim, self.dim() + 1));
   Layout layout;
   for (int64_t axis = 0; axis <= self.dim(); ++axis) {
-    if (axis == place)
-      layout.push_back(1, axis == self.dim() ? 1 : self.size(axis) * self.stride(axis));
+    if (axis == place) layout.push_back(1, axis == self.dim() ? 1 : outer_stride(self, axis));
     if (axis < self.dim()) layout.push_back(self.size(axis), self.stride(axis));
   }
   return make_view(context, self, layout);
