@@ -25,7 +25,7 @@ def test_every_script_is_run_or_named_as_one_that_is_not() -> None:
 
 def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert main("", "soak", soak.SCRIPTS, ["--list"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["fuzz", "10", "min"]
+    assert capsys.readouterr().out.splitlines()[1].split() == ["fuzz", "25", "min"]
     assert main("", "soak", soak.SCRIPTS, ["--list", "--only", "retention"]) == 0
     assert capsys.readouterr().out.split() == ["retention", "15", "min"]
 

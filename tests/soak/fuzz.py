@@ -1,13 +1,18 @@
-"""Run libFuzzer on the loader and the interpreter, from models and recorded cases.
+"""Run libFuzzer on the loader and the interpreter, and on calls of every operator.
 
-    python -m tests.soak.fuzz [--runs 200000] [--seeds 0,1,2]
+    python -m tests.soak.fuzz [--runs 200000] [--seeds 0,1,2] [--only fuzz_operators] [--defects]
 
-Needs clang-19. Finds nothing or fails: a crash, a leak, undefined behaviour, a hang of 25 seconds.
+fuzz_program mutates programs of models and of recorded cases; fuzz_operators constructs calls with
+odd shapes, dtypes, strides and values. Needs clang-19. Finds nothing or fails: a crash, a leak,
+undefined behaviour, a hang of 25 seconds. --defects checks the fuzzer itself: each patch in
+fuzz_defects brings an old defect back, which fuzz_operators must find within --runs.
 """
 
 from __future__ import annotations
 
 import os
+import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,24 +28,48 @@ from tests.support.places import DATA, ROOT
 from tests.support.script import Tally, options_of
 from tests.support.vectors import make_program, operators, read_vectors, vector_files
 
+DEFECTS = ROOT / "tests" / "soak" / "fuzz_defects"
 LARGEST_SEED = 60_000  # bytes: a mutation of a larger one changes weights only
 
 
-def build_fuzzer(folder: Path) -> Path:
-    """fuzz_program with the sanitizers, by plain CMake."""
+def build_fuzzer(name: str, folder: Path, sources: Path) -> Path:
+    """Build a fuzzer with the sanitizers, by plain CMake."""
     options = ["-DSG_FUZZ=ON", "-DSG_SANITIZE=address,undefined", "-DSG_OPTIMIZE=-O1"]
+    command = Path(sys.executable).parent / "sizeguard"
     environment = {**os.environ, "CC": "clang-19", "CXX": "clang++-19"}
+    folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / "fuzz.log").open("w") as log:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        for command in (
-            ["cmake", "-S", str(ROOT / "native"), "-B", str(folder), "-G", "Ninja", *options],
-            ["ninja", "-C", str(folder), "fuzz_program"],
+        for step in (
+            [
+                "cmake",
+                "-S",
+                sources,
+                "-B",
+                folder,
+                "-G",
+                "Ninja",
+                f"-DSIZEGUARD={command}",
+                *options,
+            ],
+            ["ninja", "-C", folder, name],
         ):
-            subprocess.run(command, env=environment, check=True, stdout=log, stderr=log)
-    return folder / "fuzz_program"
+            subprocess.run(step, env=environment, check=True, stdout=log, stderr=log)
+    return folder / name
 
 
-def write_seeds(folder: Path) -> int:
+def write_calls(folder: Path) -> int:
+    """Write six calls of every operator: its number, then random choices; their number."""
+    folder.mkdir()
+    draw = random.Random(0)
+    numbers = range(len(default_library()))
+    for number in numbers:
+        for i in range(6):
+            content = bytes([0, number % 256, number // 256]) + draw.randbytes(200)
+            (folder / f"{number}_{i}").write_bytes(content)
+    return 6 * len(numbers)
+
+
+def write_programs(folder: Path) -> int:
     """Write programs of every model and of every eighth recorded case; their number."""
     folder.mkdir()
     library = default_library()
@@ -73,47 +102,65 @@ def write_seeds(folder: Path) -> int:
     return count
 
 
+SEEDS = {"fuzz_program": write_programs, "fuzz_operators": write_calls}
+
+
+def run_fuzzer(fuzzer: Path, runs: int, seed: int) -> tuple[int, str]:
+    """Run a fuzzer; its exit code and what it found. Keeps what crashed it in build/."""
+    with tempfile.TemporaryDirectory() as name:
+        corpus = Path(name) / "corpus"
+        SEEDS[fuzzer.name](corpus)
+        options = [f"-runs={runs}", f"-seed={seed + 1}", "-max_len=20000", "-timeout=25"]
+        sanitizer = {"ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=1"}
+        done = subprocess.run(
+            [fuzzer, corpus, *options],
+            cwd=name,
+            env={**os.environ, **sanitizer},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        words = ("DONE", "SUMMARY", "runtime error", "ERROR", "operators:", "never returned")
+        lines = [line for line in done.stderr.splitlines() if any(word in line for word in words)]
+        for crash in Path(name).glob("*-*"):
+            shutil.copy(crash, ROOT / "build" / crash.name)
+            lines.append(f"kept build/{crash.name}")
+        return done.returncode, "; ".join(lines)
+
+
+def check_defects(tally: Tally, runs: int) -> None:
+    """Bring each old defect back in a copy of the sources; the fuzzer must find it."""
+    with tempfile.TemporaryDirectory() as name:
+        shutil.copytree(ROOT / "native", Path(name) / "native")
+        for defect in sorted(DEFECTS.glob("*.patch")):
+            patch = ["patch", "-p1", "-s", "-i", str(defect)]
+            subprocess.run(patch, cwd=name, check=True)
+            folder = Path(name) / "build" / "fuzz"  # only what the patch touches is compiled again
+            fuzzer = build_fuzzer("fuzz_operators", folder, Path(name) / "native")
+            code, found = run_fuzzer(fuzzer, runs, 0)
+            subprocess.run([*patch, "-R"], cwd=name, check=True)
+            print(f"{defect.stem}: exit {code}: {found[:300]}", flush=True)
+            tally.check(code != 0, f"{defect.stem} was not found in {runs:,} runs")
+
+
 def main() -> int:
     parser = options_of(__doc__)
     parser.add_argument("--runs", type=int, default=200_000)
     parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--only", choices=sorted(SEEDS))
+    parser.add_argument("--defects", action="store_true", help="check the fuzzer, not the runtime")
     options = parser.parse_args()
-    fuzzer = build_fuzzer(ROOT / "build" / "fuzz")
     tally = Tally()
-    for seed in options.seeds.split(","):
-        with tempfile.TemporaryDirectory() as name:
-            corpus = Path(name) / "corpus"
-            count = write_seeds(corpus)
-            command = [
-                str(fuzzer),
-                str(corpus),
-                f"-runs={options.runs}",
-                f"-seed={int(seed) + 1}",
-                "-max_len=20000",
-                "-timeout=25",
-            ]
-            environment = {
-                **os.environ,
-                "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=1",
-            }
-            done = subprocess.run(
-                command, cwd=name, env=environment, capture_output=True, text=True, check=False
-            )
-            lines = [
-                line
-                for line in done.stderr.splitlines()
-                if "DONE" in line or "SUMMARY" in line or "runtime error" in line
-            ]
-            print(
-                f"seed {seed}: {count} programs to start from, exit {done.returncode}:"
-                f" {'; '.join(lines)}",
-                flush=True,
-            )
-            for crash in Path(name).glob("*-*"):
-                kept = ROOT / "build" / crash.name
-                kept.write_bytes(crash.read_bytes())
-                print(f"  kept {kept}")
-            tally.check(done.returncode == 0, f"seed {seed} ended with {done.returncode}")
+    if options.defects:
+        check_defects(tally, options.runs)
+        return tally.close(f"{options.runs:,} runs each")
+    for name in [options.only] if options.only else SEEDS:
+        fuzzer = build_fuzzer(name, ROOT / "build" / "fuzz", ROOT / "native")
+        for seed in options.seeds.split(","):
+            code, found = run_fuzzer(fuzzer, options.runs, int(seed))
+            print(f"{name}, seed {seed}: exit {code}: {found}", flush=True)
+            tally.check(code == 0, f"{name}, seed {seed} ended with {code}")
     return tally.close(f"{options.runs:,} runs each")
 
 

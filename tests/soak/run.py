@@ -14,7 +14,7 @@ from tests.support.script_runner import Script, main
 
 SCRIPTS = (
     Script("sanitized_models", 6),
-    Script("fuzz", 10),
+    Script("fuzz", 25),
     Script("gate_kills", 25),
     Script("size_table", 30),
     Script("dtype_truth", 60),
