@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.attribution.known_labels import KnownNames
+from sizeguard.attribution.known_labels import KnownLabels
 from sizeguard.columns.ranks import find_hashes, rank_hashes
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
@@ -57,7 +57,7 @@ def labels_of(found: NameLabels, name: int) -> list[str]:
 @pytest.mark.native
 @given(st.lists(st.sampled_from(NAMES), unique=True), st.lists(st.sampled_from(NAMES), unique=True))
 def test_known_names_have_the_labels_of_the_rules(old: list[str], new: list[str]) -> None:
-    known = KnownNames()
+    known = KnownLabels()
     for names in (old, new):
         texts = Texts.of([text for name in names for text in (name, "\0")]).take(
             np.arange(0, 2 * len(names), 2)

@@ -255,6 +255,7 @@ def test_uncommitted_committed_and_in_two_steps(way: str, repository: Path) -> N
     assert seen(compared(repository)) == expected
     # Once the terms are merged they are the base's; the next change is free of them.
     run_git(repository, "branch", "-f", "main", "work~1")
+    run_git(repository, "branch", "-f", "mine", "main")  # what one way names as the new base
     assert compared(repository) == ()
 
 

@@ -236,7 +236,7 @@ def test_report_diff_and_why_of_a_build(installed: Installed, full_build: Build)
 def test_verify_of_given_symbols(installed: Installed, full_build: Build) -> None:
     objects = [word for path in full_build.objects for word in ("--objects", path)]
     files = (full_build.image, *objects, "--map", full_build.map)
-    claims = ("--present", "main", "--absent", "kernels::nothing")
+    claims = ("--present", "main", "--absent", "kernels::nothing", "--unknown", "ok")
     found = json.loads(installed.out("verify", *files, *claims, "--format", "json"))
     assert found["summary"] == {"pass": 2, "fail": 0, "inconclusive": 0}
     done = installed.run("verify", *files, "--absent", "main")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LEVELS = ("operator", "kernel", "dtype", "component")
 
 
-class KnownNames:
+class KnownLabels:
     """Labels of the last image's names, 24 bytes a name.
 
     They can be used again, since labels depend only on a name and the rules.

@@ -24,7 +24,7 @@ from sizeguard.columns.texts import Int, Int32, Texts, without_first
 from sizeguard.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from sizeguard.attribution.known_labels import KnownNames
+    from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.attribution.owners.branches import Branched
     from sizeguard.attribution.owners.object_owners import Reached
     from sizeguard.attribution.owners.registered_owners import Served
@@ -65,10 +65,10 @@ class LedgerAnalysis:
         self.image = replace(ledger.image, title=evidence.title)
         operators = operators_per_owner(ledger, reached) if reached is not None else None
         self._rows = OwnerRows(ledger, operators)
-        self._known: KnownNames | None = None
+        self._known: KnownLabels | None = None
         self._labels: dict[str, Label] = {}
 
-    def look_up(self, known: KnownNames) -> None:
+    def look_up(self, known: KnownLabels) -> None:
         """Look labels of names up in `known`, which also keeps new ones."""
         self._known = known
 

@@ -15,7 +15,7 @@ from sizeguard.report.result_formats import JUDGED_FORMATS, SIZE_FORMATS, TABLE_
 
 if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
-    from sizeguard.attribution.known_labels import KnownNames
+    from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.report.writers.style import Style
 
 LARGE = 64 << 20  # bytes of an image from which on freed memory is kept: see keep_freed
@@ -32,7 +32,7 @@ class ImageOptions:
     rules: Path | None
     arch: str
 
-    def analysis_of(self, path: Path, known: KnownNames | None = None) -> Analysis:
+    def analysis_of(self, path: Path, known: KnownLabels | None = None) -> Analysis:
         """Analyze a binary or a build, or read a snapshot.
 
         known: names that another image has, too

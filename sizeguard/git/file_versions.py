@@ -15,9 +15,8 @@ from typing import Protocol
 
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import git, git_bytes
-from sizeguard.git.trees import tree_entries
+from sizeguard.git.trees import LINK, tree_entries
 
-_LINK = "120000"  # git's mode of a symbolic link
 _LINKS = 8  # followed at most, as many as a person would make
 _ARGUMENTS = 200  # files of one git command
 
@@ -71,7 +70,7 @@ class CommitFiles:
         at = posixpath.normpath(path)
         for _ in range(_LINKS):
             mode, kind, blob = (self._entries.get(at, "") + "  ").split(" ")[:3]
-            if mode != _LINK:
+            if mode != LINK:
                 return blob if kind == "blob" else ""
             link = git_bytes(self._repository, "cat-file", "blob", blob).decode("utf-8", "replace")
             at = posixpath.normpath(posixpath.join(posixpath.dirname(at), link))

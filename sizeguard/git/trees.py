@@ -17,6 +17,8 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.git.git import git, git_bytes
 
+LINK = "120000"  # git's mode of a symbolic link
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:

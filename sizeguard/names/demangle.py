@@ -58,6 +58,16 @@ def demangle(name: str) -> str:
     return shown if len(shown) <= MOST_SHOWN else name
 
 
+def demangle_rust(name: str) -> str:
+    """Demangle a name of Rust's own scheme, _R…; empty for what is no such name."""
+    import pycxxfilt
+
+    try:
+        return str(pycxxfilt.rust_demangle(name))
+    except ValueError:
+        return ""
+
+
 def _demangled(name: str) -> str:
     """Return what the library makes of a name; empty if it is no mangled name, or damaged."""
     import pycxxfilt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 
-from sizeguard.names.short import split_name, top_level
+from sizeguard.names.short import has_open_brackets, split_name, top_level
 
 _TYPE_INFO = re.compile(r"(?:typeinfo(?: name)?|non-virtual thunk|VTT) (?:for|to) ")
 _CONVERSION = re.compile(r"\boperator (?:[\w:]|<.*>| )+[*&]*")
@@ -19,7 +19,7 @@ def is_glob(text: str) -> bool:
     """
     if "*" not in text and "?" not in text:
         return False
-    if _unbalanced(text):
+    if has_open_brackets(text):
         return True
     if _TYPE_INFO.match(text) and "?" not in text and text.rstrip("*").isprintable():
         return text.rstrip("*").count("*") > 0
@@ -37,12 +37,6 @@ def is_glob(text: str) -> bool:
                 return True
     outside.append(rest[at:])
     return any("*" in piece or "?" in piece for piece in outside)
-
-
-def _unbalanced(text: str) -> bool:
-    """Whether brackets do not pair, as in `f(*`; arrows and operators do not count."""
-    plain = re.sub(r"->|\boperator(?:\(\)|[-<>=]+)", "", text)
-    return plain.count("(") != plain.count(")") or plain.count("<") != plain.count(">")
 
 
 def glob_regex(pattern: str) -> str:

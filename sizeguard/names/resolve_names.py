@@ -270,7 +270,8 @@ def _same(candidates: Candidates, text: str) -> tuple[str, ...]:
     for name, shown in candidates:
         tight = shown.replace(" ", "")
         for each in (tight, tight.replace("(anonymousnamespace)::", "")):
-            if each == wanted or (each.startswith(wanted) and each[len(wanted)] == "."):
+            rest = each[len(wanted) :] if each.startswith(wanted) else None
+            if rest == "" or (rest is not None and rest.startswith((".", "[clone"))):
                 found.append(name)
                 break
     return tuple(found)

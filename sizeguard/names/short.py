@@ -218,3 +218,9 @@ def _unscoped(text: str) -> str:
             scope = text.rfind("::", 0, begin)
     address = "&" if scope > 0 and text.startswith("&") else ""
     return address + _SCOPE.sub("", text[scope + 2 :] if scope >= 0 else text)
+
+
+def has_open_brackets(text: str) -> bool:
+    """Whether brackets do not pair, as in `f(*`; arrows and operators do not count."""
+    plain = re.sub(r"->|\boperator(?:\(\)|[-<>=]+)", "", text)
+    return plain.count("(") != plain.count(")") or plain.count("<") != plain.count(">")

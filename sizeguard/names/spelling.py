@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sizeguard.names.demangle import demangle
+from sizeguard.names.demangle import demangle, demangle_rust
 from sizeguard.names.short import split_name, top_level
 
 _ANONYMOUS = "(anonymous namespace)"
@@ -130,20 +130,10 @@ def shown_symbol(symbol: str) -> str:
     """Demangle a symbol of C++ or Rust as a person would spell it; others come back unchanged."""
     base = symbol[1:] if symbol.startswith(("__Z", "__R")) else symbol
     if base.startswith("_R"):
-        return _rust(base) or symbol
+        return demangle_rust(base) or symbol
     if base.startswith("_ZN") and (hashed := _RUST_HASH.search(base)):
         return _legacy_rust(base[: hashed.end()]) or symbol
     return demangle(symbol)
-
-
-def _rust(symbol: str) -> str:
-    """Demangle Rust's own scheme; empty for what is no such name."""
-    import pycxxfilt
-
-    try:
-        return str(pycxxfilt.rust_demangle(symbol))
-    except ValueError:
-        return ""
 
 
 def _legacy_rust(symbol: str) -> str:

@@ -80,12 +80,12 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from dataclasses import replace
 
-    from sizeguard.attribution.known_labels import KnownNames
+    from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.diff.compare import diff_of
     from sizeguard.report.diff.render import diff_chunks
 
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
-    known = KnownNames()
+    known = KnownLabels()
     result = diff_of(
         lambda: of_old.analysis_of(old, known),
         lambda: evidence.analysis_of(new, known),

@@ -33,7 +33,7 @@ _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_GNU_HASH = 4, 5, 6, 10, 0x6FFFF
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SegmentTable:
     """A table that a segment holds; address in memory, size in bytes. Headers have no name."""
 
     name: str
@@ -43,7 +43,7 @@ class _Part:
     entry_size: int = 0
 
 
-_HEADERS = _Part("", SHT_NULL, 0, 0)
+_HEADERS = _SegmentTable("", SHT_NULL, 0, 0)
 
 
 def sections_of_segments(
@@ -82,7 +82,7 @@ def _cut(
     load: Segment,
     low: int,
     high: int,
-    places: Sequence[tuple[int, int, _Part]],
+    places: Sequence[tuple[int, int, _SegmentTable]],
 ) -> None:
     """Add the tables in bytes [low, high) of the file, and what is between them.
 
@@ -102,19 +102,19 @@ def _cut(
         found.append(_section(len(found), load, low, high - low, _rest(load)))
 
 
-def _rest(load: Segment) -> _Part:
+def _rest(load: Segment) -> _SegmentTable:
     """Describe bytes that no table holds: LOAD r-x."""
     letters = zip("rwx", (4, PF_W, PF_X), strict=True)
     flags = "".join(letter if load.flags & bit else "-" for letter, bit in letters)
-    return _Part(f"LOAD {flags}", SHT_PROGBITS, 0, 0)
+    return _SegmentTable(f"LOAD {flags}", SHT_PROGBITS, 0, 0)
 
 
-def _zeros(load: Segment) -> _Part:
+def _zeros(load: Segment) -> _SegmentTable:
     """Describe zeros behind the bytes of the file."""
-    return _Part(f"{_rest(load).name} zeros", SHT_NOBITS, 0, 0)
+    return _SegmentTable(f"{_rest(load).name} zeros", SHT_NOBITS, 0, 0)
 
 
-def _section(index: int, load: Segment, offset: int, size: int, part: _Part) -> Section:
+def _section(index: int, load: Segment, offset: int, size: int, part: _SegmentTable) -> Section:
     flags = SHF_ALLOC
     flags |= SHF_WRITE if load.flags & PF_W else 0
     flags |= SHF_EXECINSTR if load.flags & PF_X and part.type in (SHT_PROGBITS, SHT_NOBITS) else 0
@@ -126,7 +126,7 @@ def _section(index: int, load: Segment, offset: int, size: int, part: _Part) -> 
 
 def _dynamic_parts(
     data: Bytes, layout: Layout, loads: Sequence[Segment], segments: Sequence[Segment]
-) -> list[_Part]:
+) -> list[_SegmentTable]:
     """Find the dynamic table, and the symbols and strings that it names."""
     dynamic = next((s for s in segments if s.type == PT_DYNAMIC and s.file_size), None)
     if dynamic is None:
@@ -135,15 +135,15 @@ def _dynamic_parts(
     rows = dynamic.file_size // (2 * width)
     words = data[dynamic.offset : dynamic.offset + rows * 2 * width].view(layout.word).tolist()
     tags: dict[int, int] = dict(zip(words[::2], words[1::2], strict=True))
-    parts = [_Part(".dynamic", SHT_DYNAMIC, dynamic.address, dynamic.file_size, 2 * width)]
+    parts = [_SegmentTable(".dynamic", SHT_DYNAMIC, dynamic.address, dynamic.file_size, 2 * width)]
     if not {_DT_SYMTAB, _DT_STRTAB, _DT_STRSZ} <= tags.keys():
         return parts
     size = layout.symbol.itemsize
     count = _symbols(data, layout, loads, tags)
     return [
         *parts,
-        _Part(".dynsym", SHT_DYNSYM, tags[_DT_SYMTAB], count * size, size),
-        _Part(".dynstr", SHT_STRTAB, tags[_DT_STRTAB], tags[_DT_STRSZ]),
+        _SegmentTable(".dynsym", SHT_DYNSYM, tags[_DT_SYMTAB], count * size, size),
+        _SegmentTable(".dynstr", SHT_STRTAB, tags[_DT_STRTAB], tags[_DT_STRSZ]),
     ]
 
 
