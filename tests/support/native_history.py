@@ -95,7 +95,7 @@ def make_history(folder: Path) -> NativeHistory:
         "// A search in order of registration,",
     )
     docs("docs 2", "native/README.md")
-    relu = "    return a < T(0) ? T(0) : a;\n  }\n};\n\n/// Between"
+    relu = "    return a < T(0) ? T(0) : a;\n  }\n};\n\n/// Clamps"
     bounded = (
         "    if constexpr (sizeof(T) == 4) {\n      if (a > T(1e38)) return std::sqrt(a) *"
         " T(1e19);\n    }\n"
@@ -113,14 +113,18 @@ def make_history(folder: Path) -> NativeHistory:
         "return static_cast<int>(std::strcspn(schema",
         "return static_cast<int>(std::strcspan(schema",
     )
-    edit("broken 2", _SOFTMAX, "The total gathers in a double.", "Totals gather in a double.")
+    edit(
+        "broken 2", _SOFTMAX, "The total accumulates in a double.", "Totals accumulate in a double."
+    )
     edit(
         "builds again",
         _REGISTRY,
         "return static_cast<int>(std::strcspan(schema",
         "return static_cast<int>(std::strcspn(schema",
     )
-    edit("say it again", _SOFTMAX, "Totals gather in a double.", "Totals gather in doubles.")
+    edit(
+        "say it again", _SOFTMAX, "Totals accumulate in a double.", "Totals accumulate in doubles."
+    )
     edit("relu as it was", _UNARY, bounded + relu, relu)
     edit(
         "a longer message",
