@@ -34,7 +34,6 @@ from sizeguard.runtimes.sizeguard.building.tracing import trace_programs
 from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
 from sizeguard.runtimes.sizeguard.source_facts import DISPATCH
-from sizeguard.selection.op_deps import format_op_deps
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
 from tests.support.link_cases import COMPILERS, Linked, link, linker_flags
@@ -277,21 +276,6 @@ def test_a_runtime_without_that_dispatcher(tmp_path: Path) -> None:
     graph = linked(tmp_path, "gcc", "s", "bfd")
     with pytest.raises(InconclusiveError, match=r"no function sg::call_words or sg::find_operator"):
         call_graph(graph, DISPATCH)
-
-
-def test_op_deps_read_as_pytorch_wrote_them() -> None:
-    text = format_op_deps(
-        {"demo::a": names("b c.out"), "demo::b": frozenset()},
-        names("i"),
-        [("demo::a", "f(char\nx)")],
-    )
-    assert text.startswith("# demo::a may call more")
-    assert yaml.safe_load(text) == [
-        {"name": "__BASE__", "depends": [{"name": "demo::i"}]},
-        {"name": "demo::a", "depends": [{"name": "demo::b"}, {"name": "demo::c.out"}]},
-        {"name": "demo::b"},
-    ]
-    assert yaml.safe_load(format_op_deps({}, frozenset(), [])) == []
 
 
 @pytest.fixture(scope="module")

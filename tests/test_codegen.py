@@ -266,7 +266,7 @@ def sources(
 
 
 def test_names_alone_keep_all_dtypes_classes_and_features() -> None:
-    selection, _ = united_selection(sources(names=("aten::cat",)), read_operators)
+    selection = united_selection(sources(names=("aten::cat",)), read_operators).selection
     assert selection.is_operator_selected("aten::cat")
     assert not selection.is_operator_selected("aten::cat.out")
     assert selection.include_all_non_op_selectives

@@ -147,9 +147,10 @@ def programs(draw: st.DrawFn) -> Program:
             )
         )
         case.append(Value(Tag.TENSOR, integer=len(tensors) - 1))
+    called = 1 + max((step.target for step in instructions if step.kind == Kind.CALL), default=-1)
     return Program(
         name=draw(TEXTS),
-        operators=operators,
+        operators=operators[:called],
         slot_count=slot_count,
         values=constants,
         tensors=tuple(tensors),
@@ -158,6 +159,7 @@ def programs(draw: st.DrawFn) -> Program:
         inputs=tuple(items),
         outputs=tuple(draw(st.lists(slots, max_size=3))),
         cases=(tuple(case),) * draw(st.integers(0, 2)),
+        callees=operators[called:],
     )
 
 
@@ -191,7 +193,7 @@ def test_flatc_reads_the_same(tmp_path_factory: pytest.TempPathFactory, program:
     read = json.loads((folder / "p.json").read_text())
 
     assert read["name"] == program.name
-    assert read["operators"] == list(program.operators)
+    assert read["operators"] == [*program.operators, *program.callees]
     assert read["slot_count"] == program.slot_count
     assert [bytes(storage["data"]) for storage in read["storages"]] == list(program.storages)
     fields = ("dtype", "sizes", "strides", "offset", "storage")
@@ -284,6 +286,10 @@ def test_minus_zero_and_special_numbers_survive() -> None:
         ({"slot_count": 2**30}, f"{2**30} slots"),
         ({"operators": ("aten::relu", "aten::add.Tensor")}, "not sorted and unique"),
         ({"operators": ("aten::add.Tensor", "relu")}, "'relu' is no operator name"),
+        ({"callees": ("aten::sub", "aten::mul")}, "the callees are not sorted and unique"),
+        ({"callees": ("aten::relu",)}, "or are operators that instructions call"),
+        ({"callees": ("relu",)}, "'relu' is no operator name"),
+        ({"instructions": ()}, "the last operator is called by no instruction"),
         ({"outputs": (6,)}, "output 0: slot 6 of 6"),
         ({"storages": (b"", b"\1" * 8)}, "tensor 0: needs 8 bytes of a storage of 0"),
         ({"storages": (b"\0" * 8,)}, "tensor 1: storage 1 of 1"),

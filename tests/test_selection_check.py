@@ -435,10 +435,14 @@ def test_a_patched_kernel_fails_for_exactly_the_apps_concerned(
     )
     found, problems = checked(root, changed, store)
     assert not problems
-    assert [(each.app, each.message) for each in found] == [
+    *of_apps, table = found
+    assert [(each.app, each.message) for each in of_apps] == [
         (app, f"{kernel} now calls aten::erf, not in the selection of app {app}") for app in apps
     ]
-    for each in found:
+    assert (table.app, table.verdict, table.name) == ("", "fail", "op_deps.yaml")
+    assert f"{kernel} → aten::erf missing" in table.message
+    assert table.advice == "sizeguard select static --op-deps native/operators/op_deps.yaml"
+    for each in of_apps:
         assert each.advice == f"sizeguard select update --app {each.app}"
         assert each.place.startswith(f"native/apps/{each.app}/selected_operators.yaml:")
     assert "aten::erf" in kernel_calls(changed, store).dependencies.calls[kernel]

@@ -91,6 +91,10 @@ function(_sg_codegen target)
     string(STRIP "${message}" message)
     message(FATAL_ERROR "sizeguard codegen for ${target}:\n${message}")
   endif()
+  string(STRIP "${message}" message)
+  if(message)
+    message(STATUS "sizeguard codegen for ${target}:\n${message}")
+  endif()
   file(STRINGS "${arg_OUTPUT_DIR}/outputs.txt" outputs)
   list(TRANSFORM outputs PREPEND "${arg_OUTPUT_DIR}/")
   get_property(generator GLOBAL PROPERTY SG_GENERATOR_FILES)
@@ -109,14 +113,19 @@ endfunction()
 # gen_selected_ops_output_yaml.
 #
 #   OPS_SCHEMA_YAML        keep all operators of this operators.yaml
-#   ROOT_OPS               keep these, by name; what composites call is yours to add
+#   ROOT_OPS               keep these, by name
 #   INCLUDE_ALL_OPS        keep everything
 #   OPS_FROM_MODEL         keep what these model files name
-#   SELECTED_OP_LIST       selection files, such as `sizeguard trace` writes
-#   DTYPE_SELECTIVE_BUILD  the selection says which dtypes to keep, too: SELECTED_OP_LIST must
+#   SELECTED_OP_LIST       selection files, such as `sizeguard trace` writes; kept as they are, without callees
+#   DTYPE_SELECTIVE_BUILD  the selection says which dtypes to keep, too: SELECTED_OP_LIST must, or OPS_FROM_MODEL
+#   OP_DEPS                further op_deps.yaml files, for the operators of other kernel libraries
+#   EXACT                  do not keep what those operators can call; they fail when they reach it
+#
+# Operators call operators: what OPS_SCHEMA_YAML, ROOT_OPS and OPS_FROM_MODEL can call is kept, too, by
+# native/operators/op_deps.yaml, which `sizeguard select static --op-deps` writes from the full build.
 function(gen_selected_ops)
   _sg_arguments(gen_selected_ops
-    "LIB_NAME;OPS_SCHEMA_YAML;ROOT_OPS;INCLUDE_ALL_OPS;OPS_FROM_MODEL;SELECTED_OP_LIST;DTYPE_SELECTIVE_BUILD" ${ARGN})
+    "LIB_NAME;OPS_SCHEMA_YAML;ROOT_OPS;INCLUDE_ALL_OPS;OPS_FROM_MODEL;SELECTED_OP_LIST;DTYPE_SELECTIVE_BUILD;OP_DEPS;EXACT" ${ARGN})
   set(named ${arg_OPS_SCHEMA_YAML} ${arg_ROOT_OPS} ${arg_OPS_FROM_MODEL} ${arg_SELECTED_OP_LIST})
   if(arg_INCLUDE_ALL_OPS AND named)
     message(FATAL_ERROR "gen_selected_ops(${arg_LIB_NAME}): INCLUDE_ALL_OPS leaves nothing to select; drop it or ${named}")
@@ -140,11 +149,30 @@ function(gen_selected_ops)
     message(FATAL_ERROR "gen_selected_ops(${arg_LIB_NAME}): nothing is selected; give ROOT_OPS, OPS_FROM_MODEL, "
       "OPS_SCHEMA_YAML, SELECTED_OP_LIST or INCLUDE_ALL_OPS")
   endif()
+  get_property(root GLOBAL PROPERTY SG_ROOT)
+  set(sources)
   if(arg_DTYPE_SELECTIVE_BUILD)
     list(APPEND options --require-dtypes)
+    if(arg_OPS_FROM_MODEL)
+      set(sources "${root}/native/runtime" "${root}/native/operators" "${root}/native/prepacked")
+    endif()
+    _sg_file_options(kernels --kernel-sources ${sources})
+    list(APPEND options ${kernels})
+  endif()
+  set(deps)
+  if(arg_EXACT AND arg_OP_DEPS)
+    message(FATAL_ERROR "gen_selected_ops(${arg_LIB_NAME}): EXACT leaves nothing to OP_DEPS; drop one of them")
+  endif()
+  if(NOT arg_INCLUDE_ALL_OPS)
+    set(deps "${root}/native/operators/op_deps.yaml" ${arg_OP_DEPS})
+    _sg_file_options(callees --op-deps ${deps})
+    list(APPEND options ${callees})
+    if(arg_EXACT)
+      list(APPEND options --exact)
+    endif()
   endif()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${arg_LIB_NAME}")
-  set(files ${arg_OPS_SCHEMA_YAML} ${arg_OPS_FROM_MODEL} ${arg_SELECTED_OP_LIST})
+  set(files ${arg_OPS_SCHEMA_YAML} ${arg_OPS_FROM_MODEL} ${arg_SELECTED_OP_LIST} ${deps} ${sources})
   list(TRANSFORM files REPLACE "^([^/].*)$" "${CMAKE_CURRENT_SOURCE_DIR}/\\1")
   _sg_codegen(${arg_LIB_NAME}_selection
     OUTPUT_DIR "${folder}"

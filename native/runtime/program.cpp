@@ -51,12 +51,13 @@ Status Program::load(Context& context, const void* data, size_t size) {
 Status Program::resolve(Context& context) {
   for (size_t i = 0; i < operators(); ++i) {
     operators_[i] = find_operator(operator_name(i), std::strlen(operator_name(i)));
-    complete_ &= operators_[i] != nullptr;
   }
   for (const fb::Instruction* instruction : *view_->instructions) {
     if (instruction->kind() != fb::Kind::Call) continue;
     const Operator* op = operators_[instruction->target()];
-    if (op != nullptr && !has_arity(op->schema, instruction->inputs(), instruction->outputs())) {
+    if (op == nullptr) {
+      complete_ = false;
+    } else if (!has_arity(op->schema, instruction->inputs(), instruction->outputs())) {
       return context.fail(Error::Invalid, "a call does not fit the operator's schema");
     }
   }
@@ -165,6 +166,13 @@ void Program::find_last_uses() {
   for (uint32_t slot = 0; slot < (loops ? view_->slot_count : values()); ++slot)
     last_uses_[slot] = kNever;
   for (const uint32_t slot : *view_->outputs) last_uses_[slot] = kNever;
+}
+
+bool Program::calls_operator(size_t index) const {
+  for (const fb::Instruction* instruction : *view_->instructions) {
+    if (instruction->kind() == fb::Kind::Call && instruction->target() == index) return true;
+  }
+  return false;
 }
 
 size_t Program::operators() const {

@@ -43,10 +43,15 @@ class Program {
 
   // The functions below require a loaded program.
 
+  /// Operators that the program calls, and those that these can call.
   size_t operators() const;
   const char* operator_name(size_t index) const;
   /// Whether this build has the operator.
   bool has_operator(size_t index) const { return operators_[index] != nullptr; }
+  /// Whether an instruction calls the operator; the others are called by operators alone.
+  bool calls_operator(size_t index) const;
+  /// Whether this build has every operator that the program calls, and every class.
+  bool is_complete() const { return complete_; }
   /// Name of the value's custom class if this build does not have it, else null. index < values().
   const char* missing_class(size_t index) const;
   size_t values() const;
@@ -76,7 +81,7 @@ class Program {
 
   Context* context_ = nullptr;
   ProgramView* view_ = nullptr;  // the other tables lie behind it
-  bool complete_ = true;         // the build has every operator and class
+  bool complete_ = true;         // see is_complete()
   const Operator** operators_ = nullptr;
   Value* constants_ = nullptr;
   uint32_t* last_uses_ = nullptr;  // per slot: the instruction after which nothing reads it

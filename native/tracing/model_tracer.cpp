@@ -41,6 +41,7 @@ int trace_model(const char* path, Trace& trace) {
     return 2;
   }
   for (size_t i = 0; i < program.operators(); ++i) {
+    if (!program.calls_operator(i)) continue;
     trace.roots.add(program.operator_name(i), std::strlen(program.operator_name(i)),
                     sg::recording().model);
   }

@@ -278,11 +278,12 @@ class PolicyChange:
 
 @dataclass(frozen=True, slots=True)
 class SelectionFinding:
-    """One finding about an app's selection.
+    """One finding about an app's selection, or about all selections: then app is empty.
 
     kind:    operator, dtype, class, feature (needed and not selected), closure (a kernel now calls
              another operator), trace (older than the code), export (a model changed since it was
-             traced), lint, covered (nothing is wrong)
+             traced), lint, stale (a file written from a build is not of this one), covered (nothing
+             is wrong)
     name:    aten::add.Tensor, add_stub Float …
     target:  empty if it holds for all
     verdict: pass, fail or inconclusive

@@ -22,6 +22,7 @@ from sizeguard.operators.name import operator_of
 from sizeguard.predict.calls_by_name import Sites, dispatch_sites
 from sizeguard.predict.reach_result import Unknown
 from sizeguard.runtimes.build_facts import Dispatch
+from sizeguard.selection.op_deps import OpDeps
 
 # Roots whose code runs whatever the model.
 _AT_LOAD = ("init_array", "preinit_array", "init", "entry")
@@ -50,13 +51,7 @@ class Dependencies:
 
         The caller is "" for roots and for operators called at load.
         """
-        found = dict.fromkeys([*sorted(roots), *sorted(self.at_load)], "")
-        waiting = list(found)
-        for operator in waiting:
-            new = [name for name in sorted(self.calls.get(operator, ())) if name not in found]
-            found.update(dict.fromkeys(new, operator))
-            waiting += new
-        return found
+        return OpDeps(self.calls, self.at_load).callers(roots)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from sizeguard.operators.name import OPERATOR
 from sizeguard.predict.call_closure import Dependencies, call_graph, dependencies
 from sizeguard.predict.switch_edges import tag_holders
 from sizeguard.runtimes.known import build_facts
+from sizeguard.selection.op_deps import OpDeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,16 @@ class FullBuild:
     operators: frozenset[str]
     classes: frozenset[str]
     tags: Mapping[str, frozenset[str]]
+
+    @property
+    def op_deps(self) -> OpDeps:
+        """The calls and tags of all operators and classes, as op_deps.yaml has them."""
+        found = self.dependencies
+        unknown = {
+            owner: frozenset(where.function for where in places)
+            for owner, places in found.unknown.items()
+        }
+        return OpDeps(found.calls, found.at_load, self.tags, unknown)
 
 
 def read_full_build(path: Path, dispatchers: Sequence[str] = ()) -> FullBuild:

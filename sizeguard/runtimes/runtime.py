@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sizeguard.operators.library import Operator
     from sizeguard.runtimes.build_facts import BuildFacts
     from sizeguard.selection.lint_rules import HasPlace
+    from sizeguard.selection.op_deps import OpDeps
     from sizeguard.toolchains.recipe import Recipe
     from sizeguard.toolchains.toolchain import Toolchain
 
@@ -130,6 +131,10 @@ class SourceTree(Protocol):
         """List the build features that the sources ask for."""
         ...
 
+    def call_table(self) -> CallTable | None:
+        """Read the calls of operators, as selective builds do; None without such a file."""
+        ...
+
     def universe(self) -> Universe:
         """Everything that a selection chooses from."""
         ...
@@ -141,6 +146,14 @@ class SourceTree(Protocol):
     def build_app(self, app: str, selection: Path, options: BuildOptions) -> Build:
         """Build what an app's selection keeps. Raises BuildError."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallTable:
+    """The op_deps.yaml of a source tree."""
+
+    path: Path
+    deps: OpDeps
 
 
 @dataclass(frozen=True, slots=True)

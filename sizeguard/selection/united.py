@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from sizeguard.base.errors import InputError
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.library import read_operator_libraries
 from sizeguard.selection.of_models import selection_of_model
+from sizeguard.selection.op_deps import OpDeps, read_op_deps
+from sizeguard.selection.reachable_needs import WithCallees, needs_of_model, with_callees
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.union import merge
@@ -28,6 +31,9 @@ class SelectionSources:
     ops_schemas:  operators.yaml files, all of whose operators are kept
     models:       model files, whose named operators are kept
     all_operators, no_operators: everything or nothing, whatever files say
+    op_deps:      op_deps.yaml files; what names and models can reach by them is kept, too
+    exact:        keep what is named alone; op_deps then only tell the tags of models' operators
+    features:     build features to keep if dtypes of models are selected; None if they are not
     """
 
     selections: tuple[Path, ...]
@@ -36,14 +42,31 @@ class SelectionSources:
     models: tuple[Path, ...]
     all_operators: bool
     no_operators: bool
+    op_deps: tuple[Path, ...] = ()
+    exact: bool = False
+    features: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class United:
+    """The union of all sources.
+
+    source: how error messages call them
+    notes:  what was added to what was asked for, a line each
+    """
+
+    selection: Selection
+    source: str
+    notes: tuple[str, ...] = ()
 
 
 def united_selection(
     sources: SelectionSources, read_model: Callable[[Path], OperatorInfo]
-) -> tuple[Selection, str]:
-    """Merge the sources; the second value names them in error messages.
+) -> United:
+    """Merge the sources.
 
-    Names alone say nothing of classes and features: all of these are kept.
+    Names alone say nothing of classes and features: all of these are kept. A selection file is
+    taken as it is: it says which callees are kept.
 
     Raises InputError if there is no source, or if sources contradict each other.
     """
@@ -53,7 +76,7 @@ def united_selection(
         if named or sources.root_ops or (sources.all_operators and sources.no_operators):
             raise InputError(f"{option} leaves nothing to select; drop it or the other selections")
         everything = sources.all_operators
-        return (
+        return United(
             Selection(include_all_operators=everything, include_all_non_op_selectives=everything),
             option,
         )
@@ -61,20 +84,73 @@ def united_selection(
         raise InputError(
             "no selection: give --selection FILE, --root-ops, --ops-from-model or --all-operators"
         )
+    asked = _named_parts(sources)
+    deps = read_calls(sources.op_deps, {name for _, part in asked for name in part.operators})
+    notes: list[str] = []
     parts = [(path.name, _read(path)) for path in sources.selections]
-    if sources.models:
-        parts += [(path.name, selection_of_model(read_model(path))) for path in sources.models]
-    if sources.root_ops or sources.ops_schemas:
-        names = [*sources.root_ops, *read_operator_libraries(sources.ops_schemas)]
-        root = SelectedOperator(is_used_for_training=False, include_all_overloads=False)
-        selection = Selection(
-            operators=dict.fromkeys(names, root),
-            include_all_non_op_selectives=not sources.selections,
-        )
-        parts.append(("root-ops", selection))
-    return parts[0][1] if len(parts) == 1 else merge(parts).selection, ", ".join(
-        [*map(str, named), *(["--root-ops"] if sources.root_ops else [])]
+    for name, part in asked:
+        reached = _reached(sources, part, deps)
+        notes += _notes(name, reached)
+        parts.append((name, reached.selection))
+    for path in sources.models:
+        info = read_model(path)
+        reached = _reached(sources, selection_of_model(info), deps)
+        notes += _notes(path.name, reached)
+        parts.append((path.name, reached.selection))
+        if sources.features is not None and deps.tags and not info.kernel_keys:
+            needs = needs_of_model(deps, info, sources.features, reached.selection.operators)
+            parts[-1] = (path.name, needs.selection)
+            notes += _whole_tags(path.name, needs.whole_tags)
+    return United(
+        parts[0][1] if len(parts) == 1 else merge(parts).selection,
+        ", ".join([*map(str, named), *(["--root-ops"] if sources.root_ops else [])]),
+        tuple(notes),
     )
+
+
+def read_calls(files: Iterable[Path], roots: Collection[str]) -> OpDeps:
+    """Read op_deps.yaml files. A file without overloads is spelled out by the others and roots."""
+    read = [read_op_deps(path) for path in files]
+    known = {name for deps in read for name in deps.calls} | set(roots)
+    return functools.reduce(
+        OpDeps.union, (deps.spelled_out(known) for deps in read), OpDeps({}, frozenset())
+    )
+
+
+def _named_parts(sources: SelectionSources) -> list[tuple[str, Selection]]:
+    """Return the selection of the operators that are given by name and by library."""
+    if not sources.root_ops and not sources.ops_schemas:
+        return []
+    names = [*sources.root_ops, *read_operator_libraries(sources.ops_schemas)]
+    root = SelectedOperator(is_used_for_training=False, include_all_overloads=False)
+    selection = Selection(
+        operators=dict.fromkeys(names, root),
+        include_all_non_op_selectives=not sources.selections,
+    )
+    return [("root-ops", selection)]
+
+
+def _reached(sources: SelectionSources, part: Selection, deps: OpDeps) -> WithCallees:
+    exact = sources.exact or not sources.op_deps
+    return WithCallees(part, {}, ()) if exact else with_callees(part, deps)
+
+
+def _whole_tags(name: str, tags: Collection[str]) -> list[str]:
+    if not tags:
+        return []
+    return [f"{name}: does not tell which dtypes {', '.join(sorted(tags))} meet; all are kept"]
+
+
+def _notes(name: str, reached: WithCallees) -> list[str]:
+    notes = []
+    if reached.added:
+        notes.append(f"{name}: {len(reached.added)} callees are kept: {', '.join(reached.added)}")
+    if reached.unknown:
+        notes.append(
+            f"{name}: op_deps.yaml does not say all that {', '.join(reached.unknown)} may call;"
+            " name what is missing, too"
+        )
+    return notes
 
 
 def shared_selection(selection: Selection, others: Iterable[Path]) -> Selection:

@@ -60,6 +60,14 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     metavar="MODEL",
     help="Keep the operators that a model names.",
 )
+@click.option(
+    "--op-deps",
+    multiple=True,
+    type=FILE,
+    metavar="FILE",
+    help="Also keep what named operators and models can call, by this op_deps.yaml.",
+)
+@click.option("--exact", is_flag=True, help="Keep no callees, whatever op_deps.yaml says.")
 @click.option("--all-operators", is_flag=True, help="Select everything.")
 @click.option("--no-operators", is_flag=True, help="Select nothing: a runtime that can only load.")
 @click.option(
@@ -116,6 +124,8 @@ def command(
     root_ops: str,
     ops_schema_yaml: tuple[Path, ...],
     ops_from_model: tuple[Path, ...],
+    op_deps: tuple[Path, ...],
+    exact: bool,
     all_operators: bool,
     no_operators: bool,
     all_dtypes: bool,
@@ -141,6 +151,7 @@ def command(
     from sizeguard.base.files import cannot_write
     from sizeguard.runtimes.model_files import read_operators
     from sizeguard.runtimes.sizeguard.codegen.generate import Inputs, generate, write_outputs
+    from sizeguard.runtimes.sizeguard.sources.feature_sites import build_features
     from sizeguard.selection.united import (
         SelectionSources,
         check_has_dtypes,
@@ -156,8 +167,14 @@ def command(
         ops_from_model,
         all_operators,
         no_operators,
+        op_deps,
+        exact,
+        build_features(kernel_sources) if require_dtypes else None,
     )
-    selection, source = united_selection(sources, read_operators)
+    united = united_selection(sources, read_operators)
+    selection, source = united.selection, united.source
+    for note in united.notes:
+        click.echo(note)
     if require_dtypes:
         check_has_dtypes(selection, source)
     if selection_only:

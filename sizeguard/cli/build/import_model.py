@@ -56,15 +56,15 @@ def command(
     from sizeguard.report.writers.printable import plain_text
     from sizeguard.runtimes.known import library
     from sizeguard.runtimes.sizeguard.importing.importer import import_model
+    from sizeguard.runtimes.sizeguard.native_tree import op_deps
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
 
-    operators = (
-        read_operator_libraries(operator_files)
-        if operator_files
-        else library(find_sources(runtime_source))
-    )
+    source = find_sources(runtime_source)
+    operators = read_operator_libraries(operator_files) if operator_files else library(source)
     arrays = [[Path(name) for name in case.split(",")] if case else [] for case in cases]
-    imported = import_model(model, operators, output.stem, arrays, prepack)
+    imported = import_model(
+        model, operators, output.stem, arrays, prepack, op_deps(None if operator_files else source)
+    )
     for warning in imported.warnings:
         click.echo(plain_text([f"warning: {warning}"]), err=True)
     write_program(imported.program, output)

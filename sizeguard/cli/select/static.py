@@ -62,20 +62,12 @@ def command(
     if not models and (op_deps is None or output is not None):
         raise click.UsageError("give one or more models, or --op-deps FILE alone")
     build = read_full_build(full or build_root() / "build" / "full", dispatcher)
-    found = build.dependencies
     if op_deps is not None:
-        unknown = [
-            (owner, where.function)
-            for owner, places in sorted(found.unknown.items())
-            for where in places
-        ]
-        write_op_deps(
-            op_deps, {name: found.calls[name] for name in build.operators}, found.at_load, unknown
-        )
+        write_op_deps(op_deps, build.op_deps)
     if models:
         source = source_root(runtime_source)
         features = source_tree(source)[1].features()
         result = static_selection(build, read_models(models, source), features)
         if output is not None:
             write_selection(output, result.selection)
-        click.echo(static_text(result, found.calls, format_))
+        click.echo(static_text(result, build.dependencies.calls, format_))

@@ -12,6 +12,7 @@ from sizeguard.builds.build_record import Build
 from sizeguard.gate.cache.calls import kernel_calls
 from sizeguard.gate.cache.traces import Tracer, read_model
 from sizeguard.gate.gate_result import FAIL, PASS, Problem, SelectionFinding
+from sizeguard.gate.selection.call_table import check_call_table
 from sizeguard.gate.selection.check import LINT, check_selection, read_subject
 from sizeguard.gate.selection.review_record import shown_path
 from sizeguard.projects.project import App
@@ -28,7 +29,7 @@ from sizeguard.toolchains.toolchain import find_toolchain
 def check_selections(
     root: Path,
     apps: Sequence[App],
-    builds: Iterable[Build],
+    builds: Sequence[Build],
     store: Store | None,
     tracer: Tracer | None = None,
     source: Path | None = None,
@@ -37,7 +38,7 @@ def check_selections(
 
     What cannot be checked is a problem; no app is left out.
 
-    builds: full ones, for any targets; the calls of kernels are read from the first
+    builds: full ones, for any targets; apps are checked with the calls of the first
     source: the folder with the runtime's sources, if that is not the root
     """
     tracer = tracer or Tracer(root, store, source=source)
@@ -55,6 +56,11 @@ def check_selections(
             except SizeguardError as error:
                 problems.append(Problem.of(error, app.name, ""))
             progress.step(i + 1, len(apps), app.name)
+        try:
+            fulls = {build.target: kernel_calls(build, store) for build in builds}
+            found += check_call_table(root, tree.call_table(), fulls)
+        except SizeguardError as error:
+            problems.append(Problem.of(error, "", ""))
     return tuple(found), tuple(problems)
 
 

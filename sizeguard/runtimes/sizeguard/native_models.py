@@ -24,7 +24,7 @@ class NativeModels:
 
     def prepare(self, model: Path, folder: Path) -> Path:
         """Import a .pt2 with the cases beside it; a .sgp stays as it is."""
-        return program_of(model, folder, self.library_files())
+        return program_of(model, folder, self._source)
 
     def operators(self, program: Path) -> OperatorInfo:
         """Read the operators that a program names."""

@@ -8,12 +8,12 @@ from pathlib import Path
 from sizeguard.builds.build_record import Build
 from sizeguard.claims.universe import Universe
 from sizeguard.operators.library import Operator, read_operator_libraries
-from sizeguard.runtimes.runtime import BuildOptions
+from sizeguard.runtimes.runtime import BuildOptions, CallTable
 from sizeguard.runtimes.sizeguard import native_tree
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
 from sizeguard.runtimes.sizeguard.native_universe import asking_sources, read_universe
-from sizeguard.runtimes.sizeguard.sources.feature_sites import read_features
+from sizeguard.runtimes.sizeguard.sources.feature_sites import build_features
 from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
 
 
@@ -57,7 +57,12 @@ class NativeSources:
 
     def features(self) -> frozenset[str]:
         """Scan kernels and programs for SG_BUILD_FEATURE."""
-        return frozenset(site.feature for site in read_features(asking_sources(self._source)))
+        return build_features(asking_sources(self._source))
+
+    def call_table(self) -> CallTable | None:
+        """Read native/operators/op_deps.yaml."""
+        deps = native_tree.op_deps(self._source)
+        return CallTable(native_tree.op_deps_file(self._source), deps) if deps else None
 
     def universe(self) -> Universe:
         """Read everything that a selection chooses from."""

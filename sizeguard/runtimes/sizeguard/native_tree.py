@@ -11,6 +11,7 @@ from sizeguard.base.import_closure import PACKAGE, import_closure
 from sizeguard.runtimes.model_files import READERS
 
 if TYPE_CHECKING:
+    from sizeguard.selection.op_deps import OpDeps
     from sizeguard.toolchains.targets import TargetMachine
 
 FOLDER = "native"
@@ -24,6 +25,9 @@ OPERATOR_FILES = tuple(
     else PACKAGE.parent / FOLDER / library / "operators.yaml"
     for library in LIBRARIES
 )
+# Beside them: which operators each operator calls, as read from the full build.
+OP_DEPS = "op_deps.yaml"
+_OP_DEPS_FILE = (_CARRIED if _CARRIED.is_dir() else PACKAGE.parent / FOLDER / "operators") / OP_DEPS
 # Folders that no build of run_program reads: models are data that it is given.
 _NOT_BUILT = ("native/models/", "native/examples/", "native/fuzzing/")
 # What under native/ can change a binary.
@@ -95,6 +99,19 @@ def operator_files(root: Path | None) -> tuple[Path, ...]:
     if root is None:
         return OPERATOR_FILES
     return tuple(folder / "operators.yaml" for folder in kernel_folders(root))
+
+
+def op_deps_file(root: Path | None) -> Path:
+    """Return the op_deps.yaml of a project; that of this package if there is no project."""
+    return _OP_DEPS_FILE if root is None else root / FOLDER / "operators" / OP_DEPS
+
+
+def op_deps(root: Path | None) -> OpDeps | None:
+    """Read the calls of a project's operators; None if its sources are older than the file."""
+    from sizeguard.selection.op_deps import read_op_deps
+
+    path = op_deps_file(root)
+    return read_op_deps(path) if path.is_file() else None
 
 
 def kernel_folders(root: Path) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_hash, files_key
 from sizeguard.base.import_closure import PACKAGE
-from sizeguard.runtimes.sizeguard.native_tree import OPERATOR_FILES
+from sizeguard.runtimes.sizeguard.native_tree import op_deps, op_deps_file, operator_files
 
 _CASE = re.compile(r"case(\d+)_input(\d+)\.npy")
 
@@ -42,12 +42,13 @@ def cases_beside(model: Path) -> list[list[Path]]:
     return [[found[case][i] for i in sorted(found[case])] for case in sorted(found)]
 
 
-def program_of(model: Path, folder: Path, libraries: Sequence[Path] = OPERATOR_FILES) -> Path:
+def program_of(model: Path, folder: Path, source: Path | None = None) -> Path:
     """Return the program of a model: a .sgp as it is, a .pt2 imported with the cases beside it.
 
     An equal program in the folder is not imported again.
 
-    libraries: the lists of operators that the model may name
+    source: the folder that holds native/, whose operators the model may name; None for the
+            operators that this package carries
     """
     if model.suffix == ".sgp":
         if not model.is_file():
@@ -58,14 +59,18 @@ def program_of(model: Path, folder: Path, libraries: Sequence[Path] = OPERATOR_F
     cases = cases_beside(model)
     program = folder / f"{program_name(model)}.sgp"
     stamp = folder / f"{program_name(model)}.stamp"
-    key = _key(model, cases, libraries)
+    libraries = operator_files(source)
+    deps = op_deps_file(source)
+    key = _key(model, cases, [*libraries, *([deps] if deps.is_file() else [])])
     if program.is_file() and stamp.is_file() and stamp.read_text() == key:
         return program
 
     from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
 
-    imported = import_model(model, default_library(libraries), program_name(model), cases)
+    imported = import_model(
+        model, default_library(libraries), program_name(model), cases, deps=op_deps(source)
+    )
     folder.mkdir(parents=True, exist_ok=True)
     write_program(imported.program, program)
     write_atomic(stamp, key)

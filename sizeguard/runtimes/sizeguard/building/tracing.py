@@ -12,7 +12,6 @@ from sizeguard.builds.build_record import Build
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.programs import program_of
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
-from sizeguard.runtimes.sizeguard.native_tree import operator_files
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.write import write_selection
 from sizeguard.toolchains.bounded import run_bounded
@@ -37,7 +36,7 @@ def trace(
     root:   the project, whose build/ holds builds and programs, if that is another
     """
     folder = (root or source) / "build" / "programs"
-    programs = [program_of(model, folder, operator_files(source)) for model in models]
+    programs = [program_of(model, folder, source) for model in models]
     instrumented = instrumented_build(source, root or source)
     trace_programs(instrumented, programs, output, executed_only=executed_only)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
@@ -15,7 +15,8 @@ from sizeguard.runtimes.sizeguard.importing.lower import GraphLowering, Lowering
 from sizeguard.runtimes.sizeguard.importing.lower_inputs import InputLowering
 from sizeguard.runtimes.sizeguard.importing.prepack import RUN, prepack_linear
 from sizeguard.runtimes.sizeguard.native_tree import OPERATOR_FILES
-from sizeguard.runtimes.sizeguard.program.program import Program
+from sizeguard.runtimes.sizeguard.program.program import Program, Tag
+from sizeguard.selection.op_deps import OpDeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,12 @@ def import_model(
     name: str,
     cases: Sequence[Sequence[Path]] = (),
     prepack: bool = False,
+    deps: OpDeps | None = None,
 ) -> Imported:
     """Import a .pt2 file as a program of that name.
 
     cases: of each bundled input the .npy files, one for each input of the model.
+    deps: tells the operators that the model's own can call; the program then lists them.
 
     Raises InputError for a malformed file, for operators that the library lacks, and for arrays
     that do not fit.
@@ -56,9 +59,17 @@ def import_model(
     if prepack:
         prepack_linear(lowering.builder)
     program = lowering.builder.finish()
+    if deps is not None:
+        program = replace(program, callees=_callees(program, deps))
     if cases:
         program = add_cases(program, cases)
     return Imported(program, tuple(f"{path}: {warning}" for warning in lowering.warnings))
+
+
+def _callees(program: Program, deps: OpDeps) -> tuple[str, ...]:
+    classes = (value.text for value in program.values if value.tag == Tag.OBJECT)
+    roots = {*program.operators, *classes}
+    return tuple(sorted(set(deps.callers(roots)) - roots))
 
 
 def lower(exported: ExportedProgram, library: Mapping[str, Operator], name: str) -> Lowering:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -125,7 +125,10 @@ class ProgramInput:
 class Program:
     """One model.
 
-    values[i] is what slot i holds at the start; cases hold a value for each input, in order.
+    operators: those that instructions call
+    values:    values[i] is what slot i holds at the start
+    cases:     a value for each input, in order
+    callees:   operators that `operators` can call, without these
     """
 
     name: str
@@ -138,10 +141,16 @@ class Program:
     inputs: tuple[ProgramInput, ...]
     outputs: tuple[int, ...]
     cases: tuple[tuple[Value, ...], ...] = ()
+    callees: tuple[str, ...] = ()
 
 
 class ProgramError(ValueError):
     """A program whose numbers do not fit together; str() says which."""
+
+
+def called_operators(instructions: Iterable[Instruction]) -> int:
+    """Count the operators up to the last one that an instruction calls."""
+    return max((step.target + 1 for step in instructions if step.kind == Kind.CALL), default=0)
 
 
 def check_program(program: Program) -> None:
@@ -157,7 +166,11 @@ def check_program(program: Program) -> None:
         list(program.operators) == sorted(set(program.operators)),
         "the operators are not sorted and unique",
     )
-    for name in program.operators:
+    _require(
+        list(program.callees) == sorted(set(program.callees) - set(program.operators)),
+        "the callees are not sorted and unique, or are operators that instructions call",
+    )
+    for name in (*program.operators, *program.callees):
         _require(_OPERATOR_NAME.fullmatch(name) is not None, f"'{name}' is no operator name")
     held = [len(storage) for storage in program.storages]
     for i, tensor in enumerate(program.tensors):
@@ -166,6 +179,10 @@ def check_program(program: Program) -> None:
         _check_value(value, program, i, f"value {i}")
     for i, instruction in enumerate(program.instructions):
         _check_instruction(instruction, program, i)
+    _require(
+        len(program.operators) == called_operators(program.instructions),
+        "the last operator is called by no instruction; it is one of the callees",
+    )
     for i, item in enumerate(program.inputs):
         _check_input(item, program, f"input {i}")
     slots = [item.slot for item in program.inputs]

@@ -23,6 +23,7 @@ from sizeguard.runtimes.sizeguard.program.program import (
     Tag,
     TensorView,
     Value,
+    called_operators,
     check_program,
 )
 
@@ -89,7 +90,9 @@ def program_bytes(program: Program) -> bytes:
     # file.
     fields = [
         builder.CreateString(program.name),
-        _offsets(builder, [builder.CreateString(name) for name in program.operators]),
+        _offsets(
+            builder, [builder.CreateString(name) for name in (*program.operators, *program.callees)]
+        ),
         None,
         _offsets(builder, [_value(builder, value) for value in program.values]),
         _offsets(builder, [_tensor(builder, tensor) for tensor in program.tensors]),
@@ -195,22 +198,27 @@ def program_from_bytes(data: bytes) -> Program:
     """Read a program. Raises FlatBufferError or ProgramError."""
     root = fb.root_table(data, IDENTIFIER)
     slots = [int(slot) for slot in root.structs(7, _UINT32)]
+    names = tuple(root.texts(1))
+    instructions = tuple(
+        _read_instruction(row, slots, root.buffer) for row in root.structs(6, _INSTRUCTION).tolist()
+    )
+    called = called_operators(instructions)
+    if called > len(names):
+        raise ProgramError(f"an instruction calls operator {called - 1} of {len(names)}")
     program = Program(
         name=root.text(0),
-        operators=tuple(root.texts(1)),
+        operators=names[:called],
         slot_count=root.integer(2, fb.U32),
         values=tuple(_read_value(table) for table in root.tables(3)),
         tensors=tuple(_read_tensor(table) for table in root.tables(4)),
         storages=tuple(table.aligned_bytes(0, ALIGNMENT) for table in root.tables(5)),
-        instructions=tuple(
-            _read_instruction(row, slots, root.buffer)
-            for row in root.structs(6, _INSTRUCTION).tolist()
-        ),
+        instructions=instructions,
         inputs=tuple(_read_input(table) for table in root.tables(8)),
         outputs=tuple(int(slot) for slot in root.structs(9, _UINT32)),
         cases=tuple(
             tuple(_read_value(value) for value in table.tables(0)) for table in root.tables(10)
         ),
+        callees=names[called:],
     )
     check_program(program)
     return program

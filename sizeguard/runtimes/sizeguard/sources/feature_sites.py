@@ -65,6 +65,11 @@ def read_features(sources: Sequence[Path]) -> tuple[FeatureSite, ...]:
     return tuple(sites)
 
 
+def build_features(sources: Sequence[Path]) -> frozenset[str]:
+    """Return the names of all features that the sources ask for."""
+    return frozenset(site.feature for site in read_features(sources))
+
+
 def _site(path: Path, text: str, match: re.Match[str], texts: Iterable[str]) -> FeatureSite:
     kept = left = ""
     if match[1] and match[3] == ")":
