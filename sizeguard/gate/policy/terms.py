@@ -21,7 +21,7 @@ from sizeguard.gate.review_result import Baseline
 from sizeguard.gate.selection.review_record import FOLDER as RECORDS
 from sizeguard.git.file_versions import FileVersions
 from sizeguard.measurement.metric_names import MetricNames
-from sizeguard.projects.project import App, Config
+from sizeguard.projects.project import CONFIG, App, Config
 from sizeguard.selection.read import parse_selection
 from sizeguard.selection.selection import Selection
 
@@ -98,6 +98,17 @@ class TermsReader:
             {app.name: self._app(app) for app in config.apps},
         )
 
+    def identities(self, config: Config) -> Mapping[str, str]:
+        """Return the ids of the contents of all files with terms, by path."""
+        paths = [CONFIG]
+        for folder in (FOLDER, RECORDS.as_posix()):
+            paths += [f"{folder}/{name}" for name in self.files.names(folder)]
+        for app in config.apps:
+            paths.append(self._path(app.selection))
+            for model in (self._path(model) for model in app.models):
+                paths += [model, *self._inputs(model)]
+        return self.files.identities(paths)
+
     def _baselines(self) -> Mapping[str, Baseline | None]:
         paths = [
             f"{FOLDER}/{name}"
@@ -129,12 +140,14 @@ class TermsReader:
             return None
 
     def _model(self, model: str) -> ModelTerms:
+        found = dict(self.files.identities([model, *self._inputs(model)]))
+        return ModelTerms(found.pop(model, ""), found)
+
+    def _inputs(self, model: str) -> Sequence[str]:
         folder = posixpath.dirname(model)
-        inputs = [
+        return [
             posixpath.join(folder, name) for name in self.files.names(folder) if self.is_input(name)
         ]
-        found = dict(self.files.identities([model, *inputs]))
-        return ModelTerms(found.pop(model, ""), found)
 
     def _path(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
