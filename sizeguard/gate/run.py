@@ -18,11 +18,9 @@ from sizeguard.gate.gate_result import (
     WaiverUse,
     overall,
 )
-from sizeguard.gate.judged_app import judge_app
 from sizeguard.gate.policy.waiver_use import waiver_uses
 from sizeguard.gate.policy.waivers import TRAILER, parse_trailer, read_waivers
 from sizeguard.gate.request import Request
-from sizeguard.gate.selection.all_apps import check_selections
 from sizeguard.projects.pairs import build_pairs
 
 
@@ -48,6 +46,10 @@ def run_gate(request: Request) -> GateResult:
 
 
 def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> GateResult:
+    # Imported on need: a run with nothing changed, 0.6 s, does without these 60 ms.
+    from sizeguard.gate.judged_app import judge_app
+    from sizeguard.gate.selection.all_apps import check_selections
+
     pairs, failed = build_pairs(request.tree, request.pairs())
     problems = [Problem.of(each.error, each.app, each.target) for each in failed]
     results: list[AppResult] = []
