@@ -271,6 +271,44 @@ def test_lto_is_decided_by_the_objects_that_the_linker_made(
     assert (found.verdicts[0].verdict, found.canary) == (decided, "ok")
 
 
+TWINS = """
+.macro body name
+  .section .text.\\name, "ax", @progbits
+  .globl \\name
+  .type \\name, @function
+\\name:
+  .rept 8
+  addl $0x5d1ec7b3, %edi
+  .endr
+.endm
+  body shorter
+  jmp end
+  .size shorter, . - shorter
+  body longer
+  jmp *end@GOTPCREL(%rip)
+  .size longer, . - longer
+  .section .text.end, "ax", @progbits
+  .globl end
+end:
+  ret
+  .section .note.GNU-stack, "", @progbits
+"""
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("called", ["shorter", "longer"])
+def test_functions_that_differ_in_a_masked_end_are_two(called: str, tmp_path: Path) -> None:
+    """Both end in a jump: of 5 bytes, and of 6 that the linker rewrites."""
+    (tmp_path / "twins.s").write_text(TWINS)
+    (tmp_path / "main.c").write_text(f"void {called}(int);\nint main() {{ {called}(1); }}\n")
+    objects = (tmp_path / "main.o", tmp_path / "twins.o")
+    for source, made in zip(("main.c", "twins.s"), objects, strict=True):
+        run(["gcc", "-O1", "-c", str(tmp_path / source), "-o", str(made)])
+    program = link(Case("twins", "main"), "gcc", "bfd", tmp_path, objects)
+    (found,) = verify_symbols(files(program), ["longer"], []).verdicts
+    assert found.verdict == (PASS if called == "shorter" else FAIL)
+
+
 @pytest.mark.native
 def test_a_constant_finds_what_was_inlined(tmp_path: Path) -> None:
     """No symbol of `subject` is left, its code is part of main."""

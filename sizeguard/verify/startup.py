@@ -36,6 +36,8 @@ from sizeguard.verify.why_there import explain
 
 # Functions that an initializer calls to register something.
 _REGISTERING = frozenset({"register_library", "register_class"})
+# Names that compilers bring themselves: -fstack-protector-all checks start-up functions, too.
+_COMPILERS = ("", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail")
 
 
 # Over 40 lines: each verdict is written out with its evidence.
@@ -105,9 +107,7 @@ def _others(evidence: Evidence, array: Node) -> list[str]:
             symbol = file.symbols[index] if index < len(file.symbols) else None
             # A symbol that no object defines belongs to a library: malloc, getenv.
             is_library = (
-                symbol is not None
-                and symbol.section == 0
-                and symbol.name not in ("", "_GLOBAL_OFFSET_TABLE_")
+                symbol is not None and symbol.section == 0 and symbol.name not in _COMPILERS
             )
             if symbol is not None and is_library and symbol.name not in evidence.objects.index:
                 notes.append(f"{evidence.short(entry.symbol)} calls {symbol.name}")

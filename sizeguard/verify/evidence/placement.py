@@ -92,13 +92,17 @@ class Placement:
     def _is_other(self, address: int, pattern: Pattern) -> bool:
         """Tell whether a placed section accounts for bytes of the image.
 
-        Two functions may be compiled to the same code.
+        Two functions may be compiled to the same code, but for an end that linking rewrites: a
+        jump of 6 bytes matches one of 5 and whatever follows it.
         """
         node = self.owner(address)
         if node is None:
             return False
         offset = address - self.address[node]
         own = self.pattern(node).part(offset, len(pattern.data))
+        if pattern.fixed[len(own.data) :].any():
+            return False  # bytes that count lie beyond the section
+        pattern = pattern.part(0, len(own.data))
         return own.matches(pattern.data) or (
             pattern.strength <= own.strength
             and bool((own.data == pattern.data)[own.fixed & pattern.fixed].all())
