@@ -15,8 +15,9 @@ from sizeguard.gate.accept import all_baselines
 from sizeguard.gate.policy.baseline_log import baseline_log
 from sizeguard.gate.reference.base_branch import VARIABLES
 from sizeguard.gate.reference.history import History
+from sizeguard.git.tree_contents import commit_files, differing
 from sizeguard.report.baseline.render import baselines_text, log_text
-from sizeguard.runtimes.sizeguard.native_tree import is_generator, is_input
+from sizeguard.runtimes.sizeguard.native_tree import is_generator
 from tests.support.drawn_history import NAMES, ancestors, draw_files, draw_history, run_git
 
 
@@ -148,7 +149,8 @@ def test_what_differs_from_a_drawn_commit(seed: int, tmp_path: Path) -> None:
         run_git(tmp_path, "add", "-A")
     then = commits[base].files
     history = History(tmp_path)
-    assert history.changed(commits[base].id) == {
+    paths = [f"{tmp_path}/{name}" for name in NAMES if name in then or name in here]
+    assert differing(tmp_path, commit_files(tmp_path, commits[base].id), paths) == {
         name for name in NAMES if then.get(name) != here.get(name)
     }
     for name in NAMES:
@@ -269,42 +271,33 @@ def test_without_git_or_a_usual_branch_there_is_none(tmp_path: Path, repository:
 def test_what_differs_counts_whether_it_is_committed_or_not(repository: Path) -> None:
     history = History(repository)
     base = run_git(repository, "rev-parse", "main~1")
-    assert history.changed(base) == {"native/code.cpp"}
+    files = commit_files(repository, base)
+    paths = [f"{repository}/{name}" for name in ("native/code.cpp", "native/new.h", "README.md")]
+    assert differing(repository, files, paths[:1]) == {"native/code.cpp"}
     (repository / "native" / "new.h").write_text("")
     (repository / "README.md").write_text("")
     run_git(repository, "add", "README.md")
     (repository / "native" / "code.cpp").write_text("two")  # as it was
-    assert history.changed(base) == {"native/new.h", "README.md"}
+    assert differing(repository, files, paths) == {"native/new.h", "README.md"}
     assert history.text_at(base, "native/code.cpp") == b"two"
     assert history.text_at(base, "native/new.h") is None
 
 
-def test_what_goes_into_a_build() -> None:
-    selection = "native/apps/vision/selected_operators.yaml"
-    counts = [
-        "native/runtime/a.cpp",
-        "native/CMakeLists.txt",
-        "native/cmake/x.cmake",
-        "native/apps/app.cpp",
-        selection,
+def test_the_code_that_generates_is_what_the_generator_imports() -> None:
+    generates = (
         "sizeguard/runtimes/sizeguard/codegen/headers.py",
         "sizeguard/operators/schema.py",
         "sizeguard/operators/library.py",
         "sizeguard/base/yaml_nodes.py",
-    ]
-    assert all(is_input(path, selection) for path in counts)
-    free = [
-        "README.md",
-        "native/README.md",
-        "native/models/m/model.pt2",
-        "native/apps/language/selected_operators.yaml",
+        "sizeguard/selection/union.py",
+    )
+    others = (
+        "native/runtime/a.cpp",
         "sizeguard/report/gate/render.py",
         "sizeguard/runtimes/sizeguard/codegen/not_imported.py",
-    ]
-    assert not any(is_input(path, selection) for path in free)
-    assert [
-        is_generator(path) for path in ("sizeguard/selection/union.py", "native/runtime/a.cpp")
-    ] == [True, False]
+    )
+    assert all(map(is_generator, generates))
+    assert not any(map(is_generator, others))
 
 
 MESSAGES = [

@@ -13,13 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.gate.cache.whole_run import earlier_result, earlier_run, inputs_key, keep_result
+from sizeguard.builds.build_inputs import BuildInputs, content_hash, glob_hash, placed
+from sizeguard.gate.cache.build_records import _keys
+from sizeguard.gate.cache.whole_run import (
+    _pairs_with_tools,
+    earlier_result,
+    earlier_run,
+    inputs_key,
+    keep_result,
+)
 from sizeguard.gate.gate_result import Base, GateResult
 from sizeguard.gate.policy.waivers import waivers_path
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import all_waivers
 from sizeguard.projects.reader import read_config
 from sizeguard.snapshots.store import Store
+from sizeguard.toolchains.environment import recorded_environment
 
 POLICY = """
 apps:
@@ -54,9 +63,13 @@ def original(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
     shutil.copytree(root / "baselines", folder / "baselines")
     (folder / "sizeguard.yaml").write_text(POLICY)
     (folder / "README.md").write_text("one")
+    (folder / "extra").mkdir()
+    (folder / "extra" / "table.inc").write_text("one")
+    (folder / ".gitignore").write_text(".sizeguard/\nstore/\n")
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "one")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "its first parent reads the same")
     return folder
 
 
@@ -66,9 +79,29 @@ def tree(original: Path, tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
+def keep_reads(tree: Path, **more: tuple[str, ...]) -> None:
+    """Keep a record of builds that read all sources and one header elsewhere."""
+    request = Request(tree, read_config(tree), today=TODAY, **more)
+    paths = [*(tree / "native").rglob("*.cpp"), *(tree / "native").rglob("*.h")]
+    paths += [tree / "native/CMakeLists.txt", tree / "native/operators/operators.yaml"]
+    paths += [tree / "native/apps/vision/selected_operators.yaml", tree / "extra/table.inc"]
+    patterns = [f"{tree}/native/operators/kernels/*.cpp", f"{tree}/native/runtime/**/*.h"]
+    inputs = BuildInputs(
+        {str(path): content_hash(str(path)) for path in paths},
+        {"/usr/bin/g++": "x"},
+        (f"{tree}/vector", f"{tree}/native/runtime/selected"),
+        {pattern: glob_hash(pattern) for pattern in patterns},
+        recorded_environment(),
+    )
+    record = placed(inputs, str(tree), "$ROOT").to_json()
+    for key in _keys(request, _pairs_with_tools(request)).values():
+        request.history.place.store.put(key, {"inputs": record})
+
+
 def key_of(
     tree: Path, today: datetime.date = TODAY, base: str = "", **more: tuple[str, ...]
 ) -> str | None:
+    keep_reads(tree, **more)
     request = Request(tree, read_config(tree), base=base, today=today, **more)
     found = request.history.base(base)
     return inputs_key(request, found, all_waivers(request, found))
@@ -98,6 +131,19 @@ CHANGES = {
     "baseline": appended("baselines/vision.x86_64-linux.gcc-12.2-bfd-2.40-Os.yaml"),
     "waiver": waive("2027-01-31"),
     "no baseline": lambda tree: next((tree / "baselines").glob("vision*")).unlink(),
+    "no source by its suffix": appended("extra/table.inc"),
+    "a header before another": lambda tree: (tree / "vector").write_text("") and None,
+    "a folder before another": (
+        lambda tree: (tree / "native" / "runtime" / "selected").mkdir() and None
+    ),
+    "a header of a pattern": (
+        lambda tree: (tree / "native" / "runtime" / "new.h").write_text("") and None
+    ),
+    "an assumption of git": lambda tree: (
+        git(tree, "update-index", "--assume-unchanged", "native/runtime/context.cpp")
+        + str(appended("native/runtime/context.cpp")(tree))
+        and None
+    ),
     "new source": (
         lambda tree: (tree / "native" / "operators" / "kernels" / "new.cpp").write_text("") and None
     ),
@@ -118,8 +164,12 @@ def test_a_change_of_what_counts_is_another_key(tree: Path, what: str) -> None:
     before = key_of(tree)
     assert before
     assert key_of(tree) == before
+    keep_reads(tree)
     CHANGES[what](tree)
-    assert key_of(tree) != before
+    request = Request(tree, read_config(tree), today=TODAY)
+    found = request.history.base()
+    after = inputs_key(request, found, all_waivers(request, found))
+    assert after is None or after != before
 
 
 @pytest.mark.native
@@ -159,6 +209,9 @@ def test_a_branch_without_inputs_passes_as_its_base_did_and_one_with_inputs_does
         request.history.place.store.folder = store.folder
         return earlier_run(request, request.history.base(), ())[1]
 
+    shutil.rmtree(tree / ".sizeguard", ignore_errors=True)
+    keep_reads(tree)
+    shutil.copytree(tree / ".sizeguard" / "store", store.folder)
     request = Request(tree, read_config(tree), today=TODAY)
     request.history.place.store.folder = store.folder
     base = request.history.base()

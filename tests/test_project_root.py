@@ -149,9 +149,6 @@ def test_sources_elsewhere_are_no_input_of_the_project(root: Path, stranger: Pat
     (stranger / "shop.yaml").write_text("operators: {}\n")
     request = Request(stranger, read_config(stranger), source=root)
     assert not request.has_own_sources
-    assert request.tree.reads("shop.yaml", "shop.yaml")
-    assert not request.tree.reads("native/runtime/context.cpp", "shop.yaml")
-    assert source_tree(root)[1].reads("native/runtime/context.cpp", "shop.yaml")
     assert request.tree.key() == source_tree(root)[1].key()
     assert Request(root, read_config(root), source=root).has_own_sources
     assert Request(root, read_config(root)).has_own_sources

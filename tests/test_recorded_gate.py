@@ -7,11 +7,13 @@ is found there.
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
+from sizeguard.builds.build_inputs import BuildInputs, content_hash, glob_hash
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.advice import advised
@@ -37,6 +39,7 @@ from sizeguard.projects.project import App
 from sizeguard.runtimes.sizeguard.native_sources import NativeSources
 from sizeguard.runtimes.sizeguard.runtime import RUNTIME
 from sizeguard.snapshots.store import Store
+from sizeguard.toolchains.environment import recorded_environment
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.drawn_history import run_git
 from tests.support.places import ROOT
@@ -226,6 +229,8 @@ class Project:
     root: Path
     history: History
     commits: dict[str, str]
+    more: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
 
     def subject(self, name: str = "mlp_and_erf") -> MeasuredApp:
         now = measured(name)
@@ -233,13 +238,26 @@ class Project:
         build = Build(
             "selective/mlp", "mlp", "x86_64-linux", "gcc-12.2-bfd-2.40", "s", place / "run_program",
             place / "run_program.stripped", place / "map", place / "log", (),
-            place / "selected.yaml", None, "f", now.sizes,
+            place / "selected.yaml", None, "f", now.sizes, inputs=self.inputs(),
         )  # fmt: skip
         app = App("mlp", self.root / SELECTION, (), ())
         return MeasuredApp(
             app, "x86_64-linux", build, TOOLCHAIN, now, ("sg::kernels::*",),
             NativeSources(self.root, self.root), recipe_of_build(RUNTIME, TOOLCHAIN, app, build),
         )  # fmt: skip
+
+    def inputs(self) -> BuildInputs:
+        """What a build reads: the sources, the selection, installed tools, a generator if any."""
+        generator = "sizeguard/runtimes/sizeguard/codegen/generate.py"
+        names = ["native/runtime/a.cpp", SELECTION, *self.more]
+        paths = [self.root / name for name in (*names, generator)]
+        return BuildInputs(
+            {str(path): content_hash(str(path)) for path in paths if path.is_file()},
+            {"/usr/bin/env": content_hash("/usr/bin/env")},
+            (str(self.root / "ctime"),),
+            {f"{self.root}/native/runtime/*.cpp": glob_hash(f"{self.root}/native/runtime/*.cpp")},
+            {**recorded_environment(), **self.environment},
+        )
 
     def commit(self, message: str, files: dict[str, str]) -> str:
         for name, text in files.items():
@@ -344,10 +362,138 @@ def test_a_change_of_documents_weighs_what_its_base_does(project: Project) -> No
     short = project.commits["more"][:7]
     found = reference_of(project, project.commits["more"])
     assert found == (f"merge base {short}", 32_057, "merge base")
+    # A commit that was never measured weighs the same: it reads the same.
+    project.history.place.store.folder = project.root.parent / "empty"
+    assert reference_of(project, project.commits["more"]) == found
 
 
-def test_the_base_itself_is_compared_with_the_baseline(project: Project) -> None:
+def test_the_base_itself_is_compared_with_its_first_parent(project: Project) -> None:
+    run_git(project.root, "checkout", "-q", "-B", "main", project.commits["grown"])
+    parent = project.commits["documents"][:7]
+    assert reference_of(project, "HEAD") == (f"first parent {parent}", 21_650, "first parent")
+
+
+def test_a_first_parent_that_does_not_build_leaves_the_baseline(project: Project) -> None:
     assert reference_of(project, "HEAD") == ("baseline", 31_000, "baseline")
+
+
+def test_a_commit_without_a_parent_is_compared_with_the_baseline(project: Project) -> None:
+    run_git(project.root, "checkout", "-q", "-B", "main", project.commits["first"])
+    assert reference_of(project, "HEAD") == ("baseline", 31_000, "baseline")
+
+
+def test_without_anything_before_growth_is_not_run(project: Project) -> None:
+    """Neither git, nor a commit before, nor a baseline: absolute limits decide alone."""
+    run_git(project.root, "checkout", "-q", "-B", "main", project.commits["first"])
+    history = History(project.root, project.history.place.store)
+    (project.root / BASELINE).unlink()
+    outside = History(project.root / "native", project.history.place.store)
+    for each in (history, outside):
+        base = each.base()
+        found, source = growth_reference(project.root, each, base, project.subject())
+        assert (found.measured, source) == (None, "")
+        subject = CheckedApp("mlp", "x86_64-linux", measured("mlp"), lambda metric: 0)
+        limits = [limit("load", "growth", "1%"), limit("load", "absolute", "31 KiB")]
+        checks = size_checks(subject, limits, found, {})
+        assert {check.kind: check.verdict for check in checks} == {
+            "growth": "not_run",
+            "absolute": "pass",
+        }
+        assert all("there is no baseline" in c.advice for c in checks if c.kind == "growth")
+    # With a commit before, a baseline is missing.
+    run_git(project.root, "checkout", "-q", "-f", "-B", "main", project.commits["grown"])
+    (project.root / BASELINE).unlink()
+    base = history.base()
+    found, _ = growth_reference(
+        project.root, History(project.root, history.place.store), base, project.subject()
+    )
+    assert found.verdict == "inconclusive"
+
+
+def edited(project: Project) -> None:
+    (project.root / "native/runtime/a.cpp").write_text("2, and more")
+
+
+def assumed_unchanged(project: Project) -> None:
+    run_git(project.root, "update-index", "--assume-unchanged", "native/runtime/a.cpp")
+    edited(project)
+
+
+def left_out_of_the_worktree(project: Project) -> None:
+    run_git(project.root, "update-index", "--skip-worktree", "native/runtime/a.cpp")
+    edited(project)
+
+
+def in_an_ignored_folder(project: Project) -> None:
+    (project.root / "build").mkdir()
+    (project.root / "build" / "more.h").write_text("more")
+    project.more.append("build/more.h")
+
+
+def untracked(project: Project) -> None:
+    (project.root / "more.inc").write_text("more")
+    project.more.append("more.inc")
+
+
+def found_by_a_pattern(project: Project) -> None:
+    (project.root / "native/runtime/b.cpp").write_text("more")
+
+
+def behind_a_link(project: Project) -> None:
+    outside = project.root.parent / "outside.cpp"
+    outside.write_text("2")  # equal content, but not the commit's: it may change unseen
+    (project.root / "native/runtime/a.cpp").unlink()
+    (project.root / "native/runtime/a.cpp").symlink_to(outside)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        edited,
+        assumed_unchanged,
+        left_out_of_the_worktree,
+        in_an_ignored_folder,
+        untracked,
+        found_by_a_pattern,
+        behind_a_link,
+    ],
+)
+def test_a_measurement_is_not_its_own_reference(
+    project: Project, change: Callable[[Project], None], tmp_path: Path
+) -> None:
+    """What is here weighs 32,057; the merge base, 31,666 of another tree, decides."""
+    project.commit("words", {"README.md": "more words"})
+    keep(project, project.commits["more"], "mlp")
+    change(project)
+    found = reference_of(project, project.commits["more"])
+    assert found == (f"merge base {project.commits['more'][:7]}", 31_666, "merge base")
+    keep_as_head(History(project.root, Store(tmp_path / "own")), project.subject())
+    assert not (tmp_path / "own").exists()
+
+
+def test_a_header_that_a_commit_has_where_one_was_looked_for_counts(project: Project) -> None:
+    """The change removes a header that shadowed another one."""
+    commit = project.commit("shadow", {"ctime": "more"})
+    keep(project, commit, "mlp")
+    run_git(project.root, "rm", "-q", "ctime")
+    run_git(project.root, "commit", "-q", "-m", "no shadow")
+    assert reference_of(project, commit) == (f"merge base {commit[:7]}", 31_666, "merge base")
+
+
+@pytest.mark.parametrize("name", ["CXXFLAGS", "CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX"])
+def test_with_variables_that_change_code_the_baseline_decides(project: Project, name: str) -> None:
+    """The merge base would be built with the same variable."""
+    project.environment[name] = "x"
+    assert reference_of(project) == ("baseline", 31_000, "baseline")
+
+
+@pytest.mark.parametrize("what", ["more.h", "bin/g++"])
+def test_with_files_of_nobody_the_baseline_decides(project: Project, what: str) -> None:
+    path = project.root.parent / what
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("more")
+    project.more.append(str(path))
+    assert reference_of(project) == ("baseline", 31_000, "baseline")
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,11 @@ function(sg_executable name)
   if(SG_LTO)
     sg_keep_lto_objects(${name})
   endif()
+  # No path of this machine: what is built is what would be installed, without a RUNPATH of the build folder.
   set_target_properties(${name} PROPERTIES
+    BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH ""
+    BUILD_WITH_INSTALL_NAME_DIR ON
+    INSTALL_NAME_DIR "@rpath"
     RULE_LAUNCH_LINK "sh ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/link_logged.sh" LINKER_LANGUAGE C)
 endfunction()

@@ -69,5 +69,6 @@ endif()
 
 function(sg_link_beside_map name)
   target_link_libraries(${name} PRIVATE sg_flags m)
-  target_link_options(${name} PRIVATE "-Wl,-Map=$<TARGET_FILE:${name}>.map")
+  target_link_options(${name} PRIVATE "-Wl,-Map=$<TARGET_FILE:${name}>.map"
+    "-Wl,--dependency-file=$<TARGET_FILE:${name}>.link.d")
 endfunction()

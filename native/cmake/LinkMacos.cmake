@@ -69,5 +69,6 @@ set_property(GLOBAL PROPERTY SG_SYSTEM_STUB "${CMAKE_CURRENT_LIST_DIR}/toolchain
 function(sg_link_beside_map name)
   get_property(stub GLOBAL PROPERTY SG_SYSTEM_STUB)
   target_link_libraries(${name} PRIVATE sg_flags "${stub}")
-  target_link_options(${name} PRIVATE "-Wl,-map,$<TARGET_FILE:${name}>.map")
+  target_link_options(${name} PRIVATE "-Wl,-map,$<TARGET_FILE:${name}>.map"
+    "-Wl,-dependency_info,$<TARGET_FILE:${name}>.link.d")
 endfunction()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD as RECORD
+from sizeguard.builds.build_inputs import BuildInputs, inputs_from_json
 from sizeguard.builds.sizes import Sizes
 
 SCHEMA_VERSION = 1
@@ -32,6 +33,7 @@ class Build:
     lto_inputs:  the linker's inputs for the objects, in order; empty without LTO
     debug:       the .dSYM of a build for macOS, which holds the debug information
     link_command: the linker's own command line, recorded beside the image; None for macOS
+    inputs:      everything that the build read; None in a record of an older version
     """
 
     variant: str
@@ -55,6 +57,7 @@ class Build:
     asked: Path | None = None
     dtypes: bool = True
     link_command: Path | None = None
+    inputs: BuildInputs | None = field(default=None, hash=False)
 
     @property
     def title(self) -> str:
@@ -86,6 +89,7 @@ class Build:
             "model_tracer": str(self.model_tracer) if self.model_tracer else None,
             "fingerprint": self.fingerprint,
             "sizes": asdict(self.sizes),
+            "inputs": self.inputs.to_json() if self.inputs else None,
         }
 
 
@@ -172,4 +176,5 @@ def _build(content: Mapping[str, object]) -> Build:
         link_command=values.optional("link_command"),
         asked=values.optional("asked_selection"),
         dtypes=bool(content.get("dtypes", True)),
+        inputs=inputs_from_json(content.get("inputs")),
     )

@@ -14,6 +14,7 @@ from sizeguard.gate.gate_result import (
     FAIL,
     GROWTH,
     MEASURED,
+    PARENT,
     AppResult,
     Check,
     Command,
@@ -75,7 +76,7 @@ def _see(result: AppResult, image: str) -> Iterable[Command]:
 
 
 def _reproduce(result: AppResult, base: str, snapshot: str) -> Iterable[Command]:
-    if result.base == MEASURED and snapshot:
+    if result.base in (MEASURED, PARENT) and snapshot:
         yield Command(
             REPRODUCE, f"sizeguard diff {shlex.quote(snapshot)} {shlex.quote(result.folder)}"
         )

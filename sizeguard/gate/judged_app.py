@@ -17,6 +17,7 @@ from sizeguard.gate.gate_result import (
     FAIL,
     MEASURED,
     NOT_RUN,
+    PARENT,
     AppResult,
     Base,
     Cause,
@@ -38,6 +39,7 @@ from sizeguard.gate.reference.base_growth import growth_since_base
 from sizeguard.gate.reference.creep import creep_shares
 from sizeguard.gate.reference.reference import (
     MeasuredApp,
+    counted_from,
     creep_reference,
     growth_reference,
     keep_as_head,
@@ -89,11 +91,11 @@ def judge_app(
     sections = tuple(ShippedSection(*each) for each in unknown)
     result = replace(result, growth_since_base=since_base, unknown_sections=sections)
     reviewed: tuple[Check, ...] = ()
-    if source == MEASURED:
+    if source in (MEASURED, PARENT):
         baseline = reviewed_reference(root, measured)
         reviewed = size_checks(subject, limits, baseline, creep, full)
         reviewed += file_check(subject, limits, baseline, pages)
-    commit = base.commit if base else ""
+    commit = counted_from(history, base, measured)
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name
     return advised(result, commit[:7], snapshot, image, request.today), reviewed
@@ -213,7 +215,7 @@ def _base_snapshot(request: Request, result: AppResult, commit: str, growth: Siz
     """
     if (
         result.verdict != FAIL
-        or result.base != MEASURED
+        or result.base not in (MEASURED, PARENT)
         or growth.measured is None
         or growth.measured.analysis is None
     ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.gate.cache.whole_run import earlier_run, inputs_key, keep_result
+from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
 from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
 from sizeguard.gate.gate_result import (
     FAIL,
@@ -33,14 +33,14 @@ def run_gate(request: Request) -> GateResult:
     request.check_limits()
     base = request.history.base(request.base)
     waivers = all_waivers(request, base)
-    key, earlier = earlier_run(request, base, waivers)
+    _, earlier = earlier_run(request, base, waivers)
     changes = changed_terms(request, base, waivers)
     if earlier is not None:
         return with_changed_terms(earlier, changes)
+    before = terms_key(request, waivers)
     result = _gate(request, base, waivers)
     # If files changed during the run, the result belongs to no key.
-    if inputs_key(request, base, waivers) == key:
-        keep_result(request, key, result)
+    store_result(request, base, waivers, before, result)
     # Terms are compared anew in each run: what a result says of another base is not kept
     return with_changed_terms(result, changes)
 

@@ -103,10 +103,6 @@ class SourceTree(Protocol):
         """Hash everything that builds read, the code generator included."""
         ...
 
-    def reads(self, path: str, selection: str) -> bool:
-        """Whether a file, by its path from the root, goes into the build of a selection."""
-        ...
-
     def generates(self, path: str) -> bool:
         """Whether a file is code of the generator that runs."""
         ...
@@ -137,6 +133,10 @@ class SourceTree(Protocol):
 
     def universe(self) -> Universe:
         """Everything that a selection chooses from."""
+        ...
+
+    def recorded(self, app: str, selection: Path, options: BuildOptions) -> Build | None:
+        """Return the last build of an app, of everything if `app` is empty; None without one."""
         ...
 
     def build_full(self, options: BuildOptions) -> Build:

@@ -26,6 +26,13 @@ class Limits:
     stop: threading.Event | None = None
 
 
+class ReadsElsewhereError(BuildError):
+    """The build of a commit reads files that are not the commit's, or that its key leaves out.
+
+    Its measurement would stand for commits that differ in them, so it is not kept.
+    """
+
+
 class StoppedError(BuildError):
     """A build that ended because Limits.stop was set."""
 

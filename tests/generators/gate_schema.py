@@ -45,7 +45,8 @@ def definition(kind: Any, without: typing.Iterable[str] = ()) -> dict[str, Any]:
     properties = {name: schema_of(hints[name]) for name in names}
     if "verdict" in properties:
         properties["verdict"] = {
-            "enum": VERDICTS + ["not_run"] * (kind.__name__ in ("ModelResult", "AppResult"))
+            "enum": VERDICTS
+            + ["not_run"] * (kind.__name__ in ("ModelResult", "AppResult", "Check"))
         }
     text = inspect.cleandoc(kind.__doc__ or "")
     described = {} if text.startswith(f"{kind.__name__}(") else {"description": text}

@@ -8,24 +8,28 @@ changes nothing.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.fingerprint import code_hash, file_hash
 from sizeguard.base.plain_data import decode, encode
+from sizeguard.builds.build_inputs import BuildInputs
+from sizeguard.gate.cache.build_records import keep_records, known_inputs, present_digests
 from sizeguard.gate.gate_result import CREEP, Base, GateResult, SizeGrowth, Waiver
 from sizeguard.gate.policy.baselines import FOLDER
 from sizeguard.gate.policy.waiver_use import in_force
+from sizeguard.gate.reference.tree_inputs import differing_inputs
 from sizeguard.gate.request import Request
+from sizeguard.git.tree_contents import commit_files, differing
 from sizeguard.projects.pairs import recipe_of
 from sizeguard.projects.project import CONFIG, App, Target
 from sizeguard.snapshots.store import content_key
+from sizeguard.toolchains.environment import recorded_environment
 from sizeguard.toolchains.host import processor
+from sizeguard.toolchains.recipe import Recipe
 from sizeguard.toolchains.targets import run_prefix
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 
@@ -35,28 +39,6 @@ _PACKAGES = tuple(
     map(Path, ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed"))
 )
 _LOADER = (Path("/etc/ld.so.cache"), Path("/etc/ld.so.preload"))
-_VARIABLES = (
-    *(
-        "CC",
-        "CXX",
-        "CFLAGS",
-        "CXXFLAGS",
-        "CPPFLAGS",
-        "LDFLAGS",
-        "LD_LIBRARY_PATH",
-        "LD_PRELOAD",
-        "CPATH",
-        "LIBRARY_PATH",
-    ),
-    *(
-        "C_INCLUDE_PATH",
-        "CPLUS_INCLUDE_PATH",
-        "COMPILER_PATH",
-        "GCC_EXEC_PREFIX",
-        "CMAKE_TOOLCHAIN_FILE",
-        "PATH",
-    ),
-)
 
 
 def earlier_run(
@@ -87,6 +69,32 @@ def _without_growth(result: GateResult) -> GateResult:
     return replace(result, apps=tuple(apps))
 
 
+def store_result(
+    request: Request,
+    base: Base | None,
+    waivers: Sequence[Waiver],
+    before: str | None,
+    result: GateResult,
+) -> None:
+    """Keep the result of a run, unless something that it depends on changed meanwhile.
+
+    before: terms_key as it was before the run
+    """
+    if before is None or terms_key(request, waivers) != before:
+        return
+    if keep_records(request, _pairs_with_tools(request)):
+        keep_result(request, inputs_key(request, base, waivers), result)
+
+
+def terms_key(request: Request, waivers: Iterable[Waiver]) -> str | None:
+    """Hash all that the verdict depends on besides what builds and the base's builds read."""
+    try:
+        terms = _terms(request, _pairs_with_tools(request), waivers)
+    except (BuildError, InputError):
+        return None
+    return content_key(terms) if terms is not None else None
+
+
 def inputs_key(
     request: Request, base: Base | None, waivers: Iterable[Waiver], *, as_base: bool = False
 ) -> str | None:
@@ -96,36 +104,46 @@ def inputs_key(
 
     as_base: the key of a run on the base itself, if nothing differs from it.
     """
-    packages = [path for path in _PACKAGES if path.is_file()]
-    if not packages:
-        return None
     try:
         pairs = _pairs_with_tools(request)
-        machine = [
-            *packages,
-            *_LOADER,
-            *(Path(tool) for _, _, tools in pairs for tool in (tools.cc, tools.cxx)),
-        ]
+        terms = _terms(request, pairs, waivers)
+        known = known_inputs(request, pairs)
+        if terms is None or known is None:
+            return None
         return content_key(
             {
-                "gate": 1,
-                "code": code_hash(),
-                "machine": _hashes(None, machine),
-                "processor": processor(),
-                "variables": {name: os.environ.get(name, "") for name in _VARIABLES},
-                "sources": request.tree.key(),
-                "files": _hashes(request.root, _files(request)),
-                "pairs": [
-                    [app.name, _plain(target), _plain(tools), _emulator(target)]
-                    for app, target, tools in pairs
-                ],
-                "base": _bases(request, base, pairs, as_base),
+                **terms,
+                "builds": present_digests(request, known),
+                "base": _bases(request, base, pairs, known, as_base),
                 "creep": [_creep(request, app, tools) for app, _, tools in pairs],
-                "waivers": [_plain(waiver) for waiver in in_force(waivers, request.today)],
             }
         )
     except (BuildError, InputError):
         return None  # the work itself says what is wrong
+
+
+def _terms(
+    request: Request, pairs: Sequence[tuple[App, Target, Toolchain]], waivers: Iterable[Waiver]
+) -> Mapping[str, object] | None:
+    """Collect all but what builds read; None if the machine's packages are not known."""
+    packages = [path for path in _PACKAGES if path.is_file()]
+    if not packages:
+        return None
+    tools = [Path(tool) for _, _, each in pairs for tool in (each.cc, each.cxx)]
+    return {
+        "gate": 2,
+        "code": code_hash(),
+        "machine": _hashes(None, [*packages, *_LOADER, *tools]),
+        "processor": processor(),
+        "variables": recorded_environment(),
+        "sources": request.tree.key(),
+        "files": _hashes(request.root, _files(request)),
+        "pairs": [
+            [app.name, _plain(target), _plain(tools), _emulator(target)]
+            for app, target, tools in pairs
+        ],
+        "waivers": [_plain(waiver) for waiver in in_force(waivers, request.today)],
+    }
 
 
 def _pairs_with_tools(request: Request) -> list[tuple[App, Target, Toolchain]]:
@@ -176,32 +194,56 @@ def _bases(
     request: Request,
     base: Base | None,
     pairs: Iterable[tuple[App, Target, Toolchain]],
+    known: Mapping[str, BuildInputs],
     as_base: bool,
 ) -> list[list[str]]:
     """Describe the base of each pair's growth; empty lists if there is none."""
     if base is None or not base.commit or request.history.head is None:
         return [[] for _ in pairs]
-    differs = request.history.changed(base.commit)
-    return [_base(request, base, differs, app, tools, as_base) for app, _, tools in pairs]
+    own = list(known.values())
+    paths = _read_of(request, base.commit, own)
+    recipes = [recipe_of(request.runtime, tools, app.name) for app, _, tools in pairs]
+    return [_base(request, base.commit, paths, own, each, as_base) for each in recipes]
 
 
 def _base(
-    request: Request, base: Base, differs: Set[str], app: App, toolchain: Toolchain, as_base: bool
+    request: Request,
+    commit: str,
+    differs: Sequence[str],
+    read: Iterable[BuildInputs],
+    recipe: Recipe,
+    as_base: bool,
 ) -> list[str]:
-    """Describe the base of growth: its inputs, and which of them differ here."""
+    """Describe the base of growth: its inputs, and which of them differ here.
+
+    For the base itself, or what reads the same, these are its first parent's, too.
+    """
     history = request.history
-    selection = app.selection.relative_to(request.root).as_posix()
-    changed = sorted(
-        path
-        for path in differs
-        if request.tree.reads(path, selection) or path.startswith(f"{FOLDER}/")
-    )
-    texts = [
-        hashlib.sha256(history.text_at(base.commit, path) or b"").hexdigest() for path in changed
-    ]
-    key = history.key(base.commit, recipe_of(request.runtime, toolchain, app.name))
-    is_base = as_base or (history.head is not None and history.head.id == base.commit)
-    return [key, str(not changed and is_base), *changed, *texts]
+    key = history.key(commit, recipe)
+    is_base = as_base or (history.head is not None and history.head.id == commit)
+    row = [key, str(not differs and is_base), *differs, *_texts(request, commit, differs)]
+    parent = history.first_parent(commit) if not differs and is_base else ""
+    if parent:
+        changed = _read_of(request, parent, read)
+        row += [history.key(parent, recipe), *changed, *_texts(request, parent, changed)]
+    return row
+
+
+def _read_of(request: Request, commit: str, read: Iterable[BuildInputs]) -> list[str]:
+    """List inputs and reviewed files that differ between a commit and the files that are here."""
+    root = request.root
+    files = commit_files(root, commit)
+    then = [path for path in files.entries if path.startswith(f"{FOLDER}/")]
+    here = (root / FOLDER).rglob("*.yaml")
+    reviewed = {*(str(root / path) for path in then), *(str(path) for path in here)}
+    found = {*differing_inputs(root, commit, read), *differing(root, files, reviewed)}
+    return sorted(found)
+
+
+def _texts(request: Request, commit: str, paths: Iterable[str]) -> list[str]:
+    """Return git's ids of files in a commit, empty for those that it lacks."""
+    entries = commit_files(request.root, commit).entries
+    return [entries.get(path, ("", ""))[1] for path in paths]
 
 
 def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str]:

@@ -34,11 +34,13 @@ class SizeReference:
     text:     its source, as shown
     measured: None if it could not be measured
     why:      then the reason, and the next step
+    verdict:  then of the checks: INCONCLUSIVE, or NOT_RUN if there cannot be a reference yet
     """
 
     text: str
     measured: Measurement | None
     why: str = ""
+    verdict: str = INCONCLUSIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def _check(subject: CheckedApp, metric: str, limit: Limit, reference: SizeRefere
         limit=None,
         actual=subject.now.value(metric) or 0,
         headroom=None,
-        verdict=INCONCLUSIVE,
+        verdict=reference.verdict,
         rule=limit.allowance.text,
         advice=reference.why,
         kind=limit.kind,
@@ -141,7 +143,7 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit) -> Check:
     """Decide a check, unless its metric was not measured or there is nothing to compare with."""
     if subject.now.value(check.metric) is None:
         missing = f"{check.metric} was not measured: the image for {check.target} does not tell it"
-        return replace(check, advice=missing)
+        return replace(check, advice=missing, verdict=INCONCLUSIVE)
     if limit.kind == ABSOLUTE:
         bound = limit.allowance.bytes
     elif check.base is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -128,16 +127,10 @@ class History:
             return False
         return True
 
-    def changed(self, commit: str) -> frozenset[str]:
-        """List the paths that differ between a commit and the files in the worktree.
-
-        Untracked files count too, unless they are ignored.
-        """
-        known = git_bytes(
-            self.root, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", commit, "--"
-        )
-        unknown = git_bytes(self.root, "ls-files", "--others", "--exclude-standard", "-z")
-        return frozenset(os.fsdecode(path) for path in (known + unknown).split(b"\0") if path)
+    def first_parent(self, commit: str) -> str:
+        """Return the id of a commit's first parent; empty for one without parents."""
+        words = git(self.root, "rev-list", "--parents", "--max-count=1", commit).split()
+        return words[1] if len(words) > 1 else ""
 
     def text_at(self, commit: str, path: str) -> bytes | None:
         """Read a file's bytes in a commit; None if it has none."""

@@ -1,19 +1,22 @@
 """Find the sizes that growth and creep are counted from, or say why there are none.
 
 Growth is counted from the merge base's measurement, so that growth already on the base is not
-charged to the change. It is counted from the reviewed baseline in three cases: the change brings a
-new baseline, there is no merge base, or nothing differs between it and what is here.
+charged to the change; on the base's own branch from that of the first parent. It is counted from
+the reviewed baseline if the change brings a new one, or if the commit's own size cannot be known:
+there is no such commit, it does not build, or builds read what is neither the commit's nor
+installed. What is measured is never its own reference, unless all that was read is equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.build_inputs import BuildInputs, input_changes, project_hashes
 from sizeguard.builds.build_record import Build
-from sizeguard.gate.gate_result import MEASURED, REVIEWED, Base
+from sizeguard.gate.gate_result import MEASURED, NOT_RUN, PARENT, REVIEWED, Base
 from sizeguard.gate.policy.baselines import (
     baseline_path,
     measurement_of_baseline,
@@ -25,10 +28,14 @@ from sizeguard.gate.policy.baselines import (
 )
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
+from sizeguard.gate.reference.tree_inputs import differing_inputs
+from sizeguard.measurement.measured_commits import find_measured
 from sizeguard.measurement.measurement import Measurement, measurement_of
 from sizeguard.projects.project import CONFIG, App
 from sizeguard.runtimes.runtime import SourceTree
-from sizeguard.toolchains.recipe import DoesNotBuildError, Recipe
+from sizeguard.toolchains.environment import recorded_environment
+from sizeguard.toolchains.installed import foreign_inputs
+from sizeguard.toolchains.recipe import DoesNotBuildError, ReadsElsewhereError, Recipe
 from sizeguard.toolchains.toolchain import Toolchain
 
 
@@ -56,40 +63,70 @@ def growth_reference(
 ) -> tuple[SizeReference, str]:
     """Find what growth is counted from.
 
-    The second value is its source: MEASURED, REVIEWED, or empty if there is none.
+    The second value is its source: MEASURED, PARENT, REVIEWED, or empty if there is none.
     """
     reviewed = reviewed_reference(root, subject)
     if reviewed.measured is None:
-        return reviewed, ""
-    path = baseline_path(root, subject.build)
-    selection = _shown(root, subject.app.selection)
-    recipe = subject.recipe
-    if base is None or not base.commit or history.head is None or recipe is None:
+        return _first_of_all(root, history, base, subject, reviewed), ""
+    commit, recipe, read = counted_from(history, base, subject), subject.recipe, _read(subject)
+    if not commit or base is None or recipe is None or read is None:
         return reviewed, REVIEWED
-    changed = history.changed(base.commit)
-    if (
-        _shown(root, path) in changed
-        and history.text_at(base.commit, _shown(root, path)) != path.read_bytes()
-    ):
+    baseline = baseline_path(root, subject.build)
+    if history.text_at(commit, _shown(root, baseline)) != baseline.read_bytes():
         return reviewed, REVIEWED
-    inputs = [each for each in changed if subject.tree.reads(each, selection)]
-    if any(subject.tree.generates(each) for each in inputs) or (
-        not inputs and history.head.id == base.commit
-    ):
+    source = MEASURED if commit == base.commit else PARENT
+    text = f"{source} {commit[:7]}"
+    inputs = differing_inputs(root, commit, [read])
+    if foreign_inputs(read, root) or any(subject.tree.generates(each) for each in inputs):
         return reviewed, REVIEWED
-    text = f"{MEASURED} {base.commit[:7]}"
-    if not inputs:
-        return SizeReference(text, subject.now), MEASURED
+    if not inputs and find_measured(history.place, commit, history.key(commit, recipe)) is None:
+        return SizeReference(text, subject.now), source  # equal inputs make equal images
     try:
-        analysis = history.measure(base.commit, recipe).analysis
-    except DoesNotBuildError:
-        # The merge base has no measurable size; the reviewed one does not depend on it
+        analysis = history.measure(commit, recipe).analysis
+    except (DoesNotBuildError, ReadsElsewhereError):
+        # The commit has no size of its own; the reviewed one does not depend on it
         return reviewed, REVIEWED
     except BuildError as error:
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
     if analysis is None:
         return SizeReference(text, None, f"the {text} could not be measured"), ""
-    return SizeReference(text, measurement_of(analysis, subject.patterns)), MEASURED
+    return SizeReference(text, measurement_of(analysis, subject.patterns)), source
+
+
+def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> str:
+    """Return the commit that growth is counted from: the merge base, or HEAD's first parent.
+
+    The parent is it if the merge base is HEAD and the files are those of HEAD: on the branch that
+    changes are merged into. Empty if there is none.
+    """
+    read = _read(subject)
+    if base is None or not base.commit or history.head is None or read is None:
+        return ""
+    is_head = history.head.id == base.commit
+    if is_head and not differing_inputs(history.root, base.commit, [read]):
+        return history.first_parent(base.commit)
+    return base.commit
+
+
+def _first_of_all(
+    root: Path, history: History, base: Base | None, subject: MeasuredApp, reviewed: SizeReference
+) -> SizeReference:
+    """Say that growth is not run if nothing was before: no commit, and no baseline of the app.
+
+    Absolute limits decide then.
+    """
+    if baseline_path(root, subject.build).is_file() or other_toolchains(root, subject.build):
+        return reviewed
+    if history.head is not None and (base is None or counted_from(history, base, subject)):
+        return reviewed
+    if history.head is not None and base is not None and base.commit != history.head.id:
+        return reviewed
+    what = "there is no commit before" if history.head is not None else "this is not git"
+    return replace(reviewed, verdict=NOT_RUN, why=f"{what}, and {reviewed.why}")
+
+
+def _read(subject: MeasuredApp) -> BuildInputs | None:
+    return subject.build.inputs
 
 
 def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
@@ -172,10 +209,16 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
     recipe = subject.recipe
     if history.head is None or recipe is None or subject.now.analysis is None:
         return
-    selection = _shown(history.root, subject.app.selection)
-    changed = history.changed(history.head.id)
-    if CONFIG in changed or any(subject.tree.reads(path, selection) for path in changed):
+    read = _read(subject)
+    if read is None or foreign_inputs(read, history.root):
         return
+    config = _content(history.root / CONFIG)
+    if history.text_at(history.head.id, CONFIG) != config:
+        return
+    if differing_inputs(history.root, history.head.id, [read]):
+        return
+    if input_changes(read, project_hashes(history.root), recorded_environment()):
+        return  # a file changed after it was built
     key = history.key(history.head.id, recipe)
     if history.place.store.facts(key) is None:
         facts = {"commit": history.head.id, "sizes": asdict(subject.now.sizes)}
@@ -189,6 +232,10 @@ def symbol_patterns(metrics: Iterable[str]) -> tuple[str, ...]:
             {metric.removeprefix("symbol/") for metric in metrics if metric.startswith("symbol/")}
         )
     )
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _shown(root: Path, path: Path) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sizeguard.builds.build_record import Build
+from sizeguard.base.errors import InputError
+from sizeguard.builds.build_record import RECORD, Build, read_build
 from sizeguard.claims.universe import Universe
 from sizeguard.operators.library import Operator, read_operator_libraries
 from sizeguard.runtimes.runtime import BuildOptions, CallTable
@@ -28,12 +29,6 @@ class NativeSources:
     def key(self) -> str:
         """Hash native/ and the generator."""
         return native_tree.sources_hash(self._source)
-
-    def reads(self, path: str, selection: str) -> bool:
-        """Whether a file is the selection, a source, or code of the generator."""
-        if self._source == self._root:
-            return native_tree.is_input(path, selection)
-        return path == selection or native_tree.is_generator(path)
 
     def generates(self, path: str) -> bool:
         """Whether a file is code of the generator."""
@@ -68,23 +63,38 @@ class NativeSources:
         """Read everything that a selection chooses from."""
         return read_universe(self._source)
 
+    def recorded(self, app: str, selection: Path, options: BuildOptions) -> Build | None:
+        """Read the record in the folder that build_app or build_full uses."""
+        variant = _variant_of(app, selection, options) if app else _full(options)
+        try:
+            return read_build(default_folder(self._root, variant, options.toolchain) / RECORD)
+        except InputError:
+            return None
+
     def build_full(self, options: BuildOptions) -> Build:
         """Build the variant `full`."""
-        variant = Variant("full", optimize=options.optimize, link=options.link, lto=options.lto)
-        return self._build(variant, options)
+        return self._build(_full(options), options)
 
     def build_app(self, app: str, selection: Path, options: BuildOptions) -> Build:
         """Build the variant `selective` of an app."""
-        asked = Variant(
-            "selective",
-            app,
-            selection,
-            optimize=options.optimize,
-            link=options.link,
-            lto=options.lto,
-        )
+        asked = _variant_of(app, selection, options)
         return self._build(checked_variant(self._source, asked), options)
 
     def _build(self, variant: Variant, options: BuildOptions) -> Build:
         folder = default_folder(self._root, variant, options.toolchain)
         return build(self._source, variant, options.toolchain, folder)
+
+
+def _full(options: BuildOptions) -> Variant:
+    return Variant("full", optimize=options.optimize, link=options.link, lto=options.lto)
+
+
+def _variant_of(app: str, selection: Path, options: BuildOptions) -> Variant:
+    return Variant(
+        "selective",
+        app,
+        selection,
+        optimize=options.optimize,
+        link=options.link,
+        lto=options.lto,
+    )

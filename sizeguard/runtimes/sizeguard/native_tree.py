@@ -30,8 +30,9 @@ OP_DEPS = "op_deps.yaml"
 _OP_DEPS_FILE = (_CARRIED if _CARRIED.is_dir() else PACKAGE.parent / FOLDER / "operators") / OP_DEPS
 # Folders that no build of run_program reads: models are data that it is given.
 _NOT_BUILT = ("native/models/", "native/examples/", "native/fuzzing/")
-# What under native/ can change a binary.
-_SUFFIXES = frozenset({".cpp", ".h", ".fbs", ".yaml", ".cmake", ".txt", ".sh", ".tbd"})
+# Documents. A build that reads one all the same, or a file of those folders, is not kept for its
+# commit: these lists save builds, and decide nothing.
+_DOCUMENTS = frozenset({".md"})
 _APPS = "native/apps/"
 # In a build's folder: the command that configured it, a word a line.
 CONFIGURED = "configure.txt"
@@ -46,21 +47,16 @@ def has_sources(root: Path) -> bool:
 
 
 def is_source(path: str) -> bool:
-    """Whether a file, by its path from the root, goes into a build, whatever the selection."""
+    """Whether a file, by its path from the root, stands in the key of commits' measurements."""
     if not path.startswith(f"{FOLDER}/") or path.startswith(_NOT_BUILT):
         return False
-    if PurePosixPath(path).suffix not in _SUFFIXES:
+    if PurePosixPath(path).suffix in _DOCUMENTS:
         return False
     return not path.startswith(_APPS) or path.count("/") == 2  # the folders of apps are theirs
 
 
-def is_input(path: str, selection: str) -> bool:
-    """Whether a file is the selection, a source, or code of the generator."""
-    return path == selection or is_source(path) or is_generator(path)
-
-
 def source_files(root: Path) -> list[Path]:
-    """Every file that a build reads, sorted."""
+    """List the files of native/ that stand in keys, sorted."""
     found = (path for path in (root / FOLDER).rglob("*") if path.is_file())
     return sorted(path for path in found if is_source(path.relative_to(root).as_posix()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,13 +17,23 @@ def runtime_hash(repository: Path, commit: str, selection: str) -> str:
 
     The generator's code is that of the package that runs.
     """
-    native = tree_entries(repository, commit, "--full-tree", "--", FOLDER).get(FOLDER, "")
+    top = tree_entries(repository, commit, "--full-tree")
+    native = top.get(FOLDER, "")
     files = _native(repository, native.split()[2]) if " tree " in native else {}
     sources = [f"{entry}\t{path}" for path, entry in files.items() if is_source(path)]
     chosen: object = files.get(selection)
     if selection and not selection.startswith(f"{FOLDER}/"):
         chosen = tree_entries(repository, commit, "--full-tree", "--", selection)
-    return fingerprint({"files": sources, "selection": chosen})
+    # The root is in the include path, before the compiler's folders.
+    shadows = {name: entry for name, entry in sorted(top.items()) if _is_header(name)}
+    return fingerprint({"files": sources, "selection": chosen, "shadows": shadows})
+
+
+@functools.cache
+def _is_header(name: str) -> bool:
+    """Whether the compilers of this machine have a header, or a folder of headers, of a name."""
+    folders = ("include", "include/c++/*", "lib/gcc/*/*/include", "include/*-linux-gnu")
+    return any(any(Path("/usr").glob(f"{folder}/{glob.escape(name)}")) for folder in folders)
 
 
 @functools.lru_cache(256)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,16 +17,42 @@ from pathlib import Path
 from sizeguard.base.errors import BuildError
 from sizeguard.base.files import write_atomic, write_if_changed
 from sizeguard.base.fingerprint import fingerprint
+from sizeguard.base.hash_cache import HashCache, state_of
 from sizeguard.base.progress import Progress
+from sizeguard.builds.build_inputs import UNKNOWN, BuildInputs, content_hash, input_changes
 from sizeguard.builds.build_record import RECORD, Build, read_build
 from sizeguard.builds.sizes import measure
+from sizeguard.runtimes.sizeguard.building.cmake_trace import keep_trace, trace_options
+from sizeguard.runtimes.sizeguard.building.made_files import (
+    MadeFiles,
+    read_made,
+    temporary_folder,
+)
+from sizeguard.runtimes.sizeguard.building.read_inputs import made_and_read, read_inputs
+from sizeguard.runtimes.sizeguard.building.stale_outputs import (
+    begin,
+    finish,
+    forget_everything,
+    recorded_inputs,
+    remove_outputs,
+    remove_stale,
+)
 from sizeguard.runtimes.sizeguard.building.variants import Variant, check_combination
-from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED, FOLDER, sources_hash
+from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED, FOLDER
+from sizeguard.toolchains.environment import (
+    build_environment,
+    code_variables,
+    recorded_environment,
+)
 from sizeguard.toolchains.link_record import record_link
 from sizeguard.toolchains.logged import first_error
 from sizeguard.toolchains.targets import TargetMachine, find_target
 from sizeguard.toolchains.toolchain import Toolchain, require
 
+_NOTHING = "ninja: no work to do."
+_ATTEMPTS = 3  # files that change during each of them change all the time
+_TICK = 0.01  # s by which the times of files may lag behind the clock
+HASHES = ".hashes.json"  # in a build's folder
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 
 
@@ -45,15 +71,82 @@ def build(
         f"{toolchain.compiler} {toolchain.compiler_version} -O{variant.optimize} "
         f" {toolchain.target}"
     )
+    hashes = HashCache(folder / HASHES, content_hash)
     with _locked(folder), Progress(f"building {variant.app or variant.kind}", detail) as progress:
-        _configure(root, variant, toolchain, folder)
-        try:
-            _compile(folder, jobs, progress)
-        except _SourceIsGone:
-            (folder / CONFIGURED).unlink(missing_ok=True)
+        for _ in range(_ATTEMPTS):
+            start = time.time_ns()
+            time.sleep(_TICK)  # what was written before is older than start
+            before = recorded_inputs(folder)
+            begin(folder)
+            made, is_same = _prepare(folder, before, hashes)
             _configure(root, variant, toolchain, folder)
-            _compile(folder, jobs, progress)
-        return _record(root, variant, toolchain, folder)
+            is_same = _make(root, variant, toolchain, folder, jobs, progress) and is_same
+            if before is not None and is_same:
+                inputs = before
+            else:
+                target = find_target(toolchain.target)
+                _recorded_link(folder, folder / variant.image_name(toolchain), target)
+                inputs = read_inputs(made, toolchain.linker, target.strip, hashes)
+            moving = first_moving(inputs, hashes, start)
+            if not moving:
+                result = _record(root, variant, toolchain, folder, inputs)
+                if inputs is not before:
+                    made.save({*made_and_read(folder), str(result.shipped)}, hashes)
+                hashes.save()
+                finish(folder)
+                return result
+        raise BuildError(f"{moving}: changes while {folder.name} is built")
+
+
+def _prepare(folder: Path, before: BuildInputs | None, hashes: HashCache) -> tuple[MadeFiles, bool]:
+    """Remove what is out of date.
+
+    Returns what is made in the folder, and whether nothing of it and of what was read has changed.
+    """
+    made = read_made(folder)
+    if before is None:
+        forget_everything(folder)
+        return made.began(), False
+    changes = input_changes(before, hashes, recorded_environment())
+    remove_stale(folder, before, changes)
+    others = made.changed_outputs(hashes)
+    remove_outputs(folder, others)
+    return made.without(others).began(), not changes and not others
+
+
+def _make(
+    root: Path,
+    variant: Variant,
+    toolchain: Toolchain,
+    folder: Path,
+    jobs: int | None,
+    progress: Progress,
+) -> bool:
+    """Run ninja; tells whether it had nothing to do."""
+    try:
+        return _compile(folder, jobs, progress)
+    except _SourceIsGone:
+        (folder / CONFIGURED).unlink(missing_ok=True)
+        _configure(root, variant, toolchain, folder)
+        return _compile(folder, jobs, progress)
+
+
+def first_moving(inputs: BuildInputs, hashes: HashCache, start: int) -> str:
+    """Name an input that changed after a build began; empty if there is none.
+
+    What tools read then is not known: they may have read the old content or the new.
+
+    start: when it began, in nanoseconds since 1970
+    """
+    for path, content in {**inputs.files, **inputs.tools}.items():
+        if content == UNKNOWN:
+            continue  # another each time, in whatever it was read from
+        state = state_of(path)
+        if state is not None and max(state[3:]) >= start:
+            return path
+        if hashes(path) != content:
+            return path
+    return ""
 
 
 class _SourceIsGone(BuildError):
@@ -90,7 +183,14 @@ def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path)
     (folder / "CMakeCache.txt").unlink(missing_ok=True)
     for detected in folder.glob("CMakeFiles/3.*"):
         shutil.rmtree(detected)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**build_environment(), "TMPDIR": str(temporary_folder(folder))}
+    done = subprocess.run(
+        [*command, *trace_options(folder)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
     log = folder / "configure.log"
     write_atomic(log, done.stdout + done.stderr)
     if done.returncode != 0:
@@ -98,10 +198,12 @@ def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path)
             f"configuring {folder.name} failed: {first_error(done.stderr) or 'no message'};"
             f" log: {log}"
         )
+    keep_trace(folder)
     write_atomic(record, text)
 
 
-def _compile(folder: Path, jobs: int | None, progress: Progress) -> None:
+def _compile(folder: Path, jobs: int | None, progress: Progress) -> bool:
+    """Run ninja; tells whether it had nothing to do."""
     command = ["ninja", "-C", str(folder), *([f"-j{jobs}"] if jobs else [])]
     lines = []
     with subprocess.Popen(
@@ -109,7 +211,11 @@ def _compile(folder: Path, jobs: int | None, progress: Progress) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "NINJA_STATUS": "[%f/%t] "},
+        env={
+            **build_environment(),
+            "NINJA_STATUS": "[%f/%t] ",
+            "TMPDIR": str(temporary_folder(folder)),
+        },
     ) as process:
         for line in process.stdout or ():
             lines.append(line)
@@ -124,9 +230,12 @@ def _compile(folder: Path, jobs: int | None, progress: Progress) -> None:
         raise (_SourceIsGone if gone else BuildError)(
             f"building {folder.name} failed: {first_error(output) or 'no message'}; log: {log}"
         )
+    return _NOTHING in output
 
 
-def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) -> Build:
+def _record(
+    root: Path, variant: Variant, toolchain: Toolchain, folder: Path, inputs: BuildInputs
+) -> Build:
     """Strip the image, and write build.json."""
     target = find_target(toolchain.target)
     image = folder / variant.image_name(toolchain)
@@ -135,7 +244,7 @@ def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) ->
     if not shipped.is_file() or shipped.stat().st_mtime_ns < image.stat().st_mtime_ns:
         _strip(target, image, shipped)
     debug = _debug_symbols(folder, image) if target.is_macho else None
-    link_line = _link_line(folder, image)
+    link_line, link_command = _recorded_link(folder, image, target)
     inputs_of_link = tuple(folder / word for word in link_line if word.endswith((".o", ".a")))
     effective = folder / "operators" / "code" / "selected_operators.yaml"
     result = Build(
@@ -153,24 +262,35 @@ def _record(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) ->
         asked=variant.selection.resolve() if variant.selection else None,
         dtypes=variant.dtypes,
         model_tracer=folder / "model_tracer" if variant.kind == "instrumented" else None,
-        fingerprint=fingerprint(_inputs(root, variant, toolchain, effective)),
+        fingerprint=fingerprint(_inputs(root, variant, toolchain, effective, inputs)),
         sizes=measure(shipped),
         link=variant.link,
         lto=variant.lto,
         lto_inputs=inputs_of_link if variant.lto else (),
         debug=debug,
-        link_command=None if target.is_macho else record_link(link_line, folder, image),
+        link_command=link_command,
+        inputs=inputs,
     )
     write_if_changed(record, json.dumps(result.to_json(), indent=2) + "\n")
     return read_build(record)
 
 
 def _inputs(
-    root: Path, variant: Variant, toolchain: Toolchain, effective: Path
+    root: Path, variant: Variant, toolchain: Toolchain, effective: Path, inputs: BuildInputs
 ) -> Mapping[str, object]:
-    """Everything that goes into a build; `effective` is its effective selection."""
+    """Everything that goes into a build, the same in every folder.
+
+    effective: its effective selection
+    """
+    read = {
+        str(Path(path).relative_to(root)) if Path(path).is_relative_to(root) else path: content
+        for path, content in inputs.files.items()
+        if not Path(path).is_relative_to(effective.parents[2])
+    }
     return {
-        "sources": sources_hash(root),
+        "read": read,
+        "tools": sorted(set(inputs.tools.values())),
+        "environment": code_variables(inputs.environment),
         "selection": effective.read_text(),
         "variant": variant.name,
         "optimize": variant.optimize,
@@ -214,6 +334,14 @@ def _debug_symbols(folder: Path, image: Path) -> Path:
     if done.returncode != 0 or "warning" in done.stderr:
         raise BuildError(f"dsymutil {image}: {done.stderr.strip()}")
     return bundle
+
+
+def _recorded_link(
+    folder: Path, image: Path, target: TargetMachine
+) -> tuple[list[str], Path | None]:
+    """Return the command that links, and the record of the linker's own; None for macOS."""
+    line = _link_line(folder, image)
+    return line, None if target.is_macho else record_link(line, folder, image)
 
 
 def _link_line(folder: Path, image: Path) -> list[str]:

@@ -12,12 +12,16 @@ import yaml
 
 from sizeguard.base.fingerprint import package_hash
 from sizeguard.base.yaml_nodes import NoAliasesLoader
+from sizeguard.builds.build_record import RECORD, read_build
+from sizeguard.git.tree_contents import relative_to
 from sizeguard.git.trees import file_of
 from sizeguard.git.worktrees import Worktree
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
-from sizeguard.runtimes.sizeguard.native_tree import usual_selection
+from sizeguard.runtimes.sizeguard.native_tree import is_source, usual_selection
+from sizeguard.toolchains.environment import code_variables, recorded_environment
+from sizeguard.toolchains.installed import foreign_files
 from sizeguard.toolchains.logged import run_logged
-from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
+from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, ReadsElsewhereError
 from sizeguard.toolchains.toolchain import Toolchain
 
 
@@ -53,6 +57,7 @@ class RuntimeRecipe:
             "linker": f"{self.toolchain.linker} {self.toolchain.linker_version}",
             "target": self.toolchain.target,
             "headers": self.toolchain.headers_version,
+            "environment": code_variables(recorded_environment()),
             "package": package_hash(),
         }
 
@@ -74,6 +79,7 @@ class RuntimeRecipe:
         leaf = self.app or self.variant
         folder = tree.path / "build" / f"{tools}-O{self.optimize}-{leaf}"
         command = self._command(folder, limits)
+        selection = ""
         if self.app:
             selection = self.selection(tree.repository, commit)
             if not (tree.path / selection).is_file():
@@ -81,6 +87,12 @@ class RuntimeRecipe:
             command += ["--app", self.app, "--selection", selection]
         names = ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
         run_logged(command, tree, dict.fromkeys(names, "ccache") if _has_ccache() else {}, limits)
+        elsewhere = _elsewhere(folder, tree.path, selection)
+        if elsewhere:
+            raise ReadsElsewhereError(
+                f"{commit[:12]} reads {elsewhere}, which is not among the sources of the runtime:"
+                " its measurement would stand for other commits, too"
+            )
         return folder / "build.json"
 
     def check(self, repository: Path, commit: str) -> None:
@@ -128,6 +140,18 @@ def _selection_in(text: str, app: str) -> str | None:
         isinstance(path, str) and not path.startswith("/") and ".." not in PurePosixPath(path).parts
     )
     return str(PurePosixPath(str(path))) if is_inside else None
+
+
+def _elsewhere(folder: Path, tree: Path, selection: str) -> str:
+    """Name a file that a build in a worktree read and that the commit's key leaves out."""
+    inputs = read_build(folder / RECORD).inputs
+    if inputs is None:
+        return "what it does not record"
+    foreign = foreign_files(inputs, tree)
+    inside = (relative_to(tree, path) for path in inputs.files)
+    own = (path for path in inside if path is not None and not path.startswith("build/"))
+    left_out = (path for path in own if path != selection and not is_source(path))
+    return next(iter(foreign), "") or next(left_out, "")
 
 
 def _has_ccache() -> bool:

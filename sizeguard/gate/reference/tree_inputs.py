@@ -1,0 +1,39 @@
+"""What of a build's inputs differs between a commit and the files that are here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sizeguard.builds.build_inputs import BuildInputs, glob_matches, glob_paths
+from sizeguard.git.tree_contents import (
+    appeared,
+    commit_files,
+    differing,
+    globbed,
+    relative_to,
+)
+from sizeguard.toolchains.installed import is_installed
+
+
+def differing_inputs(root: Path, commit: str, inputs: Iterable[BuildInputs]) -> frozenset[str]:
+    """List the inputs of builds that a commit has not or has otherwise, from the root.
+
+    Files that appeared or vanished where one was looked for count, too.
+    """
+    files = commit_files(root, commit)
+    records = list(inputs)
+    read = {path for each in records for path in (*each.files, *each.tools)}
+    inside = {path: relative_to(root, path) for path in read}
+    own = [
+        path
+        for path, at in inside.items()
+        if at is not None and (at in files.entries or not is_installed(path, root))
+    ]
+    absent = {path for each in records for path in each.absent}
+    patterns = {pattern for each in records for pattern in each.globs}
+    return (
+        differing(root, files, own)
+        | appeared(root, files, absent)
+        | globbed(root, files, patterns, glob_paths, glob_matches)
+    )

@@ -1,0 +1,109 @@
+"""Files in a build's folder that its own tools made: outputs, and what tools leave beside them.
+
+A file is made if a build wrote it: it was not there before, or it was otherwise. No name decides. A
+file that somebody put into the folder is an input like any other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sizeguard.base.files import write_atomic
+from sizeguard.base.hash_cache import State, state_of
+from sizeguard.builds.build_inputs import Hash
+
+_FILE = ".made.json"
+_VERSION = 1
+# Tools put temporary files here, and not where a project may lie.
+_TEMPORARY = ".tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFiles:
+    """What earlier builds and this one made in a folder.
+
+    earlier: paths that builds up to now made and nobody else has changed, from the folder
+    outputs: content hashes of those that tools read or that are the result, by path
+    there:   the states of all files when the tools of this build began, by absolute path
+    """
+
+    folder: Path
+    earlier: frozenset[str] = frozenset()
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    there: Mapping[str, State] = field(default_factory=dict)
+
+    def __contains__(self, path: str) -> bool:
+        """Whether a build made a file, given by its absolute path."""
+        inside = self._inside(path)
+        if not inside:
+            return False
+        if inside in self.earlier or inside.startswith(f"{_TEMPORARY}/"):
+            return True
+        state = state_of(path)
+        return state is None or self.there.get(path) != state
+
+    def _inside(self, path: str) -> str:
+        top = f"{self.folder}/"
+        at = os.path.normpath(path) if "/." in path else path
+        return at[len(top) :] if at.startswith(top) else ""
+
+    def changed_outputs(self, hash_of: Hash) -> tuple[str, ...]:
+        """List the outputs that somebody else has changed since; not those that are gone."""
+        return tuple(
+            path
+            for path, content in self.outputs.items()
+            if os.path.lexists(at := f"{self.folder}/{path}") and hash_of(at) != content
+        )
+
+    def without(self, paths: Iterable[str]) -> MadeFiles:
+        """Forget files, which are then inputs unless this build makes them again."""
+        left = frozenset(paths)
+        outputs = {path: each for path, each in self.outputs.items() if path not in left}
+        return MadeFiles(self.folder, self.earlier - left, outputs, self.there)
+
+    def began(self) -> MadeFiles:
+        """Note all files that are there, before tools run."""
+        return MadeFiles(self.folder, self.earlier, self.outputs, _states(self.folder))
+
+    def save(self, outputs: Iterable[str], hash_of: Hash) -> None:
+        """Write the record. outputs: absolute paths whose content counts; others are left out."""
+        made = sorted(self._inside(path) for path in _states(self.folder) if path in self)
+        inside = {self._inside(path): path for path in outputs if path in self}
+        hashes = {name: hash_of(path) for name, path in inside.items() if state_of(path)}
+        text = {"version": _VERSION, "made": made, "outputs": dict(sorted(hashes.items()))}
+        write_atomic(self.folder / _FILE, json.dumps(text))
+
+
+def read_made(folder: Path) -> MadeFiles:
+    """Read what builds in a folder made; nothing if there is no record, or a damaged one."""
+    try:
+        content = json.loads((folder / _FILE).read_bytes())
+        if content["version"] != _VERSION:
+            return MadeFiles(folder)
+        outputs = {str(path): str(each) for path, each in content["outputs"].items()}
+        return MadeFiles(folder, frozenset(map(str, content["made"])), outputs)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return MadeFiles(folder)
+
+
+def temporary_folder(folder: Path) -> Path:
+    """Make the empty folder for the temporary files of a build's tools."""
+    found = folder / _TEMPORARY
+    shutil.rmtree(found, ignore_errors=True)
+    found.mkdir()
+    return found
+
+
+def _states(folder: Path) -> dict[str, State]:
+    found = {}
+    for at, _, names in os.walk(folder):
+        for name in names:
+            state = state_of(path := f"{at}/{name}")
+            if state is not None:
+                found[path] = state
+    return found

@@ -1,0 +1,124 @@
+"""Remove what an earlier build made of other inputs, whatever the times of the files say.
+
+ninja compares times. An edit that keeps an old time, a new file earlier in the search path, another
+compiler of the same name or another variable do not change what ninja compares.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
+from sizeguard.base.hash_cache import state_of
+from sizeguard.builds.build_inputs import BuildInputs, InputChanges
+from sizeguard.builds.build_record import RECORD, read_build
+from sizeguard.runtimes.sizeguard.building.read_inputs import (
+    objects_that_read,
+    parse_query,
+    step_outputs,
+)
+from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED
+from sizeguard.toolchains.environment import build_environment, code_variables
+
+# Beside build.json while tools run. If it is there at the start, an earlier build did not end.
+_UNFINISHED = ".unfinished"
+_TICK = 10_000_000  # ns by which the times of files may lag behind the clock
+
+
+def recorded_inputs(folder: Path) -> BuildInputs | None:
+    """Read what the last build in a folder read; None if it was not recorded."""
+    try:
+        return read_build(folder / RECORD).inputs
+    except InputError:
+        return None
+
+
+def begin(folder: Path) -> None:
+    """Mark a build as unfinished, after removing what an earlier unfinished one made.
+
+    That was made of files which no record describes.
+    """
+    mark = state_of(str(folder / _UNFINISHED))
+    if mark is None:
+        write_atomic(folder / _UNFINISHED, "")
+        return
+    since = max(mark[3:]) - _TICK
+    for path in folder.rglob("*"):
+        state = state_of(str(path))
+        # ninja's logs and the records of builds begin with a dot
+        is_kept = path.parent == folder and (path.name.startswith(".") or path.name == RECORD)
+        if state is not None and max(state[3:]) >= since and not is_kept:
+            path.unlink()
+    (folder / CONFIGURED).unlink(missing_ok=True)
+
+
+def finish(folder: Path) -> None:
+    """Remove the mark: the record describes all that is in the folder."""
+    (folder / _UNFINISHED).unlink(missing_ok=True)
+
+
+def forget_everything(folder: Path) -> None:
+    """Make CMake configure and ninja run each step again: ninja runs what its log does not know."""
+    for name in (CONFIGURED, "CMakeCache.txt", ".ninja_log", ".ninja_deps"):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
+
+
+def remove_stale(folder: Path, recorded: BuildInputs, changes: InputChanges) -> None:
+    """Remove the files that were made of inputs which have changed since the record was written."""
+    is_known = (folder / "build.ninja").is_file()
+    reaches_all = changes.tools or changes.appeared
+    if not is_known or reaches_all or _reach_code(changes.environment, recorded):
+        forget_everything(folder)
+        return
+    if changes.environment or changes.globs:
+        (folder / CONFIGURED).unlink(missing_ok=True)
+    if not changes.files:
+        return
+    outputs = {*objects_that_read(folder, changes.files)}
+    for path in changes.files:
+        made = _made_of(folder, path)
+        if made is None:
+            if not objects_that_read(folder, [path]):
+                forget_everything(folder)
+                return
+            continue
+        outputs.update(made)
+    if "build.ninja" in outputs:
+        (folder / CONFIGURED).unlink(missing_ok=True)
+    for output in outputs - {"build.ninja"}:
+        file = folder / output
+        if file.is_file():
+            file.unlink()
+
+
+def remove_outputs(folder: Path, outputs: Iterable[str]) -> None:
+    """Remove outputs that somebody else has changed, given from the folder, to make them again."""
+    paths = {str(folder / output) for output in outputs}
+    if not paths:
+        return
+    if not paths <= step_outputs(folder):
+        forget_everything(folder)  # what a linker left, no step makes alone
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+
+
+def _reach_code(names: Iterable[str], recorded: BuildInputs) -> bool:
+    values: Mapping[str, str] = {name: recorded.environment.get(name, "") for name in names}
+    return bool(code_variables(values))
+
+
+def _made_of(folder: Path, path: str) -> list[str] | None:
+    """List what steps make of a file directly; None if ninja does not know the file."""
+    done = subprocess.run(
+        ["ninja", "-C", str(folder), "-t", "query", path],
+        capture_output=True,
+        text=True,
+        env=build_environment(),
+        check=False,
+    )
+    return parse_query(done.stdout) if done.returncode == 0 else None

@@ -1,0 +1,46 @@
+"""The environment of builds: variables that compilers, linkers and CMake act on, and no others.
+
+A variable that is not passed on cannot change a build, so what is recorded is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+# What the tools' manuals name: gcc (Environment Variables), clang, ld, CMake, ccache, Python.
+_REACHES = re.compile(
+    r"PATH|CC|CXX|CPP|AR|AS|LD|NM|RANLIB|STRIP|\w*FLAGS|\w*(CPATH|INCLUDE_PATH)"
+    r"|(COMPILER|LIBRARY|PKG_CONFIG)_PATH|(LD|GCC|CCC|CLANG|LLVM|CMAKE|CCACHE|PYTHON|QEMU)_?\w*"
+    r"|COLLECT_\w+|SOURCE_DATE_EPOCH|SDKROOT|\w+_DEPLOYMENT_TARGET|ZERO_AR_DATE|VIRTUAL_ENV"
+)
+# Passed on and not recorded: they name places and people, which are no input of a build.
+_PLACES = frozenset({"HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SIZEGUARD_WORKTREE"})
+# Not passed on: they write files of their own, or put the path of a machine into an image.
+_REFUSED = frozenset({"LD_RUN_PATH", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"})
+# Recorded, but another value does not change what the same compilers make of the same files: which
+# tools CMake finds and what the generator writes, seen when a build is configured again.
+_NOT_OF_COMPILERS = re.compile(r"PATH|VIRTUAL_ENV|PKG_CONFIG_PATH|(PYTHON|QEMU)\w*")
+
+
+def recorded_environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables that can change a build; an empty one counts as missing."""
+    return {
+        name: value
+        for name, value in given.items()
+        if value and name not in _REFUSED and _REACHES.fullmatch(name)
+    }
+
+
+def build_environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the whole environment of CMake, ninja and what they start."""
+    places = {name: given[name] for name in _PLACES if name in given}
+    return {**recorded_environment(given), **places, "LC_ALL": "C.UTF-8"}
+
+
+def code_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return those of recorded variables that change code with the same tools, such as CPATH."""
+    return {
+        name: value for name, value in environment.items() if not _NOT_OF_COMPILERS.fullmatch(name)
+    }

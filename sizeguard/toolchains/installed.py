@@ -1,0 +1,48 @@
+"""Inputs of a build that are neither a project's nor installed on the machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+from sizeguard.base.import_closure import PACKAGE
+from sizeguard.builds.build_inputs import BuildInputs
+from sizeguard.toolchains.environment import code_variables
+
+# Where systems install programs and headers. Builds of all commits read the same ones.
+_FOLDERS = ("/usr", "/opt", "/lib", "/lib64", "/bin", "/sbin", "/nix")
+
+
+def is_installed(path: str, root: Path) -> bool:
+    """Whether a file belongs to the machine: the system, the interpreter, or this package.
+
+    root: of the project; the package counts as the project's if it lies there
+    """
+    real = os.path.realpath(path)
+    folders = [*_FOLDERS, sys.prefix, sys.base_prefix]
+    if not PACKAGE.is_relative_to(root):
+        folders.append(str(PACKAGE))
+    return any(at.startswith(f"{folder}/") for folder in folders for at in (path, real))
+
+
+def is_below(path: str, root: Path) -> bool:
+    """Whether a path leads below a folder, by its words or by its links."""
+    lexical = os.path.normpath(path).startswith(f"{root}/")
+    return lexical or os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
+
+
+def foreign_files(inputs: BuildInputs, root: Path) -> Collection[str]:
+    """List the files and programs of a build that are neither below a root nor installed."""
+    paths = (*inputs.files, *inputs.tools)
+    return [path for path in paths if not is_below(path, root) and not is_installed(path, root)]
+
+
+def foreign_inputs(inputs: BuildInputs, root: Path) -> tuple[str, ...]:
+    """List variables that change code, and foreign files.
+
+    Builds of other commits read them as they are now, so their growth would not be seen.
+    """
+    names = code_variables(inputs.environment)
+    return (*sorted(names), *sorted(foreign_files(inputs, root)))

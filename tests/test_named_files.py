@@ -1,0 +1,132 @@
+"""Files that words of commands, assembler directives and CMake scripts name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sizeguard.base.errors import BuildError
+from sizeguard.runtimes.sizeguard.building.cmake_trace import (
+    keep_trace,
+    named_by_cmake,
+    trace_options,
+)
+from sizeguard.runtimes.sizeguard.building.named_files import (
+    assembled_files,
+    files_of_words,
+    is_untold,
+    untold_steps,
+)
+
+GENERATOR = "/venv/bin/sizeguard"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name in ("extra/a.specs", "extra/map.ver", "extra/deep.h", "gcda/x.gcda", "b/run.o"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "extra/flags.rsp").write_text(f"-Os @{tmp_path}/extra/more.rsp\n")
+    (tmp_path / "extra/more.rsp").write_text(
+        f"'-include{tmp_path}/nothing' -I{tmp_path}/extra/deep.h"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("{}/extra/deep.h", ["extra/deep.h"]),
+        ("-specs={}/extra/a.specs", ["extra/a.specs"]),
+        ("-specs=../extra/a.specs", ["extra/a.specs"]),
+        ("-Wl,--version-script={}/extra/map.ver", ["extra/map.ver"]),
+        ("-Wl,--version-script,../extra/map.ver", ["extra/map.ver"]),
+        ("-T../extra/map.ver", ["extra/map.ver"]),
+        ("@{}/extra/flags.rsp", ["extra/deep.h", "extra/flags.rsp", "extra/more.rsp"]),
+        ("-fprofile-use={}/gcda", ["gcda/x.gcda"]),
+        ("-ffile-prefix-map={}=.", []),
+        ("run.o", ["b/run.o"]),
+        ("-Os", []),
+    ],
+)
+def test_words_name_files(word: str, names: list[str], tree: Path) -> None:
+    found = files_of_words([word.format(tree)], tree / "b")
+    assert sorted(str(Path(path).relative_to(tree)) for path in found) == names
+
+
+def test_options_that_name_themselves_end(tree: Path) -> None:
+    (tree / "extra/more.rsp").write_text(f"@{tree}/extra/flags.rsp")
+    assert len(files_of_words([f"@{tree}/extra/flags.rsp"], tree)) == 2
+
+
+def test_assemblers_read_what_directives_name(tree: Path) -> None:
+    folders = [str(tree / "b"), str(tree)]
+    texts = {
+        "/x/a.cpp": b'asm(".section .x; .incbin \\"extra/a.specs\\"");',
+        "/x/b.S": b'  .incbin "extra/deep.h", 4\n  .include "map.inc"\n',
+        "/x/c.cpp": b'#include "extra/map.ver"\n',
+    }
+    files, wanted = assembled_files(texts, folders)
+    assert files == {f"{tree}/extra/a.specs", f"{tree}/extra/deep.h"}
+    assert {f"{tree}/b/extra/a.specs", f"{tree}/b/map.inc", f"{tree}/map.inc"} <= wanted
+    macro = {"/x/d.h": b'#define EMBED(x) asm(".incbin \\"" x "\\"")'}
+    (found,), _ = assembled_files(macro, folders)
+    assert is_untold(found)
+    assert "/x/d.h" in found
+
+
+@pytest.mark.parametrize(
+    ("command", "tells"),
+    [
+        ("ccache /usr/bin/g++ -Os -MD -MT a.o -MF a.o.d -o a.o -c a.cpp", True),
+        ("/usr/bin/g++ -Os -o a.o -c a.cpp", False),
+        (": && sh /x/logged.sh gcc -Wl,--dependency-file=/b/run.link.d a.o -o run && :", True),
+        (": && sh /x/link_logged.sh gcc a.o -o run && :", False),
+        (": && /usr/bin/cmake -E rm a.a && /usr/bin/ar qcD a.a a.o && llvm-ranlib-19 a.a", True),
+        ("cd /b && /usr/bin/flatc --cpp -o /b/schema /x/program.fbs", True),
+        (f"cd /b && {GENERATOR} codegen --stamp x", True),
+        ("cd /b && /elsewhere/sizeguard codegen --stamp x", False),
+        ("cd /b && /usr/bin/python3 /x/table.py > table.h", False),
+        ("cd /b && sh -c 'cat /x/* > table.h'", False),
+        ("/usr/bin/cmake -P /x/table.cmake", False),
+        ("/usr/bin/cmake -E env A=1 /x/table", False),
+    ],
+)  # fmt: skip
+def test_a_step_that_does_not_tell_is_named(command: str, tells: bool) -> None:
+    found = untold_steps([command.split()], GENERATOR)
+    assert all(map(is_untold, found))
+    assert not found if tells else len(found) == 1
+
+
+def test_scripts_of_cmake_name_what_they_read_and_start(tmp_path: Path) -> None:
+    cache = f"CMAKE_ROOT:INTERNAL=/usr/share/cmake\nSIZEGUARD:UNINITIALIZED={GENERATOR}\n"
+    (tmp_path / "CMakeCache.txt").write_text(f"{cache}CMAKE_HOME_DIRECTORY:INTERNAL=/x\n")
+    rows = [
+        {"version": {"major": 1}},
+        {"cmd": "file", "args": ["READ", "/x/size.txt", "size"], "file": "/x/CMakeLists.txt"},
+        {"cmd": "IF", "args": ["EXISTS", "../more.cmake"], "file": "/x/cmake/a.cmake"},
+        {"cmd": "set", "args": ["a", "b.cpp;/y/my dir/c.cpp"], "file": "/x/CMakeLists.txt"},
+        {"cmd": "execute_process", "args": ["COMMAND", GENERATOR, "codegen"], "file": "/x/a.cmake"},
+        {"cmd": "execute_process", "args": ["COMMAND", "sh", "a.sh"], "file": "/x/a.cmake"},
+        {"cmd": "execute_process", "args": ["COMMAND", "uname"], "file": "/usr/share/cmake/a"},
+        {"cmd": "set", "args": ["v", "3.22", "-I/z", "$<X:a.b>"], "file": "/x/a.cmake"},
+    ]  # fmt: skip
+    trace = Path(trace_options(tmp_path)[-1].partition("=")[2])
+    with pytest.raises(BuildError, match="wrote no trace"):
+        keep_trace(tmp_path)
+    trace.write_text("\n".join(map(json.dumps, rows)))
+    keep_trace(tmp_path)
+    assert not trace.exists()
+    found = named_by_cmake(tmp_path)
+    assert {"/x/size.txt", "/more.cmake", "/x/b.cpp", "/y/my dir/c.cpp", "/x/a.sh"} <= set(
+        found.paths
+    )
+    assert f"{tmp_path}/a.sh" in found.paths
+    assert found.started == ("sh",)
+    assert found.generator == GENERATOR
+    assert not any("3.22" in path or "/z" in path or "$" in path for path in found.paths)
+    (tmp_path / ".cmake_named.json").write_text("[]")
+    with pytest.raises(BuildError, match="not recorded"):
+        named_by_cmake(tmp_path)
