@@ -86,7 +86,9 @@ def test_waived_bytes_are_allowed() -> None:
 
 def test_nothing_to_compare_with() -> None:
     assert verdict(OLD, None, LOAD) == ["inconclusive"]
-    assert verdict(OLD, None) == []  # the policy asks for no growth
+    assert verdict(OLD, None) == ["not_run"]  # the policy asks for no growth
+    absolute = Limit("file", "absolute", GrowthLimit("60 KiB", 0, 60 << 10))
+    assert verdict(OLD, None, absolute) == []  # which decides
 
 
 def test_pages_of_an_image() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.open_build import Files, open_build
+from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.elf.layout import SHF_TLS
 from sizeguard.formats.linkmap import read_link_map
@@ -98,6 +99,11 @@ def _title(image: Path, files: Files) -> str:
     return files.build.title if files.build else image.name
 
 
+def _libraries(files: Files) -> Sequence[ShippedLibrary]:
+    """Measure the libraries that a build makes besides its image."""
+    return shipped_libraries(files.build) if files.build is not None else ()
+
+
 def _names_of(files: Files) -> Path | None:
     """Return the file with the image's names and debug information, if it is another one."""
     return files.debug_file or (files.image if files.twin else None)
@@ -132,7 +138,9 @@ def _elf_analysis(
             branched = _branched(elf, ledger, names or image, None, choice)
     ledger = branched.ledger if branched is not None else ledger
     return LedgerAnalysis(
-        LabelSources(ledger, _title(image, files), choice, reached, served, branched)
+        LabelSources(
+            ledger, _title(image, files), choice, reached, served, branched, _libraries(files)
+        )
     )
 
 
@@ -207,4 +215,5 @@ def _macho_analysis(
     if has_cases and with_debug_information(macho, names) is not None:
         branched = _branched(macho, ledger, macho.path, names, choice, options.arch)
     ledger = branched.ledger if branched is not None else ledger
-    return LedgerAnalysis(LabelSources(ledger, title, choice, branched=branched))
+    sources = LabelSources(ledger, title, choice, branched=branched, libraries=_libraries(files))
+    return LedgerAnalysis(sources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,8 +18,10 @@ from sizeguard.attribution.operator_labels import (
     operators_per_owner,
 )
 from sizeguard.attribution.owner_rows import OwnerRows
+from sizeguard.attribution.owners.library_rows import LibraryRows
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
+from sizeguard.columns.sums import WHAT
 from sizeguard.columns.texts import Int, Int32, Texts, without_first
 from sizeguard.ledger.ledger import Ledger
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from sizeguard.attribution.owners.branches import Branched
     from sizeguard.attribution.owners.object_owners import Reached
     from sizeguard.attribution.owners.registered_owners import Served
+    from sizeguard.builds.shipped_libraries import ShippedLibrary
     from sizeguard.names.labels import NameLabels
     from sizeguard.runtimes.recognise import Choice
 
@@ -40,6 +43,7 @@ class LabelSources:
     reached:  for a build, which operator reaches which input section
     served:   functions that registration tables name
     branched: dtype branches inside of functions
+    libraries: shipped with the image
     """
 
     ledger: Ledger
@@ -48,6 +52,7 @@ class LabelSources:
     reached: Reached | None = None
     served: Served | None = None
     branched: Branched | None = None
+    libraries: Sequence[ShippedLibrary] = ()
 
 
 def analyse(evidence: LabelSources) -> LedgerAnalysis:
@@ -63,10 +68,14 @@ class LedgerAnalysis:
         ledger, reached = evidence.ledger, evidence.reached
         self._evidence = evidence
         self.image = replace(ledger.image, title=evidence.title)
+        self._libraries = LibraryRows(evidence.libraries) if evidence.libraries else None
+        if self._libraries is not None:
+            self.image = self._libraries.image(self.image)
         operators = operators_per_owner(ledger, reached) if reached is not None else None
         self._rows = OwnerRows(ledger, operators)
         self._known: KnownLabels | None = None
         self._labels: dict[str, Label] = {}
+        self._longer: dict[str, Label] = {}
 
     def look_up(self, known: KnownLabels) -> None:
         """Look labels of names up in `known`, which also keeps new ones."""
@@ -77,31 +86,51 @@ class LedgerAnalysis:
     @property
     def file(self) -> Int:
         """Bytes of the file, by row."""
-        return self._rows.sums("file")
+        return self._sums("file")
 
     @property
     def load(self) -> Int:
         """Loaded bytes, by row."""
-        return self._rows.sums("load")
+        return self._sums("load")
 
     @property
     def ram(self) -> Int:
         """Bytes of writable memory, by row."""
-        return self._rows.sums("ram")
+        return self._sums("ram")
 
     @property
     def count(self) -> Int:
         """Number of spans, by row."""
-        return self._rows.sums("count")
+        return self._sums("count")
+
+    def _sums(self, what: str) -> Int:
+        sums = self._rows.sums(what)
+        more = self._libraries
+        return sums if more is None else np.concatenate([sums, more.sums(what)])
 
     def sums_by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
         """Return file, load, ram and count of all rows with equal id; 0 <= ids < count."""
-        return self._rows.sums_by(ids, count)
+        more = self._libraries
+        if more is None:
+            return self._rows.sums_by(ids, count)
+        found = self._rows.sums_by(ids[: -len(more)], count)
+        for what, column in zip(WHAT, found, strict=True):
+            np.add.at(column, ids[-len(more) :], more.sums(what))
+        return found
 
     def label(self, level: str) -> Label:
         """Return the labels of a level. Raises InputError if it is not one of LEVELS."""
         if level not in LEVELS:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
+        more = self._libraries
+        if more is None:
+            return self._own(level)
+        if level not in self._longer:
+            self._longer[level] = more.label(level, self._own(level))
+        return self._longer[level]
+
+    def _own(self, level: str) -> Label:
+        """Return the labels of the image's rows, without those of libraries."""
         if level not in self._labels:
             self._labels[level] = self._make(level)
         return self._labels[level]
@@ -112,8 +141,11 @@ class LedgerAnalysis:
         groups = ledger.groups
         if not len(groups.member):
             return None
+        group = self._rows.of_owner(ledger.owners.group)
+        if self._libraries is not None:
+            group = np.append(group, np.full(len(self._libraries), -1, np.int32))
         return Aliases(
-            self._rows.of_owner(ledger.owners.group),
+            group,
             groups.first.astype(np.int64),
             ledger.symbols.take(groups.member),
             ledger.hashes[groups.member],
@@ -124,10 +156,10 @@ class LedgerAnalysis:
         make: dict[str, Callable[[], Label]] = {
             "operator": self._operators,
             "kernel": lambda: level_labels.kernels(
-                rows, self._names, self.label("operator"), sources.reached
+                rows, self._names, self._own("operator"), sources.reached
             ),
             "dtype": lambda: level_labels.dtypes(
-                rows, self._names, self.label("operator"), sources.branched
+                rows, self._names, self._own("operator"), sources.branched
             ),
             "component": self._components,
             "kind": lambda: level_labels.kinds(rows),

@@ -10,11 +10,11 @@ from pathlib import PurePosixPath
 
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
-    ELIMINATION,
     FAIL,
     GROWTH,
     MEASURED,
     PARENT,
+    SIZE_KINDS,
     AppResult,
     Check,
     Command,
@@ -35,7 +35,7 @@ def advised(
     image: name of the binary in the app's build folder
     """
     failing = [
-        check for check in result.checks if check.verdict == FAIL and check.kind != ELIMINATION
+        check for check in result.checks if check.verdict == FAIL and check.kind in SIZE_KINDS
     ]
     if not failing:
         return result

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
+from sizeguard.builds.shipped_libraries import shipped_libraries
 from sizeguard.claims.verdict import OK, Verification
 from sizeguard.gate.cache.kept_verification import verified
 from sizeguard.gate.gate_result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, Check
@@ -46,6 +47,10 @@ def check_elimination(
         )
     if left:
         return _check(app, build, left, FAIL, see), found
+    libraries = ", ".join(library.name for library in shipped_libraries(build))
+    if libraries:
+        why = f"nobody verified what ships beside the image: {libraries}"
+        return _check(app, build, undecided, INCONCLUSIVE, why), found
     if undecided:
         return _check(app, build, undecided, INCONCLUSIVE, see), found
     return _check(app, build, 0, PASS, ""), found

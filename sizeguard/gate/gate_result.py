@@ -17,9 +17,12 @@ from sizeguard.claims.verdict import Verification
 
 PASS, FAIL, INCONCLUSIVE, NOT_RUN = "pass", "fail", "inconclusive", "not_run"
 
-# Kinds of checks. elimination counts claims that do not hold; the others compare bytes.
+# Kinds of checks. elimination counts claims that do not hold, needed is of one new library; the
+# others compare bytes.
 ABSOLUTE, GROWTH, CREEP, ELIMINATION = "absolute", "growth", "creep", "elimination"
-CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION)
+NEEDED = "needed"
+CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION, NEEDED)
+SIZE_KINDS = (ABSOLUTE, GROWTH, CREEP)
 
 # States of a waiver. All but used and unused fail. Unused: this run did not measure its app or
 # target.
@@ -209,6 +212,16 @@ class ShippedSection:
 
 
 @dataclass(frozen=True, slots=True)
+class LibrarySize:
+    """A library or program that the build makes besides the image, by its path in the build."""
+
+    name: str
+    load: int
+    ram: int
+    file: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppResult:
     """One app for one target.
 
@@ -223,7 +236,8 @@ class AppResult:
     verification: None if nothing could be verified; then the check of the elimination says why
     growth_since_base: since the merge base, whatever growth is judged by; None if that was not
                measured
-    unknown_sections: of the shipped file
+    unknown_sections: of the shipped file, and of the libraries that ship with it
+    libraries: that the build makes besides the image; sizes include them
     """
 
     app: str
@@ -247,6 +261,7 @@ class AppResult:
     unchanged: bool = False
     growth_since_base: SizeGrowth | None = None
     unknown_sections: tuple[ShippedSection, ...] = ()
+    libraries: tuple[LibrarySize, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

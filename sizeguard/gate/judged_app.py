@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.progress import Progress
+from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.sizes import segment_pages
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
@@ -15,6 +16,7 @@ from sizeguard.gate.elimination import check_elimination
 from sizeguard.gate.gate_result import (
     CREEP,
     FAIL,
+    GROWTH,
     MEASURED,
     NOT_RUN,
     PARENT,
@@ -23,6 +25,7 @@ from sizeguard.gate.gate_result import (
     Cause,
     Check,
     Growth,
+    LibrarySize,
     ModelResult,
     ShippedSection,
     Waiver,
@@ -34,6 +37,7 @@ from sizeguard.gate.policy.baselines import toolchain_key
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
 from sizeguard.gate.policy.file_growth import file_check
 from sizeguard.gate.policy.limits import Limit
+from sizeguard.gate.policy.needed import needed_checks
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes
 from sizeguard.gate.reference.base_growth import growth_since_base
 from sizeguard.gate.reference.creep import creep_shares
@@ -78,18 +82,27 @@ def judge_app(
     subject = _checked_app(measured, in_force(waivers, request.today))
     store = request.history.place.store
     full = measure_build(store, pair.full, measured.patterns) if pair.full else None
-    pages = segment_pages(pair.selective.shipped)
+    libraries = shipped_libraries(pair.selective)
+    files = [pair.selective.shipped, *(library.path for library in libraries)]
+    pages = sum(map(segment_pages, files))
     sizes = size_checks(subject, limits, growth, creep, full)
     sizes += file_check(subject, limits, growth, pages)
+    counts = any(limit.kind == GROWTH for limit in limits)
     sizes = tuple(_with_shares(request, measured, check) for check in sizes)
+    sizes += tuple(needed_checks(subject, growth, counts=counts))
     elimination, verification = _elimination(request, pair)
     models = run_models(request, pair)
     found = _Findings(sizes, elimination, verification, models, growth, source, full)
     since_base = growth_since_base(history, base, measured, growth, source)
     result = _app_result(request, pair, measured, found)
-    unknown = unknown_sections(pair.selective.shipped)
-    sections = tuple(ShippedSection(*each) for each in unknown)
-    result = replace(result, growth_since_base=since_base, unknown_sections=sections)
+    result = replace(
+        result,
+        growth_since_base=since_base,
+        unknown_sections=tuple(
+            ShippedSection(*s) for file in files for s in unknown_sections(file)
+        ),
+        libraries=tuple(map(_library, libraries)),
+    )
     reviewed: tuple[Check, ...] = ()
     if source in (MEASURED, PARENT):
         baseline = reviewed_reference(root, measured)
@@ -99,6 +112,11 @@ def judge_app(
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name
     return advised(result, commit[:7], snapshot, image, request.today), reviewed
+
+
+def _library(library: ShippedLibrary) -> LibrarySize:
+    sizes = library.sizes
+    return LibrarySize(library.name, sizes.load, sizes.ram, sizes.file)
 
 
 @dataclass(frozen=True, slots=True)

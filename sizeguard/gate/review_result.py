@@ -13,6 +13,8 @@ class Baseline:
 
     tools:     versions in full, such as gcc 12.2.0, bfd 2.40; empty in files of older versions
     operators: loaded bytes of each, and of (core) and the like: they sum to the load
+    needed:    libraries, search paths and interpreter that the loader takes with the app; None in
+               files of older versions
     tables:    the same by other levels: kernel, dtype, component, section, symbol (the globs that
                limits name)
     """
@@ -27,6 +29,7 @@ class Baseline:
     page_slack: int = 0
     tools: str = ""
     tables: Mapping[str, Mapping[str, int]] | None = None
+    needed: tuple[str, ...] | None = None
 
     def size(self, metric: str) -> int:
         """Return load, ram, file or page_slack."""

@@ -33,6 +33,9 @@ class ImageInfo:
     with NOBITS.
 
     format: elf or macho; id: build id or UUID in hex, empty if there is none.
+
+    needed: libraries, search paths and interpreter that the loader takes with it, sorted; None if
+    that was not recorded
     """
 
     path: str
@@ -43,6 +46,7 @@ class ImageInfo:
     file: int
     load: int
     ram: int
+    needed: tuple[str, ...] | None = None
 
 
 class Owners:

@@ -8,6 +8,7 @@ from sizeguard.attribution.open_analysis import analysis_of_files
 from sizeguard.base.fingerprint import code_hash, files_key
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
+from sizeguard.builds.shipped_libraries import shipped_libraries
 from sizeguard.measurement.measurement import Measurement, measurement_of
 from sizeguard.snapshots.store import Store, content_key
 
@@ -17,7 +18,8 @@ def measure_build(store: Store, built: Build, patterns: Iterable[str]) -> Measur
 
     patterns: of symbols that limits name
     """
-    files = [built.shipped, built.image, built.map, built.gc_log, *built.objects]
+    made = [library.path for library in shipped_libraries(built)]
+    files = [built.shipped, built.image, built.map, built.gc_log, *built.objects, *made]
     key = content_key(
         {"measured": files_key(files), "fingerprint": built.fingerprint, "code": code_hash()}
     )

@@ -24,6 +24,7 @@ class Measurement:
     tables:   loaded bytes by level and name; for sections of zeros their bytes in memory
     symbols:  by pattern, for the patterns that were asked for
     analysis: the source; None for a baseline
+    needed:   libraries, search paths and interpreter that the loader takes; None if not recorded
     unmatched: patterns of symbols that match nothing, each with the nearest name or an empty string
     """
 
@@ -32,6 +33,7 @@ class Measurement:
     symbols: Mapping[str, int]
     analysis: Analysis | None = None
     unmatched: Mapping[str, str] = field(default_factory=dict)
+    needed: tuple[str, ...] | None = None
 
     def knows(self, metric: str) -> bool:
         """Return whether the image has what a metric names."""
@@ -82,6 +84,7 @@ def measurement_of(
         symbols,
         analysis,
         unmatched,
+        analysis.image.needed,
     )
 
 

@@ -48,6 +48,7 @@ _COLUMNS = ("file", "load", "ram", "count")
 _LARGEST = 1 << 30
 _MOST_ROWS = 1 << 23  # 72 bytes each when all labels are unpacked
 _HEADER_LARGEST = 1 << 20
+_NEEDED = "needed"
 
 # The order of rows: neighbours that share a symbol compress best. Any fixed order would be right.
 _ORDER = (
@@ -97,7 +98,7 @@ def snapshot_bytes(analysis: Analysis) -> bytes:
     packed = {name: compress(blocks[name]) for name in sorted(blocks)}
     header = {
         # The folder is where somebody works, not part of the measurement.
-        "image": asdict(analysis.image) | {"path": Path(analysis.image.path).name},
+        "image": _stated(analysis.image),
         "rows": len(first),
         "texts": sizes,
         "blocks": [[name, len(blocks[name]), len(data)] for name, data in packed.items()],
@@ -105,6 +106,14 @@ def snapshot_bytes(analysis: Analysis) -> bytes:
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     content = struct.pack("<I", len(text)) + text + b"".join(packed.values())
     return MAGIC + struct.pack("<H", VERSION) + hashlib.sha256(content).digest() + content
+
+
+def _stated(image: ImageInfo) -> dict[str, object]:
+    """Return what the header says of an image; an image without `needed` keeps its bytes."""
+    found = asdict(image) | {"path": Path(image.path).name}
+    if image.needed is None:
+        del found[_NEEDED]
+    return found
 
 
 def _relative(load: Int, file: Int) -> Int:
@@ -329,10 +338,15 @@ def _image(header: dict[str, object]) -> ImageInfo:
     """Return the image that was measured."""
     image = header.get("image")
     texts, sizes = ("path", "title", "format", "arch", "id"), ("file", "load", "ram")
-    if not isinstance(image, dict) or set(image) != {*texts, *sizes}:
+    if not isinstance(image, dict) or set(image) - {_NEEDED} != {*texts, *sizes}:
         raise DamagedError("its header has no image")
     if not all(isinstance(image[name], str) for name in texts) or not all(
         type(image[name]) is int and image[name] >= 0 for name in sizes
     ):
         raise DamagedError("its header has a damaged image")
-    return ImageInfo(**image)
+    needed = image.pop(_NEEDED, None)
+    if needed is None:
+        return ImageInfo(**image)
+    if not isinstance(needed, list) or not all(isinstance(name, str) for name in needed):
+        raise DamagedError("its header has damaged libraries")
+    return ImageInfo(**image, needed=tuple(needed))

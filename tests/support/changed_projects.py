@@ -185,6 +185,16 @@ TRICKS: Mapping[str, Trick] = {
         config(("  operator/*:", "  operator/aten::a*:")),
         "limit removed", "operator/* growth", "max(10%, 512B)", "",
     ),
+    "a wide limit of the file": Trick(
+        config((_APP_LIMITS, f"{_APP_LIMITS}      file: {{growth: 1 GiB}}\n")),
+        "limit loosened", "file growth of vision",
+        "load in pages + max(1%, 512B) of the rest", "1 GiB",
+    ),
+    "needed library in a baseline": Trick(
+        baseline(("operators:\n", "needed: [libfoo.so]\noperators:\n")),
+        "baseline replaced", REVIEWED, f"{_SMALLER}, needed not said",
+        f"{_SMALLER}, needed libfoo.so",
+    ),
     "app removed": Trick(
         config((_LANGUAGE, "")), "app removed", "language", "for linux, board", ""
     ),

@@ -16,6 +16,7 @@ from sizeguard.gate.gate_result import (
     GROWTH,
     INCONCLUSIVE,
     MEASURED,
+    NEEDED,
     NOT_RUN,
     PASS,
     REVIEWED,
@@ -29,6 +30,7 @@ from sizeguard.gate.gate_result import (
     Command,
     GateResult,
     Growth,
+    LibrarySize,
     ModelResult,
     Offer,
     PolicyChange,
@@ -519,12 +521,22 @@ def terms() -> GateResult:
     checks = tuple(
         replace(each, since="baseline") if each.kind == GROWTH else each for each in app.checks
     )
+    review = "sizeguard baseline update --app vision --target x86_64-linux"
+    library = Check(
+        "vision/x86_64-linux/needed/libtiles.so", "vision", "x86_64-linux", "needed/libtiles.so",
+        0, 1, -1, FAIL, "only libraries that the base needs",
+        f"take it back, or review it: {review}", kind=NEEDED, since="baseline", pattern="needed",
+    )  # fmt: skip
+    undone = replace(
+        check("vision", "x86_64-linux", "file", 41_984, None, GROWTH), verdict=NOT_RUN, since=""
+    )
     judged = replace(
         app,
         base=REVIEWED,
-        checks=checks,
+        checks=(*checks, library, undone),
         growth_since_base=SizeGrowth(1_204, 0, -4_096),
         unknown_sections=(ShippedSection(".payload", 300),),
+        libraries=(LibrarySize("libtiles.so", 1_204, 0, 14_000),),
     )
     return replace(failing(), apps=(judged,), policy_changes=changes)
 

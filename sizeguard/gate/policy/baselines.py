@@ -10,7 +10,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_write, write_if_changed
 from sizeguard.base.input_files import readable
-from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.review_result import Baseline
@@ -24,6 +24,7 @@ _LOCK = Path(".sizeguard") / "baselines.lock"
 
 # Order in the file: operators first, because people ask first which operator grew.
 _TABLES = {f"{level}s": level for level in (*LEVELS, "symbol")}
+_NEEDED = "needed"
 _TEXTS = ("app", "target", "toolchain")
 _REQUIRED = (*_TEXTS, "load", "ram", "file", "operators")
 _RENEW = "write it again with sizeguard baseline update"
@@ -94,6 +95,7 @@ def baseline_of(build: Build, toolchain: Toolchain, measured: Measurement) -> Ba
         sizes.page_slack,
         tools,
         tables,
+        measured.needed,
     )
 
 
@@ -132,6 +134,9 @@ def baseline_text(baseline: Baseline) -> str:
         *([f"tools: {baseline.tools}"] if baseline.tools else []),
         *(f"{size}: {baseline.size(size)}" for size in TOTALS),
     ]
+    if baseline.needed is not None:
+        lines.append(f"{_NEEDED}:" if baseline.needed else f"{_NEEDED}: []")
+        lines += [f"  - {_quoted(name)}" for name in baseline.needed]
     tables = {"operator": baseline.operators, **(baseline.tables or {})}
     for key, level in _TABLES.items():
         if level in tables:
@@ -160,7 +165,7 @@ def read_baseline(path: Path) -> Baseline:
 def parse_baseline(data: bytes, path: Path | str) -> Baseline:
     """Parse a baseline; `path` stands in error messages."""
     root = parse_nodes(data, path, "baseline")
-    known = (*_TEXTS, "tools", *TOTALS, *_TABLES)
+    known = (*_TEXTS, "tools", *TOTALS, _NEEDED, *_TABLES)
     fields = _pairs(path, root)
     for key in fields:
         if key not in known:
@@ -185,6 +190,7 @@ def parse_baseline(data: bytes, path: Path | str) -> Baseline:
         page_slack=sizes.get("page_slack", 0),
         tools=texts.get("tools", ""),
         tables=tables,
+        needed=_names(path, fields[_NEEDED]) if _NEEDED in fields else None,
     )
 
 
@@ -201,6 +207,12 @@ def _pairs(path: Path | str, node: Node) -> Mapping[str, Node]:
 
 def _sizes(path: Path | str, node: Node) -> Mapping[str, int]:
     return {name: _size(path, value) for name, value in _pairs(path, node).items()}
+
+
+def _names(path: Path | str, node: Node) -> tuple[str, ...]:
+    if not isinstance(node, Listing):
+        raise InputError(f"{path}:{node.line}: expected a list of libraries; {_RENEW}")
+    return tuple(_text(path, each) for each in node.items)
 
 
 def _size(path: Path | str, node: Node) -> int:
@@ -225,4 +237,5 @@ def measurement_of_baseline(baseline: Baseline) -> Measurement:
     tables = dict(baseline.tables or {})
     symbols = tables.pop("symbol", {})
     sizes = Sizes(baseline.load, baseline.ram, baseline.file, baseline.page_slack)
-    return Measurement(sizes, {**tables, "operator": baseline.operators}, symbols)
+    levels = {**tables, "operator": baseline.operators}
+    return Measurement(sizes, levels, symbols, needed=baseline.needed)

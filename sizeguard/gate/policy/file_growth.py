@@ -7,10 +7,10 @@ not loaded may grow by max(1%, 512B), so that nobody hides bytes there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from sizeguard.builds.sizes import Sizes
-from sizeguard.gate.gate_result import FAIL, GROWTH, INCONCLUSIVE, PASS, Check
+from sizeguard.gate.gate_result import FAIL, GROWTH, INCONCLUSIVE, NOT_RUN, PASS, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.limits import Limit, parse_limit
 
@@ -26,13 +26,15 @@ def file_check(
 
     pages: bytes of one page for each segment of the file
 
-    Nothing is checked in a policy without growth limits that has nothing to compare with.
+    A policy without growth limits that has nothing to compare with leaves the check not run, unless
+    an absolute limit of the file decides.
     """
+    limits = list(limits)
     growths = [limit for limit in limits if limit.kind == GROWTH]
     if any(limit.metric == METRIC for limit in growths):
         return ()
     now, old = subject.now.sizes, reference.measured
-    if old is None and not growths:
+    if old is None and not growths and any(limit.metric == METRIC for limit in limits):
         return ()
     waived = subject.waived(METRIC)
     limit = None
@@ -47,7 +49,7 @@ def file_check(
         limit=limit,
         actual=now.file,
         headroom=None if limit is None else limit - now.file,
-        verdict=INCONCLUSIVE if limit is None else PASS if passes else FAIL,
+        verdict=(PASS if passes else FAIL) if limit is not None else _unknown(growths),
         rule=RULE,
         advice=reference.why if limit is None else "",
         kind=GROWTH,
@@ -57,6 +59,11 @@ def file_check(
         waived=waived if limit is not None else 0,
     )
     return (check,)
+
+
+def _unknown(growths: Collection[Limit]) -> str:
+    """Return the verdict if there is nothing to compare with."""
+    return INCONCLUSIVE if growths else NOT_RUN
 
 
 def allowed_growth(old: Sizes, new: Sizes, pages: int) -> int:

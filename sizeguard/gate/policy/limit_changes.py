@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sizeguard.gate.gate_result import ABSOLUTE, CREEP, PolicyChange
+from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, PolicyChange
 from sizeguard.gate.policy.checks import precedence
+from sizeguard.gate.policy.file_growth import METRIC as FILE
+from sizeguard.gate.policy.file_growth import RULE as DEFAULT_FILE
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.terms import Terms
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
@@ -150,15 +152,22 @@ def _scopes(changed: Sequence[Pair], pairs: Sequence[Pair]) -> list[str]:
 def _policy_change(key: _Key, change: _Change, scope: str) -> PolicyChange:
     old, new = change.old, change.new
     looser = _is_looser(old, new)
-    what = "removed" if new is None else "added" if old is None else "loosened" if looser else ""
+    # Without a limit of its own, the file has the usual one.
+    none = DEFAULT_FILE if (key.metric, key.kind) == (FILE, GROWTH) else ""
+    what = (
+        "removed" if new is None
+        else "loosened" if looser
+        else "added" if old is None
+        else "tightened"
+    )  # fmt: skip
     number = None
     if key.kind == ABSOLUTE and old is not None and new is not None:
         number = new.allowance.bytes - old.allowance.bytes
     return PolicyChange(
-        f"limit {what or 'tightened'}",
+        f"limit {what}",
         f"{key.metric} {'maximum' if key.kind == ABSOLUTE else key.kind}{scope}",
-        key.old,
-        key.new,
+        key.old or none,
+        key.new or none,
         looser,
         number,
         place=new.place if new is not None else "",
@@ -171,7 +180,7 @@ def _is_looser(old: Limit | None, new: Limit | None) -> bool:
     Creep that is counted from another release may: nobody knows what that release weighs.
     """
     if old is None:
-        return False
+        return new is not None and (new.metric, new.kind) == (FILE, GROWTH)
     if new is None:
         return True
     return (

@@ -44,12 +44,13 @@ def _replaced(path: str, old: Baseline | None, new: Baseline | None) -> PolicyCh
     named = sorted(largest[:_NAMED])
     other_tools = (old.tools, old.toolchain) != (new.tools, new.toolchain)
     grown = any(after.get(name, 0) > before.get(name, 0) for name in changed)
+    adds = bool({*(new.needed or ())} - {*(old.needed or ())})
     return PolicyChange(
         what,
         path,
-        _sizes(old, before, named, other_tools),
-        _sizes(new, after, named, other_tools),
-        grown or other_tools,
+        _sizes(old, before, named, other_tools) + _needed(old, new),
+        _sizes(new, after, named, other_tools) + _needed(new, old),
+        grown or other_tools or adds,
         bytes=new.load - old.load,
         place=path,
     )
@@ -62,6 +63,17 @@ def _sizes(
     sizes = [_totals(baseline), *(f"{name} {numbers.get(name, 0):,}" for name in named)]
     tools = f" by {baseline.tools or baseline.toolchain}" if with_tools else ""
     return ", ".join(sizes) + tools
+
+
+def _needed(baseline: Baseline, other: Baseline) -> str:
+    """Write what a baseline says is needed, if the other one says something else."""
+    if baseline.needed == other.needed:
+        return ""
+    return ", needed " + ("not said" if baseline.needed is None else _listed(baseline.needed))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " ".join(names) or "nothing"
 
 
 def _numbers(baseline: Baseline) -> Mapping[str, int]:

@@ -19,6 +19,7 @@ from sizeguard.columns.texts import Int
 from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.image import MachO, Section, Segment
+from sizeguard.formats.macho.needed import needed_dylibs
 from sizeguard.formats.macho.reader import FatFile
 from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
 from sizeguard.ledger.macho.claimed_ranges import ClaimList, OwnerTable
@@ -150,6 +151,7 @@ class _LedgerBuilder:
             image.size,
             image.load,
             image.ram,
+            needed_dylibs(image),
         )
         owned = _Owned(file, memory, load, ram, uncounted)
         return _ledger(info, self.table, self.inputs, owned)

@@ -45,6 +45,7 @@ def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
                 "file": b.file,
                 "page_slack": b.page_slack,
                 "operators": dict(b.operators),
+                "needed": None if b.needed is None else list(b.needed),
                 "tables": {level: dict(sizes) for level, sizes in (b.tables or {}).items()},
             }
             for b in baselines

@@ -20,7 +20,7 @@ _OUTCOMES = {
     NOT_RUN: junit.SKIPPED,
 }
 _LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
-_NOTED = ("growth", "section")  # rules of findings that pass and have something to say
+_NOTED = ("growth", "section", "library")  # rules of findings that pass and have something to say
 _TERMS = "terms"  # the suite of what a change does to the terms that it is judged by
 _RELATED = 10  # causes shown with a finding
 
@@ -81,7 +81,7 @@ def sarif_json(result: GateResult) -> dict[str, object]:
 
 def _alerts(result: GateResult) -> Iterator[sarif.Alert]:
     for finding in findings(result):
-        is_noted = _is_policy(finding) or finding.rule == "section"
+        is_noted = _is_policy(finding) or finding.rule in ("section", "library")
         if finding.verdict not in (FAIL, INCONCLUSIVE) and not is_noted:
             continue
         related = [
@@ -146,7 +146,7 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
     verdict = "\n".join([verdict_line(result), *growth])
     yield github.Annotation(github.NOTICE, "sizeguard gate", verdict)
     for finding in found:
-        if finding.rule == "section":
+        if finding.rule in ("section", "library"):
             yield github.Annotation(github.NOTICE, finding.name, _message(finding))
     for app in result.apps:
         for offer in app.offers:

@@ -14,12 +14,14 @@ from sizeguard.gate.gate_result import (
     FAIL,
     GROWTH,
     INCONCLUSIVE,
+    NEEDED,
     NOT_RUN,
     PASS,
     AppResult,
     Cause,
     Check,
     GateResult,
+    LibrarySize,
     ModelResult,
     PolicyChange,
     Problem,
@@ -44,6 +46,8 @@ RULES = {
     ),
     "limit/creep": "A size grows at most by what sizeguard.yaml allows, since a release",
     "elimination": "What a selection leaves out is gone from the app, and what it keeps is there",
+    "needed": "An app needs no library that its base does not need",
+    "library": "Each library that ships with an app counts in its sizes",
     "model": "A model gives the same bits on the selective as on the full build",
     "selection/operator": "A model needs no operator that its selection lacks",
     "selection/dtype": "A model needs no dtype that its selection lacks",
@@ -162,13 +166,45 @@ def section_text(section: ShippedSection) -> str:
     return f"section {section.name} of {section.bytes:,} bytes is neither loaded nor known"
 
 
+def _library(app: AppResult, library: LibrarySize) -> GateFinding:
+    identity = f"{app.app}/{app.target}/library/{library.name}"
+    name = f"library {library.name}"
+    return GateFinding("library", app.app, app.target, name, identity, PASS, library_text(library))
+
+
+def library_text(library: LibrarySize) -> str:
+    """Describe a library that ships with an app in one sentence."""
+    return (
+        f"{library.name} ships with the image and counts: load {library.load:,}, ram"
+        f" {library.ram:,}, file {library.file:,}"
+    )
+
+
+def _needed(app: AppResult, check: Check) -> GateFinding:
+    what = check.metric.partition("/")[2]
+    message = (
+        ""
+        if check.verdict == PASS
+        else f"{what} is needed, and the {check.since} does not need it"
+        if what
+        else f"needed libraries: {check.advice}"
+    )
+    return GateFinding(
+        "needed", app.app, app.target, check.metric, check.id, check.verdict, message,
+        check.advice if what else "", check=check,
+    )  # fmt: skip
+
+
 def _of_app(app: AppResult) -> Iterator[GateFinding]:
     if app.growth_since_base is not None:
         yield _growth(app)
     for section in app.unknown_sections:
         yield _section(app, section)
+    for library in app.libraries:
+        yield _library(app, library)
     for check in app.checks:
-        yield _elimination(app, check) if check.kind == ELIMINATION else _limit(app, check)
+        make = {ELIMINATION: _elimination, NEEDED: _needed}.get(check.kind, _limit)
+        yield make(app, check)
     for model in app.models:
         yield _model(app, model)
 

@@ -21,7 +21,7 @@ from sizeguard.gate.gate_result import (
     GateResult,
 )
 from sizeguard.report.gate.comment_blocks import COMMENT, Block, fitted
-from sizeguard.report.gate.gate_findings import GateFinding, findings, section_text
+from sizeguard.report.gate.gate_findings import GateFinding, findings, library_text, section_text
 from sizeguard.report.gate.gate_words import (
     CheckLine,
     Placed,
@@ -364,6 +364,7 @@ def _details(build: Placed) -> Iterator[Block]:
             f" ({app.sizes.file:,} now)"
         )
     facts += [f"- {prose(section_text(section))}" for section in app.unknown_sections]
+    facts += [f"- {prose(library_text(library))}" for library in app.libraries]
     facts.append(
         f"- toolchain {code(app.toolchain)}"
         + (", all inputs are those of an earlier run" if app.unchanged else "")

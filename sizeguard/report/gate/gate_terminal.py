@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sizeguard.gate.gate_result import PASS, AppResult, GateResult
-from sizeguard.report.gate.gate_findings import findings, growth_text, section_text
+from sizeguard.report.gate.gate_findings import (
+    findings,
+    growth_text,
+    library_text,
+    section_text,
+)
 from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark, wrapped
 from sizeguard.report.gate.gate_sections import (
     all_savings,
@@ -207,6 +212,8 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
         yield f"  {'page slack':<{width}}{slack}"
     for section in app.unknown_sections:
         yield from wrapped(f"  ! {printable(section_text(section))}", 0, style)
+    for library in app.libraries:
+        yield from wrapped(f"  ! {printable(library_text(library))}", 0, style)
     yield from failures(build, style)
     yield from changes(app, style)
     yield from creep(app, style)

@@ -14,6 +14,7 @@ from sizeguard.gate.gate_result import (
     INCONCLUSIVE,
     NOT_RUN,
     PASS,
+    SIZE_KINDS,
     USED,
     AppResult,
     Cause,
@@ -143,7 +144,7 @@ def _change(app: AppResult, unit: str) -> str:
 
 def _reason(finding: GateFinding) -> str:
     check = finding.check
-    if check is None or check.kind == ELIMINATION:
+    if check is None or check.kind not in SIZE_KINDS:
         if check is not None and check.kind == ELIMINATION and check.actual:
             return (
                 f"{counted(check.actual, 'claim')} of its selection"
@@ -175,11 +176,11 @@ def limit_lines(app: AppResult) -> list[CheckLine]:
     headroom; if they are undecided, the largest.
     """
     checks = sorted(
-        (check for check in app.checks if check.kind != ELIMINATION),
+        (check for check in app.checks if check.kind in SIZE_KINDS),
         key=lambda check: check.kind == CREEP,
     )
     lines = [_line(check) for check in checks if check.verdict == FAIL]
-    for verdict in (INCONCLUSIVE, PASS):
+    for verdict in (INCONCLUSIVE, NOT_RUN, PASS):
         groups: dict[tuple[str, str], list[Check]] = {}
         for check in checks:
             if check.verdict == verdict:
@@ -197,7 +198,8 @@ def _folded(pattern: str, group: list[Check], verdict: str) -> CheckLine:
         text = f"{len(group)} in limits, least room: {line.name.partition('/')[2]}"
     else:
         line = _line(max(group, key=lambda check: check.actual))
-        text = f"{len(group)} undecided, largest: {line.name.partition('/')[2]}"
+        how = "undecided" if verdict == INCONCLUSIVE else "not run"
+        text = f"{len(group)} {how}, largest: {line.name.partition('/')[2]}"
     return CheckLine(pattern, line.actual, line.limit, line.headroom, verdict, text)
 
 

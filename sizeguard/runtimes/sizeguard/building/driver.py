@@ -21,6 +21,12 @@ from sizeguard.base.hash_cache import HashCache, state_of
 from sizeguard.base.progress import Progress
 from sizeguard.builds.build_inputs import UNKNOWN, BuildInputs, content_hash, input_changes
 from sizeguard.builds.build_record import RECORD, Build, read_build
+from sizeguard.builds.shipped_libraries import (
+    STRIPPED,
+    libraries_of,
+    library_files,
+    with_libraries,
+)
 from sizeguard.builds.sizes import measure
 from sizeguard.runtimes.sizeguard.building.cmake_trace import keep_trace, trace_options
 from sizeguard.runtimes.sizeguard.building.made_files import (
@@ -239,10 +245,12 @@ def _record(
     """Strip the image, and write build.json."""
     target = find_target(toolchain.target)
     image = folder / variant.image_name(toolchain)
-    shipped = folder / f"{image.name}.stripped"
+    shipped = folder / f"{image.name}{STRIPPED}"
     record = folder / RECORD
     if not shipped.is_file() or shipped.stat().st_mtime_ns < image.stat().st_mtime_ns:
         _strip(target, image, shipped)
+    tracer = folder / "model_tracer" if variant.kind == "instrumented" else None
+    libraries = _stripped_libraries(target, folder, [image, *filter(None, [tracer])])
     debug = _debug_symbols(folder, image) if target.is_macho else None
     link_line, link_command = _recorded_link(folder, image, target)
     inputs_of_link = tuple(folder / word for word in link_line if word.endswith((".o", ".a")))
@@ -261,9 +269,9 @@ def _record(
         selection=effective,
         asked=variant.selection.resolve() if variant.selection else None,
         dtypes=variant.dtypes,
-        model_tracer=folder / "model_tracer" if variant.kind == "instrumented" else None,
+        model_tracer=tracer,
         fingerprint=fingerprint(_inputs(root, variant, toolchain, effective, inputs)),
-        sizes=measure(shipped),
+        sizes=with_libraries(measure(shipped), libraries_of(folder, libraries)),
         link=variant.link,
         lto=variant.lto,
         lto_inputs=inputs_of_link if variant.lto else (),
@@ -321,6 +329,19 @@ def _strip(target: TargetMachine, image: Path, shipped: Path) -> None:
         raise BuildError(
             f"{shipped} loads {after} bytes and {image} {before}: stripping changed what is loaded"
         )
+
+
+def _stripped_libraries(target: TargetMachine, folder: Path, apart: list[Path]) -> list[Path]:
+    """Strip what was linked besides the image, and return the files; `apart` is left alone."""
+    found = library_files(folder, apart)
+    for path in found:
+        twin = path.with_name(path.name + STRIPPED)
+        if path.name.endswith(STRIPPED):
+            if not path.with_name(path.stem).exists():
+                path.unlink()  # of a library that is no longer made
+        elif not twin.is_file() or twin.stat().st_mtime_ns < path.stat().st_mtime_ns:
+            _strip(target, path, twin)
+    return library_files(folder, apart)
 
 
 def _debug_symbols(folder: Path, image: Path) -> Path:

@@ -1,0 +1,76 @@
+"""Rows of the libraries that ship with an image: two each, its bytes and its page slack.
+
+Levels that a library has no value for are empty; its path is its section, segment, object and
+component, so that limits can name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sizeguard.attribution.size_report import CORE
+from sizeguard.builds.shipped_libraries import ShippedLibrary
+from sizeguard.builds.sizes import Sizes
+from sizeguard.columns.label import Label
+from sizeguard.columns.pool import with_more
+from sizeguard.columns.texts import Int
+from sizeguard.ledger.ledger import ImageInfo
+
+KIND, PAGE_SLACK, ANALYZER = "shared library", "page slack", "section"
+_PER_LIBRARY = 2
+
+
+class LibraryRows:
+    """The rows, which follow those of the image."""
+
+    def __init__(self, libraries: Sequence[ShippedLibrary]) -> None:
+        """Keep what was measured."""
+        self._libraries = libraries
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return _PER_LIBRARY * len(self._libraries)
+
+    def image(self, image: ImageInfo) -> ImageInfo:
+        """Add the libraries' bytes to the image's, and what they need."""
+        sizes = [library.sizes for library in self._libraries]
+        needed = {name for library in self._libraries for name in library.needed}
+        return replace(
+            image,
+            file=image.file + sum(each.file for each in sizes),
+            load=image.load + sum(each.load for each in sizes),
+            ram=image.ram + sum(each.ram for each in sizes),
+            needed=tuple(sorted({*(image.needed or ()), *needed})),
+        )
+
+    def sums(self, what: str) -> Int:
+        """Return a column of bytes or counts."""
+        columns = {
+            "file": [(s.file - s.page_slack, s.page_slack) for s in self._sizes()],
+            "load": [(s.load, 0) for s in self._sizes()],
+            "ram": [(s.ram, 0) for s in self._sizes()],
+            "count": [(1, int(s.page_slack > 0)) for s in self._sizes()],
+        }
+        return np.array(columns[what], np.int64).reshape(-1)
+
+    def label(self, level: str, label: Label) -> Label:
+        """Add the rows' values to those of the image."""
+        names = [text for library in self._libraries for text in self._texts(level, library)]
+        texts = list(dict.fromkeys(names))
+        places = {text: len(label.texts) + i for i, text in enumerate(texts)}
+        ids = np.array([places[name] for name in names], np.int32)
+        return Label(np.concatenate([label.ids, ids]), with_more(label.texts, texts))
+
+    def _sizes(self) -> Sequence[Sizes]:
+        return [library.sizes for library in self._libraries]
+
+    def _texts(self, level: str, library: ShippedLibrary) -> tuple[str, str]:
+        if level in ("section", "segment", "object", "component"):
+            return library.name, library.name
+        if level == "kind":
+            return KIND, PAGE_SLACK
+        fixed = {"operator": CORE, "analyzer": ANALYZER}.get(level, "")
+        return fixed, fixed

@@ -1,0 +1,140 @@
+"""Libraries and programs that a build makes besides its image: they ship with the app.
+
+Code that moves from the image into a library of its own is still the app's. Any of them counts,
+whether the image names it or loads it by name at run time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.builds import RECORD
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.sizes import Sizes, measure
+from sizeguard.formats.elf import ET_DYN, ET_EXEC, read_elf
+from sizeguard.formats.elf.needed import needed_libraries
+from sizeguard.formats.sniff import ELF, MACHO, MACHO_MAGICS, format_of, image_format
+
+STRIPPED = ".stripped"
+_DEBUG_BUNDLE = ".dSYM"
+# CMake tries the compiler there: 3.25.1, CMakeScratch, CMakeTmp.
+_TRIALS = re.compile(r"CMakeFiles/(\d[^/]*|CMakeScratch|CMakeTmp)")
+_MACHO_IMAGES = (2, 6, 8)  # MH_EXECUTE, MH_DYLIB, MH_BUNDLE
+_HEAD = 20  # bytes that tell what a file is
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedLibrary:
+    """A library or program beside the image.
+
+    name:   its path in the build's folder
+    path:   of the file that was measured
+    needed: as needed_by lists it
+    """
+
+    name: str
+    path: Path
+    sizes: Sizes
+    needed: tuple[str, ...] = ()
+
+
+def library_files(folder: Path, apart: Iterable[Path]) -> list[Path]:
+    """List the linked files below a build's folder, sorted.
+
+    apart: the build's own image and tools, whose stripped twins do not count either
+
+    Links count once, as the file that they lead to. A folder with a build.json is another build.
+    """
+    left_out = {name for path in apart for name in (path, path.with_name(path.name + STRIPPED))}
+    found = {path.resolve() for path in _files(folder) if path not in left_out and _is_linked(path)}
+    return sorted(found - {path.resolve() for path in left_out})
+
+
+def shipped_libraries(build: Build) -> tuple[ShippedLibrary, ...]:
+    """Measure what a build makes besides its image, stripped if there are stripped twins."""
+    folder = build.image.parent
+    apart = [build.image, build.shipped, *filter(None, [build.model_tracer])]
+    files = library_files(folder, apart)
+    return libraries_of(folder, files)
+
+
+def libraries_of(folder: Path, files: Iterable[Path]) -> tuple[ShippedLibrary, ...]:
+    """Measure library files, each by its stripped twin if there is one."""
+    paths = set(files)
+    return tuple(
+        _library(path, folder)
+        for path in sorted(paths)
+        if not (path.name.endswith(STRIPPED) and path.with_name(path.stem) in paths)
+    )
+
+
+def _library(path: Path, folder: Path) -> ShippedLibrary:
+    shipped = shipped_twin(path)
+    return ShippedLibrary(_name(path, folder), shipped, measure(shipped), needed_by(shipped))
+
+
+def shipped_twin(path: Path) -> Path:
+    """Return the stripped twin of a linked file, the file itself if there is none."""
+    twin = path.with_name(path.name + STRIPPED)
+    return twin if twin.is_file() else path
+
+
+def with_libraries(sizes: Sizes, libraries: Iterable[ShippedLibrary]) -> Sizes:
+    """Sum the sizes of an image and of its libraries."""
+    each = [sizes, *(library.sizes for library in libraries)]
+    return Sizes(
+        sum(one.load for one in each),
+        sum(one.ram for one in each),
+        sum(one.file for one in each),
+        sum(one.page_slack for one in each),
+    )
+
+
+def needed_by(image: Path) -> tuple[str, ...]:
+    """List the libraries, search paths and interpreter that an image names, sorted."""
+    if image_format(image) == MACHO:
+        # 12 ms, which reports of ELF images need not wait for
+        from sizeguard.formats.macho import read_macho_file
+        from sizeguard.formats.macho.image import MachO
+        from sizeguard.formats.macho.needed import needed_dylibs
+
+        file = read_macho_file(image)
+        slices = [file] if isinstance(file, MachO) else list(file.images)
+        return tuple(sorted({name for each in slices for name in needed_dylibs(each)}))
+    return needed_libraries(read_elf(image))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        inside = Path(place).relative_to(folder).as_posix()
+        if (inside != "." and RECORD in names) or _TRIALS.fullmatch(inside):
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.endswith(_DEBUG_BUNDLE))
+        yield from (Path(place) / name for name in names)
+
+
+def _is_linked(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    kind = format_of(head)
+    if len(head) < _HEAD or kind not in (ELF, MACHO):
+        return False
+    if kind == ELF:
+        order = ">" if head[5] == 2 else "<"
+        return struct.unpack_from(f"{order}H", head, 16)[0] in (ET_DYN, ET_EXEC)
+    form = MACHO_MAGICS.get(head[:4])
+    # A universal file has no objects of a link.
+    return form is None or struct.unpack_from(f"{form[0]}I", head, 12)[0] in _MACHO_IMAGES
+
+
+def _name(path: Path, folder: Path) -> str:
+    base = folder.resolve()
+    return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.name

@@ -1,0 +1,60 @@
+"""Names of what the loader adds to an ELF image: libraries, their search paths, the interpreter."""
+
+from __future__ import annotations
+
+from sizeguard.formats.elf.image import Elf
+from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_INTERP, PT_LOAD
+
+_DT_STRTAB, _DT_STRSZ = 5, 10
+# Libraries that are loaded with the image: NEEDED, and those that stand in or watch for others.
+_LIBRARIES = frozenset({1, 0x7FFFFFFD, 0x7FFFFFFF, 0x6FFFFEFB, 0x6FFFFEFC})
+_PATHS = frozenset({15, 29})  # RPATH, RUNPATH
+INTERPRETER, SEARCH_PATH = "interpreter ", "search path "
+
+
+def needed_libraries(elf: Elf) -> tuple[str, ...]:
+    """List the libraries, search paths and interpreter of an image, sorted.
+
+    They are read from the segments, as the loader does; section headers may be missing.
+    """
+    found = {
+        INTERPRETER + _text(elf.data[s.offset : s.offset + s.file_size].tobytes(), 0)
+        for s in elf.segments
+        if s.type == PT_INTERP and s.file_size
+    }
+    pairs = _dynamic(elf)
+    names = _strings(elf, dict(pairs))
+    for tag, value in pairs:
+        if tag in _LIBRARIES:
+            found.add(_text(names, value))
+        elif tag in _PATHS:
+            found.add(SEARCH_PATH + _text(names, value))
+    return tuple(sorted(found))
+
+
+def _dynamic(elf: Elf) -> list[tuple[int, int]]:
+    """Return tags and values up to DT_NULL."""
+    width = 2 * elf.layout.word_size
+    table = next((s for s in elf.segments if s.type == PT_DYNAMIC and s.file_size), None)
+    if table is None:
+        return []
+    end = table.offset + table.file_size // width * width
+    words = elf.data[table.offset : end].view(elf.layout.word).tolist()
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    last = next((i for i, (tag, _) in enumerate(pairs) if tag == 0), len(pairs))
+    return pairs[:last]
+
+
+def _strings(elf: Elf, tags: dict[int, int]) -> bytes:
+    address = tags.get(_DT_STRTAB, 0)
+    for load in elf.segments:
+        inside = address - load.address
+        if load.type == PT_LOAD and 0 <= inside < load.file_size:
+            size = min(tags.get(_DT_STRSZ, 0), load.file_size - inside)
+            return elf.data[load.offset + inside : load.offset + inside + size].tobytes()
+    return b""
+
+
+def _text(table: bytes, offset: int) -> str:
+    end = table.find(b"\0", offset)
+    return table[offset : end if end >= 0 else len(table)].decode("utf-8", "backslashreplace")

@@ -1,0 +1,24 @@
+"""Names of what dyld adds to a Mach-O image: libraries and their search paths."""
+
+from __future__ import annotations
+
+import struct
+
+from sizeguard.formats.macho.image import LoadCommand, MachO
+
+_LC_RPATH = 0x8000001C
+_SEARCH_PATH = "search path "
+
+
+def needed_dylibs(image: MachO) -> tuple[str, ...]:
+    """List the install names of libraries, and the search paths, of an image, sorted."""
+    paths = {_SEARCH_PATH + _path(image, c) for c in image.commands if c.number == _LC_RPATH}
+    return tuple(sorted({*image.dylibs, *paths}))
+
+
+def _path(image: MachO, command: LoadCommand) -> str:
+    content = image.data[command.offset : command.offset + command.size].tobytes()
+    if len(content) < 12:
+        return ""
+    (start,) = struct.unpack_from(f"{image.order}I", content, 8)
+    return content[start:].split(b"\0")[0].decode("utf-8", "backslashreplace")

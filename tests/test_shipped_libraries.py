@@ -1,0 +1,182 @@
+"""Libraries that ship with an app count in its sizes, and new ones that it needs are findings."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.group import group
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.builds.build_record import RECORD, read_build
+from sizeguard.builds.shipped_libraries import needed_by, shipped_libraries, with_libraries
+from sizeguard.builds.sizes import Sizes, measure
+from sizeguard.gate.policy.baselines import baseline_text, measurement_of_baseline, parse_baseline
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference
+from sizeguard.gate.policy.needed import needed_checks
+from sizeguard.gate.policy.reviewed_changes import _replaced
+from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
+from tests.support.recorded_builds import recorded_analysis, recorded_runtime
+
+LOADS, DYNAMIC, INTERP = 1, 2, 3
+NEEDED, STRTAB, STRSZ, RPATH, RUNPATH, AUXILIARY, AUDIT = 1, 5, 10, 15, 29, 0x7FFFFFFD, 0x6FFFFEFC
+
+
+def image(path: Path, *entries: tuple[int, str], interpreter: str = "") -> Path:
+    """Write a shared library that has no section headers, with these dynamic entries."""
+    names = b"\0" + b"".join(text.encode() + b"\0" for _, text in entries)
+    at = 64 + 3 * 56
+    inside = names + interpreter.encode() + b"\0"
+    table = at + len(inside)
+    rows = [(tag, names.index(b"\0" + text.encode() + b"\0") + 1) for tag, text in entries]
+    rows += [(STRTAB, 0x1000 + at), (STRSZ, len(names)), (0, 0), (NEEDED, 1)]  # ends before that
+    dynamic = b"".join(struct.pack("<QQ", *row) for row in rows)
+    end = table + len(dynamic)
+    segments = [
+        (LOADS, 6, 0, 0x1000, 0x1000, end, end, 0x1000),
+        (DYNAMIC, 6, table, 0x1000 + table, 0x1000 + table, len(dynamic), len(dynamic), 8),
+        (INTERP if interpreter else 0, 4, at + len(names), 0, 0, len(interpreter) + 1, 0, 1),
+    ]
+    packed = b"".join(struct.pack("<IIQQQQQQ", *each) for each in segments)
+    header = b"\x7fELF\x02\x01\x01" + bytes(9)
+    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 3, 64, 0, 0)
+    path.write_bytes(header + packed + inside + dynamic)
+    return path
+
+
+def test_what_the_loader_takes_with_an_image(tmp_path: Path) -> None:
+    entries = [
+        (NEEDED, "libm.so.6"),
+        (NEEDED, "libapp.so"),
+        (RUNPATH, "$ORIGIN"),
+        (RPATH, "/opt"),
+        (AUXILIARY, "libfast.so"),
+        (AUDIT, "libwatch.so"),
+    ]
+    found = needed_by(image(tmp_path / "app", *entries, interpreter="/lib/ld.so"))
+    assert found == (
+        "interpreter /lib/ld.so", "libapp.so", "libfast.so", "libm.so.6", "libwatch.so",
+        "search path $ORIGIN", "search path /opt",
+    )  # fmt: skip
+    assert needed_by(image(tmp_path / "static")) == ()
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    return recorded_runtime(tmp_path).build.image.parent
+
+
+def add_library(build: Path, name: str, **more: str) -> Path:
+    path = build / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return image(path, (NEEDED, "libz.so.1"), **more)
+
+
+def test_libraries_beside_the_image_count(build: Path) -> None:
+    alone = measurement_of(analysis_of(build), ())
+    library = measure(add_library(build, "lib/libextra.so"))
+    assert library.load > 0
+    add_library(build, "plugin")  # a name says nothing
+    (build / "libextra.so.1").symlink_to("lib/libextra.so")
+    add_library(build, "CMakeFiles/3.25.1/CMakeDetermineCompilerABI_C.bin")
+    add_library(build, "other/libother.so")
+    (build / "other" / RECORD).write_text("{}")
+    analysis = analysis_of(build)
+    both = measurement_of(analysis, ())
+    assert both.sizes.load == alone.sizes.load + 2 * library.load
+    assert both.sizes.file == alone.sizes.file + 2 * library.file
+    assert both.value("section/lib/libextra.so") == library.load
+    assert both.value("component/plugin") == library.load
+    assert sum(both.tables["operator"].values()) == both.sizes.load
+    assert set(both.needed or ()) - set(alone.needed or ()) == {"libz.so.1"}
+    kinds = {row.keys[0]: row.file for row in group(analysis, ("kind",)).rows}
+    assert kinds["shared library"] == 2 * library.file
+    for levels in (("operator", "dtype"), ("section", "symbol"), ("object", "kernel")):
+        assert sum(row.load for row in group(analysis, levels).rows) == both.sizes.load
+
+
+def test_a_stripped_twin_stands_for_its_library(build: Path) -> None:
+    big = add_library(build, "libextra.so")
+    big.write_bytes(big.read_bytes() + bytes(5000))
+    shutil.copy(add_library(build.parent, "small.so"), build / "libextra.so.stripped")
+    (library,) = shipped_libraries(read_build(build))
+    assert (library.name, library.sizes.file) == ("libextra.so", big.stat().st_size - 5000)
+    sizes = with_libraries(Sizes(1, 2, 3, 4), [library, library])
+    more = library.sizes
+    assert sizes == Sizes(1 + 2 * more.load, 2 + 2 * more.ram, 3 + 2 * more.file, 4)
+
+
+def test_a_snapshot_keeps_libraries(build: Path, tmp_path: Path) -> None:
+    add_library(build, "libextra.so")
+    analysis = analysis_of(build)
+    write_snapshot(tmp_path / "s", analysis)
+    kept = read_snapshot(tmp_path / "s")
+    assert kept.image.needed == analysis.image.needed
+    assert measurement_of(kept, ()).sizes == measurement_of(analysis, ()).sizes
+    # One without the list says that it does not know
+    write_snapshot(tmp_path / "old", recorded_analysis("mlp"))
+    assert read_snapshot(tmp_path / "old").image.needed is None
+
+
+def needing(*names: str) -> Measurement:
+    return replace(measurement_of(recorded_analysis("mlp"), ()), needed=tuple(sorted(names)))
+
+
+def verdicts(
+    now: Measurement, before: Measurement | None, *, counts: bool = True
+) -> dict[str, str]:
+    subject = CheckedApp("mlp", "x86_64-linux", now, lambda metric: 0)
+    reference = SizeReference("merge base 1234567", before, "" if before else "none is there")
+    checks = needed_checks(subject, reference, counts=counts)
+    assert all(bool(check.advice) == (check.verdict != "pass") for check in checks)
+    return {check.metric: check.verdict for check in checks}
+
+
+def test_a_new_library_fails_by_name() -> None:
+    usual = needing("libc.so.6")
+    assert verdicts(usual, usual) == {"needed": "pass"}
+    assert verdicts(needing(), usual) == {"needed": "pass"}
+    more = needing("libc.so.6", "libfoo.so", "search path $ORIGIN")
+    failing = {"needed/libfoo.so": "fail", "needed/search path $ORIGIN": "fail"}
+    assert verdicts(more, usual) == failing
+    assert verdicts(more, needing()) == {**failing, "needed/libc.so.6": "fail"}
+    assert verdicts(more, more) == {"needed": "pass"}
+
+
+def test_what_is_not_known_is_not_passed() -> None:
+    usual, unknown = needing("libc.so.6"), replace(needing(), needed=None)
+    assert verdicts(usual, unknown) == {"needed": "inconclusive"}
+    assert verdicts(unknown, usual) == {"needed": "inconclusive"}
+    assert verdicts(usual, None) == {"needed": "inconclusive"}
+    assert verdicts(usual, None, counts=False) == {"needed": "not_run"}
+    assert verdicts(needing(), None) == {"needed": "pass"}
+
+
+REVIEWED = b"""\
+app: mlp
+target: x86_64-linux
+toolchain: gcc
+load: 1
+ram: 2
+file: 3
+operators: {}
+"""
+
+
+def test_baselines_accept_libraries_in_review() -> None:
+    old = parse_baseline(REVIEWED, "old")
+    new = parse_baseline(REVIEWED + b"needed: [libc.so.6, libfoo.so]\n", "new")
+    assert measurement_of_baseline(old).needed is None
+    assert measurement_of_baseline(new).needed == ("libc.so.6", "libfoo.so")
+    for baseline in (old, new, replace(new, needed=())):
+        again = parse_baseline(baseline_text(baseline).encode(), "again")
+        assert again.needed == baseline.needed
+    change = _replaced("b.yaml", replace(new, needed=("libc.so.6",)), new)
+    assert change.loosens
+    assert "needed libc.so.6" in change.old
+    assert "needed libc.so.6 libfoo.so" in change.new
+    assert not _replaced("b.yaml", new, replace(new, needed=("libc.so.6",))).loosens
