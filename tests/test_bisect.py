@@ -180,6 +180,7 @@ def test_other_questions_reuse_what_was_measured(
         "*.md",
         "--metric",
         "section/.rodat",
+        expect=3,
     )
     assert "neither end has section/.rodat; nearest is section/.rodata" in misspelt.stdout
     small = bisected(
@@ -504,6 +505,7 @@ def test_exit_codes_of_a_step(steps: Path, spike: tuple[SmallRepository, dict[st
         ("--limit", "1", "--build-command", "true", "--image", "/bin/ls"),
         ("--limit", "1", "--build-command", "echo > app", "--image", "app"),
         ("--limit", "1", *BUILD, "--metric", "lod"),
+        ("--limit", "1", *BUILD, "--metric", "symbol/tabel"),  # nothing is called that
         ("--limit", "1", *BUILD, "--commit", "no-such"),
         ("--limit", "1", "--build-command", "kill -9 $$", "--image", "app"),
         (

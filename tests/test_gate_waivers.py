@@ -287,6 +287,22 @@ def test_spaces_and_lines_of_a_reason_are_folded(names: MetricNames) -> None:
     assert (made.reason, made.bytes) == ("tiles for the camera", 4096)
 
 
+def test_a_waiver_of_a_name_that_nothing_knows_is_inconclusive(names: MetricNames) -> None:
+    fields = {
+        "metric": "operator/aten::reluu",
+        "bytes": "100",
+        "reason": "tiles",
+        "owner": "ann",
+        "expires": "2027-01-31",
+    }
+    made = make_waiver(fields, "w", "waive", CONFIG, names)
+    assert made.nearest == "operator/aten::relu"
+    for whole in (True, False):
+        (use,) = waiver_uses([made], [], [], TODAY, whole=whole)
+        assert (use.verdict, use.state) == ("inconclusive", "unused")
+        assert "nothing is called that; nearest is operator/aten::relu" in use.message
+
+
 WRONG = [
     ("{}", r"waivers\.yaml:1:1: expected a list of waivers"),
     ("- load", r"waivers\.yaml:1:3: a waiver is a table"),

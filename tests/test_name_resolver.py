@@ -52,6 +52,15 @@ SPELLINGS = {
         "<i8 as core::fmt::Debug>::fmt",
         "<i8 as core[39b02397e671b2d1]::fmt::Debug>::fmt",
     ),
+    "_ZN9addr2line4line11render_file17h6f107e442ea9a5d1E": (
+        "addr2line::line::render_file",
+        "addr2line::line::render_file::h6f107e442ea9a5d1",
+        "render_file",
+    ),
+    "_RNvMs5_NtNtCskbEd6xbsJ5x_4pyo38internal5stateNtB5_15ForbidAttaching4bail.llvm.1269": (
+        "<pyo3::internal::state::ForbidAttaching>::bail",
+        "<pyo3[eb2406aa1dffddbd]::internal::state::ForbidAttaching>::bail",
+    ),
     "main": ("main", "main(int, char**)"),
 }
 KNOWN = SymbolNames.of(SPELLINGS)

@@ -168,8 +168,8 @@ def test_a_model_takes_its_dtypes_with_it(
 
 
 def test_what_cannot_be_predicted(predictor: Predictor, core_build: Build, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no operator aten::nothing"):
-        predict(predictor, Selection(), "none", dtypes=True, add=("aten::nothing",))
+    with pytest.raises(InconclusiveError, match="nothing is called aten::geluu; nearest is aten"):
+        predict(predictor, Selection(), "none", dtypes=True, add=("aten::geluu",))
     with pytest.raises(InputError, match="no dtype Flout"):
         predict(predictor, Selection(), "none", dtypes=True, add=("aten::gelu:Flout",))
     with pytest.raises(InputError, match="names no model other"):

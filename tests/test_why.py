@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import cli
 from sizeguard.linkgraph.chains import why
@@ -92,7 +92,8 @@ def test_subjects(full_graph: SectionGraph) -> None:
     assert symbol.nodes == mangled.nodes == section.nodes
     assert branch.nodes
     with pytest.raises(
-        InputError, match=r"nothing is called aten::convolutoin; nearest is aten::convolution"
+        InconclusiveError,
+        match=r"nothing is called aten::convolutoin; nearest is aten::convolution",
     ):
         find_subject(full_graph, "aten::convolutoin", dtype_of)
 

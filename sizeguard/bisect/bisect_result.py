@@ -145,6 +145,7 @@ class BisectResult:
     would
                   not have been seen
     nearest:      if neither end has the metric's name, the most similar name that an end has
+    is_unknown:   neither end has the metric's name, so that its 0 bytes say nothing
     """
 
     metric: Metric
@@ -162,6 +163,7 @@ class BisectResult:
     exhaustive: bool = False
     narrow: bool = False
     nearest: str = ""
+    is_unknown: bool = False
 
     @property
     def old(self) -> int:

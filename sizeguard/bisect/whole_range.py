@@ -36,6 +36,7 @@ from sizeguard.measurement.measurers import Measurer
 from sizeguard.measurement.metric import (
     Metric,
     bucket_vector,
+    has_name,
     known_metrics,
     metric_value,
     nearest_metric,
@@ -102,6 +103,7 @@ def bisect(
         exhaustive=question.exhaustive,
         narrow=question.narrow,
         nearest="" if points[0].value or points[-1].value else run.nearest(),
+        is_unknown=not run.has_name,
     )
 
 
@@ -152,6 +154,7 @@ class _Run:
         self.builds = Builds(0, 0, 0)
         # Metrics of an image in which the metric has 0 bytes
         self.known: list[str] = []
+        self.has_name = False
 
     def series(self, history: CommitRange) -> tuple[tuple[Point, ...], _EndedSearch]:
         """Measure as many commits of a line as the search asks for."""
@@ -197,6 +200,8 @@ class _Run:
         if measured.analysis is None:
             return Failed(measured.failure)
         value = metric_value(measured.analysis, self._question.metric)
+        if not self.has_name:
+            self.has_name = has_name(measured.analysis, self._question.metric)
         if not value and not self.known:
             self.known = known_metrics(measured.analysis)
         return Built(value, buckets_hash(measured.analysis, self._question))

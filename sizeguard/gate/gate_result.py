@@ -322,6 +322,7 @@ class Waiver:
     app, target: empty for all
     expires: YYYY-MM-DD, the last day on which it holds
     source:  baselines/waivers.yaml:4, or commit 4f2a91c
+    nearest: of a metric that nothing knows, the known one that is most like it
     """
 
     metric: str
@@ -332,6 +333,7 @@ class Waiver:
     owner: str
     expires: str
     source: str
+    nearest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import InconclusiveError
 from sizeguard.linkgraph.graph import ENTRY, SectionGraph
 from sizeguard.linkgraph.live import reachable
 from sizeguard.names.resolve_names import SymbolNames
@@ -40,7 +40,7 @@ def find_subject(graph: SectionGraph, text: str, dtype_of: Callable[[str], str])
     `operator:Dtype` means that dtype's branches of the operator. An operator without its overload
     means all of its overloads.
 
-    Raises InputError if nothing has this name.
+    Raises InconclusiveError if nothing has this name.
     """
     table = operators(graph)
     head, colon, dtype = text.rpartition(":")
@@ -65,7 +65,7 @@ def find_subject(graph: SectionGraph, text: str, dtype_of: Callable[[str], str])
     )
     if sections:
         return GraphSubject(text, "section", sections)
-    raise InputError(f"nothing is called {text}{_nearest(graph, text, table)}")
+    raise InconclusiveError(f"nothing is called {text}{_nearest(graph, text, table)}")
 
 
 def _entries(table: dict[str, list[int]], text: str) -> list[int]:

@@ -117,6 +117,16 @@ def known_metrics(analysis: Analysis) -> list[str]:
     return sorted(found)
 
 
+def has_name(analysis: Analysis, metric: Metric) -> bool:
+    """Tell whether an image has what a metric names; patterns are always known."""
+    if metric.kind in TOTALS:
+        return True
+    if metric.kind == "symbol":
+        found = symbol_names(analysis).meant(metric.name)
+        return found.is_glob or bool(found.names)
+    return str(metric) in known_metrics(analysis)
+
+
 def metric_value(analysis: Analysis, metric: Metric) -> int:
     """Return the bytes of a metric; 0 for a name that the image lacks."""
     if metric.kind in ("load", "ram", "file"):

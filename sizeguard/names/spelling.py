@@ -130,7 +130,8 @@ def shown_symbol(symbol: str) -> str:
     """Demangle a symbol of C++ or Rust as a person would spell it; others come back unchanged."""
     base = symbol[1:] if symbol.startswith(("__Z", "__R")) else symbol
     if base.startswith("_R"):
-        return demangle_rust(base) or symbol
+        # Suffixes of clones and of LLVM, such as .llvm.123, are no part of the name
+        return demangle_rust(base.partition(".")[0]) or symbol
     if base.startswith("_ZN") and (hashed := _RUST_HASH.search(base)):
         return _legacy_rust(base[: hashed.end()]) or symbol
     return demangle(symbol)
@@ -181,7 +182,7 @@ def bare_path(shown: str) -> str | None:
     """
     if "operator" in shown or "'" in shown or "decltype" in shown or " for " in shown:
         return None
-    text = _ABI.sub("", shown.replace(f"{_ANONYMOUS}::", ""))
+    text = _ABI.sub("", _SHOWN_HASH.sub("", shown).replace(f"{_ANONYMOUS}::", ""))
     before = ""
     while text != before:
         before, text = text, _GROUP.sub("", text)

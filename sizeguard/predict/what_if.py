@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.build_record import read_build
 from sizeguard.linkgraph.live import reachable
 from sizeguard.linkgraph.open_graph import graph_of_path
@@ -19,6 +19,7 @@ from sizeguard.linkgraph.prune import pruned
 from sizeguard.linkgraph.retained import retained
 from sizeguard.linkgraph.subjects import operators
 from sizeguard.names.dtype_of import dtype_of
+from sizeguard.names.resolve_names import KnownNames, SymbolNames, find_operators
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.predict.call_closure import closure
 from sizeguard.predict.prediction import Change, ModelCost, OperatorCost, Prediction
@@ -167,15 +168,16 @@ def _with_operator(
     operator, dtypes = (head, [dtype]) if colon and not head.endswith(":") else (what, list(DTYPES))
     if colon and dtypes == [dtype] and dtype not in DTYPES:
         raise InputError(f"{what}: no dtype {dtype}; there are {', '.join(DTYPES)}")
-    if operator not in predictor.operators:
-        raise InputError(f"{what}: no operator {operator} in the full build")
-    needed = closure(predictor.graph, predictor.facts.dispatch, [operator])
+    meant = find_operators(operator, predictor.operators)
+    if not meant:
+        near = KnownNames(SymbolNames.of(()), predictor.operators).nearest(operator)
+        hint = f"; nearest is {near}" if near else " in the full build"
+        raise InconclusiveError(f"{what}: nothing is called {operator}{hint}")
+    needed = closure(predictor.graph, predictor.facts.dispatch, list(meant))
     new = tuple(sorted(name for name in needed if not selection.is_operator_selected(name)))
     chosen = dict(selection.operators)
     for name in new:
-        chosen[name] = SelectedOperator(
-            is_root_operator=name == operator, include_all_overloads=False
-        )
+        chosen[name] = SelectedOperator(is_root_operator=name in meant, include_all_overloads=False)
     metadata = dict(selection.kernel_metadata)
     for tag in _tags(predictor, needed):
         metadata[tag] = frozenset(metadata.get(tag, frozenset())) | frozenset(dtypes)

@@ -1,6 +1,10 @@
 """Draw symbols of images and find each by every spelling; edit them and find none.
 
-    python -m tests.soak.name_spellings IMAGE… [--count N] [--seed N]
+    python -m tests.soak.name_spellings [IMAGE…] [--count N] [--seed N]
+
+Each spelling is also claimed by `verify`: `--present` passes and `--absent` fails, and a claim on
+an edited name is inconclusive. Without images, those that are here are drawn from: the full build
+for Linux and for macOS, a library written in Rust, and libtorch_cpu.so of an installed torch.
 
 c++filt is the oracle. Exit code 1 if a spelling misses its symbol or an edited name is known.
 """
@@ -8,17 +12,33 @@ c++filt is the oracle. Exit code 1 if a spelling misses its symbol or an edited 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import random
 import sys
 from pathlib import Path
 
+from sizeguard.builds.open_build import Files
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, Verdict
 from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import read_elf
 from sizeguard.names.globs import is_glob
 from sizeguard.names.resolve_names import SymbolNames
 from sizeguard.verify.evidence.macho import read_macho_image
+from sizeguard.verify.verification import verify_symbols
+from tests.support.places import ROOT
 from tests.support.symbol_spellings import drawn, edited, spellings
+
+
+def usual_images() -> list[Path]:
+    """List the images of builds here and of installed packages."""
+    builds = ("full/run_program", "arm64-macos-clang-lld-Os/full/run_program")
+    found = [path for name in builds if (path := ROOT / "build" / name).is_file()]
+    for package, pattern in (("rpds", "rpds*.so"), ("torch", "lib/libtorch_cpu.so")):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+            found += sorted(Path(folder).glob(pattern))
+    return found
 
 
 def names_of(path: Path) -> tuple[list[str], str]:
@@ -47,19 +67,47 @@ def faults(path: Path, count: int, seed: int) -> list[str]:
     return wrong
 
 
+def claim_faults(path: Path, count: int, seed: int) -> list[str]:
+    """List the claims of `verify` on drawn and on edited names whose verdict is wrong."""
+    names, underscore = names_of(path)
+    chance = random.Random(seed)
+    symbols = [underscore + symbol for symbol in drawn(names, count, seed)]
+    right: dict[str, str] = {}
+    wrong: dict[str, None] = {}
+    for symbol, texts in spellings(symbols, underscore):
+        right |= {text: f"{what} of {symbol}" for what, text in texts.items()}
+        wrong[edited(texts.get("demangled", symbol), chance)] = None
+    table = SymbolNames.of(names)
+    unknown = [text for text in wrong if text not in right and not table.find(text)]
+    texts = (*right, *unknown)
+    found: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verify_symbols(Files(path), texts, texts).verdicts:
+        found.setdefault((verdict.name, verdict.expect), []).append(verdict)
+    expected = {text: {PRESENT: PASS, ABSENT: FAIL} for text in right}
+    expected |= {text: {PRESENT: INCONCLUSIVE, ABSENT: INCONCLUSIVE} for text in unknown}
+    faulty = []
+    for text, verdicts in expected.items():
+        for expect, verdict in verdicts.items():
+            given = [each.verdict for each in found.get((text, expect), [])]
+            if given != [verdict]:
+                faulty.append(f"{expect} {text} ({right.get(text, 'edited')}) is {given}")
+    return faulty
+
+
 def main(arguments: list[str]) -> int:
     """Check every image; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("images", nargs="*", type=Path, default=[Path("build/full/run_program")])
+    parser.add_argument("images", nargs="*", type=Path)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=13)
     chosen = parser.parse_args(arguments)
     failed = False
-    for path in chosen.images:
-        wrong = faults(path, chosen.count, chosen.seed)
-        print(f"{path}: {len(wrong)} of {chosen.count} symbols' spellings are wrong")
-        print(*(f"  {each[:400]}" for each in wrong), sep="\n")
-        failed |= bool(wrong)
+    for path in chosen.images or usual_images():
+        for what, check in (("spellings", faults), ("claims", claim_faults)):
+            wrong = check(path, chosen.count, chosen.seed)
+            print(f"{path}: {len(wrong)} {what} of {chosen.count} symbols are wrong")
+            print(*(f"  {each[:400]}" for each in wrong), sep="\n", flush=True)
+            failed |= bool(wrong)
     return int(failed)
 
 

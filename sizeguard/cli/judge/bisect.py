@@ -13,6 +13,8 @@ import click
 from sizeguard.cli.commit_options import CommitBuild, commit_options, home_of
 from sizeguard.cli.image_options import Output, output_options
 
+UNKNOWN = 3  # the exit code if nothing has the metric's name
+
 if TYPE_CHECKING:
     from sizeguard.measurement.measured_commits import MeasurementPlace
     from sizeguard.measurement.measurers import Measurer
@@ -71,7 +73,9 @@ if TYPE_CHECKING:
     help="Rows of each commit; 0 for all. JSON has all.",
 )
 @output_options
+@click.pass_context
 def command(
+    context: click.Context,
     good: str | None,
     bad: str | None,
     build: CommitBuild,
@@ -140,6 +144,8 @@ def command(
     if not keep_worktrees:
         remove_worktrees(repository, place.worktrees)
     output.emit(bisect_chunks(result, output.format, limit, output.style()))
+    if result.is_unknown:
+        context.exit(UNKNOWN)
 
 
 def _measurer(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Exit codes that `git bisect run` reads.
 GOOD, BAD, SKIP, NO_VERDICT = 0, 1, 125, 128
+_BISECTED = "refs/bisect/bad"  # of the git bisect that runs: names that are new there are known
 
 # Exit codes of the worker process. Python ends with 1 for a traceback and 120 if output is lost;
 # click ends with 1 or 2.
@@ -110,11 +111,38 @@ def command(
         click.echo(f"skip  {error}")
         context.exit(SKIP)
     assert limit is not None  # one of --limit and --than was given
+    if not value:
+        others = [each for each in (than, _BISECTED if revision == "HEAD" else None) if each]
+        _require_known(place, [revision, *others], recipe, metric)
     if value > limit:
         click.echo(f"bad  {metric} {value:,} > {limit:,}")
         context.exit(BAD)
     click.echo(f"good  {metric} {value:,} ≤ {limit:,}")
     context.exit(GOOD)
+
+
+def _require_known(
+    place: MeasurementPlace, revisions: Sequence[str], recipe: Recipe, metric: Metric
+) -> None:
+    """Raise InconclusiveError if none of the revisions has the metric's name."""
+    from sizeguard.base.errors import InconclusiveError, InputError
+    from sizeguard.measurement.measured_commits import measure_commit
+    from sizeguard.measurement.metric import has_name, known_metrics, nearest_metric
+    from sizeguard.toolchains.recipe import DoesNotBuildError
+
+    near = ""
+    for revision in revisions:
+        try:
+            analysis = measure_commit(place, revision, recipe).analysis
+        except (DoesNotBuildError, InputError):
+            continue  # or there is no such revision: git bisect does not run
+        if analysis is None:
+            continue
+        if has_name(analysis, metric):
+            return
+        near = near or nearest_metric(metric, known_metrics(analysis))
+    hint = f"; nearest is {near}" if near else ""
+    raise InconclusiveError(f"no commit is known to have {metric}{hint}")
 
 
 def _refuse_changed_files(repository: Path) -> None:

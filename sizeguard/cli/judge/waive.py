@@ -69,7 +69,7 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     import datetime
 
-    from sizeguard.base.errors import InputError
+    from sizeguard.base.errors import InconclusiveError, InputError
     from sizeguard.gate.policy.read_limits import read_limits
     from sizeguard.gate.policy.waivers import add_waiver, make_waiver, trailer_text
     from sizeguard.measurement.metric_names import MetricNames
@@ -89,6 +89,8 @@ def command(
     config, names = read_config(root), MetricNames(source_root(runtime_source))
     read_limits(config, names)
     waiver = make_waiver(fields, "", "waive", config, names)
+    if waiver.nearest:
+        raise InconclusiveError(f"waive: nothing is called {metric}; nearest is {waiver.nearest}")
     if waiver.expires < datetime.datetime.now(tz=datetime.UTC).date().isoformat():
         raise InputError(f"waive: {waiver.expires} is over; give a day to come")
     if trailer:

@@ -86,9 +86,10 @@ def make_waiver(
         if name not in _OPTIONAL and not fields.get(name, "").strip():
             raise InputError(f"{place}: a waiver needs {name}")
     metric = fields["metric"]
-    problem = names.problem(metric) or (
-        f"'{metric}' is more than one metric; waive each by its name" if is_family(metric) else ""
-    )
+    nearest = names.nearest_of_unknown(metric)
+    problem = "" if nearest else names.problem(metric)
+    if is_family(metric):
+        problem = problem or f"'{metric}' is more than one metric; waive each by its name"
     if problem:
         raise InputError(f"{place}: {problem}")
     for name, known in (
@@ -104,7 +105,7 @@ def make_waiver(
     reason, owner = (" ".join(fields[name].split()) for name in ("reason", "owner"))
     expires = _day(fields["expires"], place)
     app, target = fields.get("app", ""), fields.get("target", "")
-    return Waiver(metric, app, target, amount, reason, owner, expires, source)
+    return Waiver(metric, app, target, amount, reason, owner, expires, source, nearest)
 
 
 def _amount(text: str, place: str) -> int:

@@ -92,11 +92,9 @@ def short_subject(commit: Commit, width: int) -> str:
 
 def notes_of(result: BisectResult) -> Iterator[str]:
     """Write notes on the search, and the command that shows the largest culprit."""
-    if result.nearest:
-        yield (
-            f"neither end has {printable(str(result.metric))}; nearest is"
-            f" {printable(result.nearest)}"
-        )
+    if result.nearest or result.is_unknown:
+        near = f"; nearest is {printable(result.nearest)}" if result.nearest else ""
+        yield f"neither end has {printable(str(result.metric))}{near}"
     if result.neutral:
         named = ", ".join(commit.id[:7] for commit in result.neutral[:3])
         more = f" and {len(result.neutral) - 3} more" if len(result.neutral) > 3 else ""

@@ -65,6 +65,7 @@ def _json(result: BisectResult) -> dict[str, object]:
         "schema_version": SCHEMA_VERSION,
         "metric": str(result.metric),
         "nearest": result.nearest,
+        "unknown": result.is_unknown,
         "built": result.what,
         "good": {"revision": result.good, "commit": first.commit.id, "value": result.old},
         "bad": {"revision": result.bad, "commit": last.commit.id, "value": result.new},

@@ -1,0 +1,42 @@
+"""Claims of verify by every spelling of drawn symbols, and by edited names.
+
+tests/soak/name_spellings.py draws more symbols, of more images.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sizeguard.names.resolve_names import KnownNames, Resolved, SymbolNames
+from sizeguard.verify.known_names import ClaimNames
+from tests.soak.name_spellings import claim_faults, faults
+from tests.support.recorded_builds import recorded_runtime
+
+
+@pytest.mark.native
+def test_claims_on_drawn_and_edited_names(tmp_path: Path) -> None:
+    image = recorded_runtime(tmp_path).build.image
+    assert faults(image, 60, 13) == []
+    assert claim_faults(image, 60, 13) == []
+
+
+@pytest.mark.native
+def test_a_wrong_verdict_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A negative control: a verifier that knows no names has a fault for each claim."""
+    image = recorded_runtime(tmp_path).build.image
+    monkeypatch.setattr(ClaimNames, "resolve", lambda names, text: Resolved(text, (), False))
+    assert len(claim_faults(image, 5, 13)) >= 10
+
+
+def test_names_of_more_than_4_kib() -> None:
+    long = f"_Z5000{'a' * 5000}v"
+    deep = f"_ZN{'1a' * 2500}Ev"
+    wide = f"_Z1fI{'N2ns1AE' * 900}Evv"
+    known = KnownNames(SymbolNames.of([long, deep, wide, "_Z1gv"]))
+    for symbol in (long, deep, wide):
+        assert known.resolve(symbol).names == (symbol,)
+        assert known.resolve(symbol.replace("v", "w")).names == ()
+    for text in ("a::" * 3000 + "b", "<" * 6000, "(" * 6000, "f<" * 3000, "[abi:x]" * 1000):
+        assert known.resolve(text).names == ()
