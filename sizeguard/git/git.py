@@ -22,6 +22,10 @@ _CONFIG = (
 )
 
 
+# Commits as they were made: no others in their place, and no other parents.
+_HISTORY = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
+
+
 def git_environment() -> dict[str, str]:
     """Return the environment without the variables that git sets for hooks and aliases.
 
@@ -32,7 +36,13 @@ def git_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name in ("GIT_SSH", "GIT_SSH_COMMAND")
     }
-    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
+    return {
+        **kept,
+        **_HISTORY,
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C.UTF-8",
+    }
 
 
 def _command(folder: Path, arguments: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ from sizeguard.formats.elf.layout import (
     Layout,
 )
 from sizeguard.formats.elf.machines import machine_name
-from sizeguard.formats.elf.segment_sections import sections_of_segments
+from sizeguard.formats.elf.segment_sections import sections_of_segments, zeros_without_section
 from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING
 
 # Smaller files are read: a mapping would end in SIGBUS if another program cuts the file. 434 MB:
@@ -127,6 +127,8 @@ class _Reader:
         build_id = self.build_id(sections, segments)
         if not sections and type_ in (ET_EXEC, ET_DYN):
             sections = sections_of_segments(self.data, self.layout, segments, headers)
+        elif type_ in (ET_EXEC, ET_DYN):
+            sections += zeros_without_section(sections, segments)
         return Elf(
             path=self.path,
             size=len(self.data),
