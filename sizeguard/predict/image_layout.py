@@ -7,7 +7,6 @@ dynamic tables.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,8 @@ from sizeguard.linkgraph.costs import (
     RELOCATION_SIZE,
     SLOT_SIZE,
 )
-from sizeguard.linkgraph.graph import CONSTANT, ENTRY, FDE, IMPORT, STRING, SectionGraph
+from sizeguard.linkgraph.graph import ENTRY, FDE, IMPORT, SectionGraph
+from sizeguard.predict.merged_pieces import MergedPieces
 
 Bool = npt.NDArray[np.bool_]
 
@@ -94,7 +94,7 @@ class ImageLayout:
         self._called = np.zeros(len(nodes), bool)
         self._called[graph.edges.target[np.isin(graph.edges.type, CALLS)]] = True
         self._unwind = np.flatnonzero(nodes.kind == FDE)
-        self._merged = self._merge_order()
+        self._merged = MergedPieces(graph)
 
     def _input_sections(self) -> dict[str, _Output]:
         """Sort the input sections into output sections, in the linker's order."""
@@ -127,21 +127,23 @@ class ImageLayout:
         places = np.unique(np.stack([source[absolute], edges.offset[absolute]]), axis=1)
         return np.bincount(places[0], minlength=len(nodes))
 
-    def sizes(self, kept: Bool, shrunk: dict[int, int] | None = None) -> dict[str, int]:
+    def sizes(
+        self, kept: Bool, shrunk: dict[int, int] | None = None, cut: Bool | None = None
+    ) -> dict[str, int]:
         """Return the bytes of each output section and each table that depends on what is kept.
 
         kept:   mask over all nodes
         shrunk: node → bytes that it loses
+        cut:    edges that do not exist; all exist if left out
         """
         nodes = self.graph.nodes
         size = nodes.size.copy()
         chosen = kept[self._parts]
         np.add.at(size, self._part_of[chosen], nodes.size[self._parts[chosen]])
+        self._merged.add_to(size, kept, cut)
         for node, less in (shrunk or {}).items():
             size[node] -= less
         found = {name: _placed(output, size, kept) for name, output in self.outputs.items()}
-        for output, total in self._merged_sizes(kept).items():
-            found[output] = found.get(output, 0) + total
         unwind = self._unwind[kept[self._unwind]]
         found[".eh_frame"] = found.get(".eh_frame", 0) + int(nodes.size[unwind].sum())
         found[".eh_frame_hdr"] = HEADER_ENTRY * len(unwind)
@@ -170,47 +172,6 @@ class ImageLayout:
             ),
             ".dynamic": DYNAMIC * len(libraries),
         }
-
-    def _merge_order(self) -> list[tuple[str, int, Int, list[str]]]:
-        """Group mergeable pieces by output section, kind and alignment.
-
-        Strings are sorted by their reversed text, so that a string precedes those that it ends.
-        """
-        graph, nodes = self.graph, self.graph.nodes
-        groups: dict[tuple[str, int, int], list[int]] = {}
-        for node in np.flatnonzero((nodes.kind == STRING) | (nodes.kind == CONSTANT)).tolist():
-            output = output_of(graph.names[graph.section_of(node)])
-            groups.setdefault((output, int(nodes.kind[node]), int(nodes.align[node])), []).append(
-                node
-            )
-        found = []
-        merges_ends = self.graph.linker == "bfd"
-        for (output, kind, align), members in groups.items():
-            keys = (
-                {node: graph.names[node][::-1] for node in members}
-                if kind == STRING and merges_ends
-                else {}
-            )
-            members = sorted(members, key=lambda node: keys.get(node, ""))
-            found.append(
-                (output, align, np.array(members), [keys.get(node, "") for node in members])
-            )
-        return found
-
-    def _merged_sizes(self, kept: Bool) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for output, align, members, keys in self._merged:
-            chosen = np.flatnonzero(kept[members])
-            if not len(chosen):
-                continue
-            sizes = -(-self.graph.nodes.size[members[chosen]] // align) * align
-            total = int(sizes.sum())
-            texts = [keys[i] for i in chosen.tolist()]
-            if texts[-1]:
-                swallowed = [bool(a) and b.startswith(a) for a, b in pairwise(texts)]
-                total -= int(sizes[:-1][swallowed].sum())
-            found[output] = found.get(output, 0) + total
-        return found
 
 
 def _placed(output: _Output, size: Int, kept: Bool) -> int:
