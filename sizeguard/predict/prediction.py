@@ -6,12 +6,40 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Saving:
+    """Loaded bytes that go with one part of an image alone; negative if the image grows.
+
+    low, high: the interval, both ends included
+    """
+
+    bytes: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """Bytes of an operator in the predicted image: its own, and those it shares with others."""
+    """Bytes of an operator in the predicted image: its own, and those it shares with others.
+
+    saving: what a build without the operator saves; None if that is not known
+    """
 
     operator: str
     exclusive: int
     shared: int
+    saving: Saving | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeCost:
+    """Bytes of one dtype branch of a kernel tag.
+
+    saving: what a build without the branch saves; None if that is not known
+    """
+
+    tag: str
+    dtype: str
+    saving: Saving | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +77,9 @@ class Prediction:
     margin:        load may be off by this much, either way
     is_calibrated: the margin was measured with this compiler (gcc -Os); it is wider for other
                    compilers and for -O2
+    handler:       bytes that the first dtype left out adds: the handler that all deselected cases
+                   call. Each saving of a dtype counts it; 0 if the image has the handler
+    unknown:       reasons why savings are not known
     """
 
     selection: str
@@ -60,3 +91,6 @@ class Prediction:
     per_operator: tuple[OperatorCost, ...]
     per_model: tuple[ModelCost, ...]
     is_calibrated: bool = True
+    per_dtype: tuple[DtypeCost, ...] = ()
+    handler: int = 0
+    unknown: tuple[str, ...] = ()

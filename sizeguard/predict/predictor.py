@@ -70,6 +70,28 @@ class Size:
     margin: int = 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Remaining:
+    """The part of a full build's graph that a selective build has.
+
+    seen:    its nodes, as a mask
+    shrunk:  node → bytes that it loses compared with the full build
+    margin:  bytes that the whole may be off by
+    roots:   nodes that are kept unconditionally
+    without: nodes that it lacks, as a mask
+    cut:     edges that it lacks, as a mask
+    tables:  tables of bodies that it lacks
+    """
+
+    seen: Bool
+    shrunk: dict[int, int]
+    margin: int
+    roots: Int
+    without: Bool
+    cut: Bool
+    tables: Int
+
+
 class Predictor:
     """Predictor of the selective builds of one full build.
 
@@ -102,7 +124,9 @@ class Predictor:
         self._messages = np.flatnonzero(
             self._verbose[graph.edges.target] & nodes.is_exec[graph.edges.source]
         )
-        self._handler = [i for i in range(nodes.sections) if graph.symbol_of(i) == facts.handler]
+        self.handler = np.array(
+            [i for i in range(nodes.sections) if graph.symbol_of(i) == facts.handler], np.int64
+        )
 
     @cached_property
     def operators(self) -> frozenset[str]:
@@ -116,24 +140,23 @@ class Predictor:
 
     def size(self, kept: Kept) -> Size:
         """Predict the sizes of a build that keeps these parts."""
-        remaining, shrunk, margin = self.remaining(kept)
-        return self._difference(self.layout.sizes(remaining, shrunk), margin)
+        found = self.remaining(kept)
+        return self._difference(self.layout.sizes(found.seen, found.shrunk), found.margin)
 
-    def remaining(self, kept: Kept) -> tuple[Bool, dict[int, int], int]:
-        """Return the nodes that stay (a mask), the bytes that others lose, and the margin."""
+    def remaining(self, kept: Kept) -> Remaining:
+        """Return what stays of the graph."""
         graph = self.graph
-        what = self._unselected(kept)
+        what = self.unselected(kept)
         shrunk = dict(what.shrunk)
-        cut, margin = None, 0
+        cut, margin = np.zeros(len(graph.edges.target), bool), 0
         roots = graph.roots
         tables: Int = np.zeros(0, np.int64)
         if kept.dtypes is not None:
-            cut = np.zeros(len(graph.edges.target), bool)
             before = reachable(graph, roots, without=what.gone)
             margin = self._cut(kept.dtypes, before, cut, shrunk)
             tables = self._without_tables(kept.dtypes, before, shrunk)
             if margin:
-                roots = np.concatenate([roots, np.array(self._handler, np.int64)])
+                roots = np.concatenate([roots, self.handler])
         seen = reachable(graph, roots, without=what.gone, cut=cut)
         seen[tables] = False
         if kept.features is not None and self.facts.verbose_feature not in kept.features:
@@ -141,13 +164,11 @@ class Predictor:
                 shrunk[source] = shrunk.get(source, 0) + self._sizes_of.message_code
             seen &= ~self._verbose
         # A function loses at most its own size.
-        return (
-            seen,
-            {node: min(less, int(graph.nodes.size[node])) for node, less in shrunk.items()},
-            margin,
-        )
+        shrunk = {node: min(less, int(graph.nodes.size[node])) for node, less in shrunk.items()}
+        return Remaining(seen, shrunk, margin, roots, what.gone, cut, tables)
 
-    def _unselected(self, kept: Kept) -> Unselected:
+    def unselected(self, kept: Kept) -> Unselected:
+        """Return what goes with the entries that are not selected."""
         gone = [
             node
             for name, nodes in self._table.items()
@@ -165,7 +186,7 @@ class Predictor:
         """
         branches, edges = self.branches, self.graph.edges
         gone = branches.is_unselected(dtypes)
-        cut[branches.edge[gone]] = True
+        cut[branches.edges_gone(gone)] = True
         touched = np.unique(branches.holder[gone & seen[branches.holder]])
         direct = branches.table < 0
         for holder in np.setdiff1d(touched, branches.holder[~gone]).tolist():
@@ -185,9 +206,10 @@ class Predictor:
             if not dtypes.get(tag):
                 for node, targets in guarded:
                     self._cut_guarded(node, targets, cut, shrunk)
-        return (self._sizes_of.unseen if len(touched) else 0) + self._sizes_of.per_switch * len(
-            touched
-        )
+        # A branch that one of two tags leaves out may be gone.
+        doubtful = branches.is_unselected(dtypes, by_any=True) & seen[branches.holder]
+        count = len(np.unique(branches.holder[doubtful]))
+        return (self._sizes_of.unseen if count else 0) + self._sizes_of.per_switch * count
 
     def _without_tables(
         self, dtypes: Mapping[str, Collection[str]], seen: Bool, shrunk: dict[int, int]
@@ -200,17 +222,21 @@ class Predictor:
         branches = self.branches
         in_table = (branches.table >= 0) & seen[branches.holder]
         gone = branches.is_unselected(dtypes)
-        lost = np.unique(branches.table[in_table & gone])
-        for table in lost.tolist():
-            here = branches.table == table
+        uses = np.stack([branches.table, branches.holder], axis=1)
+        lost = np.unique(uses[in_table & gone], axis=0)
+        for table, holder in lost.tolist():
+            here = (branches.table == table) & (branches.holder == holder)
             if not gone[here].all():
-                holder = int(branches.holder[here][0])
                 shrunk[holder] = (
                     shrunk.get(holder, 0)
                     - self._sizes_of.table_code
                     - self._sizes_of.jump * int(here.sum())
                 )
-        return lost
+        users = np.unique(uses[in_table], axis=0)
+        kept = {(table, holder) for table, holder in users.tolist()} - set(
+            map(tuple, lost.tolist())
+        )
+        return np.setdiff1d(lost[:, 0], [table for table, _ in kept])
 
     def _cut_guarded(
         self, node: int, targets: frozenset[int], cut: Bool, shrunk: dict[int, int]
@@ -224,15 +250,18 @@ class Predictor:
             cut[low:high] |= (edges.offset[low:high] >= first) & (edges.offset[low:high] <= last)
             shrunk[node] = shrunk.get(node, 0) + int(last - first)
 
+    def load_less(self, before: dict[str, int], after: dict[str, int]) -> int:
+        """Return the loaded bytes by which one layout is smaller than another."""
+        outputs = self.layout.outputs
+        return sum(
+            before.get(name, 0) - after.get(name, 0)
+            for name in before.keys() | after.keys()
+            if name not in outputs or not outputs[name].is_nobits
+        )
+
     def _difference(self, sizes: dict[str, int], margin: int) -> Size:
-        load = ram = 0
-        for name in self._full_sizes.keys() | sizes.keys():
-            less = self._full_sizes.get(name, 0) - sizes.get(name, 0)
-            output = self.layout.outputs.get(name)
-            if output is None or not output.is_nobits:
-                load += less
-            if name in _RAM:
-                ram += less
+        ram = sum(self._full_sizes.get(name, 0) - sizes.get(name, 0) for name in _RAM)
+        load = self.load_less(self._full_sizes, sizes)
         return Size(self.full.load - load, self.full.ram - ram, margin)
 
 

@@ -26,7 +26,7 @@ class SwitchEdges:
     dtype:   index into `dtypes`
     tag:     index into `tags`
     table:   the data where the edge begins, if the compiler made the switch a table of its bodies'
-             addresses; -1 otherwise
+             addresses; -1 otherwise. Its edges are there once for each function that uses it
     dtypes:  names
     tags:    sets of tags: a function with two switches may have two
     guarded: tag → functions that lose code when the tag has no dtype, each with the targets of the
@@ -42,16 +42,26 @@ class SwitchEdges:
     tags: tuple[frozenset[str], ...]
     guarded: dict[str, tuple[tuple[int, frozenset[int]], ...]]
 
-    def is_unselected(self, selected: Mapping[str, Collection[str]]) -> Bool:
-        """Tell for each branch whether it is left out: none of its tags selects the dtype."""
+    def is_unselected(
+        self, selected: Mapping[str, Collection[str]], *, by_any: bool = False
+    ) -> Bool:
+        """Tell for each branch whether it is left out: none of its tags selects the dtype.
+
+        by_any: or one of its tags does not
+        """
+        leaves = any if by_any else all
         matrix = np.array(
             [
-                [not any(d in selected.get(t, ()) for t in tags) for d in self.dtypes]
+                [leaves(d not in selected.get(t, ()) for t in tags) for d in self.dtypes]
                 for tags in self.tags
             ],
             bool,
         )
         return matrix[self.tag, self.dtype] if len(self.edge) else np.zeros(0, bool)
+
+    def edges_gone(self, gone: Bool) -> Int:
+        """Return the edges that are left out: those of a table when none of its users stays."""
+        return np.setdiff1d(self.edge[gone], self.edge[~gone])
 
 
 def find_branches(
@@ -123,7 +133,7 @@ def _named_functions(graph: SectionGraph, dtype_of: Callable[[str], str]) -> _Fu
         if symbol:
             names[node] = bare_name(demangle(symbol))
             dtypes[node] = dtype_of(symbol).partition("+")[0]
-    return _Functions(names, dtypes, nodes.object, [_source_of(label) for label in graph.objects])
+    return _Functions(names, dtypes, nodes.object, [source_of(label) for label in graph.objects])
 
 
 class _SwitchTags:
@@ -156,30 +166,34 @@ class _SwitchTags:
 def _code_edges(graph: SectionGraph) -> Iterator[tuple[int, int, int, int]]:
     """Yield edges from code to code: the edge, its function, its target and its table.
 
-    An edge that begins in a switch's table counts as its function's; without one the table is -1.
+    An edge that begins in a switch's table counts for each function that uses the table; without
+    one the table is -1.
     """
     nodes, edges = graph.nodes, graph.edges
     source = edges.source
-    tables = _switch_tables(graph)
+    tables = switch_tables(graph)
     is_source = nodes.is_exec.copy()
     is_source[list(tables)] = True
     for edge in np.flatnonzero(is_source[source] & nodes.is_exec[edges.target]).tolist():
         begin = int(source[edge])
-        holder = tables.get(begin, begin)
-        yield edge, holder, int(edges.target[edge]), -1 if holder == begin else begin
+        table = begin if begin in tables else -1
+        for holder in tables.get(begin, (begin,)):
+            yield edge, holder, int(edges.target[edge]), table
 
 
-def _switch_tables(graph: SectionGraph) -> dict[int, int]:
-    """Find the tables that clang makes of switches, each with the function that uses it.
+def switch_tables(graph: SectionGraph) -> dict[int, tuple[int, ...]]:
+    """Find the tables that clang makes of switches, each with the functions that use it.
 
     clang makes a table of a switch whose cases differ only in a value, such as a body's address.
+    Switches with equal values share one.
     """
     nodes, edges = graph.nodes, graph.edges
     source = edges.source
     is_table = np.array([".Lswitch.table." in name for name in graph.names], bool)
-    users: dict[int, int] = {}
+    users: dict[int, tuple[int, ...]] = {}
     for edge in np.flatnonzero(is_table[edges.target] & nodes.is_exec[source]).tolist():
-        users.setdefault(int(edges.target[edge]), int(source[edge]))
+        table, user = int(edges.target[edge]), int(source[edge])
+        users[table] = tuple(dict.fromkeys((*users.get(table, ()), user)))
     return users
 
 
@@ -221,7 +235,7 @@ def tag_holders(graph: SectionGraph, facts: BuildFacts) -> dict[str, Int]:
     code = np.flatnonzero(nodes.is_exec[: nodes.sections]).astype(np.int64)
     functions = {node: bare_name(demangle(graph.symbol_of(node))) for node in code.tolist()}
     of_file: dict[str, list[int]] = {}
-    sources = [_source_of(label) for label in graph.objects]
+    sources = [source_of(label) for label in graph.objects]
     for node in code.tolist():
         of_file.setdefault(sources[int(nodes.object[node])], []).append(node)
     found: dict[str, list[Int]] = {}
@@ -235,7 +249,7 @@ def tag_holders(graph: SectionGraph, facts: BuildFacts) -> dict[str, Int]:
     return {tag: np.unique(np.concatenate(parts)) for tag, parts in found.items()}
 
 
-def _source_of(label: str) -> str:
+def source_of(label: str) -> str:
     """Return the source's name: math.cpp for libk.a(math.cpp.o) and for out/math.cpp.o."""
     name = label.rpartition("(")[2].rstrip(")") if label.endswith(")") else label
     return PurePath(name).name.removesuffix(".o").removesuffix(".obj")

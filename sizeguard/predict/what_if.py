@@ -5,7 +5,7 @@ Nothing is compiled and no source is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +22,16 @@ from sizeguard.names.dtype_of import dtype_of
 from sizeguard.names.resolve_names import KnownNames, SymbolNames, find_operators
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.predict.call_closure import closure
-from sizeguard.predict.prediction import Change, ModelCost, OperatorCost, Prediction
+from sizeguard.predict.prediction import (
+    Change,
+    DtypeCost,
+    ModelCost,
+    OperatorCost,
+    Prediction,
+    Saving,
+)
 from sizeguard.predict.predictor import Kept, Predictor, Size
+from sizeguard.predict.savings.image_savings import ImageSavings, Savings
 from sizeguard.predict.switch_edges import find_branches
 from sizeguard.runtimes.known import build_facts
 from sizeguard.selection.selection import SelectedOperator, Selection
@@ -70,11 +78,13 @@ def predict(
     dtypes: bool,
     add: Sequence[str] = (),
     drop: Sequence[str] = (),
+    savings: Savings | None = None,
 ) -> Prediction:
     """Predict the sizes of a selection after changes.
 
-    add:  operators to add first, such as aten::gelu or aten::gelu:Float
-    drop: models to drop then
+    add:     operators to add first, such as aten::gelu or aten::gelu:Float
+    drop:    models to drop then
+    savings: of the full build; then the prediction says what each operator and dtype saves
     """
     _check(selection, predictor.operators)
 
@@ -89,6 +99,8 @@ def predict(
         changes.append(Change(what, now - load, names))
         selection, load = changed, now
     size = size_of(selection)
+    kept = kept_by(selection, predictor, dtypes=dtypes)
+    saved = savings.of(kept) if savings is not None else ImageSavings()
     return Prediction(
         selection=name,
         before=before,
@@ -96,9 +108,12 @@ def predict(
         ram=size.ram,
         margin=size.margin,
         changes=tuple(changes),
-        per_operator=_operator_costs(predictor, kept_by(selection, predictor, dtypes=dtypes)),
+        per_operator=_operator_costs(predictor, kept, saved.operators),
         per_model=_model_costs(selection, size.load, size_of),
         is_calibrated=predictor.facts.calibration.is_usual,
+        per_dtype=_dtype_costs(saved),
+        handler=saved.handler,
+        unknown=saved.unknown,
     )
 
 
@@ -146,15 +161,32 @@ def _check(selection: Selection, known: Collection[str]) -> None:
         raise InputError(f"the full build has no operator {', '.join(unknown)}")
 
 
-def _operator_costs(predictor: Predictor, kept: Kept) -> tuple[OperatorCost, ...]:
-    remaining, _, _ = predictor.remaining(kept)
-    found = retained(pruned(predictor.graph, remaining))
+def _operator_costs(
+    predictor: Predictor, kept: Kept, savings: Mapping[str, Saving | None]
+) -> tuple[OperatorCost, ...]:
+    found = retained(pruned(predictor.graph, predictor.remaining(kept).seen))
     rows = (
-        OperatorCost(name, cost.exclusive, cost.shared)
+        OperatorCost(name, cost.exclusive, cost.shared, savings.get(name))
         for name, cost in found.items()
         if "::" in name
     )
     return tuple(sorted(rows, key=lambda row: (-row.exclusive, row.operator)))
+
+
+def _dtype_costs(saved: ImageSavings) -> tuple[DtypeCost, ...]:
+    """Sort the branches: the largest saving first, unknown ones last."""
+    rows = (DtypeCost(tag, dtype, saving) for (tag, dtype), saving in saved.dtypes.items())
+    return tuple(
+        sorted(
+            rows,
+            key=lambda row: (
+                row.saving is None,
+                -row.saving.bytes if row.saving else 0,
+                row.tag,
+                row.dtype,
+            ),
+        )
+    )
 
 
 def _with_operator(

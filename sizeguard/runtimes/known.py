@@ -90,6 +90,17 @@ def build_facts(build: Build) -> BuildFacts:
     raise InputError(f"{build.image}: a build of no known runtime")
 
 
+def rules_of(build: Build) -> Rules:
+    """Return the rules that name what a build holds.
+
+    Raises InputError for a build of no known runtime.
+    """
+    for runtime in runtimes():
+        if runtime.facts(build) is not None:
+            return runtime.rules
+    raise InputError(f"{build.image}: a build of no known runtime")
+
+
 def facts_files(build: Build) -> list[Path]:
     """List the files that build_facts reads."""
     return [path for runtime in runtimes() for path in runtime.facts_files(build)]

@@ -16,7 +16,7 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     "--selection",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The selection; that of --app otherwise.",
+    help="The selection; that of --app otherwise, or everything.",
 )
 @click.option(
     "--app",
@@ -51,7 +51,7 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     default=15,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Operators to show; 0 for all.",
+    help="Operators and dtype branches to show; 0 for all.",
 )
 @RUNTIME_SOURCE
 @table_output_options
@@ -74,29 +74,40 @@ def command(
     with a margin. What a selection changes inside of functions that stay, by inlining or a smaller
     switch, cannot be seen.
 
+    Each operator and each dtype branch has a saving: the bytes that leave if it alone is left out,
+    with an interval that holds what a rebuild saves. "unknown" if the build does not tell, as
+    without debug information or with LTO.
+
     \b
     Examples:
+      sizeguard predict
       sizeguard predict --app vision
       sizeguard predict --selection selected_operators.yaml --add aten::gelu:Float --drop encoder
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.errors import InputError
+    from sizeguard.predict.savings.image_savings import Savings
     from sizeguard.predict.what_if import predict, predictor_of
     from sizeguard.projects.root import build_root, source_root
     from sizeguard.report.predict.render import prediction_chunks
     from sizeguard.runtimes.known import source_tree
     from sizeguard.selection.read import read_selection
+    from sizeguard.selection.selection import Selection
 
-    if (selection is None) == (not app):
-        raise InputError("give --selection FILE or --app NAME")
-    path = selection or source_tree(source_root(runtime_source))[1].usual_selection(app)
-    predictor = predictor_of(full or build_root() / "build" / "full")
+    if selection is not None and app:
+        raise InputError("give --selection FILE or --app NAME, not both")
+    if app:
+        selection = source_tree(source_root(runtime_source))[1].usual_selection(app)
+    everything = Selection(include_all_operators=True)
+    build = full or build_root() / "build" / "full"
+    predictor = predictor_of(build)
     result = predict(
         predictor,
-        read_selection(path).selection,
-        app or str(path),
+        everything if selection is None else read_selection(selection).selection,
+        app or ("everything" if selection is None else str(selection)),
         dtypes=dtypes,
         add=add,
         drop=drop,
+        savings=Savings(predictor, build),
     )
     output.emit(prediction_chunks(result, output.format, limit, output.style()))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from sizeguard.predict.prediction import Prediction
+from sizeguard.predict.prediction import Prediction, Saving
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
@@ -24,14 +24,36 @@ def prediction_chunks(
     if format_ == "json":
         yield json.dumps({"schema_version": SCHEMA_VERSION, **asdict(prediction)}, indent=2) + "\n"
     elif format_ == "csv":
-        rows = [
-            (row.operator, str(row.exclusive), str(row.shared)) for row in prediction.per_operator
-        ]
-        yield from csv_rows(["operator", "exclusive", "shared"], rows)
+        yield from csv_rows(_COLUMNS, _csv(prediction))
     elif format_ == "markdown":
         yield "".join(f"{line}\n" for line in _markdown(prediction, limit))
     else:
         yield "".join(f"{style.finish(line)}\n" for line in _terminal(prediction, limit, style))
+
+
+_COLUMNS = ["operator", "exclusive", "shared", "tag", "dtype", "saving", "low", "high"]
+
+
+def _csv(prediction: Prediction) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each operator and each dtype branch; a saving that is not known is empty."""
+    for row in prediction.per_operator:
+        sizes = str(row.exclusive), str(row.shared)
+        yield row.operator, *sizes, "", "", *_numbers(row.saving)
+    for branch in prediction.per_dtype:
+        yield "", "", "", branch.tag, branch.dtype, *_numbers(branch.saving)
+
+
+def _numbers(saving: Saving | None) -> tuple[str, str, str]:
+    if saving is None:
+        return "", "", ""
+    return str(saving.bytes), str(saving.low), str(saving.high)
+
+
+def _interval(saving: Saving | None) -> str:
+    """Write a saving with its interval; there is no number without one."""
+    if saving is None:
+        return f"{'unknown':>9}"
+    return f"{saving.bytes:>9,} {saving.low:>8,} … {saving.high:,}"
 
 
 def _headline(prediction: Prediction) -> str:
@@ -63,19 +85,66 @@ def _terminal(prediction: Prediction, limit: int, style: Style) -> Iterator[str]
                 " operators that only it uses"
             )
     yield ""
-    yield f"  {'operator':52} {'exclusive':>9} {'shared':>9}"
+    yield f"  {'operator':52} {'exclusive':>9} {'shared':>9} {'saving':>9} {'interval':>10}"
     shown = prediction.per_operator[: limit or None]
     for row in shown:
-        yield f"  {printable(row.operator):52} {row.exclusive:>9,} {row.shared:>9,}"
+        yield (
+            f"  {printable(row.operator):52} {row.exclusive:>9,} {row.shared:>9,}"
+            f" {_interval(row.saving)}"
+        )
     if len(shown) < len(prediction.per_operator):
         rest = prediction.per_operator[len(shown) :]
         yield f"  {f'{len(rest)} more operators':52} {sum(row.exclusive for row in rest):>9,}"
+    yield from _terminal_dtypes(prediction, limit)
+    yield from (f"  {printable(reason)}" for reason in prediction.unknown)
+
+
+def _terminal_dtypes(prediction: Prediction, limit: int) -> Iterator[str]:
+    if not prediction.per_dtype:
+        return
+    yield ""
+    yield f"  {'dtype branch':72} {'saving':>9} {'interval':>10}"
+    shown = prediction.per_dtype[: limit or None]
+    for row in shown:
+        yield f"  {printable(f'{row.tag}:{row.dtype}'):72} {_interval(row.saving)}"
+    if len(shown) < len(prediction.per_dtype):
+        yield f"  {len(prediction.per_dtype) - len(shown)} more dtype branches"
+    if prediction.handler:
+        yield f"  {_handler_note(prediction)}"
+
+
+def _handler_note(prediction: Prediction) -> str:
+    return (
+        f"each saving of a dtype is less by {prediction.handler:,}: the first dtype that is left"
+        " out adds the handler of deselected dtypes"
+    )
 
 
 def _markdown(prediction: Prediction, limit: int) -> Iterator[str]:
     yield f"{_headline(prediction)} ({NOTE})"
     yield ""
-    yield "| operator | exclusive | shared |"
-    yield "| --- | ---: | ---: |"
+    yield "| operator | exclusive | shared | saving | interval |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
     for row in prediction.per_operator[: limit or None]:
-        yield f"| {markdown_cell(row.operator)} | {row.exclusive:,} | {row.shared:,} |"
+        yield (
+            f"| {markdown_cell(row.operator)} | {row.exclusive:,} | {row.shared:,} |"
+            f" {_cells(row.saving)} |"
+        )
+    if prediction.per_dtype:
+        yield ""
+        yield "| dtype branch | saving | interval |"
+        yield "| --- | ---: | ---: |"
+        for branch in prediction.per_dtype[: limit or None]:
+            yield f"| {markdown_cell(f'{branch.tag}:{branch.dtype}')} | {_cells(branch.saving)} |"
+        if prediction.handler:
+            yield ""
+            yield _handler_note(prediction)
+    for reason in prediction.unknown:
+        yield ""
+        yield markdown_cell(reason)
+
+
+def _cells(saving: Saving | None) -> str:
+    if saving is None:
+        return "unknown |"
+    return f"{saving.bytes:,} | {saving.low:,} … {saving.high:,}"

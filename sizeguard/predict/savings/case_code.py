@@ -1,0 +1,117 @@
+"""Code that a switch's function has for one dtype, by the debug information of the image."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.attribution.owners.inlined import case_dtypes
+from sizeguard.builds.build_record import Build
+from sizeguard.formats.dwarf import InlineFrames, inline_frames
+from sizeguard.formats.linkmap import read_map
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.names.demangle import demangle
+from sizeguard.names.rules import Rules
+from sizeguard.names.short import bare_name
+
+
+@dataclass(frozen=True, slots=True)
+class CasePiece:
+    """Code [start, end) of a function that serves one dtype; offsets in its section.
+
+    node:     section of the function that holds the code
+    function: bare name of the function that holds the switch, which may be inlined there
+    """
+
+    node: int
+    start: int
+    end: int
+    function: str
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCode:
+    """Pieces of all switches, and where functions were inlined.
+
+    inlined: (inlined function, with its template arguments; node that holds it) → bytes
+    """
+
+    pieces: tuple[CasePiece, ...]
+    inlined: Mapping[tuple[str, int], int]
+
+
+def read_case_code(
+    graph: SectionGraph, build: Build, rules: Rules, functions: Collection[str]
+) -> CaseCode:
+    """Read the pieces of a build. `functions`: bare names of those that hold switches.
+
+    Raises InconclusiveError for a build without debug information.
+    """
+    frames = inline_frames(build.image)
+    places = _Places(graph, build.map)
+    dtypes = case_dtypes(frames.names, rules)
+    bare = {i: bare_of(frames.names[i]) for i in set(frames.frame.tolist())}
+    pieces: list[CasePiece] = []
+    inlined: dict[tuple[str, int], int] = {}
+    for start, end, over in _ranges(frames):
+        node, offset = places.at(start)
+        if node < 0:
+            continue
+        for i in set(over[:-1]):
+            if bare[i] in functions:
+                key = frames.names[i], node
+                inlined[key] = inlined.get(key, 0) + end - start
+        case = next((k for k, i in enumerate(over[:-1]) if dtypes[i]), None)
+        if case is not None:
+            holder, dtype = bare[over[case + 1]], dtypes[over[case]]
+            pieces.append(CasePiece(node, offset, offset + end - start, holder, dtype))
+    return CaseCode(tuple(pieces), inlined)
+
+
+def _ranges(frames: InlineFrames) -> Iterable[tuple[int, int, list[int]]]:
+    """Yield each range with the names over it, the innermost first."""
+    first, frame = frames.first.tolist(), frames.frame.tolist()
+    for row, (start, end) in enumerate(
+        zip(frames.start.tolist(), frames.end.tolist(), strict=True)
+    ):
+        yield start, end, frame[first[row] : first[row + 1]]
+
+
+def bare_of(name: str) -> str:
+    """Return the bare name of a mangled name, or of one as the source spells it."""
+    return bare_name(demangle(name))
+
+
+class _Places:
+    """Sections of the graph by address in the image, as the linker's map says."""
+
+    def __init__(self, graph: SectionGraph, path: Path) -> None:
+        nodes: dict[tuple[str, str], list[int]] = {}
+        for node in range(graph.nodes.sections):
+            if graph.nodes.is_exec[node] and not graph.nodes.is_duplicate[node]:
+                label = graph.objects[int(graph.nodes.object[node])]
+                nodes.setdefault((_leaf(label), graph.names[node]), []).append(node)
+        found = []
+        for row in read_map(path):
+            here = nodes.get((_leaf(row.file), row.name), ())
+            if len(here) == 1 and int(graph.nodes.size[here[0]]) == row.size:
+                found.append((row.address, row.size, here[0]))
+        found.sort()
+        self._rows = found
+        self._starts = [address for address, _, _ in found]
+
+    def at(self, address: int) -> tuple[int, int]:
+        """Return the section at an address and the offset in it; -1 if none is known."""
+        k = bisect_right(self._starts, address) - 1
+        if k < 0:
+            return -1, 0
+        start, size, node = self._rows[k]
+        return (node, address - start) if address < start + size else (-1, 0)
+
+
+def _leaf(label: str) -> str:
+    """Return archive and member, or the file's last two folders: maps and links root them apart."""
+    return "/".join(label.rsplit("/", 3)[-1 if label.endswith(")") else -3 :])

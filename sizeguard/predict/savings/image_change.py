@@ -1,0 +1,64 @@
+"""Difference between an image and the same image without a part, as an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sizeguard.linkgraph.live import Bool, reachable
+from sizeguard.predict.prediction import Saving
+from sizeguard.predict.predictor import Kept, Predictor
+from sizeguard.predict.savings.code_changes import Span
+
+
+class ImageChange:
+    """An image that a full build's selection makes, and its layout."""
+
+    def __init__(self, predictor: Predictor, kept: Kept) -> None:
+        """Lay out the image."""
+        self.predictor = predictor
+        self.graph = predictor.graph
+        self.base = predictor.remaining(kept)
+        self._sizes = predictor.layout.sizes(self.base.seen, self.base.shrunk, self.base.cut)
+        self._handler = reachable(self.graph, predictor.handler)
+
+    @property
+    def handler(self) -> int:
+        """Bytes that the handler of deselected dtypes adds, 0 if the image has it."""
+        sizes = self.predictor.layout.sizes(
+            self.base.seen | self._handler, self.base.shrunk, self.base.cut
+        )
+        return -self.predictor.load_less(self._sizes, sizes)
+
+    def reached(self, cut: Bool, *, handler: bool = False, without: Bool | None = None) -> Bool:
+        """Return the nodes of the image that remain without edges and nodes.
+
+        handler: the handler of deselected dtypes is there, too
+        """
+        base = self.base
+        roots = np.concatenate([base.roots, self.predictor.handler]) if handler else base.roots
+        absent = base.without if without is None else base.without | without
+        seen = reachable(self.graph, roots, without=absent, cut=base.cut | cut)
+        # What the image lacks on other grounds stays away, such as messages.
+        return seen & (base.seen | self._handler) if handler else seen & base.seen
+
+    def saving(
+        self, seen: Bool, cut: Bool, spans: Mapping[int, Span], besides: Span | None = None
+    ) -> Saving:
+        """Compare the layouts; the functions in `spans` lose these bytes.
+
+        besides: bytes that functions that go have less than the layout says
+        """
+        less, *ends = (self._less(seen, cut, spans, k) for k in range(3 if spans else 1))
+        more = besides or Span()
+        return Saving(
+            less + more.less, min([less, *ends]) + more.low, max([less, *ends]) + more.high
+        )
+
+    def _less(self, seen: Bool, cut: Bool, spans: Mapping[int, Span], k: int) -> int:
+        shrunk = dict(self.base.shrunk)
+        for node, span in spans.items():
+            shrunk[node] = shrunk.get(node, 0) + span.pick(k)
+        sizes = self.predictor.layout.sizes(seen, shrunk, self.base.cut | cut)
+        return self.predictor.load_less(self._sizes, sizes)

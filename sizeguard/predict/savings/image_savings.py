@@ -1,0 +1,95 @@
+"""Savings of all operators and dtype branches of an image, or why they are not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.build_record import Build, read_build
+from sizeguard.linkgraph.merged_functions import coarse_objects
+from sizeguard.predict.prediction import Saving
+from sizeguard.predict.predictor import Kept, Predictor
+from sizeguard.predict.savings.branch_savings import BranchSavings
+from sizeguard.predict.savings.case_code import read_case_code
+from sizeguard.predict.savings.code_changes import Span
+from sizeguard.predict.savings.compiled_branches import (
+    Branch,
+    CompiledBranches,
+    compiled_branches,
+)
+from sizeguard.predict.savings.image_change import ImageChange
+from sizeguard.predict.savings.operator_savings import OperatorSavings
+from sizeguard.predict.savings.recompiled import Recompiler
+from sizeguard.runtimes.known import rules_of
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSavings:
+    """Savings of each part of an image.
+
+    operators: by name; dtypes: by tag and dtype; None where one is not known
+    handler:   bytes that the first dtype left out adds, 0 if the image has the handler
+    unknown:   reasons why all savings of a kind are missing
+    """
+
+    operators: Mapping[str, Saving | None] = field(default_factory=dict)
+    dtypes: Mapping[Branch, Saving | None] = field(default_factory=dict)
+    handler: int = 0
+    unknown: tuple[str, ...] = ()
+
+
+class Savings:
+    """Savings in the images that selections make of a full build."""
+
+    def __init__(self, predictor: Predictor, path: Path) -> None:
+        """Read the code of the dtype branches.
+
+        path: the full build's folder or its build.json, which the predictor was made of
+        """
+        self._predictor = predictor
+        self._unknown: list[str] = []
+        self._branches: CompiledBranches | None = None
+        self._coarse = frozenset(coarse_objects(predictor.graph))
+        build = read_build(path)
+        self._refusal = _refusal(build)
+        if self._refusal:
+            self._unknown.append(self._refusal)
+            return
+        self._recompiler = Recompiler(predictor.graph)
+        functions = {switch.function for switch in predictor.facts.switches}
+        try:
+            code = read_case_code(predictor.graph, build, rules_of(build), functions)
+        except InconclusiveError as error:
+            self._unknown.append(f"savings of dtypes: {error}")
+            return
+        self._branches = compiled_branches(
+            predictor.graph, predictor.facts, predictor.branches, code
+        )
+
+    def of(self, kept: Kept) -> ImageSavings:
+        """Return the savings of an image that keeps these parts of the full build."""
+        if self._refusal:
+            return ImageSavings(unknown=tuple(self._unknown))
+        if self._branches is None and kept.dtypes is not None:
+            reason = "savings of operators: unknown what the dtypes that are left out took along"
+            return ImageSavings(unknown=(*self._unknown, reason))
+        change = ImageChange(self._predictor, kept)
+        if self._branches is None:
+            operators = OperatorSavings(change, self._recompiler, self._coarse, lambda _: Span())
+            return ImageSavings(operators.all(kept), unknown=tuple(self._unknown))
+        branches = BranchSavings(
+            change, self._recompiler, self._branches, kept.dtypes, self._coarse
+        )
+        operators = OperatorSavings(change, self._recompiler, self._coarse, branches.deselected)
+        return ImageSavings(operators.all(kept), branches.all(), change.handler)
+
+
+def _refusal(build: Build) -> str:
+    """Say why nothing is known of a kind of build."""
+    if build.lto:
+        return "savings: the linker moves code between objects with LTO"
+    if not build.target.startswith("x86_64-linux"):
+        return f"savings: intervals are known for x86_64-linux, not for {build.target}"
+    return ""

@@ -1,0 +1,87 @@
+"""Savings of operators, each with an interval, from the full build alone.
+
+An operator leaves with its table entry and all that only it needs, which the section graph tells
+exactly. What registers it is compiled again: code there that called the same functions may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+import numpy as np
+
+from sizeguard.linkgraph.graph import ENTRY
+from sizeguard.linkgraph.live import Bool
+from sizeguard.predict.prediction import Saving
+from sizeguard.predict.predictor import Kept
+from sizeguard.predict.savings.code_changes import Span, shared_span, statement_span
+from sizeguard.predict.savings.image_change import ImageChange
+from sizeguard.predict.savings.recompiled import Absent, Recompiler
+from sizeguard.predict.unselected import Unselected
+
+
+class OperatorSavings:
+    """Savings in one image: the full build, or what a selection leaves of it.
+
+    coarse:     objects whose functions share a section; nothing is known of operators in them
+    deselected: what a function lost to dtypes that the image left out; None if that is not known
+    """
+
+    def __init__(
+        self,
+        change: ImageChange,
+        recompiler: Recompiler,
+        coarse: Collection[str],
+        deselected: Callable[[int], Span | None],
+    ) -> None:
+        """Prepare for the operators of one image."""
+        self._change = change
+        self._recompiler = recompiler
+        self._coarse = coarse
+        self._deselected = deselected
+
+    def all(self, kept: Kept) -> dict[str, Saving | None]:
+        """Return the saving of every operator; None where the build does not tell it."""
+        every = self._change.predictor.operators
+        chosen = every if kept.operators is None else kept.operators & every
+        return {
+            name: self._saving(replace(kept, operators=chosen - {name})) for name in sorted(chosen)
+        }
+
+    def _saving(self, rest: Kept) -> Saving | None:
+        change, graph = self._change, self._change.graph
+        base = change.base
+        what = change.predictor.unselected(rest)
+        entries = np.flatnonzero(what.gone & ~base.without & (graph.nodes.kind == ENTRY))
+        kernels = graph.edges.target[np.isin(graph.edges.source, entries)]
+        touched = np.unique(graph.nodes.object[np.concatenate([entries, kernels])])
+        if any(graph.objects[k] in self._coarse for k in touched.tolist() if k >= 0):
+            return None
+        compiled = self._recompiler.without(
+            np.unique(graph.nodes.object[entries]),
+            Absent(base.without, base.cut),
+            Absent(base.without | what.gone, base.cut),
+        )
+        seen = change.reached(compiled.cut, without=what.gone)
+        spans = self._shrunk(what)
+        for node, references in compiled.shared.items():
+            size = int(graph.nodes.size[node])
+            spans[node] = spans.get(node, Span()) + shared_span(size, references)
+        left = self._sizes_that_go(base.seen & ~seen)
+        return None if left is None else change.saving(seen, compiled.cut, spans, left)
+
+    def _shrunk(self, what: Unselected) -> dict[int, Span]:
+        before = self._change.base.shrunk
+        less = {node: bytes_ - before.get(node, 0) for node, bytes_ in what.shrunk.items()}
+        return {node: statement_span(bytes_) for node, bytes_ in less.items() if bytes_}
+
+    def _sizes_that_go(self, gone: Bool) -> Span | None:
+        """Bound how much less goes with functions that lost some bytes to deselected dtypes."""
+        total = Span()
+        for node in np.flatnonzero(gone & self._change.graph.nodes.is_exec).tolist():
+            lost = self._deselected(node)
+            if lost is None:
+                return None
+            total = total + Span(-lost.less, -lost.high, -lost.low)
+        return total
