@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +20,8 @@ from sizeguard.attribution.operator_labels import (
 )
 from sizeguard.attribution.owner_rows import OwnerRows
 from sizeguard.attribution.owners.cuts import Cut, apart, with_cuts
-from sizeguard.attribution.owners.object_owners import ObjectEntry, Reached
+from sizeguard.attribution.owners.graph_owners import Reached
+from sizeguard.attribution.owners.placed_owners import PlacedOwners
 from sizeguard.attribution.owners.registered_owners import Served
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED, UNATTRIBUTED
 from sizeguard.columns.label import Label
@@ -31,7 +32,9 @@ from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
 from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Ledger, MemoryPartition, Owners
 from sizeguard.ledger.partition import Partition
+from sizeguard.linkgraph.retained import users_of
 from sizeguard.names.labels import NameLabels
+from tests.support.made_graphs import EMPTY_GRAPH
 
 SYMBOLS = ("f", "g", "h", "(.text)", "longer_name")
 SECTIONS = (".text", "(gap)", ".data")
@@ -177,52 +180,70 @@ def texts_of(label: Label) -> list[str]:
     return [label.texts[i] for i in label.ids.tolist()]
 
 
-REACHED = st.builds(
-    lambda owners, entries: Reached(
-        owners, {}, tuple(ObjectEntry("a.o", ".data", 0, name) for name in entries)
-    ),
-    st.dictionaries(
-        st.sampled_from([(row.file, row.name) for row in INPUTS]),
-        st.sampled_from([CORE, SHARED, "aten::add", "aten::add, aten::mul"]),
-    ),
-    st.sets(st.sampled_from(["aten::add", "aten::mul"])),
-)
+OWNED = st.sampled_from([CORE, SHARED, "aten::add", "aten::add, aten::mul", ""])
 
 
-@given(ledgers(), REACHED)
-def test_operators_by_reach_are_those_of_a_loop_over_rows(ledger: Ledger, reached: Reached) -> None:
-    operators = operators_per_owner(ledger, reached)
+@st.composite
+def placed_owners(draw: st.DrawFn) -> PlacedOwners:
+    """Owners of a ledger's rows of the map, of owners that were cut out, and of imports."""
+    ledger = draw(ledgers())
+    count = draw(st.integers(0, len(ledger.owners)))  # owners behind are those of branches
+    labels = draw(st.lists(OWNED, min_size=6, max_size=6))
+    known = {"aten::add", *labels}
+    return PlacedOwners(
+        ledger,
+        Reached(users_of(EMPTY_GRAPH), np.zeros(0, np.int32), tuple(sorted(known)), {}),
+        tuple(draw(st.lists(OWNED, min_size=len(INPUTS), max_size=len(INPUTS)))),
+        tuple(draw(st.lists(OWNED, min_size=count, max_size=count))),
+        draw(st.dictionaries(st.sampled_from(SYMBOLS), OWNED, max_size=2)),
+    )
+
+
+def owned_text(placed: PlacedOwners, owner: int) -> str:
+    """Return what decides about an owner: its cut, or else its row of the map."""
+    row = int(placed.ledger.owners.input[owner])
+    cut = placed.of_cut[owner] if owner < len(placed.of_cut) else ""
+    return cut or (placed.of_input[row] if row != NONE else "")
+
+
+@given(placed_owners())
+def test_operators_by_reach_are_those_of_a_loop_over_rows(placed: PlacedOwners) -> None:
+    ledger = placed.ledger
+    operators = operators_per_owner(ledger, placed)
     rows = OwnerRows(ledger, operators)
+    joint = {text for text in (*placed.of_input, *placed.of_cut) if ", " in text}
+    placed = replace(placed, reached=replace(placed.reached, labels=(*joint, "aten::add")))
     expected = []
     for row in plain_rows(ledger, operators.tolist()):
         part = int(ledger.owners.part[row.owner])
-        section = int(ledger.owners.input[row.owner])
-        text = ""
-        if part != NONE and PARTS[part] in {entry.operator for entry in reached.entries}:
+        text = owned_text(placed, row.owner)
+        if part != NONE and PARTS[part] in placed.reached.labels:
             text = PARTS[part]
-        elif section != NONE and not INPUTS[section].is_merged:
-            key = INPUTS[section].file, INPUTS[section].name
-            text = reached.owners.get(key, CORE)
+        elif text:
             text = text.split(", ")[row.nth_operator] if ", " in text else text
         elif is_unexplained(ledger, row.owner):
             text = UNATTRIBUTED
         elif row.symbol != NONE:
             text = CORE
-        if KINDS[ledger.owners.kind[row.owner]] in TABLES or not text:
-            text = OUTSIDE
-        expected.append(text)
-    assert texts_of(operators_by_reach(rows, reached)) == expected
+        kind = KINDS[ledger.owners.kind[row.owner]]
+        is_inside = kind == "padding" and text not in (CORE, UNATTRIBUTED)
+        if kind in TABLES and not is_inside:
+            text = ""
+        imported = placed.of_import.get(SYMBOLS[row.symbol], "") if row.symbol != NONE else ""
+        if imported not in ("", CORE) and text in ("", CORE):
+            text = SHARED if ", " in imported else imported
+        expected.append(text or OUTSIDE)
+    assert texts_of(operators_by_reach(rows, placed)) == expected
 
 
-@given(ledgers(), REACHED)
-def test_an_owner_has_a_row_for_each_operator_of_its_section(
-    ledger: Ledger, reached: Reached
-) -> None:
-    for owner, count in enumerate(operators_per_owner(ledger, reached).tolist()):
-        section, part = int(ledger.owners.input[owner]), int(ledger.owners.part[owner])
-        row = INPUTS[section]
-        is_joint = "," in reached.owners.get((row.file, row.name), "") and not row.is_merged
-        assert count == (2 if is_joint and section != NONE and part == NONE else 1)
+@given(placed_owners())
+def test_an_owner_has_a_row_for_each_operator_that_it_serves(placed: PlacedOwners) -> None:
+    ledger = placed.ledger
+    for owner, count in enumerate(operators_per_owner(ledger, placed).tolist()):
+        cut = placed.of_cut[owner] if owner < len(placed.of_cut) else ""
+        is_part = int(ledger.owners.part[owner]) != NONE
+        is_joint = ", " in (cut if is_part else owned_text(placed, owner))
+        assert count == (2 if is_joint else 1)
 
 
 NAME_IDS = st.lists(st.integers(0, 2), min_size=len(SYMBOLS), max_size=len(SYMBOLS))

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.attribution.owners.object_owners import ENTRY_SIZE, reach
+from sizeguard.attribution.owners.graph_owners import reach
+from sizeguard.attribution.owners.placed_owners import ENTRY_SIZE, entry_parts
 from sizeguard.builds.build_record import Build
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.linkmap import read_map
 from sizeguard.ledger.elf import elf_ledger
-from sizeguard.ledger.entry_bytes import Part
 from sizeguard.ledger.kinds import KINDS
 from sizeguard.ledger.partition import UNATTRIBUTED, Claims, partition
+from sizeguard.linkgraph.open_graph import graph_of_path
 
 SIZE = 64
 RELOCATION_SIZE = 24  # bytes, RELA of 64-bit images
@@ -59,14 +60,9 @@ def test_a_claim_outside_the_image_is_refused() -> None:
 
 
 def test_an_entry_and_its_relocations_belong_to_the_operator(full_build: Build) -> None:
-    reached = reach(full_build.objects, full_build.image.parent)
-    parts = [
-        Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator)
-        for entry in reached.entries
-    ]
-    ledger = elf_ledger(
-        read_elf(full_build.shipped), read_elf(full_build.image), read_map(full_build.map), parts
-    )
+    rows = read_map(full_build.map)
+    parts = entry_parts(reach(graph_of_path(full_build.image.parent)), rows)
+    ledger = elf_ledger(read_elf(full_build.shipped), read_elf(full_build.image), rows, parts)
     # One entry of two pointers, each of which the loader fills in.
     sizes: dict[str, int] = {}
     for row in np.flatnonzero(ledger.owners.part >= 0).tolist():

@@ -16,13 +16,14 @@ import pytest
 
 from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
-from sizeguard.attribution.owners.object_owners import reach
+from sizeguard.attribution.owners.graph_owners import entries_of, reach
 from sizeguard.attribution.size_report import CORE, LEVELS, SHARED, Report
 from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.formats.archive import read_archive
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.linkmap import read_map
+from sizeguard.linkgraph.open_graph import graph_of_path
 from sizeguard.names.demangle import demangle
 from sizeguard.names.dtype_of import dtype_of
 from sizeguard.operators.library import read_operator_libraries
@@ -191,13 +192,15 @@ def test_map_rows_lie_in_their_sections(fixture: str, request: pytest.FixtureReq
 @pytest.mark.parametrize("fixture", ["core_build", "lld_build"])
 def test_core_has_no_operators(fixture: str, request: pytest.FixtureRequest) -> None:
     built: Build = request.getfixturevalue(fixture)
-    assert not reach(built.objects, built.image.parent).entries
+    reached = reach(graph_of_path(built.image.parent))
+    assert not entries_of(reached)
+    assert {reached.label(node) for node in range(len(reached.owner))} == {"", CORE}
 
 
 def test_every_operator_is_found_where_it_is_registered(full_build: Build, root: Path) -> None:
     known = read_operator_libraries(sorted((root / "native").glob("*/operators.yaml")))
-    reached = reach(full_build.objects, full_build.image.parent)
-    assert {entry.operator for entry in reached.entries} == set(known)
+    reached = reach(graph_of_path(full_build.image.parent))
+    assert {entry.operator for entry in entries_of(reached)} == set(known)
     # A row each, also where one kernel serves two: an entry of a table, and half of the kernel.
     rows = {row.keys[0]: row.load for row in report_of(full_build.image.parent, ("operator",)).rows}
     assert {name for name in rows if "::" in name} == set(known)

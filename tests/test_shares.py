@@ -1,22 +1,145 @@
-"""Exclusive and shared bytes: their laws on the full runtime, and in reports."""
+"""Exclusive and shared bytes: their laws on any graph, on the full runtime, and in reports."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sizeguard.attribution.group import group
+from sizeguard.attribution.leaving import with_shares
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.attribution.owners.graph_owners import reach
 from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import cli
+from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.costs import costs_of
-from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.graph import ENTRY, SectionGraph
 from sizeguard.linkgraph.live import live, reachable
 from sizeguard.linkgraph.open_graph import graph_of_path
-from sizeguard.linkgraph.retained import retained, retained_by_dtype
-from sizeguard.linkgraph.subjects import operators
+from sizeguard.linkgraph.retained import retained, retained_by_dtype, users_of
+from sizeguard.linkgraph.subjects import find_subject, operators
 from sizeguard.names.dtype_of import dtype_of
+from tests.support.made_graphs import made_graph
+from tests.support.object_graph import read_graph
+from tests.support.recorded_builds import recorded_runtime
+
+SIZE = 12  # nodes of a made graph
+NODE = st.integers(0, SIZE - 1)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> SectionGraph:
+    """Graphs of sections, of which up to four are entries of up to three operators."""
+    entries = draw(st.dictionaries(NODE, st.sampled_from(["a::a(t)", "a::b(t)", "c"]), max_size=4))
+    return made_graph(
+        draw(st.lists(st.integers(0, 40), min_size=SIZE, max_size=SIZE)),
+        draw(st.lists(st.tuples(NODE, NODE), max_size=30)),
+        draw(st.lists(NODE, max_size=3)),
+        entries,
+    )
+
+
+@given(graphs())
+def test_laws_of_any_graph(graph: SectionGraph) -> None:
+    costs, kept = costs_of(graph).load, live(graph)
+    found, table = retained(graph), operators(graph)
+    assert set(found) == {name for name, nodes in table.items() if kept[nodes].any()}
+    reached = reach(graph)
+    entries = np.flatnonzero(graph.nodes.kind == ENTRY)
+    core = reachable(graph, graph.roots, without=graph.nodes.kind == ENTRY)
+    assert costs[kept].sum() == costs[core].sum() + sum(
+        cost.exclusive + cost.share for cost in found.values()
+    )
+    for name, cost in found.items():
+        assert cost.exclusive + cost.shared <= cost.reachable
+        assert 0 <= cost.share <= cost.shared
+        own = [int(costs[i]) for i in range(len(graph.nodes)) if reached.label(i) == name]
+        assert sum(own) == (cost.exclusive if "::" in name else 0)
+        barred = np.zeros(len(graph.nodes), bool)
+        barred[table[name]] = True
+        frees = int(costs[kept & ~reachable(graph, graph.roots, without=barred)].sum())
+        assert cost.exclusive <= frees
+        if not any(
+            reachable(graph, graph.edges.target[_from(graph, i)])[entries].any() for i in entries
+        ):
+            assert cost.exclusive == frees  # no operator's code names an entry
+
+
+def _from(graph: SectionGraph, node: int) -> slice:
+    return slice(int(graph.edges.start[node]), int(graph.edges.start[node + 1]))
+
+
+@given(graphs(), st.lists(st.sampled_from(["", "Float", "Long"]), min_size=SIZE, max_size=SIZE))
+def test_dtypes_sum_to_their_operator(graph: SectionGraph, dtypes: list[str]) -> None:
+    parts = retained_by_dtype(users_of(graph), lambda name: dtypes[int(name[1:])])
+    for name, whole in retained(graph).items():
+        mine = [cost for (operator, _), cost in parts.items() if operator == name]
+        for column in ("exclusive", "shared", "reachable", "share"):
+            assert sum(getattr(cost, column) for cost in mine) == getattr(whole, column)
+
+
+def check_reports(place: Path) -> None:
+    """Check the laws of both reports with shares, and that `why` frees what they say."""
+    analysis = analysis_of(place)
+    assert analysis.users is not None
+    graph = analysis.users.graph
+    found = retained(graph)
+    assert found
+    for by in (("operator",), ("operator", "dtype")):
+        report = with_shares(group(analysis, by), analysis)
+        assert report.exclusive is not None
+        assert report.shared is not None
+        assert (report.exclusive <= report.load).all()
+        sums: dict[str, list[int]] = {}
+        for i in range(len(report)):
+            both = sums.setdefault(report.keys(i)[0], [0, 0])
+            both[0] += int(report.exclusive[i])
+            both[1] += int(report.shared[i])
+        for name, cost in found.items():
+            if "::" in name:
+                assert sums[name] == [cost.exclusive, cost.shared]
+    for name in sorted(found)[::9]:
+        if "::" in name:
+            assert why(graph, find_subject(graph, name, dtype_of)).frees == found[name].exclusive
+
+
+def test_laws_of_a_recorded_build(tmp_path: Path) -> None:
+    check_reports(recorded_runtime(tmp_path).build.image.parent)
+
+
+def test_laws_of_the_full_build(full_build: Build) -> None:
+    check_reports(full_build.image.parent)
+
+
+def test_laws_of_the_full_build_for_macos(macos_full: Build) -> None:
+    check_reports(macos_full.image.parent)
+
+
+def test_sections_are_reached_as_in_a_naive_graph(full_build: Build) -> None:
+    graph = graph_of_path(full_build.image.parent)
+    naive = read_graph(full_build.objects, full_build.image.parent)
+    theirs: dict[str, set[str]] = {}
+    core = naive.closure(naive.roots())
+    for entry in naive.entries:
+        for node in naive.closure([entry.function]) - core:
+            label = Path(naive.objects[node[0]][0]).name
+            theirs.setdefault(f"{label} {naive.section(node)}", set()).add(entry.name)
+    ours: dict[str, set[str]] = {}
+    users = users_of(graph)
+    for name, mine in users.reached.items():
+        for node in mine[~users.core[mine] & graph.nodes.is_exec[mine]].tolist():
+            label = Path(graph.objects[int(graph.nodes.object[node])]).name
+            ours.setdefault(f"{label} {graph.names[node]}", set()).add(name)
+    # To the naive graph, what a class reaches is the program's own.
+    ours = {key: names for key, names in ours.items() if all("::" in name for name in names)}
+    assert len(ours) > 500
+    assert {key: theirs.get(key) for key in ours} == ours
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +180,7 @@ def test_exclusive_is_what_a_removal_frees(graph: SectionGraph) -> None:
 
 def test_branches_are_parts_of_their_operator(graph: SectionGraph) -> None:
     whole = retained(graph)
-    for (operator, _), branch in retained_by_dtype(graph, dtype_of).items():
+    for (operator, _), branch in retained_by_dtype(users_of(graph), dtype_of).items():
         assert branch.exclusive <= whole[operator].exclusive
         assert branch.reachable <= whole[operator].reachable
 

@@ -18,12 +18,12 @@ from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import cli
 from sizeguard.linkgraph.chains import why
-from sizeguard.linkgraph.dominators import ROOT, UNREACHED, dominated_sums, immediate_dominators
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live, reachable
 from sizeguard.linkgraph.open_graph import graph_of_objects, graph_of_path
 from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.dtype_of import dtype_of
+from tests.support.dominators import ROOT, UNREACHED, dominated_sums, immediate_dominators
 from tests.support.link_cases import FIXTURES, NAMES, Case, Linked, link_case
 from tests.support.lld_chains import ask_lld, disagreements, driver_of, live_functions
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ import numpy.typing as npt
 from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo
+
+if TYPE_CHECKING:
+    from sizeguard.linkgraph.retained import NodeUsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,15 @@ class Analysis(Protocol):
     @property
     def count(self) -> Int:
         """Number of spans, by row."""
+        ...
+
+    @property
+    def users(self) -> NodeUsers | None:
+        """The operators that reach each node of the section graph; None if names decide."""
+        ...
+
+    def inlined(self) -> dict[tuple[str, str], int]:
+        """Return the loaded bytes of inlined dtype branches, by (operator, dtype)."""
         ...
 
     def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> tuple[Int, Int, Int, Int]:

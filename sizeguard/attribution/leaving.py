@@ -4,85 +4,89 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sizeguard.attribution.level_labels import NEUTRAL
 from sizeguard.attribution.size_report import Report
-from sizeguard.base.errors import InconclusiveError
 from sizeguard.names.dtype_of import dtype_of
 
 if TYPE_CHECKING:
-    from sizeguard.linkgraph.graph import SectionGraph
+    from sizeguard.attribution.analysis import Analysis
     from sizeguard.linkgraph.retained import Retained
 
 
-def with_shares(report: Report, path: Path, objects: Sequence[Path]) -> Report:
-    """Add the bytes that leave with each row, from the section graph of the link.
+def with_shares(report: Report, analysis: Analysis) -> Report:
+    """Add the bytes that leave with each row, from the section graph that decides their operators.
 
-    The report stays as it is if it has other levels, if rows are left out, or if too little is
-    known of the link for a graph.
+    The report stays as it is without one, if it has other levels, or if rows are left out.
     """
-    if report.by not in (("operator",), ("operator", "dtype")) or report.left_out is not None:
+    users = analysis.users
+    if users is None or report.left_out is not None:
         return report
-    from sizeguard.linkgraph.open_graph import graph_of_path  # 51 ms, for these reports alone
+    from sizeguard.linkgraph.retained import retained_by, retained_by_dtype  # 51 ms, here alone
 
-    try:
-        graph = graph_of_path(path, objects)
-    except InconclusiveError:
-        return report
-    return _with_columns(report, graph)
+    if report.by == ("operator",):
+        costs = retained_by(users)
+        rows = (costs.get(report.keys(i)[0]) for i in range(len(report)))
+        return _with_columns(report, [(c.exclusive, c.shared) if c else (0, 0) for c in rows])
+    if report.by == ("operator", "dtype"):
+        branches = retained_by_dtype(users, dtype_of)
+        return _with_columns(report, _by_dtype(report, branches, analysis.inlined()))
+    return report
 
 
-def _with_columns(report: Report, graph: SectionGraph) -> Report:
-    from sizeguard.linkgraph.retained import retained_by_dtype, retained_of  # see with_shares
-    from sizeguard.linkgraph.subjects import operators
-
-    table = operators(graph)
-    rows = [report.keys(i) for i in range(len(report))]
-    # Operators that share a kernel share a row, and leave together.
-    owners = {
-        name: [node for part in name.split(", ") for node in table.get(part, [])]
-        for name in {row[0] for row in rows}
-    }
-    owners = {name: nodes for name, nodes in owners.items() if nodes}
-    if not owners:
-        return report
-    costs = retained_of(graph, owners)
-    branches = retained_by_dtype(graph, dtype_of, owners) if len(report.by) > 1 else {}
-    values = [_row(row, rows, costs, branches) for row in rows]
+def _with_columns(report: Report, values: Sequence[tuple[int, int]]) -> Report:
     columns = np.array(values, np.int64).reshape(-1, 2)
     return replace(report, exclusive=columns[:, 0].copy(), shared=columns[:, 1].copy())
 
 
-def _row(
-    row: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
-    costs: dict[str, Retained],
-    branches: dict[tuple[str, str], Retained],
-) -> tuple[int, int]:
-    """Return the exclusive and shared bytes of a row.
+def _by_dtype(
+    report: Report,
+    costs: dict[tuple[str, str], Retained],
+    inlined: dict[tuple[str, str], int],
+) -> list[tuple[int, int]]:
+    """Return the exclusive and shared bytes of rows by operator and dtype.
 
-    A row of a dtype has its branch's bytes; the operator's row without a dtype has the rest.
+    Each operator's rows sum to its costs. Code of a branch that was inlined is the branch's; what
+    no branch has is the row's without a dtype.
     """
-    cost = costs.get(row[0])
-    if cost is None:
-        return 0, 0
-    if len(row) == 1:
-        return cost.exclusive, cost.shared
-    if (row[0], row[1]) in branches:
-        branch = branches[row[0], row[1]]
-        return branch.exclusive, branch.shared
-    rest = NEUTRAL if (row[0], NEUTRAL) in rows else ""
-    if row[1] != rest:
-        return 0, 0
-    others = [
-        branches[row[0], other[1]]
-        for other in rows
-        if other[0] == row[0] and (row[0], other[1]) in branches
-    ]
-    return max(cost.exclusive - sum(b.exclusive for b in others), 0), max(
-        cost.shared - sum(b.shared for b in others), 0
-    )
+    rows: dict[str, list[int]] = {}
+    for i in range(len(report)):
+        rows.setdefault(report.keys(i)[0], []).append(i)
+    values = [(0, 0)] * len(report)
+    for operator in {name for name, _ in costs}.intersection(rows):
+        mine = rows[operator]
+        dtypes = [report.keys(i)[1] for i in mine]
+        rest = next((k for k, dtype in enumerate(dtypes) if dtype == NEUTRAL), 0)
+        sums = {dtype: cost for (name, dtype), cost in costs.items() if name == operator}
+        for column in (0, 1):
+            total = sum(_pair(cost)[column] for cost in sums.values())
+            room = [int(report.load[i]) if column == 0 else total for i in mine]
+            wanted = [_pair(sums[d])[column] if d and d in sums else 0 for d in dtypes]
+            if column == 0:
+                wanted = [
+                    w + inlined.get((operator, d), 0) for w, d in zip(wanted, dtypes, strict=True)
+                ]
+            for i, value in zip(mine, _spread(total, wanted, room, rest), strict=True):
+                exclusive, shared = values[i]
+                values[i] = (value, shared) if column == 0 else (exclusive, value)
+    return values
+
+
+def _pair(cost: Retained) -> tuple[int, int]:
+    return cost.exclusive, cost.shared
+
+
+def _spread(total: int, wanted: Sequence[int], room: Sequence[int], rest: int) -> list[int]:
+    """Divide a total among rows: as wanted, the remainder to the row `rest`, then where room is.
+
+    No row gets more than its room.
+    """
+    given: list[int] = []
+    for k, (want, most) in enumerate(zip(wanted, room, strict=True)):
+        given.append(min(want, most, total - sum(given)) if k != rest else 0)
+    for k in (rest, *range(len(room))):
+        given[k] += min(room[k] - given[k], total - sum(given))
+    return given

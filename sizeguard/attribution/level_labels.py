@@ -19,20 +19,22 @@ from sizeguard.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from sizeguard.attribution.owners.branches import Branched
-    from sizeguard.attribution.owners.object_owners import Reached
+    from sizeguard.attribution.owners.placed_owners import PlacedOwners
     from sizeguard.names.labels import NameLabels
 
 NEUTRAL = "neutral"
 
 
-def kernels(rows: OwnerRows, names: NameLabels, operator: Label, reached: Reached | None) -> Label:
+def kernels(
+    rows: OwnerRows, names: NameLabels, operator: Label, placed: PlacedOwners | None
+) -> Label:
     """Label rows with the kernel that their name says, or else with their operator's."""
     pool = Pool()
     of_symbol = rows.of_symbol(names.kernel.ids)
     ids = pool.add(names.kernel.texts, used=names.kernel.ids)[of_symbol]
-    if reached is not None:
+    if placed is not None:
         operators = (operator.texts[i] for i in range(len(operator.texts)))
-        by_operator = [pool.number(reached.kernels.get(text, "")) for text in operators]
+        by_operator = [pool.number(placed.reached.kernels.get(text, "")) for text in operators]
         ids = first_known(ids, np.array(by_operator, np.int32)[operator.ids])
     return pool.label(ids)
 

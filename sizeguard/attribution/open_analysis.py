@@ -7,7 +7,7 @@ commands save that do without it; a report of libtorch_cpu.so may take 0.8 s in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +19,16 @@ from sizeguard.formats.elf import read_elf
 from sizeguard.formats.elf.layout import SHF_TLS
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.fit import check_fit
-from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
+from sizeguard.formats.sniff import MACHO, image_format
 from sizeguard.runtimes.recognise import Choice, choose_preset
 
 if TYPE_CHECKING:
     from sizeguard.attribution.owners.branches import Branched
-    from sizeguard.attribution.owners.object_owners import Reached
+    from sizeguard.attribution.owners.graph_owners import Reached
+    from sizeguard.attribution.owners.placed_owners import PlacedOwners
     from sizeguard.attribution.owners.registered_owners import Served
     from sizeguard.formats.elf import Elf
-    from sizeguard.formats.linkmap.link_map import LinkMap
+    from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
     from sizeguard.formats.macho.image import MachO
     from sizeguard.ledger.entry_bytes import Part
     from sizeguard.ledger.ledger import Ledger
@@ -126,10 +127,13 @@ def _elf_analysis(
         check_fit(image, placed, link_map, files.link_map)
     names = _names_of(files)
     twin = read_elf(names) if names is not None else None
-    reached, parts = _reached(files.objects, files.folder or image.parent)
-    ledger = elf_ledger(elf, twin, link_map.placed if link_map is not None else (), parts)
+    reached = _reached(files, link_map)
+    rows = link_map.placed if link_map is not None else ()
+    ledger = elf_ledger(elf, twin, rows, _parts(reached, rows))
     choice = options.choose(ledger)
-    served = _served(elf, ledger) if reached is None and not choice.names_are_enough else None
+    owned = _placed(elf, ledger, reached)
+    ledger = owned.ledger if owned is not None else ledger
+    served = _served(elf, ledger) if owned is None and not choice.names_are_enough else None
     ledger = served.ledger if served is not None else ledger
     branched = None
     if options.knows(choice) and not elf.is_relocatable:
@@ -139,26 +143,44 @@ def _elf_analysis(
     ledger = branched.ledger if branched is not None else ledger
     return LedgerAnalysis(
         LabelSources(
-            ledger, _title(image, files), choice, reached, served, branched, _libraries(files)
+            ledger, _title(image, files), choice, owned, served, branched, _libraries(files)
         )
     )
 
 
-def _reached(objects: Sequence[Path], folder: Path) -> tuple[Reached | None, Sequence[Part]]:
-    """Read what the objects of the link say, if they are ELF.
+def _reached(files: Files, link_map: LinkMap | None) -> Reached | None:
+    """Follow the section graph of the link, if a map says where its sections lie.
 
-    That is which operator reaches what, and the entries of registration tables.
+    Without a map, or with objects of another link, names decide.
     """
-    if not objects or not all(image_format(path) in (ELF, ARCHIVE) for path in objects):
-        return None, ()
-    from sizeguard.attribution.owners.object_owners import ENTRY_SIZE, reach  # 6 ms
-    from sizeguard.ledger.entry_bytes import Part
+    if link_map is None or not files.objects:
+        return None
+    from sizeguard.attribution.owners.graph_owners import reach  # 60 ms
+    from sizeguard.linkgraph.open_graph import graph_of_files
 
-    reached = reach(objects, folder)
-    return reached, [
-        Part(entry.object, entry.section, entry.offset, ENTRY_SIZE, entry.operator)
-        for entry in reached.entries
-    ]
+    if files.link_record is None and image_format(files.image) != MACHO:
+        files = replace(files, build=None)  # the options of the link are inferred
+    try:
+        return reach(graph_of_files(files))
+    except InconclusiveError:
+        return None
+
+
+def _parts(reached: Reached | None, rows: Sequence[InputSection]) -> Sequence[Part]:
+    """Return the entries of registration tables, which only objects tell of."""
+    if reached is None:
+        return ()
+    from sizeguard.attribution.owners.placed_owners import entry_parts  # see _reached
+
+    return entry_parts(reached, rows)
+
+
+def _placed(image: Elf | MachO, ledger: Ledger, reached: Reached | None) -> PlacedOwners | None:
+    if reached is None:
+        return None
+    from sizeguard.attribution.owners.placed_owners import place  # see _reached
+
+    return place(image, ledger, reached)
 
 
 def _served(elf: Elf, ledger: Ledger) -> Served | None:
@@ -210,10 +232,14 @@ def _macho_analysis(
     inputs = link_map.placed if link_map is not None else ()
     ledger = macho_ledger(macho, companion(macho, names), inputs, title)
     choice = options.choose(ledger)
+    owned = _placed(macho, ledger, None if macho.is_object else _reached(files, link_map))
+    ledger = owned.ledger if owned is not None else ledger
     branched = None
     has_cases = options.knows(choice) and not macho.is_object and choice.preset.has_cases
     if has_cases and with_debug_information(macho, names) is not None:
         branched = _branched(macho, ledger, macho.path, names, choice, options.arch)
     ledger = branched.ledger if branched is not None else ledger
-    sources = LabelSources(ledger, title, choice, branched=branched, libraries=_libraries(files))
+    sources = LabelSources(
+        ledger, title, choice, owned, branched=branched, libraries=_libraries(files)
+    )
     return LedgerAnalysis(sources)

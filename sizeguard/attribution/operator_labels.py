@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sizeguard.attribution.owner_rows import OwnerRows, at, first_known
-from sizeguard.attribution.size_report import CORE, OUTSIDE, UNATTRIBUTED
+from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED, UNATTRIBUTED
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.ledger.ledger import NONE, Ledger
 
 if TYPE_CHECKING:
-    from sizeguard.attribution.owners.object_owners import Reached
+    from sizeguard.attribution.owners.placed_owners import PlacedOwners
     from sizeguard.attribution.owners.registered_owners import Served
-    from sizeguard.formats.linkmap.link_map import InputSection
     from sizeguard.names.labels import NameLabels
 
 # Kinds that belong to the image, not to a part of the program.
@@ -41,47 +40,63 @@ TABLES = (
 )
 
 
-def operators_by_reach(rows: OwnerRows, reached: Reached) -> Label:
-    """Label the rows of a build: an input section belongs to the operator that reaches it.
+def operators_by_reach(rows: OwnerRows, placed: PlacedOwners) -> Label:
+    """Label the rows of a build: bytes belong to the operator that alone reaches them.
 
     An entry of a registration table belongs to the operator that it registers.
     """
     pool = Pool()
-    ledger = rows.ledger
-    of_input = _numbers(pool, (_owner_of(section, reached) for section in ledger.inputs))
-    registered = {entry.operator for entry in reached.entries}
+    ledger, owners = rows.ledger, rows.ledger.owners
+    of_cut, of_input = _numbers(pool, placed.of_cut), _numbers(pool, placed.of_input)
+    of_cut = np.append(of_cut, np.zeros(len(owners) - len(of_cut), np.int32))
+    known = set(placed.reached.labels)
     parts = (ledger.parts[i] for i in range(len(ledger.parts)))
-    of_part = _numbers(pool, (text if text in registered else "" for text in parts))
+    of_part = _numbers(pool, (text if text in known else "" for text in parts))
     ids = first_known(
-        at(of_part, rows.of_owner(ledger.owners.part)),
-        at(of_input, rows.of_owner(ledger.owners.input)),
+        at(of_part, rows.of_owner(owners.part)),
+        first_known(rows.of_owner(of_cut), at(of_input, rows.of_owner(owners.input))),
     )
-    _split_joint(ids, rows, pool, reached)
+    _split_joint(ids, rows, pool, placed)
     unknown, core = pool.number(UNATTRIBUTED), pool.number(CORE)
     rest = np.where(rows.is_unexplained(), unknown, np.where(rows.symbol >= 0, core, 0))
-    ids = np.where(rows.has_kind(TABLES), 0, first_known(ids, rest))
+    # Padding inside of an input section leaves with it.
+    is_inside = rows.has_kind(("padding",)) & (ids > 0) & (ids != core)
+    ids = np.where(rows.has_kind(TABLES) & ~is_inside, 0, first_known(ids, rest))
+    imported = rows.of_symbol(_imports(ledger, placed, pool))
+    ids = np.where((imported > 0) & ((ids == 0) | (ids == core)), imported, ids)
     return pool.label(first_known(ids, pool.number(OUTSIDE)))
 
 
-def _split_joint(ids: Int32, rows: OwnerRows, pool: Pool, reached: Reached) -> None:
+def _imports(ledger: Ledger, placed: PlacedOwners, pool: Pool) -> Int32:
+    """Return the operator of each symbol that only operators import; 0 for others."""
+    found = np.zeros(len(ledger.symbols), np.int32)
+    wanted = {name: text for name, text in placed.of_import.items() if text not in ("", CORE)}
+    if wanted:
+        for i in range(len(found)):
+            text = wanted.get(ledger.symbols[i].partition("@")[0], "")
+            found[i] = pool.number(SHARED if ", " in text else text)
+    return found
+
+
+def _split_joint(ids: Int32, rows: OwnerRows, pool: Pool, placed: PlacedOwners) -> None:
     """Give each row of an owner that serves several operators one of them, in place."""
-    for joint in sorted({text for text in reached.owners.values() if ", " in text}):
+    for joint in sorted({text for text in placed.reached.labels if ", " in text}):
         here = np.flatnonzero(ids == pool.number(joint))
         operators = _numbers(pool, joint.split(", "))
         ids[here] = operators[rows.nth_operator[here]]
 
 
-def operators_per_owner(ledger: Ledger, reached: Reached) -> Int:
+def operators_per_owner(ledger: Ledger, placed: PlacedOwners) -> Int:
     """Count the operators that each owner serves, by one kernel that is registered for them."""
-    counts = [_owner_of(section, reached).count(", ") + 1 for section in ledger.inputs]
-    of_input = np.array(counts or [1], np.int64)
     owners = ledger.owners
+    of_input = np.array([text.count(", ") + 1 for text in placed.of_input] or [1], np.int64)
+    of_cut, is_cut = np.ones(len(owners), np.int64), np.zeros(len(owners), bool)
+    known = len(placed.of_cut)  # owners of dtype branches follow
+    of_cut[:known] = [text.count(", ") + 1 for text in placed.of_cut]
+    is_cut[:known] = [text != "" for text in placed.of_cut]
     is_section = (owners.input >= 0) & (owners.part < 0)
-    return np.where(is_section, of_input[np.maximum(owners.input, 0)], 1)
-
-
-def _owner_of(section: InputSection, reached: Reached) -> str:
-    return "" if section.is_merged else reached.owners.get((section.file, section.name), CORE)
+    counts = np.where(is_cut, of_cut, of_input[np.maximum(owners.input, 0)])
+    return np.where(is_cut | is_section, counts, 1)
 
 
 def operators_by_name(

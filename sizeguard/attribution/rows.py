@@ -28,9 +28,10 @@ from sizeguard.ledger.ledger import Ledger
 if TYPE_CHECKING:
     from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.attribution.owners.branches import Branched
-    from sizeguard.attribution.owners.object_owners import Reached
+    from sizeguard.attribution.owners.placed_owners import PlacedOwners
     from sizeguard.attribution.owners.registered_owners import Served
     from sizeguard.builds.shipped_libraries import ShippedLibrary
+    from sizeguard.linkgraph.retained import NodeUsers
     from sizeguard.names.labels import NameLabels
     from sizeguard.runtimes.recognise import Choice
 
@@ -40,7 +41,7 @@ class LabelSources:
     """Sources of the labels of one image.
 
     choice:   rules for names
-    reached:  for a build, which operator reaches which input section
+    placed:   for a link whose objects are known, which operator reaches which bytes
     served:   functions that registration tables name
     branched: dtype branches inside of functions
     libraries: shipped with the image
@@ -49,7 +50,7 @@ class LabelSources:
     ledger: Ledger
     title: str
     choice: Choice
-    reached: Reached | None = None
+    placed: PlacedOwners | None = None
     served: Served | None = None
     branched: Branched | None = None
     libraries: Sequence[ShippedLibrary] = ()
@@ -65,13 +66,13 @@ class LedgerAnalysis:
 
     def __init__(self, evidence: LabelSources) -> None:
         """Make the rows."""
-        ledger, reached = evidence.ledger, evidence.reached
+        ledger, placed = evidence.ledger, evidence.placed
         self._evidence = evidence
         self.image = replace(ledger.image, title=evidence.title)
         self._libraries = LibraryRows(evidence.libraries) if evidence.libraries else None
         if self._libraries is not None:
             self.image = self._libraries.image(self.image)
-        operators = operators_per_owner(ledger, reached) if reached is not None else None
+        operators = operators_per_owner(ledger, placed) if placed is not None else None
         self._rows = OwnerRows(ledger, operators)
         self._known: KnownLabels | None = None
         self._labels: dict[str, Label] = {}
@@ -118,6 +119,29 @@ class LedgerAnalysis:
             np.add.at(column, ids[-len(more) :], more.sums(what))
         return found
 
+    @property
+    def users(self) -> NodeUsers | None:
+        """The operators that reach each node of the section graph; None if names decide."""
+        placed = self._evidence.placed
+        return None if placed is None else placed.reached.users
+
+    def inlined(self) -> dict[tuple[str, str], int]:
+        """Return the loaded bytes of inlined dtype branches, by (operator, dtype).
+
+        The operator is the one that alone reaches the function around a branch.
+        """
+        placed, branched = self._evidence.placed, self._evidence.branched
+        found: dict[tuple[str, str], int] = {}
+        if placed is None or branched is None:
+            return found
+        owners, load = self._rows.ledger.owners, self._rows.ledger.load
+        for owner in np.flatnonzero(branched.dtype >= 0).tolist():
+            if owners.input[owner] >= 0:
+                operator = placed.of_input[owners.input[owner]]
+                key = operator, branched.dtypes[branched.dtype[owner]]
+                found[key] = found.get(key, 0) + int(load[owner])
+        return found
+
     def label(self, level: str) -> Label:
         """Return the labels of a level. Raises InputError if it is not one of LEVELS."""
         if level not in LEVELS:
@@ -156,7 +180,7 @@ class LedgerAnalysis:
         make: dict[str, Callable[[], Label]] = {
             "operator": self._operators,
             "kernel": lambda: level_labels.kernels(
-                rows, self._names, self._own("operator"), sources.reached
+                rows, self._names, self._own("operator"), sources.placed
             ),
             "dtype": lambda: level_labels.dtypes(
                 rows, self._names, self._own("operator"), sources.branched
@@ -172,9 +196,9 @@ class LedgerAnalysis:
         return make[level]()
 
     def _operators(self) -> Label:
-        reached, choice = self._evidence.reached, self._evidence.choice
-        if reached is not None:
-            return operators_by_reach(self._rows, reached)
+        placed, choice = self._evidence.placed, self._evidence.choice
+        if placed is not None:
+            return operators_by_reach(self._rows, placed)
         return operators_by_name(
             self._rows,
             self._names,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from sizeguard.columns.texts import Int
-from sizeguard.linkgraph.graph import FDE, IMPORT, SectionGraph
+from sizeguard.linkgraph.graph import FDE, IMPORT, PART, STRING, SectionGraph
+from sizeguard.linkgraph.live import live
 
 # Bytes in 64-bit ELF of a relocation, a dynamic symbol with its version, a GOT slot, a PLT entry
 # and an .eh_frame_hdr entry.
@@ -34,9 +36,12 @@ class Costs:
 def costs_of(graph: SectionGraph) -> Costs:
     """Compute the loaded and the writable bytes of each node."""
     nodes, edges = graph.nodes, graph.edges
-    load = np.where(nodes.is_nobits, 0, nodes.size)
+    load = np.where(nodes.is_nobits | (nodes.object >= 0) & ~nodes.is_alloc, 0, nodes.size)
     ram = np.where(nodes.is_write, nodes.size, 0)
     source = edges.source
+    # A string that ends a longer one is stored there once.
+    is_end = (edges.reason == PART) & (nodes.kind[source] == STRING)
+    load[source[is_end]] -= nodes.size[edges.target[is_end]]
     # A relocation may have two edges, to its target and to a string in it: count the places.
     absolute = np.isin(edges.type, ABSOLUTE) & (edges.symbol >= 0) & nodes.is_alloc[source]
     places = np.unique(
@@ -49,13 +54,24 @@ def costs_of(graph: SectionGraph) -> Costs:
     if graph.is_dynamic and len(imports):
         called = np.zeros(len(nodes), bool)
         called[edges.target[np.isin(edges.type, CALLS)]] = True
-        names = np.array([len(graph.names[i].encode()) + 1 for i in imports.tolist()], np.int64)
         load[imports] += (
             SYMBOL_SIZE
-            + names
+            + _name_sizes(graph, imports)
             + RELOCATION_SIZE
             + SLOT_SIZE
             + np.where(called[imports], PLT_SIZE, 0)
         )
         ram[imports] += SLOT_SIZE
     return Costs(load, ram)
+
+
+def _name_sizes(graph: SectionGraph, imports: Int) -> Int:
+    """Return the bytes of each import's name: none if a linked one of GNU ld ends with it."""
+    names = [graph.names[i].encode() for i in imports.tolist()]
+    sizes = np.array([len(name) + 1 for name in names], np.int64)
+    if graph.linker == "bfd":
+        kept = live(graph)[imports].tolist()
+        order = sorted(name[::-1] for name, is_kept in zip(names, kept, strict=True) if is_kept)
+        ends = {a[::-1] for a, b in pairwise(order) if b.startswith(a)}
+        sizes[[name in ends for name in names]] = 0
+    return sizes

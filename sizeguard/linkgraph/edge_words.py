@@ -9,6 +9,7 @@ from sizeguard.linkgraph.graph import (
     LINK_ORDER,
     PART,
     START_STOP,
+    STRING,
     UNWIND,
     SectionGraph,
 )
@@ -32,6 +33,8 @@ def how_kept(graph: SectionGraph, source: int, edge: int) -> str:
     the type allows it.
     """
     reason = int(graph.edges.reason[edge])
+    if reason == PART and graph.nodes.kind[source] == STRING:
+        return "end of the longer string"
     if reason in _WORDS:
         return _WORDS[reason]
     nodes = graph.nodes

@@ -112,6 +112,7 @@ class SectionGraph:
     providers:  import → the library and the symbol's version there
     linker:     family
     literals:   (node, offset) of a reference to unmerged constant data → the operator name there
+    contents:   strings and constants of Mach-O, equal ones merged, by node → their bytes
     """
 
     objects: tuple[str, ...]
@@ -125,6 +126,7 @@ class SectionGraph:
     providers: dict[int, tuple[str, str]]
     linker: str
     literals: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    contents: Mapping[int, bytes] = field(default_factory=dict)
 
     @property
     def roots(self) -> Int:

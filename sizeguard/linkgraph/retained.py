@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.costs import costs_of
-from sizeguard.linkgraph.dominators import dominated_sums, immediate_dominators
 from sizeguard.linkgraph.graph import SectionGraph
-from sizeguard.linkgraph.live import live, reachable
+from sizeguard.linkgraph.live import Bool, live, reachable
 from sizeguard.linkgraph.subjects import operators
-
-Bool = npt.NDArray[np.bool_]
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """Loaded bytes of an owner.
+    """Loaded bytes of an owner; exclusive + shared <= reachable.
 
     exclusive: bytes that go if it goes
     shared:    bytes that it shares with other owners and that the program itself does not need
@@ -36,102 +31,100 @@ class Retained:
     share: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeUsers:
+    """The operators that reach each node of a graph.
+
+    entries: operator → its linked table entries
+    reached: operator → the nodes that it reaches, ascending
+    core:    nodes that the program reaches without any entry, as a mask
+    count:   of operators, by node
+    """
+
+    graph: SectionGraph
+    entries: dict[str, list[int]]
+    reached: dict[str, Int]
+    core: Bool
+    count: Int
+
+
+def users_of(graph: SectionGraph) -> NodeUsers:
+    """Find the users of all nodes.
+
+    An entry that another operator reaches, since its code names the table, is shared by both.
+    """
+    kept = live(graph)
+    entries = {name: [n for n in nodes if kept[n]] for name, nodes in operators(graph).items()}
+    entries = {name: nodes for name, nodes in entries.items() if nodes}
+    reached = {name: np.flatnonzero(reachable(graph, nodes)) for name, nodes in entries.items()}
+    barred = np.zeros(len(graph.nodes), bool)
+    count = np.zeros(len(graph.nodes), np.int64)
+    for name, nodes in entries.items():
+        barred[nodes] = True
+        count[reached[name]] += 1
+    core = reachable(graph, graph.roots, without=barred)
+    return NodeUsers(graph, entries, reached, core, count)
+
+
 def retained(graph: SectionGraph) -> dict[str, Retained]:
     """Compute the costs of each registered operator.
 
     exclusive + share of all operators and what the program needs sum to the live bytes.
     """
-    return retained_of(graph, operators(graph))
+    return retained_by(users_of(graph))
 
 
-def retained_of(graph: SectionGraph, owners: dict[str, list[int]]) -> dict[str, Retained]:
-    """Compute the costs of any owners, each given by the nodes that go with it."""
-    return _retained(graph, owners, _exclusive_by_dominators(graph, owners))
+def retained_by(users: NodeUsers) -> dict[str, Retained]:
+    """Compute the costs of each operator from the users of all nodes."""
+    of_all = np.zeros(len(users.count), np.int64)
+    return {name: costs for (name, _), costs in _retained(users, of_all, [""]).items()}
 
 
 def retained_by_dtype(
-    graph: SectionGraph, dtype_of: Callable[[str], str], owners: dict[str, list[int]] | None = None
+    users: NodeUsers, dtype_of: Callable[[str], str]
 ) -> dict[tuple[str, str], Retained]:
-    """Compute the costs of each dtype branch, by (operator, dtype).
+    """Compute the parts of an operator's costs, by (operator, dtype); they sum to its costs.
 
-    A branch is the sections that the operator reaches and whose symbol carries the dtype. A body
-    that converts between two dtypes belongs to both, as shared.
+    A section belongs to the dtype that its symbol carries, or to "".
     """
-    kept = live(graph)
-    dtypes: dict[int, list[str]] = {}
-    for node in np.flatnonzero(
-        kept[: graph.nodes.sections] & graph.nodes.is_exec[: graph.nodes.sections]
-    ).tolist():
-        found = dtype_of(graph.symbol_of(node))
-        if found:
-            dtypes[node] = found.split("+")
-    branches: dict[tuple[str, str], list[int]] = {}
-    for operator, entries in (operators(graph) if owners is None else owners).items():
-        reached = reachable(graph, entries)
-        for node, names in dtypes.items():
-            if reached[node]:
-                for name in names:
-                    branches.setdefault((operator, name), []).append(node)
-    costs = costs_of(graph).load
-    exclusive = {}
-    for key, nodes in branches.items():
-        # Nodes that another operator's branch also has stay when this branch goes, so remove only
-        # those that no other has.
-        own = [node for node in nodes if _users(branches, node, key[1]) == 1]
-        barred = np.zeros(len(graph.nodes), bool)
-        barred[own] = True
-        left = reachable(graph, graph.roots, without=barred) if own else kept
-        exclusive[key] = int(costs[kept & ~left].sum())
-    return _retained(graph, branches, exclusive)
-
-
-def _users(branches: dict[tuple[str, str], list[int]], node: int, dtype: str) -> int:
-    return sum(node in nodes for (_, other), nodes in branches.items() if other == dtype)
-
-
-def _exclusive_by_dominators(graph: SectionGraph, owners: dict[str, list[int]]) -> dict[str, int]:
-    """Compute the bytes that go with each owner.
-
-    An operator that is registered once owns what its entry dominates. One with several entries owns
-    what goes with all of them.
-    """
-    costs = costs_of(graph).load
-    sums = dominated_sums(immediate_dominators(graph), costs)
-    kept = live(graph)
-    found = {}
-    for name, nodes in owners.items():
-        if len(nodes) == 1:
-            found[name] = int(sums[nodes[0]])
-        else:
-            barred = np.zeros(len(graph.nodes), bool)
-            barred[nodes] = True
-            found[name] = int(costs[kept & ~reachable(graph, graph.roots, without=barred)].sum())
-    return found
+    graph = users.graph
+    names = [""]
+    label = np.zeros(len(graph.nodes), np.int64)
+    for node in range(graph.nodes.sections):
+        symbol = graph.symbol_of(node) if graph.nodes.is_exec[node] else ""
+        text = dtype_of(symbol) if symbol else ""
+        if text not in names:
+            names.append(text)
+        label[node] = names.index(text)
+    return _retained(users, label, names)
 
 
 def _retained(
-    graph: SectionGraph, owners: dict[Key, list[int]], exclusive: dict[Key, int]
-) -> dict[Key, Retained]:
+    users: NodeUsers, label: Int, names: Sequence[str]
+) -> dict[tuple[str, str], Retained]:
+    """Compute the costs of each operator, by label of its nodes: indices into `names`."""
+    graph = users.graph
     costs = costs_of(graph).load
-    kept = live(graph)
-    barred = np.zeros(len(graph.nodes), bool)
-    for nodes in owners.values():
-        barred[nodes] = True
-    core = reachable(graph, graph.roots, without=barred)
-    reached = {}
-    users = np.zeros(len(graph.nodes), np.int64)
-    for name, nodes in owners.items():
-        if kept[nodes].any():
-            reached[name] = reachable(graph, [node for node in nodes if kept[node]])
-            users += reached[name]
-    found = {}
     given = np.zeros(len(graph.nodes), np.int64)
-    for name, mine in reached.items():
-        shared = mine & ~core & (users > 1)
-        count = users[shared]
+
+    def sums(nodes: Int, weights: Int) -> list[int]:
+        found = np.bincount(label[nodes], weights, len(names))
+        return [int(value) for value in found.tolist()]
+
+    found = {}
+    for operator, every in users.reached.items():
+        mine = every[~users.core[every]]
+        alone, shared = mine[users.count[mine] == 1], mine[users.count[mine] > 1]
+        count = users.count[shared]
         share = costs[shared] // count + (given[shared] < costs[shared] % count)
         given[shared] += 1
-        found[name] = Retained(
-            exclusive[name], int(costs[shared].sum()), int(costs[mine].sum()), int(share.sum())
+        columns = (
+            sums(alone, costs[alone]),
+            sums(shared, costs[shared]),
+            sums(every, costs[every]),
+            sums(shared, share),
         )
+        for name, row in zip(names, zip(*columns, strict=True), strict=True):
+            if any(row) or not name:
+                found[operator, name] = Retained(*row)
     return found

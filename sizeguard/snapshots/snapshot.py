@@ -206,6 +206,15 @@ class Snapshot:
             self._labels[level] = Label(ids, texts)
         return self._labels[level]
 
+    @property
+    def users(self) -> None:
+        """Nothing: a snapshot keeps rows."""
+        return None
+
+    def inlined(self) -> dict[tuple[str, str], int]:
+        """Return nothing; see `users`."""
+        return {}
+
     def aliases(self) -> Aliases | None:
         """Return the groups of aliases, None if none were saved."""
         if "aliases/group" not in self._blocks:

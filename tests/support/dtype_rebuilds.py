@@ -11,7 +11,6 @@ import pytest
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.attribution.owners.inlined import case_dtypes
-from sizeguard.attribution.owners.object_owners import Node, ObjectGraph, read_graph
 from sizeguard.builds.build_record import Build
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.elf import SHT_RELA
@@ -23,6 +22,7 @@ from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant
 from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
 from sizeguard.toolchains.toolchain import Toolchain
+from tests.support.object_graph import Node, ObjectGraph, read_graph
 from tests.support.places import DATA
 
 INDEX, FLOATING = ("Int", "Long"), ("Float", "Double")

@@ -86,7 +86,7 @@ def command(
     from sizeguard.report.sizes.render import report_chunks
 
     analysis = evidence.analysis_of(path)
-    report = with_shares(group(analysis, levels_of(by), filters, sort), path, evidence.objects)
+    report = with_shares(group(analysis, levels_of(by), filters, sort), analysis)
     if save is not None:
         from sizeguard.snapshots.snapshot import write_snapshot
 

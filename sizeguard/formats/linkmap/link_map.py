@@ -38,6 +38,9 @@ _THIN_MEMBER = re.compile(r"([^()]+\([^()]+) at \d+\)\.o")
 _PARTITION = re.compile(r"\d+\.o")
 _LTRANS = re.compile(r"cc\w{6}\.(ltrans\d+\.ltrans\.o)")
 
+# An archive's folder and name, and its member.
+MEMBER = re.compile(r"(.*?)([^/()]+)\((.*)\)")
+_TEMPORARY = re.compile(r"(?:.*[./])?(ltrans\d+\.ltrans\.o)")
 
 MAXIMUM_SIZE = 1 << 30  # bytes
 # A row has the address of its section, so equal rows are what one object discards. A report with
@@ -182,6 +185,27 @@ def object_name(file: str) -> str:
         return file
     member = _THIN_MEMBER.fullmatch(thin)
     return member[1] + ")" if member else thin
+
+
+def file_key(file: str) -> tuple[str, str]:
+    """Return archive and member, or the object alone, without folders.
+
+    Linkers spell paths in several ways.
+    """
+    file = object_name(file)
+    temporary = _TEMPORARY.fullmatch(file)
+    if temporary:
+        return temporary[1], ""
+    member = MEMBER.fullmatch(file)
+    return (member[2], member[3].rpartition("/")[2]) if member else (file.rpartition("/")[2], "")
+
+
+def common_end(a: str, b: str) -> int:
+    """Count the characters that two names have in common at their ends."""
+    return next(
+        (i for i, (x, y) in enumerate(zip(reversed(a), reversed(b), strict=False)) if x != y),
+        min(len(a), len(b)),
+    )
 
 
 def fills_of(outputs: Sequence[OutputSection], placed: Iterable[InputSection]) -> tuple[Fill, ...]:

@@ -26,7 +26,7 @@ from sizeguard.linkgraph.elf.object_columns import (
     symbol_columns,
 )
 from sizeguard.linkgraph.elf.roots import find_roots
-from sizeguard.linkgraph.elf.strings import MergeablePieces, find_pieces
+from sizeguard.linkgraph.elf.strings import MergeablePieces, find_pieces, merged_ends
 from sizeguard.linkgraph.elf.table_entries import find_entries
 from sizeguard.linkgraph.graph import (
     CIE,
@@ -149,6 +149,9 @@ class _Builder:
             named = np.unique(pieces.content[pieces.is_entry])
             whole = pieces.whole[~np.isin(pieces.whole[:, 1], named)]
             self.lists.add(whole[:, 0], nodes[whole[:, 1]], PART)
+        if self.rules.merges_ends and len(nodes):
+            holder, end = merged_ends(self.sections, pieces.contents)
+            self.lists.add(nodes[holder], nodes[end], PART)
         found = np.full(len(pieces.content), -1, np.int64)
         if len(nodes):
             is_named = pieces.content >= 0

@@ -36,6 +36,7 @@ class LinkerRules:
     personality:       references to personality routines are kept by their "function", "always", or
         "never" (but by name)
     grouped_notes:     notes in a group are roots, too
+    merges_ends:       a string that ends another one is no string of its own
     """
 
     root_names: tuple[str, ...]
@@ -46,6 +47,7 @@ class LinkerRules:
     lsda: str = "function"
     personality: str = "function"
     grouped_notes: bool = False
+    merges_ends: bool = False
 
     def root_of(self, name: str, type_: int, flags: int) -> str:
         """Return why a section is a root; empty if it is none."""
@@ -111,4 +113,4 @@ def rules_of(linker: Linker) -> LinkerRules:
             personality="always",
             grouped_notes=True,
         )
-    return LinkerRules(_BFD)
+    return LinkerRules(_BFD, merges_ends=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -87,6 +88,29 @@ def _mergeable(sections: Sections, relocations: RelocationColumns) -> npt.NDArra
     is_relocated = np.zeros(len(flags), bool)
     is_relocated[relocations.section] = True
     return np.asarray(is_merged & is_filled & is_whole & ~is_relocated)
+
+
+def merged_ends(
+    sections: Sections, contents: Sequence[MergeablePiece]
+) -> tuple[list[int], list[int]]:
+    """Find the strings that end another one, as pairs of the longer and the shorter content.
+
+    Each string is stored at the end of one other string at most: the next in the order of texts
+    read backwards, as GNU ld does it.
+    """
+    groups: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    for i, piece in enumerate(contents):
+        if piece.is_text:
+            output = sections.names[piece.section][1:].partition(".")[0]
+            groups.setdefault((output, piece.align), []).append((piece.text[::-1], i))
+    longer: list[int] = []
+    shorter: list[int] = []
+    for group in groups.values():
+        for (end, i), (text, k) in pairwise(sorted(group)):
+            if text.startswith(end):
+                longer.append(k)
+                shorter.append(i)
+    return longer, shorter
 
 
 @dataclass(slots=True, eq=False)

@@ -34,6 +34,8 @@ from sizeguard.linkgraph.macho.atoms import (
     COMPACT_UNWIND,
     CPU_ARM64,
     CPU_X86_64,
+    LITERALS,
+    S_CSTRING,
     AtomReference,
     Atoms,
 )
@@ -132,6 +134,9 @@ class _Builder:
         # Object and index of a defined symbol → its row in the graph.
         self.numbers: dict[tuple[int, int], int] = {}
         self.literals: dict[tuple[int, int], str] = {}
+        # Equal strings and constants are one in the image: atom → the first of its content.
+        self.first_of: dict[int, int] = {}
+        self.contents: dict[int, bytes] = {}
 
     def build(self) -> SectionGraph:
         for k, found in enumerate(self.objects):
@@ -145,6 +150,7 @@ class _Builder:
                     self.definition[name] = (k, i)
             for i in self._in_sections(k):
                 self.numbers[k, i] = len(self.numbers)
+        self._merge_literals()
         for k, found in enumerate(self.objects):
             for section in found.image.sections:
                 if not section.is_debug and section.name != "__eh_frame":
@@ -152,6 +158,20 @@ class _Builder:
         for source, references in self.references.items():
             self._connect(source, references)
         return self._result()
+
+    def _merge_literals(self) -> None:
+        first: dict[tuple[str, bytes], int] = {}
+        for found in self.objects:
+            for section in found.image.sections:
+                if section.is_debug or not (section.type == S_CSTRING or section.type in LITERALS):
+                    continue
+                content = found.image.content(section).tobytes()
+                for i in found.atoms.of_section(section.index):
+                    atom = found.atoms.rows[i]
+                    key = section.full_name, content[atom.start : atom.start + atom.size]
+                    node = found.first + i
+                    self.first_of[node] = first.setdefault(key, node)
+                    self.contents[first[key]] = key[1]
 
     def _in_sections(self, k: int) -> list[int]:
         symbols = self.objects[k].image.symbols
@@ -249,11 +269,10 @@ class _Builder:
         """
         if reference.symbol < 0:
             atom = found.atoms.at(reference.section, reference.value)
-            return (
-                (found.first + atom, reference.value - found.atoms.rows[atom].start)
-                if atom >= 0
-                else (-1, 0)
-            )
+            if atom < 0:
+                return -1, 0
+            node = found.first + atom
+            return self.first_of.get(node, node), reference.value - found.atoms.rows[atom].start
         i = reference.symbol
         if found.atoms.is_external(i):
             place = self.definition.get(found.names[i])
@@ -261,7 +280,10 @@ class _Builder:
                 return -1, 0
             k, i = place
         atom, inside = self.objects[k].atoms.of_symbol(i)
-        return (self.objects[k].first + atom, inside + reference.value) if atom >= 0 else (-1, 0)
+        if atom < 0:
+            return -1, 0
+        node = self.objects[k].first + atom
+        return self.first_of.get(node, node), inside + reference.value
 
     def _edges(self, k: int, found: _Object, section: Section) -> None:
         unwind = section.name == "__compact_unwind"
@@ -327,6 +349,7 @@ class _Builder:
             providers={},
             linker="ld64.lld",
             literals=self.literals,
+            contents=self.contents,
         )
 
     def _nodes(self, rows: Int, sections: list[Section]) -> Nodes:

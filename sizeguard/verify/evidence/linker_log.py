@@ -11,9 +11,9 @@ from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.input_files import readable
 from sizeguard.formats.gc_log import GcLog, parse_gc_log
 from sizeguard.formats.icf_log import Folded, parse_icf_log
-from sizeguard.formats.linkmap.link_map import LinkMap
+from sizeguard.formats.linkmap.link_map import LinkMap, file_key
 from sizeguard.verify.evidence.object_evidence import NamedPiece, Objects
-from sizeguard.verify.evidence.placement import Placement, file_key
+from sizeguard.verify.evidence.placement import Placement
 
 # A file as maps and logs name it, and a section; for Mach-O a symbol.
 Key = tuple[tuple[str, str], str]

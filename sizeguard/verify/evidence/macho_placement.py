@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.elf import SHT_INIT_ARRAY
-from sizeguard.formats.linkmap.link_map import NO_INPUT, LinkMap
+from sizeguard.formats.linkmap.link_map import NO_INPUT, LinkMap, file_key
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.macho import MachoImage, plain
 from sizeguard.verify.evidence.object_evidence import Objects
@@ -17,7 +17,6 @@ from sizeguard.verify.evidence.placement import (
     by_symbols,
     check_bytes,
     check_outputs,
-    file_key,
 )
 
 

@@ -6,7 +6,6 @@ found out.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +14,19 @@ from pathlib import Path
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
-from sizeguard.formats.linkmap.link_map import InputSection, LinkMap, object_name
+from sizeguard.formats.linkmap.link_map import (
+    MEMBER,
+    InputSection,
+    LinkMap,
+    common_end,
+    file_key,
+)
 from sizeguard.verify.evidence.code_search import DECISIVE, ImageBytes, Pattern
 from sizeguard.verify.evidence.object_evidence import NamedPiece, Objects
 
 # Number of an object, index of its section.
 Node = tuple[int, int]
 
-_MEMBER = re.compile(r"(.*?)([^/()]+)\((.*)\)")
-_LTRANS = re.compile(r"(?:.*[./])?(ltrans\d+\.ltrans\.o)")
 # Linkers edit these sections: they drop entries and merge equal ones.
 _EDITED = (".eh_frame", ".comment", ".stab", ".ARM.exidx", ".sframe", ".reginfo")
 
@@ -157,19 +160,6 @@ def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
         )
 
 
-def file_key(file: str) -> tuple[str, str]:
-    """Return archive and member, or the object alone, without folders.
-
-    Linkers spell paths in several ways.
-    """
-    file = object_name(file)
-    temporary = _LTRANS.fullmatch(file)
-    if temporary:
-        return temporary[1], ""
-    member = _MEMBER.fullmatch(file)
-    return (member[2], member[3].rpartition("/")[2]) if member else (file.rpartition("/")[2], "")
-
-
 def _by_map(
     objects: Objects, rows: Sequence[InputSection], image: Path
 ) -> tuple[dict[Node, int], tuple[str, ...]]:
@@ -217,21 +207,13 @@ def _section_of(
 
     Objects may have several sections of one name.
     """
-    for number in sorted(numbers, key=lambda n: -_common_end(objects.files[n].label, row.file)):
+    for number in sorted(numbers, key=lambda n: -common_end(objects.files[n].label, row.file)):
         indices = free.get((number, row.name), [])
         for index in indices:
             if objects.files[number].elf.sections[index].size == row.size:
                 indices.remove(index)
                 return number, index
     return None
-
-
-def _common_end(a: str, b: str) -> int:
-    """Count the characters that two names have in common at their ends."""
-    return next(
-        (i for i, (x, y) in enumerate(zip(reversed(a), reversed(b), strict=False)) if x != y),
-        min(len(a), len(b)),
-    )
 
 
 def _is_checked(section: Section) -> bool:
@@ -313,7 +295,7 @@ def toolchain_files(missing: Iterable[str], folder: Path) -> tuple[list[Path], l
     found: dict[Path, None] = {}
     lost: list[str] = []
     for name in missing:
-        member = _MEMBER.fullmatch(name)
+        member = MEMBER.fullmatch(name)
         path = folder / (member[1] + member[2] if member else name)
         if path.is_file():
             found[path] = None

@@ -1,17 +1,14 @@
-"""Owners of input sections: the operator that reaches one, several, or the program itself.
+"""Naive graph of the sections of objects, independent of sizeguard's section graph.
 
-Operators are found where they are registered: in entries of constant tables, a schema string beside
-a function. Sections that only one operator reaches are its own. Sections that the program reaches
-without any operator are its core.
+Entries of registration tables, a schema string beside a function, are no edges; they are apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.attribution.size_report import CORE, SHARED
 from sizeguard.formats.archive import read_archive
 from sizeguard.formats.elf import (
     SHN_LORESERVE,
@@ -25,73 +22,9 @@ from sizeguard.formats.elf import (
 from sizeguard.formats.elf.relocations import Relocations
 from sizeguard.linkgraph.elf.table_entries import POINTER, entries_of
 from sizeguard.names.registered import SCHEMAS
-from sizeguard.runtimes.known import kernel_of
 
 # Number of an object in the link, index of its section.
 Node = tuple[int, int]
-
-ENTRY_SIZE = 2 * POINTER  # bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectEntry:
-    """Registration of an operator: bytes [offset, offset + ENTRY_SIZE) of an input section."""
-
-    object: str
-    section: str
-    offset: int
-    operator: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """Operators that reach the input sections of a link.
-
-    owners:  (object, input section) → operator, CORE or SHARED; "a, b" if one kernel serves both
-    kernels: operator → its kernel's C++ name
-    """
-
-    owners: Mapping[tuple[str, str], str]
-    kernels: Mapping[str, str]
-    entries: tuple[ObjectEntry, ...]
-
-
-def reach(objects: Iterable[Path], folder: Path) -> Reached:
-    """Follow the relocations of all objects.
-
-    folder: where the linker ran; maps name objects relative to it
-    """
-    graph = read_graph(objects, folder)
-    operators: dict[Node, list[str]] = {}
-    for entry in graph.entries:
-        operators.setdefault(entry.function, []).append(entry.name)
-    # Operators that share a kernel share all that it reaches.
-    labels = {function: ", ".join(sorted(names)) for function, names in operators.items()}
-    core = graph.closure(graph.roots())
-    users: dict[Node, list[str]] = {}
-    for function, label in labels.items():
-        for node in graph.closure([function]) - core:
-            users.setdefault(node, []).append(label)
-    owners: dict[tuple[str, str], str] = {}
-    for number, (name, elf) in enumerate(graph.objects):
-        for section in elf.sections:
-            if section.is_allocated:
-                reached = users.get((number, section.index), [])
-                owner = CORE if not reached else reached[0] if len(reached) == 1 else SHARED
-                # Archives may have two members of one name, which maps do not distinguish: the
-                # one that is reached wins.
-                if owners.get((name, section.name), CORE) == CORE:
-                    owners[name, section.name] = owner
-    kernels = {
-        name: kernel_of(graph.names.get(function, ""))
-        for function, names in operators.items()
-        for name in names
-    }
-    entries = tuple(
-        ObjectEntry(graph.objects[e.holder[0]][0], graph.section(e.holder), e.offset, e.name)
-        for e in graph.entries
-    )
-    return Reached(owners, kernels, entries)
 
 
 def read_graph(objects: Iterable[Path], folder: Path) -> ObjectGraph:
