@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -16,13 +18,19 @@ from click.testing import CliRunner
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
+from sizeguard.builds.open_build import open_build
 from sizeguard.cli.main import cli
 from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live, reachable
 from sizeguard.linkgraph.open_graph import graph_of_objects, graph_of_path
-from sizeguard.linkgraph.subjects import find_subject
+from sizeguard.linkgraph.subjects import GraphSubject, find_subject
 from sizeguard.names.dtype_of import dtype_of
+from sizeguard.verify.evidence.image_presence import (
+    check_one_link,
+    check_presence,
+    is_present,
+)
 from tests.support.dominators import ROOT, UNREACHED, dominated_sums, immediate_dominators
 from tests.support.link_cases import FIXTURES, NAMES, Case, Linked, link_case
 from tests.support.lld_chains import ask_lld, disagreements, driver_of, live_functions
@@ -159,6 +167,50 @@ def test_objects_of_another_build_are_inconclusive(full_build: Build, core_build
         graph_of_objects(full_build.image, core_build.objects)
     with pytest.raises(InconclusiveError, match="--objects"):
         graph_of_objects(full_build.image, ())
+
+
+def test_the_command_refuses_files_of_another_link(
+    full_build: Build, instrumented_build: Build, tmp_path: Path
+) -> None:
+    whole = full_build.image.parent
+    other = [str(path) for path in instrumented_build.objects]
+    given = [word for path in other for word in ("--objects", path)]
+    copy = tmp_path / "full"
+    shutil.copytree(whole, copy)
+    for path in (copy / "build.json", *copy.glob("*.link.json")):
+        path.write_text(path.read_text().replace(str(whole), str(copy)))
+    shutil.copy(instrumented_build.image.parent / "libsg_kernels.a", copy)
+    commands = (
+        ["why", str(whole), "main", *given],
+        ["why", str(full_build.image), "main", *given],
+        ["why", str(copy), "main"],
+        ["predict", "--app", "vision", "--full", str(copy)],
+    )
+    for command in commands:
+        done = CliRunner().invoke(cli, command)
+        assert isinstance(done.exception, InconclusiveError), command
+        assert "another build" in str(done.exception)
+
+
+def test_what_the_image_holds_decides(full_build: Build, full_graph: SectionGraph) -> None:
+    evidence = check_one_link(open_build(full_build.image.parent))
+    subject = find_subject(full_graph, "aten::erf", dtype_of)
+    check_presence(evidence, full_graph, subject)
+    rootless = replace(full_graph, root_kind={})  # as if a linker kept nothing
+    with pytest.raises(InconclusiveError, match=r"aten::erf is in .* removed"):
+        check_presence(evidence, rootless, subject)
+    kept = live(full_graph)
+    gone = next(
+        i
+        for i in range(full_graph.nodes.sections)
+        if not kept[i]
+        and full_graph.nodes.is_exec[i]
+        and full_graph.nodes.size[i] > 16
+        and is_present(evidence, full_graph, [i]) is False
+    )
+    everything = replace(full_graph, root_kind={gone: "entry"})
+    with pytest.raises(InconclusiveError, match=r"is not in .* kept"):
+        check_presence(evidence, everything, GraphSubject("it", "symbol", (gone,)))
 
 
 def test_command(full_build: Build) -> None:

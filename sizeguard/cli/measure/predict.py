@@ -86,6 +86,7 @@ def command(
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.errors import InputError
+    from sizeguard.builds.open_build import open_build
     from sizeguard.predict.savings.image_savings import Savings
     from sizeguard.predict.what_if import predict, predictor_of
     from sizeguard.projects.root import build_root, source_root
@@ -93,6 +94,7 @@ def command(
     from sizeguard.runtimes.known import source_tree
     from sizeguard.selection.read import read_selection
     from sizeguard.selection.selection import Selection
+    from sizeguard.verify.evidence.image_presence import check_one_link
 
     if selection is not None and app:
         raise InputError("give --selection FILE or --app NAME, not both")
@@ -101,6 +103,7 @@ def command(
     everything = Selection(include_all_operators=True)
     build = full or build_root() / "build" / "full"
     predictor = predictor_of(build)
+    check_one_link(open_build(build))
     result = predict(
         predictor,
         everything if selection is None else read_selection(selection).selection,

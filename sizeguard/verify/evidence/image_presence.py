@@ -1,0 +1,93 @@
+"""Presence of a section graph's nodes in the image itself, and files that belong to one link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.open_build import Files
+from sizeguard.formats.linkmap.link_map import common_end, file_key
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.live import live
+from sizeguard.linkgraph.subjects import GraphSubject
+from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.placement import Node
+
+
+def check_one_link(files: Files) -> Evidence:
+    """Check that all files belong to one link, by the bytes of the objects in the image.
+
+    Raises InputError for damaged files, InconclusiveError for files of another link.
+    """
+    evidence = gather(files)
+    if evidence.link_map is None and not evidence.has_lto:
+        _check_named(evidence)
+    return evidence
+
+
+def _check_named(evidence: Evidence) -> None:
+    """Check without a map: a function that the image names is one of the objects' of that name."""
+    placed = evidence.placement.address
+    wanted: dict[str, str] = {}
+    found: set[str] = set()
+    for number, file in enumerate(evidence.own_files()):
+        for name, index, _, _ in file.pieces:
+            section = file.elf.sections[index]
+            if name in evidence.symbols and section.is_executable and section.size:
+                wanted.setdefault(name, file.label)
+                if (number, index) in placed:
+                    found.add(name)
+    for name, label in wanted.items():
+        if name not in found:
+            raise InconclusiveError(
+                f"{label} is of another build: its {name} is not what {evidence.image.path} holds;"
+                " pass the objects of this image"
+            )
+
+
+def check_presence(evidence: Evidence, graph: SectionGraph, subject: GraphSubject) -> None:
+    """Check that the image holds a subject if, and only if, the graph keeps it.
+
+    Raises InconclusiveError where they disagree: then the graph is not that of this link.
+    """
+    nodes = subject.nodes
+    is_live = bool(live(graph)[list(nodes)].any())
+    is_there = is_present(evidence, graph, nodes)
+    if is_there is None or is_there == is_live:
+        return
+    where = "is in" if is_there else "is not in"
+    raise InconclusiveError(
+        f"{subject.name} {where} {evidence.image.path}, but by the objects and options of the link"
+        f" it is {'kept' if is_live else 'removed'}: they are of another link"
+    )
+
+
+def is_present(evidence: Evidence, graph: SectionGraph, nodes: Iterable[int]) -> bool | None:
+    """Tell whether the image holds one of the nodes; None if the files do not tell."""
+    placed = evidence.placement
+    known = True
+    for node in nodes:
+        section = _section(evidence, graph, graph.section_of(node))
+        if section is not None and section in placed.address:
+            return True
+        if section is None or not placed.section(section).size:
+            known = False
+    return False if known and placed.has_map else None
+
+
+def _section(evidence: Evidence, graph: SectionGraph, node: int) -> Node | None:
+    """Return the section of the evidence that a node of the graph stands for."""
+    if node < 0 or graph.nodes.object[node] < 0:
+        return None
+    label = graph.objects[int(graph.nodes.object[node])]
+    key = file_key(label)
+    files = evidence.objects.files
+    same = [n for n in range(len(files)) if file_key(files[n].label) == key]
+    name = graph.symbol_of(node)
+    for number in sorted(same, key=lambda n: -common_end(files[n].label, label)):
+        for other, index, _, _ in files[number].pieces:
+            if name and other in (name, name.removeprefix("_")):
+                return number, index
+        if not name and graph.linker != "ld64.lld":
+            return number, int(graph.nodes.index[node])
+    return None
