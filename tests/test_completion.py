@@ -306,3 +306,27 @@ def test_every_command_completes_its_options(monkeypatch: pytest.MonkeyPatch, ro
             if option.startswith("--")
         }
         assert set(offered(f"sizeguard {name} --", monkeypatch)) == expected
+
+
+def test_an_error_is_that_of_any_command(root: Path, tmp_path: Path) -> None:
+    broken = (
+        "from sizeguard.cli import completion, main\n"
+        "def complete(self): raise KeyError('odd')\n"
+        "completion.SHELLS['bash'].complete = complete\n"
+        "main.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", broken],
+        cwd=root,
+        env=os.environ | {VARIABLE: "bash_complete", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (log,) = tmp_path.glob("sizeguard-*.log")
+    assert done.returncode == 4
+    assert done.stdout == ""
+    assert done.stderr == f"error: internal error: KeyError: 'odd'; log: {log}\n"
+    for shell in ("zsh", "fish", "bash"):
+        script = CliRunner().invoke(cli, ["completion", shell]).output
+        assert script.count("2>/dev/null") == 1

@@ -15,6 +15,7 @@ from click.shell_completion import (
 
 PROGRAM = "sizeguard"
 VARIABLE = "_SIZEGUARD_COMPLETE"  # what a shell asks: bash_complete
+_LINE = {"COMP_WORDS", "COMP_CWORD"}  # variables in which zsh and fish say what was typed
 
 
 class WholeLineBash(BashComplete):
@@ -65,28 +66,52 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
         return "\n".join(f"{item.type},{item.value.removeprefix(kept)}" for item in items)
 
 
+class QuietZsh(ZshComplete):
+    """Zsh that drops messages, which would stand in the line that somebody types."""
+
+    source_template = ZshComplete.source_template.replace(
+        "=zsh_complete %(prog_name)s", "=zsh_complete %(prog_name)s 2>/dev/null"
+    )
+
+
+class QuietFish(FishComplete):
+    """Fish that drops messages, and knows words that are no words yet, such as a lone quote."""
+
+    source_template = FishComplete.source_template.replace(
+        "(commandline -t) %(prog_name)s", "(commandline -t) %(prog_name)s 2>/dev/null"
+    )
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Split the line that was typed so far."""
+        last = os.environ["COMP_WORDS"], os.environ["COMP_CWORD"]
+        args, begun = split_arg_string(last[0])[1:], split_arg_string(last[1])
+        incomplete = begun[0] if begun else last[1]
+        # Fish puts the partial word into both.
+        if incomplete and args and args[-1] == incomplete:
+            args.pop()
+        return args, incomplete
+
+
 SHELLS: dict[str, type[ShellComplete]] = {
     "bash": WholeLineBash,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
+    "zsh": QuietZsh,
+    "fish": QuietFish,
 }
 
 
 def answer(cli: click.Command, question: str) -> int:
     """Print what a shell asks for: the candidates of a line, or the script that asks.
 
-    The exit code is 1 if there is no answer. There is never a message: it would stand in the line
-    that somebody types.
+    The exit code is 1 if there is no such question, or no line. An error ends the process as that
+    of any command; the scripts drop its message, which would stand in the line that somebody types.
     """
     shell, _, what = question.partition("_")
     if shell not in SHELLS or what not in ("complete", "source"):
         return 1
-    asked = SHELLS[shell](cli, {}, PROGRAM, VARIABLE)
-    try:
-        text = asked.complete() if what == "complete" else asked.source()
-    except Exception:
+    if what == "complete" and shell != "bash" and not os.environ.keys() >= _LINE:
         return 1
-    click.echo(text)
+    asked = SHELLS[shell](cli, {}, PROGRAM, VARIABLE)
+    click.echo(asked.complete() if what == "complete" else asked.source())
     return 0
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sizeguard.cli.exit_codes import exit_code_help
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -19,14 +21,20 @@ class LazyGroup(click.Group):
     """A group of commands that are imported by name.
 
     commands_by_name: name → (module in sizeguard.cli, help of one line); the module has `command`
+    path:             the words that call the group, behind `sizeguard`
     """
 
     def __init__(
-        self, *args: Any, commands_by_name: Mapping[str, tuple[str, str]], **options: Any
+        self,
+        *args: Any,
+        commands_by_name: Mapping[str, tuple[str, str]],
+        path: str = "",
+        **options: Any,
     ) -> None:
         """Make a group; the other arguments are those of click.Group."""
         super().__init__(*args, **options)
         self._by_name = commands_by_name
+        self._path = path
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names in the order of the mapping."""
@@ -41,6 +49,7 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}.command is no click command")
         command.name = cmd_name
+        _tell_exit_codes(f"{self._path} {cmd_name}".strip(), command)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -59,3 +68,11 @@ class LazyGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self._by_name.items()])
+
+
+def _tell_exit_codes(path: str, command: click.Command) -> None:
+    """End the help of a command, and of its sub-commands, with the exit codes."""
+    command.epilog = exit_code_help(path)
+    if isinstance(command, click.Group) and not isinstance(command, LazyGroup):
+        for name, each in command.commands.items():
+            _tell_exit_codes(f"{path} {name}", each)

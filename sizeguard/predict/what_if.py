@@ -158,7 +158,7 @@ def _check(selection: Selection, known: Collection[str]) -> None:
         if name not in known and not any(k.startswith(f"{name}.") for k in known)
     )
     if unknown:
-        raise InputError(f"the full build has no operator {', '.join(unknown)}")
+        raise InconclusiveError(f"the full build has no operator {', '.join(unknown)}")
 
 
 def _operator_costs(

@@ -75,8 +75,7 @@ def command(
 
     That finds one commit, the first at which a metric grew beyond a limit.
 
-    Exit code 0: good. 1: bad. 125: it does not build. 128: anything that is no verdict, so that git
-    stops and blames no commit. The commit is built in a work tree of its own, and what is known of
+    The commit is built in a work tree of its own, and what is known of
     it already is not built again; changes that are not committed would not be seen, so they are
     refused.
 

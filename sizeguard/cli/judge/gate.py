@@ -151,9 +151,6 @@ def command(
 
     They are compared with the merge base and the policy.
 
-    Exit code 0: all holds. 1: something grew too much or a model broke. 3: there is nothing to
-    compare with. 4: a build failed.
-
     With --format github the step's summary on GitHub is written, too ($GITHUB_STEP_SUMMARY).
 
     \b

@@ -75,9 +75,6 @@ def command(
 ) -> None:
     """Prove that what a selection leaves out is gone from an image, and what it keeps is there.
 
-    Exit code 0: all claims hold. 1: one fails. 3: evidence is missing. 4: a claim that must fail
-    did not, so the verifier is broken.
-
     \b
     Examples:
       sizeguard verify build/vision

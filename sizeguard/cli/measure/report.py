@@ -83,10 +83,13 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.attribution.group import group
     from sizeguard.attribution.leaving import with_shares
+    from sizeguard.base.errors import InputError
     from sizeguard.report.sizes.render import report_chunks
 
     analysis = evidence.analysis_of(path)
     report = with_shares(group(analysis, levels_of(by), filters, sort), analysis)
+    if filters and not len(report):
+        raise InputError(f"no row meets {' and '.join(filters)}")
     if save is not None:
         from sizeguard.snapshots.snapshot import write_snapshot
 

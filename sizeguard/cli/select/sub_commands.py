@@ -16,7 +16,7 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, commands_by_name=COMMANDS)
+@click.group(cls=LazyGroup, commands_by_name=COMMANDS, path="select")
 def command() -> None:
     """Read operator selections out of models, unite them and check them.
 

@@ -1,0 +1,97 @@
+"""Exit codes of all commands: the one table that their --help shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_DONE = "done"
+_USAGE = "wrong usage or configuration, or an unreadable file"
+_INTERNAL = "an internal error, or the disk is full"
+_BUILD = "a build failed, or an internal error"
+_OTHER_LINK = "files of another link, or a name that nothing knows"
+
+# Command → exit code → what it means. base/errors.py has the errors behind codes 1 to 4.
+EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
+    {
+        "build": {0: "built, or built already", 2: _USAGE, 4: _BUILD},
+        "import": {0: _DONE, 2: f"{_USAGE} as a model", 4: _INTERNAL},
+        "codegen": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
+        "trace": {0: _DONE, 2: _USAGE, 4: f"a model does not run, {_BUILD}"},
+        "select": {2: _USAGE},
+        "select ops": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
+        "select static": {0: _DONE, 2: _USAGE, 3: "evidence is missing", 4: _INTERNAL},
+        "select adequacy": {
+            0: "the graph reaches all that the trace saw",
+            1: "the trace saw what the graph does not reach",
+            2: _USAGE,
+            3: "evidence is missing",
+            4: _BUILD,
+        },
+        "select merge": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
+        "select lint": {0: "nothing is wrong", 1: "something is wrong", 2: _USAGE, 4: _INTERNAL},
+        "select update": {0: _DONE, 2: _USAGE, 4: f"a model does not run, {_BUILD}"},
+        "report": {
+            0: "shown",
+            2: "wrong usage, an unreadable file, or a filter that matches nothing",
+            3: "files of another link",
+            4: _INTERNAL,
+        },
+        "diff": {
+            0: "shown, whatever changed",
+            2: _USAGE,
+            3: "files of another link",
+            4: _INTERNAL,
+        },
+        "predict": {0: "predicted", 2: _USAGE, 3: _OTHER_LINK, 4: _INTERNAL},
+        "why": {
+            0: "explained, also if it is not in the image",
+            2: _USAGE,
+            3: "files of another link or none, or a name that nothing knows",
+            4: _INTERNAL,
+        },
+        "verify": {
+            0: "all claims hold",
+            1: "a claim fails",
+            2: _USAGE,
+            3: "evidence is missing, or a name that nothing knows",
+            4: "the verifier is broken (a canary passes), or an internal error",
+        },
+        "gate": {
+            0: "all holds",
+            1: "something grew too much, or a model or a claim fails",
+            2: _USAGE,
+            3: "there is nothing to compare with, or evidence is missing",
+            4: _BUILD,
+        },
+        "bisect": {
+            0: "measured, whatever moved",
+            2: _USAGE,
+            3: "commits cannot be measured",
+            4: _BUILD,
+        },
+        "bisect-step": {
+            0: "good",
+            1: "bad",
+            125: "the commit does not build",
+            128: "anything that is no verdict: git stops and blames no commit",
+        },
+        "baseline": {2: _USAGE},
+        "baseline update": {
+            0: _DONE,
+            2: _USAGE,
+            3: "evidence is missing",
+            4: _BUILD,
+        },
+        "baseline show": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
+        "baseline log": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
+        "waive": {0: "written", 2: _USAGE, 3: "evidence is missing", 4: _BUILD},
+        "completion": {0: "printed", 2: _USAGE, 4: _INTERNAL},
+    }
+)
+
+
+def exit_code_help(command: str) -> str:
+    """Return the paragraph of a command's --help; its lines are not to be wrapped."""
+    lines = [f"  {code:<4} {what}" for code, what in EXIT_CODES[command].items()]
+    return "\n".join(("\b", "Exit codes:", *lines))
