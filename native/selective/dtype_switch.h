@@ -11,6 +11,9 @@
 // call one shared handler; a dtype that the switch does not have calls another. Both leave by the
 // Context's escape, so the switch needs the kernel's `context`. Kernels compute Half and BFloat16
 // as Float (compute_type), so only switches over stored bytes have them.
+//
+// Debug information names each switch with its tag and dtypes, and each case with its tag and
+// dtype. `sizeguard verify` reads them there, so it does not matter where a switch stands.
 
 #pragma once
 
@@ -26,8 +29,18 @@ namespace sg {
 /// No build has a branch for this dtype.
 [[noreturn, gnu::cold]] void dtype_not_supported(Context& context, ScalarType dtype);
 
-/// Names the dtype in the debug information's inline frames.
-template <ScalarType dtype, typename T, typename Body>
+/// A switch: its tag and its dtypes, selected or not.
+template <const DtypeSet& tag, ScalarType... dtypes>
+struct SwitchNote {};
+
+/// Names the switch in the debug information's inline frames.
+template <typename Note>
+[[noreturn, gnu::always_inline]] inline void leave_switch(Context& context, ScalarType dtype) {
+  dtype_not_supported(context, dtype);
+}
+
+/// Names the dtype and the tag there.
+template <ScalarType dtype, typename T, const DtypeSet& tag, typename Body>
 [[gnu::always_inline]] inline void run_case(const Body& body) {
   body.template operator()<T>();
 }
@@ -37,35 +50,40 @@ template <ScalarType dtype, typename T, typename Body>
 /// The code of a dtype branch, one symbol per branch. It takes pointers and strides, not tensors.
 #define SG_DTYPE_BODY [[gnu::noinline]]
 
-#define SG_CASE_(name, type, tag)                                         \
-  case ::sg::ScalarType::name:                                            \
-    if constexpr (::sg::selected::tag.contains(::sg::ScalarType::name)) { \
-      ::sg::run_case<::sg::ScalarType::name, type>(switch_body);          \
-    } else {                                                              \
-      ::sg::dtype_not_selected(context, switch_dtype);                    \
-    }                                                                     \
+#define SG_CASE_(name, type, tag)                                                     \
+  case ::sg::ScalarType::name:                                                        \
+    if constexpr (::sg::selected::tag.contains(::sg::ScalarType::name)) {             \
+      ::sg::run_case<::sg::ScalarType::name, type, ::sg::selected::tag>(switch_body); \
+    } else {                                                                          \
+      ::sg::dtype_not_selected(context, switch_dtype);                                \
+    }                                                                                 \
     break;
 
-#define SG_CASES_INDEX_(tag) SG_CASE_(Int, int32_t, tag) SG_CASE_(Long, int64_t, tag)
-#define SG_CASES_INTEGRAL_(tag) \
-  SG_CASE_(Byte, uint8_t, tag)  \
-  SG_CASE_(Char, int8_t, tag) SG_CASE_(Short, int16_t, tag) SG_CASES_INDEX_(tag)
-#define SG_CASES_FLOATING_(tag) SG_CASE_(Float, float, tag) SG_CASE_(Double, double, tag)
-#define SG_CASES_BITS_(tag) SG_CASES_INTEGRAL_(tag) SG_CASE_(Bool, bool, tag)
-#define SG_CASES_REAL_(tag) SG_CASES_INTEGRAL_(tag) SG_CASES_FLOATING_(tag)
-#define SG_CASES_ALL_(tag) SG_CASES_REAL_(tag) SG_CASE_(Bool, bool, tag)
-#define SG_CASES_ACCUMULATE_(tag) SG_CASES_FLOATING_(tag) SG_CASE_(Long, int64_t, tag)
-#define SG_CASES_STORED_(tag) \
-  SG_CASES_ALL_(tag) SG_CASE_(Half, ::sg::Half, tag) SG_CASE_(BFloat16, ::sg::BFloat16, tag)
+/// A case's dtype among the arguments of SwitchNote.
+#define SG_NAME_(name, type, tag) , ::sg::ScalarType::name
 
-#define SG_SWITCH_(dtype, tag, cases, ...)                                   \
-  do {                                                                       \
-    const ::sg::ScalarType switch_dtype = (dtype);                           \
-    ::sg::record_kernel_dtype(#tag, switch_dtype);                           \
-    [[maybe_unused]] const auto switch_body = __VA_ARGS__;                   \
-    switch (switch_dtype) {                                                  \
-      cases(tag) default : ::sg::dtype_not_supported(context, switch_dtype); \
-    }                                                                        \
+#define SG_CASES_INDEX_(each, tag) each(Int, int32_t, tag) each(Long, int64_t, tag)
+#define SG_CASES_INTEGRAL_(each, tag)                                        \
+  each(Byte, uint8_t, tag) each(Char, int8_t, tag) each(Short, int16_t, tag) \
+      SG_CASES_INDEX_(each, tag)
+#define SG_CASES_FLOATING_(each, tag) each(Float, float, tag) each(Double, double, tag)
+#define SG_CASES_BITS_(each, tag) SG_CASES_INTEGRAL_(each, tag) each(Bool, bool, tag)
+#define SG_CASES_REAL_(each, tag) SG_CASES_INTEGRAL_(each, tag) SG_CASES_FLOATING_(each, tag)
+#define SG_CASES_ALL_(each, tag) SG_CASES_REAL_(each, tag) each(Bool, bool, tag)
+#define SG_CASES_ACCUMULATE_(each, tag) SG_CASES_FLOATING_(each, tag) each(Long, int64_t, tag)
+#define SG_CASES_STORED_(each, tag) \
+  SG_CASES_ALL_(each, tag) each(Half, ::sg::Half, tag) each(BFloat16, ::sg::BFloat16, tag)
+
+#define SG_SWITCH_(dtype, tag, cases, ...)                                                  \
+  do {                                                                                      \
+    const ::sg::ScalarType switch_dtype = (dtype);                                          \
+    ::sg::record_kernel_dtype(#tag, switch_dtype);                                          \
+    [[maybe_unused]] const auto switch_body = __VA_ARGS__;                                  \
+    switch (switch_dtype) {                                                                 \
+      cases(SG_CASE_, tag) default                                                          \
+          : ::sg::leave_switch<::sg::SwitchNote<::sg::selected::tag cases(SG_NAME_, tag)>>( \
+                context, switch_dtype);                                                     \
+    }                                                                                       \
   } while (false)
 
 /// Int, Long

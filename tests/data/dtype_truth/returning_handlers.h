@@ -21,8 +21,14 @@ namespace sg {
 [[gnu::cold]] void not_supported_returns(Context& context, ScalarType dtype) __asm__(
     "_ZN2sg19dtype_not_supportedERNS_7ContextENS_10ScalarTypeE");
 
+template <typename Note>
+[[gnu::always_inline]] inline void leave_switch_returns(Context& context, ScalarType dtype) {
+  not_supported_returns(context, dtype);
+}
+
 }  // namespace sg
 
+#define leave_switch leave_switch_returns
 #define dtype_not_selected not_selected_returns
 #define dtype_not_supported not_supported_returns
 #endif
