@@ -63,6 +63,7 @@ REPORT_TYPES = frozenset(
         "attribution.size_report",
         "bisect.bisect_result",
         "builds.build_record",
+        "claims.claim",
         "claims.verdict",
         "diff.diff_result",
         "gate.gate_result",
@@ -109,15 +110,7 @@ class Pending:
 
 WORDS = "(words)"
 
-EXCEPTIONS: tuple[Pending, ...] = (
-    # Step 8: claims become values, which the engine of verify judges without knowing a runtime.
-    Pending(8, "runtimes.sizeguard.claims.*", "verify.*"),
-    Pending(8, "verify.verification", "runtimes.sizeguard.claims.build_claims"),
-    Pending(8, "verify.*", "runtimes.sizeguard.native_universe"),
-    Pending(8, "verify.*", "runtimes.sizeguard.sources.*"),
-    Pending(8, "verify.*", "runtimes.sizeguard.kernel_names"),
-    Pending(8, "verify.*", WORDS),
-)
+EXCEPTIONS: tuple[Pending, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

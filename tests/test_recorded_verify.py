@@ -22,15 +22,28 @@ from click.testing import CliRunner
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.open_build import Files, files_of
-from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, Verification
+from sizeguard.claims.verdict import (
+    ABSENT,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_APPLICABLE,
+    PASS,
+    PRESENT,
+    Verification,
+)
 from sizeguard.cli.main import cli
 from sizeguard.gate import elimination
 from sizeguard.gate.cache import kept_verification
+from sizeguard.gate.verified_builds import (
+    RequestedClaims,
+    verify_build,
+    verify_path,
+    verify_symbols,
+)
 from sizeguard.projects.project import App
 from sizeguard.report.verify.render import verification_text
-from sizeguard.runtimes.sizeguard.claims import build_claims
 from sizeguard.snapshots.store import Store
-from sizeguard.verify.verification import RequestedClaims, verify_build, verify_path, verify_symbols
+from sizeguard.verify import judge_claims
 from tests.support.recorded_builds import (
     RecordedRuntime,
     files_of_program,
@@ -124,7 +137,7 @@ def test_a_build_of_its_selection_passes(runtime: RecordedRuntime, verified: Ver
     assert claims["operator", PRESENT] + claims["operator", ABSENT] == listed
     kept = {v.name for v in verified.verdicts if v.expect == PRESENT and v.kind == "dtype"}
     assert kept == {"_softmax:Float", "gemm:Float", "relu:Float"}
-    assert Counter(v.verdict for v in verified.verdicts) == {PASS: 576}
+    assert Counter(v.verdict for v in verified.verdicts) == {PASS: 580, NOT_APPLICABLE: 42}
 
 
 def test_an_operator_that_should_be_gone_fails_with_its_kernel_and_dtype(
@@ -141,7 +154,7 @@ def test_an_operator_that_should_be_gone_fails_with_its_kernel_and_dtype(
         ("selection", "anything wider than the selection"): "still_there",
     }
     kernel = next(v for v in found.verdicts if v.name == "relu")
-    assert kernel.bytes == 248
+    assert kernel.bytes == 252
     steps = [step.symbol for step in kernel.chain]
     assert (steps[1], steps[3]) == ("_GLOBAL__sub_I_RegisterCPU.cpp", "kOperators")
     assert steps[2].endswith("::library")
@@ -154,6 +167,7 @@ def test_an_operator_that_is_missing_fails(runtime: RecordedRuntime, tmp_path: P
     found = claimed(runtime, tmp_path, wider)
     assert failing(found) == {
         ("operator", "aten::erf"): "not_generated",
+        ("kernel", "erf"): "discarded_by_linker",
         ("selection", "everything of the selection"): "not_generated",
     }
 
@@ -320,7 +334,7 @@ def test_what_the_base_had_is_known(programs: Path) -> None:
 def test_a_verifier_that_passes_everything_is_broken(
     runtime: RecordedRuntime, verified: Verification, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build_claims, "judge_registered", lambda *_: verified.verdicts[0])
+    monkeypatch.setattr(judge_claims, "judge_registered", lambda *_: verified.verdicts[0])
     found = verify_build(runtime.root, runtime.build, RequestedClaims())
     assert found.canary == "broken"
     assert verification_text(found, "terminal").startswith("BROKEN")
@@ -372,24 +386,29 @@ def test_exit_codes(programs: Path, claims: tuple[str, ...], with_map: bool, cod
 
 
 def test_formats_agree_on_a_failure(runtime: RecordedRuntime, tmp_path: Path) -> None:
-    """One more operator is claimed: its kernel need not be gone, and two claims fail."""
+    """One more operator is claimed: it, its kernel and the selection fail."""
     selection = selection_of(runtime).replace("kernel_metadata:\n", f"{ERF}kernel_metadata:\n")
     found = claimed(runtime, tmp_path, selection)
     content = json.loads(verification_text(found, "json"))
     schema = resources.files("sizeguard.report").joinpath("schemas/verify.schema.json").read_text()
     jsonschema.Draft202012Validator(json.loads(schema)).validate(content)
-    assert content["summary"] == {"pass": 573, "fail": 2, "inconclusive": 0}
+    assert content["summary"] == {
+        "pass": 577,
+        "fail": 3,
+        "inconclusive": 0,
+        "not_applicable": 42,
+    }
     suite = ElementTree.fromstring(verification_text(found, "junit"))
-    assert len(suite.findall(".//failure")) == 2
+    assert len(suite.findall(".//failure")) == 3
     rows = list(csv.DictReader(io.StringIO(verification_text(found, "csv"))))
-    assert Counter(row["verdict"] for row in rows) == {"pass": 573, "fail": 2}
+    assert Counter(row["verdict"] for row in rows) == {"pass": 577, "fail": 3, "not_applicable": 42}
     assert verification_text(found, "terminal").startswith("FAIL  mlp against ")
     assert "aten::erf" in verification_text(found, "github")
 
 
 @pytest.mark.parametrize(
     ("selection", "verdict", "left"),
-    [("mlp", PASS, 0), ("wider", FAIL, 2), ("bare", INCONCLUSIVE, 0)],
+    [("mlp", PASS, 0), ("wider", FAIL, 3), ("bare", INCONCLUSIVE, 0)],
 )
 def test_the_gates_check_of_elimination(
     runtime: RecordedRuntime,
@@ -399,7 +418,7 @@ def test_the_gates_check_of_elimination(
     verdict: str,
     left: int,
 ) -> None:
-    """Claims hold; two do not; the map is another build's, so that nobody can say."""
+    """Claims hold; three do not; the map is another build's, so that nobody can say."""
     text = selection_of(runtime)
     if selection == "wider":
         text = text.replace("kernel_metadata:\n", f"{ERF}kernel_metadata:\n")

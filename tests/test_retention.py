@@ -11,7 +11,7 @@ import pytest
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.verify.verification import verify_symbols
+from sizeguard.gate.verified_builds import verify_symbols
 from tests.support.retention_programs import (
     CASES,
     COMPILERS,

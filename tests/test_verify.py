@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 from collections import Counter
 from dataclasses import replace
@@ -18,6 +19,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
@@ -26,21 +28,31 @@ from sizeguard.claims.verdict import (
     ABSENT,
     FAIL,
     INCONCLUSIVE,
+    NOT_APPLICABLE,
     PASS,
     PRESENT,
+    VERDICTS,
     Verdict,
     Verification,
 )
+from sizeguard.cli.main import cli
 from sizeguard.formats.elf import read_elf
+from sizeguard.gate.verified_builds import (
+    RequestedClaims,
+    list_claims,
+    universe_of,
+    verify_build,
+    verify_path,
+    verify_symbols,
+)
 from sizeguard.operators.library import read_operator_libraries
 from sizeguard.report.verify.render import verification_text
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
-from sizeguard.runtimes.sizeguard.claims import build_claims
 from sizeguard.selection.read import read_selection
 from sizeguard.toolchains.toolchain import Toolchain
+from sizeguard.verify import judge_claims
 from sizeguard.verify.evidence.tables import registered_in
-from sizeguard.verify.verification import RequestedClaims, verify_build, verify_path, verify_symbols
 from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
 
 
@@ -94,7 +106,11 @@ def test_kernels_that_are_gone_have_no_symbol(verified: Verification, vision: Bu
     there = {
         m[1] for m in re.finditer(r"sg::kernels::(?:\(anonymous namespace\)::)?(\w+)\(", names)
     }
-    gone = {v.name for v in verified.verdicts if v.kind == "kernel" and v.verdict == PASS}
+    gone = {
+        v.name
+        for v in verified.verdicts
+        if v.kind == "kernel" and v.expect == ABSENT and v.verdict == PASS
+    }
     # A helper may have a kernel's name, in the anonymous namespace.
     helpers = {m[1] for m in re.finditer(r"sg::kernels::\(anonymous namespace\)::(\w+)\(", names)}
     assert len(gone) > 100
@@ -221,13 +237,70 @@ def test_free_claims_take_cxx_names(vision: Build) -> None:
     assert relu.chain[0].section == ".init_array"
 
 
+def test_every_claim_has_one_verdict_and_none_disappears(
+    root: Path, vision: Build, full_build: Build, verified: Verification
+) -> None:
+    requested = RequestedClaims()
+    names = universe_of(root, full_build).names
+    for built, found in ((vision, verified), (full_build, None)):
+        listed = list_claims(root, built.image.parent, requested, Files(built.image)).all
+        judged = found or verify_build(root, built, requested)
+        keys = [(v.kind, v.name, v.expect) for v in judged.verdicts]
+        assert keys == [claim.key for claim in listed]
+        assert len({key[:2] for key in keys}) == len(keys)
+        counts = Counter(kind for kind, _, _ in keys)
+        assert counts["operator"] == len(names.operators)
+        assert counts["kernel"] == len(set(names.operators.values()))
+        assert counts["dtype"] == sum(map(len, names.dtypes.values())) + 1
+        assert counts["handler"] == len(names.dtypes) + 1
+        assert counts["class"] == len(names.classes)
+        assert counts["feature"] == len(names.features)
+        reasons = [v.evidence for v in judged.verdicts if v.verdict == NOT_APPLICABLE]
+        assert all(reasons)
+
+
+def test_claims_are_listed_without_an_image(root: Path, vision: Build, tmp_path: Path) -> None:
+    image = tmp_path / "none"
+    image.write_bytes(b"")
+    selection = str(vision.asked)
+    options = ["verify", str(image), "--selection", selection, "--absent", "erf", "--list"]
+    done = CliRunner().invoke(
+        cli, [*options, "--runtime-source", str(root), "--format", "json"], catch_exceptions=False
+    )
+    assert done.exit_code == 0
+    content = json.loads(done.stdout)
+    schemas = resources.files("sizeguard.report").joinpath("schemas")
+    schema = json.loads(schemas.joinpath("verify_list.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(content)
+    assert {"kind": "operator", "name": "aten::relu", "expect": "present"} in content["claims"]
+    assert content["claims"][-1] == {"kind": "symbol", "name": "erf", "expect": "absent"}
+
+
+def test_without_debug_information_inlined_branches_are_not_decided(
+    root: Path, vision: Build, tmp_path: Path
+) -> None:
+    """One object is stripped of its debug information; image and map stay as they are."""
+    objects = []
+    for path in vision.objects:
+        copy = tmp_path / path.name
+        shutil.copy(path, copy)
+        objects.append(copy)
+    plain = next(path for path in objects if path.suffix == ".o")
+    subprocess.run(["objcopy", "--strip-debug", str(plain)], check=True)
+    given = replace(files_of(vision), objects=tuple(objects))
+    found = counted(verify_build(root, vision, RequestedClaims(), given))
+    assert set(found["dtype", ABSENT]) <= {INCONCLUSIVE, PASS}
+    assert found["dtype", ABSENT][INCONCLUSIVE] > 190
+    assert set(found["dtype", PRESENT]) == {PASS}
+
+
 def test_a_verifier_that_passes_everything_is_broken(
     root: Path, vision: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def passes(*arguments: object, **_: object) -> Verdict:
         return Verdict("operator", "x", ABSENT, PASS, "not_generated", 0, ())
 
-    monkeypatch.setattr(build_claims, "judge_registered", passes)
+    monkeypatch.setattr(judge_claims, "judge_registered", passes)
     found = verify_build(root, vision, RequestedClaims())
     assert found.canary == "broken"
     assert verification_text(found, "terminal").startswith("BROKEN")
@@ -237,7 +310,7 @@ def test_every_format_has_every_failure(unselected: Verification) -> None:
     content = json.loads(verification_text(unselected, "json"))
     schema = resources.files("sizeguard.report").joinpath("schemas/verify.schema.json").read_text()
     jsonschema.Draft202012Validator(json.loads(schema)).validate(content)
-    assert content["summary"] == {v: unselected.count(v) for v in (PASS, FAIL, INCONCLUSIVE)}
+    assert content["summary"] == {v: unselected.count(v) for v in VERDICTS}
     assert len(content["claims"]) == len(unselected.verdicts)
     suite = ElementTree.fromstring(verification_text(unselected, "junit"))
     assert (

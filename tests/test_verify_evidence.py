@@ -22,10 +22,10 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.formats.elf import read_elf
+from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
 from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence.evidence import gather
 from sizeguard.verify.evidence.placement import place
-from sizeguard.verify.verification import RequestedClaims, verify_symbols
 from tests.support.retention_programs import CASES, SOURCES, Case, Program, build, link, run
 
 MARKER = ["-DMARKER=0x5d1ec7b39a017f01ull", '-DMARKER_TEXT="0"']

@@ -17,8 +17,13 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verification
 from sizeguard.formats.macho import read_macho
+from sizeguard.gate.verified_builds import (
+    RequestedClaims,
+    verify_build,
+    verify_path,
+    verify_symbols,
+)
 from sizeguard.verify.evidence.evidence import gather
-from sizeguard.verify.verification import RequestedClaims, verify_build, verify_path, verify_symbols
 from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
 
 

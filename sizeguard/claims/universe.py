@@ -1,13 +1,65 @@
-"""Everything that a selection chooses from."""
+"""Everything that a selection chooses from, and the names that a full build has of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from sizeguard.claims.claim import FeatureMarks
 from sizeguard.operators.library import Operator
 from sizeguard.selection.resolve import check_names, effective_selection
 from sizeguard.selection.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class BuildNames:
+    """The names of a full build: of its registrations, its code and its debug information.
+
+    operators: each with the function that it is registered with
+    dtypes:    of each kernel tag the dtypes that its switches have
+    classes:   custom classes
+    features:  build features, with what tells that they are there
+    helpers:   functions that have the name of a kernel and are none
+    bodies:    patterns of the functions that serve the dtypes of each tag (verify/branches/bodies)
+    others:    instances of such templates that serve no branch
+    """
+
+    operators: Mapping[str, str]
+    dtypes: Mapping[str, tuple[str, ...]]
+    classes: tuple[str, ...]
+    features: Mapping[str, FeatureMarks]
+    helpers: frozenset[str] = frozenset()
+    bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
+
+    def with_full(self, full: BuildNames) -> BuildNames:
+        """Add what a full build has to the names that were written of an earlier one.
+
+        Of functions that are no kernels and no bodies only those count that stand beside names
+        which the earlier build did not have: a change cannot excuse a copy of a kernel.
+        """
+        heads = {text.partition("<")[0] for each in self.bodies.values() for text in each}
+        kernels = set(self.operators.values())
+        tags = dict.fromkeys((*self.dtypes, *full.dtypes))
+        return BuildNames(
+            operators={**self.operators, **full.operators},
+            dtypes={tag: _united(self.dtypes.get(tag), full.dtypes.get(tag)) for tag in tags},
+            classes=tuple(sorted({*self.classes, *full.classes})),
+            features=self.features,
+            helpers=self.helpers | {text for text in full.helpers if _bare(text) not in kernels},
+            bodies={tag: _united(self.bodies.get(tag), full.bodies.get(tag)) for tag in tags},
+            others=self.others
+            | {text for text in full.others if text.partition("<")[0] not in heads},
+        )
+
+
+def _bare(function: str) -> str:
+    """Return the name alone of `sg::(anonymous namespace)::scale(int)`."""
+    return function.rpartition(")::")[2].partition("(")[0].rpartition("::")[2]
+
+
+def _united(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*(one or ()), *(other or ()))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,20 +67,35 @@ class Universe:
     """The names that selections of a runtime can hold.
 
     operators: by name with overload
-    dtypes:    of each kernel tag the dtypes that its switches have
-    classes:   custom classes
-    features:  build features
+    names:     those of the full build, or those that were written of one
     """
 
     operators: Mapping[str, Operator]
-    dtypes: Mapping[str, Sequence[str]]
-    classes: tuple[str, ...]
-    features: tuple[str, ...]
+    names: BuildNames
+
+    @property
+    def dtypes(self) -> Mapping[str, Sequence[str]]:
+        """Of each kernel tag the dtypes that its switches have."""
+        return self.names.dtypes
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Kernel tags, sorted."""
-        return tuple(sorted(self.dtypes))
+        return tuple(sorted(self.names.dtypes))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Custom classes."""
+        return self.names.classes
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Build features, sorted."""
+        return tuple(sorted(self.names.features))
+
+    def kernel(self, name: str) -> str:
+        """Return the function of an operator: as it is registered, else as its library says."""
+        return self.names.operators.get(name) or self.operators[name].kernel
 
     def resolve(self, selection: Selection, source: str, *, dtypes: bool = True) -> Selection:
         """Resolve a selection to what its build keeps.

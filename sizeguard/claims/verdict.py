@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
+NOT_APPLICABLE = "not_applicable"
+VERDICTS = (PASS, FAIL, INCONCLUSIVE, NOT_APPLICABLE)
 ABSENT, PRESENT = "absent", "present"
 
 NOT_GENERATED = "not_generated"
@@ -34,12 +36,13 @@ class ChainStep:
 class Verdict:
     """A claim and what became of it.
 
-    kind:     operator, kernel, dtype, class, feature, symbol, initializer, export, handler or
-              selection
+    kind:     operator, kernel, dtype, class, feature, symbol, initializer, export, section, handler
+              or selection
     expect:   absent or present
+    verdict:  of VERDICTS
     how:      of HOWS
     bytes:    of it in the image
-    evidence: what was found, strongest first
+    evidence: what was found, strongest first; the reason of a claim that does not apply
     chain:    why it is still there, from a root
     cause:    the same in a few words; empty if nothing is wrong or nothing is known
     """

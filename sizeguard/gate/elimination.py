@@ -23,10 +23,12 @@ def check_elimination(
     build: Build,
     store: Store | None = None,
     source: Path | None = None,
+    full: Build | None = None,
 ) -> tuple[Check, Verification | None]:
     """Count the claims that do not hold; the limit is 0.
 
     source: the folder with the runtime's sources, if that is not the root
+    full:   the full build, which says what there is to select from
 
     Fails closed: a build that cannot be verified does not pass.
 
@@ -34,7 +36,7 @@ def check_elimination(
     count: a build that was given another selection has to fail.
     """
     try:
-        found = verified(source or root, build, app.selection, store)
+        found = verified(source or root, build, app.selection, store, full)
     except InconclusiveError as error:
         return _check(app, build, 0, INCONCLUSIVE, str(error)), None
     left = found.count(FAIL)

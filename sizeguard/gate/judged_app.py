@@ -164,7 +164,7 @@ def _checked_app(measured: MeasuredApp, waivers: Sequence[Waiver]) -> CheckedApp
 def _elimination(request: Request, pair: Pair) -> tuple[Check, Verification | None]:
     store = request.history.place.store
     check, verification = check_elimination(
-        request.root, pair.app, pair.selective, store, request.source
+        request.root, pair.app, pair.selective, store, request.source, pair.full
     )
     id_ = f"{pair.app.name}/{pair.target.name}/elimination"
     return replace(check, id=id_, target=pair.target.name), verification

@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from sizeguard.base.errors import InputError
+
 # For types alone: builds and rules import numpy, 0.2 s that the completion of a command line and
 # the reading of sizeguard.yaml do not need.
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
-    from sizeguard.claims.universe import Universe
+    from sizeguard.claims.claim import Claims, Vocabulary
+    from sizeguard.claims.universe import BuildNames, Universe
     from sizeguard.models.operator_info import OperatorInfo
     from sizeguard.names.rules import Rules
     from sizeguard.operators.library import Operator
     from sizeguard.runtimes.build_facts import BuildFacts
     from sizeguard.selection.lint_rules import HasPlace
     from sizeguard.selection.op_deps import OpDeps
+    from sizeguard.selection.selection import Selection
     from sizeguard.toolchains.recipe import Recipe
     from sizeguard.toolchains.toolchain import Toolchain
 
@@ -124,15 +128,23 @@ class SourceTree(Protocol):
         ...
 
     def features(self) -> frozenset[str]:
-        """List the build features that the sources ask for."""
+        """List the build features."""
         ...
 
     def call_table(self) -> CallTable | None:
         """Read the calls of operators, as selective builds do; None without such a file."""
         ...
 
-    def universe(self) -> Universe:
-        """Everything that a selection chooses from."""
+    def names(self) -> BuildNames:
+        """Read the names that were written of a full build of these sources."""
+        ...
+
+    def names_file(self) -> Path:
+        """Where these names are kept."""
+        ...
+
+    def asked_features(self) -> tuple[str, ...]:
+        """Scan the sources for the build features that they ask for."""
         ...
 
     def recorded(self, app: str, selection: Path, options: BuildOptions) -> Build | None:
@@ -191,6 +203,22 @@ class Runtime:
         from sizeguard.names.rules_reader import read_preset
 
         return read_preset(Path(__file__).parent / self.name / "names.yaml")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of its objects that claims are judged by; empty for what claims nothing."""
+        from sizeguard.claims.claim import Vocabulary
+
+        return Vocabulary(hidden_prefixes=self.hidden_prefixes)
+
+    def claims(self, universe: Universe, asked: Selection, built: Selection | None) -> Claims:
+        """List the claims that a resolved selection makes of a build.
+
+        built: what the build says that it keeps; None if it does not say
+
+        Raises InputError for a runtime whose selections claim nothing.
+        """
+        raise InputError(f"selections of {self.name} claim nothing of an image")
 
     def kernel_of(self, symbol: str) -> str:
         """Return the kernel that a mangled symbol is, or takes as a template argument.

@@ -1,10 +1,11 @@
-"""Verdicts on build features, selected or not, by the texts that they add."""
+"""Verdicts on build features, selected or not, by what only builds with or without them have."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.verdict import (
     ABSENT,
     FAIL,
@@ -18,11 +19,8 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.names.short import template_of
-from sizeguard.runtimes.sizeguard.sources.feature_sites import FeatureSite
-from sizeguard.verify.bodies import CaseBodies, called
+from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.object_evidence import NamedPiece
 
 _NO_SIGN = "nothing in the image tells whether it is there"
 
@@ -34,6 +32,16 @@ class FeatureSigns:
     for_: tuple[str, ...]
     against: tuple[str, ...]
     bytes: int
+
+
+def judge_feature(
+    evidence: Evidence, feature: str, expect: str, marks: Mapping[str, FeatureMarks]
+) -> Verdict:
+    """Judge that a build feature is on, or off."""
+    other = {text for name, each in marks.items() if name != feature for text in each.texts}
+    signs = signs_of(evidence, marks.get(feature, FeatureMarks()), other)
+    judge = judge_present_feature if expect == PRESENT else judge_absent_feature
+    return judge(evidence, feature, signs)
 
 
 def judge_present_feature(evidence: Evidence, feature: str, signs: FeatureSigns) -> Verdict:
@@ -79,65 +87,33 @@ def judge_absent_feature(evidence: Evidence, feature: str, signs: FeatureSigns) 
     return Verdict("feature", feature, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (*notes, *evidence.gaps))
 
 
-def signs_of(
-    branches: CaseBodies, sites: Sequence[FeatureSite], ambiguous: set[str]
-) -> FeatureSigns:
-    """Look for the signs of a build feature at the places that ask for it."""
-    evidence = branches.evidence
+def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) -> FeatureSigns:
+    """Look for the signs of a build feature. ambiguous: texts of other features, too."""
     for_: list[str] = []
     against: list[str] = []
-    count = 0
-    for site in sites:
-        where = f"{site.file.name}:{site.line}"
-        there = [text for text in site.with_ if text not in ambiguous and _stands(evidence, text)]
-        if there:
-            count += sum(len(text) + 1 for text in there)
-            for_.append(f"{len(there)} texts of {where} stand in the image, such as “{there[0]}”")
-        instead = [text for text in site.without if _stands(evidence, text)]
-        if instead:
-            against.append(
-                f"“{instead[0]}” of {where} stands in the image, which is there only without it"
-            )
-        if site.with_ and not there:
-            against.append(f"none of the {len(site.with_)} texts of {where} stands in the image")
-        if site.without and not instead and _is_live(branches, site):
-            for_.append(
-                f"{site.function} is in the image, and the text of {where} that stands there only"
-                " without it is not"
-            )
-        for piece in _functions(branches, site):
-            used = sorted(called(evidence, piece) & set(site.calls))
-            if used:
-                for_.append(
-                    f"{site.function} in the image calls {', '.join(used)}, which {where} does only"
-                    " with it"
-                )
+    others = set(ambiguous)
+    own = [text for text in marks.texts if text not in others]
+    there = [text for text in own if _stands(evidence, text)]
+    if there:
+        for_.append(f"{len(there)} of its texts stand in the image, such as “{there[0]}”")
+    elif own:
+        against.append(f"none of its {len(own)} texts stands in the image")
+    instead = [text for text in marks.without if _stands(evidence, text)]
+    if instead:
+        against.append(f"“{instead[0]}” stands in the image, which is there only without it")
+    hosts = [name for name in marks.hosts if name in evidence.symbols or name in evidence.inlined]
+    if marks.without and not instead and hosts:
+        for_.append(
+            f"{demangle(hosts[0])} is in the image, and the text that stands there only without it"
+            " is not"
+        )
+    functions = [name for name in marks.functions if name in evidence.symbols]
+    if functions:
+        for_.append(f"{demangle(functions[0])} is in the image, which is there only with it")
+    count = sum(len(text) + 1 for text in there)
     return FeatureSigns(tuple(for_), tuple(against), count)
 
 
 def _stands(evidence: Evidence, text: str) -> bool:
     data = text.encode() + b"\0"
     return data not in evidence.foreign_data and bool(evidence.shipped_bytes.constant(data))
-
-
-def _is_live(branches: CaseBodies, site: FeatureSite) -> bool:
-    """Tell whether the function around a site is in the image, by itself or inlined."""
-    inlined = branches.evidence.inlined
-    return bool(_functions(branches, site)) or any(
-        site.function in name and template_of(name)[0] == site.function for name in inlined
-    )
-
-
-def _functions(branches: CaseBodies, site: FeatureSite) -> list[NamedPiece]:
-    """Find the functions of the image around a site."""
-    evidence = branches.evidence
-    found = []
-    for number, file in enumerate(evidence.own_files()):
-        if (file.member or file.path.name).rpartition("/")[2] != f"{site.file.name}.o":
-            continue
-        for name, section, offset, size in file.pieces:
-            if site.function and site.function in name and template_of(name)[0] == site.function:
-                piece = NamedPiece(number, section, offset, size, name)
-                if evidence.placement.where(piece) is not None:
-                    found.append(piece)
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,8 +24,6 @@ from sizeguard.claims.verdict import (
 from sizeguard.linkgraph.elf.table_entries import POINTER
 from sizeguard.names.demangle import demangle
 from sizeguard.names.registered import Registration
-from sizeguard.runtimes.sizeguard.kernel_names import KERNEL
-from sizeguard.runtimes.sizeguard.native_universe import NativeUniverse
 from sizeguard.verify.code_presence import FoundCode, look_for
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -60,12 +59,12 @@ class Registrations:
     """
 
     evidence: Evidence
-    universe: NativeUniverse
+    known_classes: tuple[str, ...] = ()
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """Classes of the sources, and those that objects register without the sources' macro."""
-        return tuple(sorted({*self.universe.classes, *written_classes(self.evidence.objects)}))
+        """Classes that are known, and those that objects register besides."""
+        return tuple(sorted({*self.known_classes, *written_classes(self.evidence.objects)}))
 
     @cached_property
     def _written(self) -> tuple[dict[str, list[NamedPiece]], dict[str, list[NamedPiece]]]:
@@ -154,52 +153,65 @@ def judge_registered(tables: RegisteredNames, kind: str, name: str, expect: str)
     )
 
 
+def function_text(symbol: str) -> str:
+    """Demangle a function as names are kept: int64_t is long everywhere, macOS has long long."""
+    return demangle(symbol.partition(".")[0]).replace("long long", "long")
+
+
 @dataclass(frozen=True, eq=False)
 class Kernels:
     """Code of kernels in the objects.
 
-    That is functions in the kernels' namespace, and functions with their address as a template
-    argument.
+    That is functions of a kernel's name in the kernels' namespace or in a nameless one inside, and
+    functions with their address as a template argument.
+
+    helpers: functions that have the name of a kernel and are none
     """
 
     evidence: Evidence
+    namespace: str
+    helpers: frozenset[str] = frozenset()
 
     @cached_property
-    def _pieces(self) -> dict[str, list[tuple[bool, NamedPiece]]]:
-        found: dict[str, list[tuple[bool, NamedPiece]]] = {}
-        for name, pieces in self.evidence.objects.index.items():
-            if "7kernels" in name:
-                match = KERNEL.search(demangle(name.partition(".")[0]))
-                if match:
-                    found.setdefault(match[2], []).extend(
-                        (bool(match[1]), piece) for piece in pieces
-                    )
+    def _pattern(self) -> re.Pattern[str]:
+        namespace = re.escape(self.namespace)
+        return re.compile(rf"(?:^|&|\(\)> ?){namespace}(\(anonymous namespace\)::)?(\w+)\(")
+
+    @cached_property
+    def _marker(self) -> str:
+        """What mangled names of the namespace have."""
+        last = self.namespace.removesuffix("::").rpartition("::")[2]
+        return f"{len(last)}{last}"
+
+    def function_of(self, symbol: str) -> str:
+        """Return the kernel that a mangled symbol is, or takes as a template argument."""
+        if self._marker not in symbol:
+            return ""
+        match = self._pattern.search(demangle(symbol.partition(".")[0]))
+        return match[2] if match else ""
+
+    def is_helper(self, symbol: str) -> bool:
+        """Whether a function has the name of a kernel and is none."""
+        return function_text(symbol) in self.helpers
+
+    @cached_property
+    def _pieces(self) -> dict[str, list[NamedPiece]]:
+        found: dict[str, list[NamedPiece]] = {}
+        for symbol, pieces in self.evidence.objects.index.items():
+            function = self.function_of(symbol)
+            if function and not self.is_helper(symbol):
+                found.setdefault(function, []).extend(pieces)
         return found
 
-    def pieces(self, kernel: str, only_in: str) -> list[NamedPiece]:
-        """List the definitions of a kernel.
-
-        only_in: source whose object may hold it if its name is local; empty for a global name
-        """
-        found = []
-        for is_local, piece in self._pieces.get(kernel, ()):
-            in_file = self.evidence.objects.label(piece).rstrip(")").endswith(f"{only_in}.o")
-            if (only_in and in_file) or (not only_in and not is_local):
-                found.append(piece)
+    @cached_property
+    def _symbols(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for symbol in {**self.evidence.symbols, **self.evidence.inlined}:
+            function = self.function_of(symbol)
+            if function and not self.is_helper(symbol):
+                found.setdefault(function, []).append(symbol)
         return found
 
-    def symbols(self, kernel: str) -> list[str]:
-        """List the names that a kernel may have in the image."""
-        length = len(kernel)
-        prefix = f"_ZN2sg7kernels{length}{kernel}E"
-        return [
-            name
-            for name in {**self.evidence.symbols, **self.evidence.inlined}
-            if name.startswith(prefix)
-        ]
-
-    def find(self, kernel: str, only_in: str) -> FoundCode:
+    def find(self, kernel: str) -> FoundCode:
         """Look for a kernel's code."""
-        return look_for(
-            self.evidence, self.pieces(kernel, only_in), [] if only_in else self.symbols(kernel)
-        )
+        return look_for(self.evidence, self._pieces.get(kernel, []), self._symbols.get(kernel, []))

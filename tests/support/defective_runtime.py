@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
+from sizeguard.gate.verified_builds import RequestedClaims, verify_build
 from sizeguard.projects.reader import read_config
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
 from sizeguard.toolchains.toolchain import find_toolchain
-from sizeguard.verify.verification import RequestedClaims, verify_build
 from tests.support.places import TESTS
 
 DEFECTS = TESTS / "defects"

@@ -151,7 +151,8 @@ def command(
     from sizeguard.base.files import cannot_write
     from sizeguard.runtimes.model_files import read_operators
     from sizeguard.runtimes.sizeguard.codegen.generate import Inputs, generate, write_outputs
-    from sizeguard.runtimes.sizeguard.sources.feature_sites import build_features
+    from sizeguard.runtimes.sizeguard.sources.feature_names import scan_features
+    from sizeguard.runtimes.sizeguard.sources.tags import source_files
     from sizeguard.selection.united import (
         SelectionSources,
         check_has_dtypes,
@@ -169,7 +170,7 @@ def command(
         no_operators,
         op_deps,
         exact,
-        build_features(kernel_sources) if require_dtypes else None,
+        frozenset(scan_features(source_files(kernel_sources))) if require_dtypes else None,
     )
     united = united_selection(sources, read_operators)
     selection, source = united.selection, united.source

@@ -54,6 +54,14 @@ BROKEN = 4
     show_default=True,
     help="What a claim on a name is that nothing knows; ok: it is absent.",
 )
+@click.option(
+    "--full",
+    type=FILE,
+    metavar="BUILD",
+    help="The full build, which says what there is to select from; the one beside the build if"
+    " left out.",
+)
+@click.option("--list", "is_list", is_flag=True, help="Print the claims; judge nothing.")
 @RUNTIME_SOURCE
 @judged_output_options
 @click.pass_context
@@ -70,6 +78,8 @@ def command(
     present: tuple[str, ...],
     base: Path | None,
     unknown: str,
+    full: Path | None,
+    is_list: bool,
     runtime_source: Path | None,
     output: Output,
 ) -> None:
@@ -78,14 +88,16 @@ def command(
     \b
     Examples:
       sizeguard verify build/vision
+      sizeguard verify build/vision --list --format json
       sizeguard verify app --objects obj/ --map app.map --absent 'kernels::erf' --present main
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.errors import InputError
+    from sizeguard.builds.build_record import read_build
     from sizeguard.builds.open_build import Files, is_build
+    from sizeguard.gate.verified_builds import RequestedClaims, list_claims, verify_path
     from sizeguard.projects.root import sources_of
-    from sizeguard.report.verify.render import verification_text
-    from sizeguard.verify.verification import RequestedClaims, verify_path
+    from sizeguard.report.verify.render import claims_text, verification_text
 
     subject = path or image
     if subject is None or (path and image):
@@ -93,10 +105,17 @@ def command(
     given = Files(
         subject, shipped, objects, link_map, gc_log, link_map.resolve().parent if link_map else None
     )
-    claims = RequestedClaims(selection, absent, present, base, unknown == "ok")
+    full_build = read_build(full) if full is not None else None
+    claims = RequestedClaims(selection, absent, present, base, unknown == "ok", full_build)
     source = Path.cwd()
     if selection is not None or is_build(subject):
         source = sources_of(subject, runtime_source)
+    if is_list:
+        if output.format not in ("terminal", "json"):
+            raise InputError(f"--list prints terminal or json, not {output.format}")
+        listed = list_claims(source, subject, claims, given).all
+        output.emit([claims_text(listed, output.format), "\n"])
+        return
     result = verify_path(source, subject, claims, given)
     output.emit([verification_text(result, output.format, output.style()), "\n"])
     context.exit(BROKEN if result.canary != "ok" else EXIT_CODES[result.verdict])

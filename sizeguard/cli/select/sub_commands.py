@@ -12,6 +12,7 @@ COMMANDS = {
     "adequacy": ("select.adequacy", "Compare what a model can reach with what its trace saw."),
     "merge": ("select.merge", "Unite selection files."),
     "lint": ("select.lint", "Check selection files."),
+    "names": ("select.names", "Write the names that can be selected, of a full build."),
     "update": ("select.update", "Trace an app's models again and add what they used."),
 }
 

@@ -10,14 +10,18 @@ from typing import Any
 from sizeguard.base.fingerprint import code_hash, file_hash, files_key
 from sizeguard.builds.build_record import Build
 from sizeguard.claims.verdict import ChainStep, Verdict, Verification
+from sizeguard.gate.verified_builds import RequestedClaims, full_beside, verify_build
 from sizeguard.runtimes.known import source_tree
 from sizeguard.snapshots.kept import kept
 from sizeguard.snapshots.store import Store
-from sizeguard.verify.verification import RequestedClaims, verify_build
 
 
-def verified(root: Path, build: Build, selection: Path, store: Store | None) -> Verification:
+def verified(
+    root: Path, build: Build, selection: Path, store: Store | None, full: Build | None = None
+) -> Verification:
     """Verify the build against the selection file.
+
+    full: says what there is to select from; if it is None, the one beside the build
 
     1.2 s, unless the same code verified the same files before.
 
@@ -25,14 +29,14 @@ def verified(root: Path, build: Build, selection: Path, store: Store | None) -> 
     """
     return kept(
         store,
-        lambda: _inputs(root, build, selection),
-        lambda: verify_build(root, build, RequestedClaims(selection=selection)),
+        lambda: _inputs(root, build, selection, full or full_beside(build)),
+        lambda: verify_build(root, build, RequestedClaims(selection=selection, full=full)),
         dataclasses.asdict,
         _read,
     )
 
 
-def _inputs(root: Path, build: Build, selection: Path) -> Mapping[str, object]:
+def _inputs(root: Path, build: Build, selection: Path, full: Build | None) -> Mapping[str, object]:
     files = [
         build.image,
         build.shipped,
@@ -48,12 +52,14 @@ def _inputs(root: Path, build: Build, selection: Path) -> Mapping[str, object]:
         "kind": "verification",
         "code": code_hash(),
         "files": files_key(files),
-        "names": [path.name for path in files],
+        "file_names": [path.name for path in files],
         "folder": str(build.image.parent),  # objects and the map are named relative to it
         "selection": file_hash(selection),
         "against": str(selection),
         "sources": source_tree(root)[1].key(),
         "debug": files_key(debug),
+        "names": files_key([source_tree(root)[1].names_file()]),
+        "full": files_key([full.image, full.map, *full.objects]) if full else "",
     }
 
 

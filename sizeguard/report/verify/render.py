@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
+from sizeguard.claims.claim import Claim
 from sizeguard.claims.verdict import Verification
 from sizeguard.report.verify.verify_ci import github_text, junit_text, sarif_json
-from sizeguard.report.verify.verify_json import verification_json
+from sizeguard.report.verify.verify_json import listed_json, verification_json
 from sizeguard.report.verify.verify_table import table_text
 from sizeguard.report.verify.verify_terminal import terminal_text
+from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import Style
 
 
@@ -25,3 +28,10 @@ def verification_text(result: Verification, format_: str, style: Style | None = 
     if format_ == "github":
         return github_text(result)
     return terminal_text(result, style or Style())
+
+
+def claims_text(claims: Sequence[Claim], format_: str) -> str:
+    """Write claims that are not judged, as JSON or a line each, without a newline at the end."""
+    if format_ == "json":
+        return json.dumps(listed_json(claims), indent=1)
+    return "\n".join(printable(f"{each.kind} {each.name} {each.expect}") for each in claims)

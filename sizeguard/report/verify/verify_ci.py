@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, OK, PASS, Verification
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, NOT_APPLICABLE, OK, PASS, Verification
 from sizeguard.report.verify.verify_words import claim_message, headline
 from sizeguard.report.writers import github, junit, sarif
 
-_OUTCOMES = {PASS: junit.PASSED, FAIL: junit.FAILED, INCONCLUSIVE: junit.BROKEN}
+_OUTCOMES = {
+    PASS: junit.PASSED,
+    FAIL: junit.FAILED,
+    INCONCLUSIVE: junit.BROKEN,
+    NOT_APPLICABLE: junit.SKIPPED,
+}
 
 
 def junit_text(result: Verification) -> str:
@@ -46,7 +51,7 @@ def sarif_json(result: Verification) -> dict[str, object]:
             identity=f"{verdict.kind}/{verdict.expect}/{verdict.name}",
         )
         for verdict in result.verdicts
-        if verdict.verdict != PASS
+        if verdict.verdict in (FAIL, INCONCLUSIVE)
     ]
     alerts += [
         sarif.Alert("canary", sarif.ERROR, note, "canary", "canary", f"canary/{note}")
@@ -66,6 +71,6 @@ def _annotations(result: Verification) -> Iterator[github.Annotation]:
     for note in result.canary_notes:
         yield github.Annotation(github.ERROR, "canary", note)
     for verdict in result.verdicts:
-        if verdict.verdict != PASS:
+        if verdict.verdict in (FAIL, INCONCLUSIVE):
             level = github.ERROR if verdict.verdict == FAIL else github.WARNING
             yield github.Annotation(level, f"{verdict.kind} {verdict.name}", claim_message(verdict))

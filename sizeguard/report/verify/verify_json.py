@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict, Verification
+from collections.abc import Sequence
+
+from sizeguard.claims.claim import Claim
+from sizeguard.claims.verdict import VERDICTS, Verdict, Verification
 
 SCHEMA_VERSION = 1
 
@@ -15,10 +18,20 @@ def verification_json(result: Verification) -> dict[str, object]:
         "against": result.against,
         "verdict": result.verdict,
         "claims": [_claim(verdict) for verdict in result.verdicts],
-        "summary": {verdict: result.count(verdict) for verdict in (PASS, FAIL, INCONCLUSIVE)},
+        "summary": {verdict: result.count(verdict) for verdict in VERDICTS},
         "canary": result.canary,
         "canary_notes": list(result.canary_notes),
         "gaps": list(result.gaps),
+    }
+
+
+def listed_json(claims: Sequence[Claim]) -> dict[str, object]:
+    """Make the JSON document of claims that are not judged."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "claims": [
+            {"kind": each.kind, "name": each.name, "expect": each.expect} for each in claims
+        ],
     }
 
 

@@ -5,7 +5,7 @@ CSV lists every claim; Markdown has the counts and the claims that do not pass.
 
 from __future__ import annotations
 
-from sizeguard.claims.verdict import PASS, Verification
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verification
 from sizeguard.report.verify.verify_words import headline, summary_rows
 from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.table import format_table
@@ -21,7 +21,9 @@ def table_text(result: Verification, format_: str) -> str:
         f"**{prose(headline(result))}**",
         format_table(("", "how it went", "claims"), summary_rows(result), "markdown"),
     ]
-    wrong = [i for i, verdict in enumerate(result.verdicts) if verdict.verdict != PASS]
+    wrong = [
+        i for i, verdict in enumerate(result.verdicts) if verdict.verdict in (FAIL, INCONCLUSIVE)
+    ]
     if wrong:
         parts.append(format_table(COLUMNS, [_row(result, i) for i in wrong], "markdown"))
     return "\n\n".join(parts)

@@ -8,6 +8,7 @@ from sizeguard.claims.verdict import (
     ABSENT,
     FAIL,
     INCONCLUSIVE,
+    NOT_APPLICABLE,
     OK,
     PASS,
     PRESENT,
@@ -44,8 +45,9 @@ def claim_message(verdict: Verdict) -> str:
 
 def headline(result: Verification) -> str:
     """Sum up the verification."""
-    gone = sum(v.expect == ABSENT for v in result.verdicts)
-    there = sum(v.expect == PRESENT for v in result.verdicts)
+    applying = [v for v in result.verdicts if v.verdict != NOT_APPLICABLE]
+    gone = sum(v.expect == ABSENT for v in applying)
+    there = sum(v.expect == PRESENT for v in applying)
     what = (
         f"{result.subject} against {result.against}: {gone} {'thing' if gone == 1 else 'things'}"
         f" must be gone, {there} must be there"
@@ -80,6 +82,7 @@ def summary_rows(result: Verification) -> list[tuple[str, str, str]]:
         (FAIL, ABSENT, "still there"),
         (FAIL, PRESENT, "lost"),
         (INCONCLUSIVE, "", "not decided"),
+        (NOT_APPLICABLE, "", "does not apply"),
     ):
         kinds = [
             v.kind for v in result.verdicts if v.verdict == verdict and expect in ("", v.expect)

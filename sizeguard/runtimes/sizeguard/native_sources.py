@@ -7,14 +7,14 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import RECORD, Build, read_build
-from sizeguard.claims.universe import Universe
+from sizeguard.claims.names_file import read_names
+from sizeguard.claims.universe import BuildNames
 from sizeguard.operators.library import Operator, read_operator_libraries
 from sizeguard.runtimes.runtime import BuildOptions, CallTable
 from sizeguard.runtimes.sizeguard import native_tree
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
-from sizeguard.runtimes.sizeguard.native_universe import asking_sources, read_universe
-from sizeguard.runtimes.sizeguard.sources.feature_sites import build_features
+from sizeguard.runtimes.sizeguard.sources.feature_names import scan_features
 from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
 
 
@@ -51,17 +51,26 @@ class NativeSources:
         return scan_tags(native_tree.kernel_folders(self._source))
 
     def features(self) -> frozenset[str]:
-        """Scan kernels and programs for SG_BUILD_FEATURE."""
-        return build_features(asking_sources(self._source))
+        """List the features of native/operators/names.json."""
+        return frozenset(self.names().features)
 
     def call_table(self) -> CallTable | None:
         """Read native/operators/op_deps.yaml."""
         deps = native_tree.op_deps(self._source)
         return CallTable(native_tree.op_deps_file(self._source), deps) if deps else None
 
-    def universe(self) -> Universe:
-        """Read everything that a selection chooses from."""
-        return read_universe(self._source)
+    def names(self) -> BuildNames:
+        """Read native/operators/names.json."""
+        return read_names(native_tree.names_file(self._source))
+
+    def names_file(self) -> Path:
+        """Return native/operators/names.json."""
+        return self._source / native_tree.NAMES
+
+    def asked_features(self) -> tuple[str, ...]:
+        """Scan all code for SG_BUILD_FEATURE."""
+        files = native_tree.source_files(self._source)
+        return scan_features(path for path in files if path.suffix in (".cpp", ".h"))
 
     def recorded(self, app: str, selection: Path, options: BuildOptions) -> Build | None:
         """Read the record in the folder that build_app or build_full uses."""

@@ -28,6 +28,9 @@ OPERATOR_FILES = tuple(
 # Beside them: which operators each operator calls, as read from the full build.
 OP_DEPS = "op_deps.yaml"
 _OP_DEPS_FILE = (_CARRIED if _CARRIED.is_dir() else PACKAGE.parent / FOLDER / "operators") / OP_DEPS
+# The names of a full build, as `sizeguard select names` writes them.
+NAMES = Path(FOLDER) / "operators" / "names.json"
+NAMES_FILE = _CARRIED / NAMES.name if _CARRIED.is_dir() else PACKAGE.parent / NAMES
 # Folders that no build of run_program reads: models are data that it is given.
 _NOT_BUILT = ("native/models/", "native/examples/", "native/fuzzing/")
 # Documents. A build that reads one all the same, or a file of those folders, is not kept for its
@@ -108,6 +111,12 @@ def op_deps(root: Path | None) -> OpDeps | None:
 
     path = op_deps_file(root)
     return read_op_deps(path) if path.is_file() else None
+
+
+def names_file(root: Path | None) -> Path:
+    """Return the names of a project's full build; those of this package if it keeps none."""
+    own = root / NAMES if root is not None else NAMES_FILE
+    return own if own.is_file() else NAMES_FILE
 
 
 def kernel_folders(root: Path) -> tuple[Path, ...]:

@@ -11,9 +11,12 @@ from sizeguard.runtimes.sizeguard.kernel_names import HIDDEN_PREFIXES, kernel_of
 
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
+    from sizeguard.claims.claim import Claims, Vocabulary
+    from sizeguard.claims.universe import Universe
     from sizeguard.operators.library import Operator
     from sizeguard.runtimes.build_facts import BuildFacts
     from sizeguard.selection.lint_rules import HasPlace
+    from sizeguard.selection.selection import Selection
     from sizeguard.toolchains.recipe import Recipe
     from sizeguard.toolchains.toolchain import Toolchain
 
@@ -31,6 +34,19 @@ class Native(Runtime):
     def kernel_of(self, symbol: str) -> str:
         """Return the function of sg::kernels; empty for another's."""
         return kernel_of(symbol)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Namespaces, the templates of notes, the handler."""
+        from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
+
+        return WORDS
+
+    def claims(self, universe: Universe, asked: Selection, built: Selection | None) -> Claims:
+        """List operators, kernels, dtype branches, classes, features, and what holds of all."""
+        from sizeguard.runtimes.sizeguard.claims.build_claims import build_claims
+
+        return build_claims(universe, asked, built)
 
     def library(self, source: Path | None) -> Mapping[str, Operator]:
         """Read the operators of native/, or those that this package has."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.open_build import Files
@@ -23,6 +24,9 @@ from sizeguard.verify.evidence.macho_placement import place_atoms
 from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, read_objects
 from sizeguard.verify.evidence.placement import Node, Placement, place, toolchain_files
 from sizeguard.verify.evidence.ways import Reasons
+
+if TYPE_CHECKING:
+    from sizeguard.formats.dwarf import InlineFrames
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +108,27 @@ class Evidence:
         return found
 
     @cached_property
+    def frames(self) -> InlineFrames | None:
+        """Functions over each range of the image's code; None without debug information."""
+        from sizeguard.formats.dwarf import inline_frames  # 17 ms, for claims on inlined code
+
+        section = self.image.section(".debug_info")
+        if not isinstance(self.image, MachoImage) and (section is None or not section.file_size):
+            return None
+        try:
+            return inline_frames(self.image.path)
+        except (InputError, InconclusiveError):
+            return None  # damaged, or split into files that are missing: nothing is known
+
+    @cached_property
     def inlined(self) -> dict[str, Inlined]:
         """Functions that debug information says are part of others, by name.
 
         Empty without debug information.
         """
-        from sizeguard.formats.dwarf import inline_frames  # 17 ms, for claims on inlined code
-
-        section = self.image.section(".debug_info")
-        if not isinstance(self.image, MachoImage) and (section is None or not section.file_size):
+        frames = self.frames
+        if frames is None:
             return {}
-        try:
-            frames = inline_frames(self.image.path)
-        except (InputError, InconclusiveError):
-            return {}  # damaged, or split into files that are missing: nothing is known
         names = [_plain(frames.names[i]) for i in range(len(frames.names))]
         first, over = frames.first.tolist(), frames.frame.tolist()
         found: dict[str, Inlined] = {}

@@ -1,119 +1,154 @@
-"""Judge everything that a selection keeps and leaves out, by a build's evidence."""
+"""Claims on a build of this runtime: of all that a selection keeps and leaves out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from sizeguard.claims.verdict import (
-    ABSENT,
-    FAIL,
-    NOT_GENERATED,
-    PASS,
-    PRESENT,
-    STILL_THERE,
-    Verdict,
+from sizeguard.claims.claim import (
+    Claim,
+    Claims,
+    DtypeBranch,
+    Exported,
+    FeatureCode,
+    KernelCode,
+    LostCode,
+    NeverReturns,
+    OtherBodies,
+    Question,
+    RegisteredName,
+    SameSelection,
+    StartUp,
+    SwitchHandler,
+    Vocabulary,
 )
+from sizeguard.claims.universe import Universe
+from sizeguard.claims.verdict import ABSENT, PRESENT
 from sizeguard.operators.dtypes import DTYPES
-from sizeguard.runtimes.sizeguard.claims.dtype_claims import judge_dtypes, judge_handlers
-from sizeguard.runtimes.sizeguard.claims.feature_claims import judge_features
-from sizeguard.runtimes.sizeguard.claims.operator_claims import judge_classes, judge_operators
-from sizeguard.runtimes.sizeguard.native_universe import NativeUniverse
+from sizeguard.runtimes.sizeguard.kernel_names import HIDDEN_PREFIXES
 from sizeguard.selection.selection import Selection
-from sizeguard.verify.bodies import CaseBodies
-from sizeguard.verify.canaries import must_fail
-from sizeguard.verify.code_presence import judge_code
-from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.registrations import Kernels, Registrations, judge_registered
-from sizeguard.verify.returns import judge_returns
-from sizeguard.verify.startup import judge_exports, judge_initializers, judge_ways
 
 HANDLER = "dtype_not_selected"
+WORDS = Vocabulary(
+    hidden_prefixes=HIDDEN_PREFIXES,
+    kernels="sg::kernels::",
+    case="run_case",
+    switch="SwitchNote",
+    handler=HANDLER,
+    handler_symbol=f"{len(HANDLER)}{HANDLER}",
+    registering=("register_library", "register_class"),
+    class_registrar="register_class",
+)
+
+_ALL_KEPT = "the selection keeps everything"
+_OF_CLASS = "a custom class that is selected makes its objects with it"
+_NONE_LEFT_OUT = "the selection keeps all dtypes of the tag"
+_PREPACKED = "prepacked"
 
 
-def judge_selection(
-    evidence: Evidence, universe: NativeUniverse, selection: Selection
-) -> tuple[list[Verdict], list[str]]:
-    """Judge everything that a resolved selection keeps or leaves out.
+def build_claims(universe: Universe, asked: Selection, built: Selection | None) -> Claims:
+    """List the claims that a resolved selection makes.
 
-    The second result lists what is wrong with the canaries.
+    built: what the build says that it keeps; None if it does not say
     """
-    tables = Registrations(evidence, universe)
-    branches = CaseBodies(evidence, universe, selection)
-    verdicts = [
-        *judge_operators(evidence, universe, selection, tables),
-        *judge_classes(selection, tables),
-        *judge_features(branches, universe, selection),
+    names = universe.names
+    claims = [
+        *_operators(universe, asked),
+        *_kernels(universe, asked),
+        *_named(universe, asked),
+        *_dtypes(universe, asked),
+        *_whole(universe, asked),
     ]
-    if not selection.all_operators_included:
-        verdicts += judge_dtypes(branches)
-        handlers = list(judge_handlers(branches, HANDLER))
-        verdicts += handlers
-        if handlers:
-            verdicts.append(judge_returns(evidence, f"{len(HANDLER)}{HANDLER}"))
-        verdicts += judge_initializers(evidence, tables)
-        verdicts += judge_exports(evidence)
-        verdicts += judge_ways(evidence)
-    return verdicts, _canaries(evidence, universe, selection, tables)
-
-
-def _canaries(
-    evidence: Evidence, universe: NativeUniverse, selection: Selection, tables: Registrations
-) -> list[str]:
-    """Judge claims that must fail; return a note for each that does not.
-
-    A selected operator and its kernel are claimed absent, an operator that does not exist present.
-    """
-    notes = must_fail(
-        judge_registered(tables, "operator", "canary::nobody_registered_this", PRESENT)
+    if built is not None:
+        claims += _same(universe, asked, built)
+    return Claims(
+        claims=tuple(claims),
+        vocabulary=WORDS,
+        classes=names.classes,
+        helpers=names.helpers,
+        bodies=names.bodies,
+        others=names.others,
+        marks=names.features,
     )
-    kept = [
-        name
-        for name in selection.selected_operators(universe.operators)
-        if tables.entries("operator", name)
-    ]
-    kernels = Kernels(evidence)
-    for name in kept[:1]:
-        notes += must_fail(judge_registered(tables, "operator", name, ABSENT))
-    for name in kept:
-        operator = universe.operators[name]
-        found = kernels.find(operator.kernel, universe.kernel_object(operator))
-        if found.there:
-            notes += must_fail(judge_code(evidence, "kernel", operator.kernel, ABSENT, found))
-            break
-    else:
-        if kept and evidence.is_complete:
-            notes.append(
-                "of no selected operator the kernel was found in the image, and their entries are"
-                " there"
-            )
-    return notes
 
 
-def judge_effective(
-    universe: NativeUniverse, asked: Selection, built: Selection
-) -> Iterator[Verdict]:
-    """Judge whether the build keeps exactly its selection.
+def _expect(kept: bool) -> str:
+    return PRESENT if kept else ABSENT
 
-    A misspelt build option builds something else without an error.
-    """
+
+def _operators(universe: Universe, asked: Selection) -> Iterator[Claim]:
+    for name in universe.operators:
+        question = RegisteredName("operator", name)
+        yield Claim("operator", name, _expect(asked.is_operator_selected(name)), question)
+
+
+def _kernels(universe: Universe, asked: Selection) -> Iterator[Claim]:
+    """Claim each kernel once; several operators may have it."""
+    kept: dict[str, bool] = {}
+    libraries: dict[str, str] = {}
+    for name, operator in universe.operators.items():
+        kernel = universe.kernel(name)
+        kept[kernel] = kept.get(kernel, False) or asked.is_operator_selected(name)
+        libraries.setdefault(kernel, operator.library)
+    has_classes = any(asked.is_class_selected(name) for name in universe.classes)
+    for kernel, is_kept in kept.items():
+        of_class = has_classes and libraries[kernel] == _PREPACKED and not is_kept
+        reason = _OF_CLASS if of_class else ""
+        yield Claim("kernel", kernel, _expect(is_kept), KernelCode(kernel), reason)
+
+
+def _named(universe: Universe, asked: Selection) -> Iterator[Claim]:
+    for name in universe.classes:
+        expect = _expect(asked.is_class_selected(name))
+        yield Claim("class", name, expect, RegisteredName("class", name))
+    for name in universe.features:
+        yield Claim("feature", name, _expect(asked.is_feature_selected(name)), FeatureCode(name))
+
+
+def _dtypes(universe: Universe, asked: Selection) -> Iterator[Claim]:
+    """Claim every dtype of every tag, and the handler of those that are left out."""
+    for tag in universe.tags:
+        left_out = []
+        for dtype in universe.dtypes[tag]:
+            is_kept = asked.is_kernel_dtype_selected(tag, dtype)
+            if not is_kept:
+                left_out.append(dtype)
+            yield Claim("dtype", f"{tag}:{dtype}", _expect(is_kept), DtypeBranch(tag, dtype))
+        question = SwitchHandler(tag, tuple(left_out))
+        reason = "" if left_out else _NONE_LEFT_OUT
+        yield Claim("handler", f"{tag}:{HANDLER}", PRESENT, question, reason)
+    yield Claim("dtype", "any other", ABSENT, OtherBodies())
+
+
+def _whole(universe: Universe, asked: Selection) -> Iterator[Claim]:
+    """Claim what must hold of the whole image."""
+    keeps_all = asked.all_operators_included
+    has_left_out = any(
+        not asked.is_kernel_dtype_selected(tag, dtype)
+        for tag in universe.tags
+        for dtype in universe.dtypes[tag]
+    )
+    rows: tuple[tuple[str, str, Question, bool], ...] = (
+        ("handler", f"a way back from {HANDLER}", NeverReturns(), has_left_out),
+        ("initializer", "anything but registrations before main", StartUp(), not keeps_all),
+        ("export", "any definition", Exported(), not keeps_all),
+        ("section", "anything without a way from the program", LostCode(), not keeps_all),
+    )
+    for kind, name, question, applies in rows:
+        yield Claim(kind, name, ABSENT, question, "" if applies else _ALL_KEPT)
+
+
+def _same(universe: Universe, asked: Selection, built: Selection) -> list[Claim]:
+    """Claim that the build keeps exactly its selection."""
     wider, lost = _differences(universe, asked, built)
-    yield _difference(
-        "anything wider than the selection",
-        ABSENT,
-        wider,
-        "the build was told to keep more than the selection says",
-    )
-    yield _difference(
-        "everything of the selection",
-        PRESENT,
-        lost,
-        "the build was told to keep less than the selection says",
-    )
+    return [
+        Claim("selection", "anything wider than the selection", ABSENT, SameSelection(wider)),
+        Claim("selection", "everything of the selection", PRESENT, SameSelection(lost)),
+    ]
 
 
 def _differences(
-    universe: NativeUniverse, asked: Selection, built: Selection
-) -> tuple[list[str], list[str]]:
+    universe: Universe, asked: Selection, built: Selection
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """List what only the build keeps, and what only the selection does."""
     wider: list[str] = []
     lost: list[str] = []
@@ -133,21 +168,4 @@ def _differences(
         compare(f"class {name}", built.is_class_selected(name), asked.is_class_selected(name))
     for name in universe.features:
         compare(f"feature {name}", built.is_feature_selected(name), asked.is_feature_selected(name))
-    return wider, lost
-
-
-def _difference(name: str, expect: str, found: Sequence[str], cause: str) -> Verdict:
-    if found:
-        how = STILL_THERE if expect == ABSENT else NOT_GENERATED
-        notes = (f"{len(found)}: {', '.join(found[:4])}{' …' if len(found) > 4 else ''}",)
-        return Verdict("selection", name, expect, FAIL, how, 0, notes, (), cause)
-    how = NOT_GENERATED if expect == ABSENT else "present"
-    return Verdict(
-        "selection",
-        name,
-        expect,
-        PASS,
-        how,
-        0,
-        ("the build's effective selection is the selection, resolved",),
-    )
+    return tuple(wider), tuple(lost)

@@ -1,0 +1,59 @@
+"""Names of a full build as a JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
+from sizeguard.claims.claim import FeatureMarks
+from sizeguard.claims.universe import BuildNames
+
+SCHEMA_VERSION = 1
+
+
+def names_text(names: BuildNames) -> str:
+    """Write the names, a line each."""
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "operators": dict(sorted(names.operators.items())),
+        "dtypes": {tag: " ".join(names.dtypes[tag]) for tag in sorted(names.dtypes)},
+        "classes": sorted(names.classes),
+        "features": {
+            feature: {key: list(getattr(marks, key)) for key in FeatureMarks.__slots__}
+            for feature, marks in sorted(names.features.items())
+        },
+        "helpers": sorted(names.helpers),
+        "bodies": {tag: list(names.bodies[tag]) for tag in sorted(names.bodies)},
+        "others": sorted(names.others),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_names(path: Path) -> BuildNames:
+    """Read the file. Raises InputError if it is damaged."""
+    try:
+        content = json.loads(readable(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON: {error}") from error
+    try:
+        return BuildNames(
+            operators={str(name): str(kernel) for name, kernel in content["operators"].items()},
+            dtypes={str(tag): tuple(names.split()) for tag, names in content["dtypes"].items()},
+            classes=tuple(map(str, content["classes"])),
+            features={str(name): _marks(marks) for name, marks in content["features"].items()},
+            helpers=frozenset(map(str, content["helpers"])),
+            bodies={str(tag): tuple(map(str, each)) for tag, each in content["bodies"].items()},
+            others=frozenset(map(str, content["others"])),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not the names of a full build ({error})") from error
+
+
+def _marks(content: Mapping[str, Any]) -> FeatureMarks:
+    return FeatureMarks(*(tuple(map(str, content[key])) for key in FeatureMarks.__slots__))

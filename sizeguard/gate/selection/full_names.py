@@ -1,0 +1,115 @@
+"""Write the names of a full build, and find out whether those that are kept are still true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from sizeguard.base.files import write_if_changed
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.open_build import files_of
+from sizeguard.claims.names_file import names_text
+from sizeguard.claims.universe import BuildNames
+from sizeguard.runtimes.known import source_tree
+from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree
+from sizeguard.selection.selection import SelectedOperator, Selection
+from sizeguard.selection.write import write_selection
+from sizeguard.verify.build_names import feature_marks, names_of
+from sizeguard.verify.evidence.evidence import Evidence, gather
+
+COMMAND = "sizeguard select names"
+_SHOWN = 3
+
+
+def full_names(root: Path, source: Path, options: BuildOptions) -> BuildNames:
+    """Build everything, then everything but each build feature, and read the names.
+
+    Raises BuildError.
+    """
+    runtime, tree = source_tree(root, source)
+    full = _evidence(runtime, tree.build_full(options))
+    names = names_of(full, runtime.vocabulary)
+    features = tree.asked_features()
+    marks = {}
+    for feature in features:
+        kept = frozenset(features) - {feature}
+        without = _evidence(runtime, _build_of(root, tree, names, kept, feature, options))
+        marks[feature] = feature_marks(full, without)
+    return replace(names, features=marks)
+
+
+def _evidence(runtime: Runtime, build: Build) -> Evidence:
+    return gather(files_of(build), runtime.vocabulary.hidden_prefixes)
+
+
+def _build_of(
+    root: Path,
+    tree: SourceTree,
+    names: BuildNames,
+    features: frozenset[str],
+    left_out: str,
+    options: BuildOptions,
+) -> Build:
+    entry = SelectedOperator(True, False, False)
+    selection = Selection(
+        operators=dict.fromkeys(names.operators, entry),
+        kernel_metadata={tag: frozenset(dtypes) for tag, dtypes in names.dtypes.items()},
+        custom_classes=frozenset(names.classes),
+        build_features=features,
+    )
+    path = root / "build" / f"without_{left_out}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_selection(path, selection)
+    return tree.build_app(f"without_{left_out}", path, options)
+
+
+def update_names(root: Path, source: Path, options: BuildOptions) -> tuple[Path, bool]:
+    """Write the names beside the operators; the second value says whether they changed."""
+    path = source_tree(root, source)[1].names_file()
+    return path, write_if_changed(path, names_text(full_names(root, source, options)))
+
+
+def stale_names(root: Path, source: Path | None, full: Build) -> tuple[str, ...]:
+    """Say how the kept names differ from those of a full build; empty if they do not.
+
+    A compiler may leave names out of its debug information, so a tag or a body that is kept and
+    not there is no difference.
+    """
+    runtime, tree = source_tree(root, source)
+    kept = tree.names()
+    found = names_of(_evidence(runtime, full), runtime.vocabulary)
+    return tuple(_differences(kept, found, tree.asked_features()))
+
+
+def _differences(kept: BuildNames, found: BuildNames, features: tuple[str, ...]) -> Iterator[str]:
+    yield from _said("operator", dict(kept.operators), dict(found.operators), both=True)
+    yield from _said(
+        "class", dict.fromkeys(kept.classes, ""), dict.fromkeys(found.classes, ""), both=True
+    )
+    yield from _said(
+        "feature", dict.fromkeys(kept.features, ""), dict.fromkeys(features, ""), both=True
+    )
+    for what, old, new in (
+        ("dtype", kept.dtypes, found.dtypes),
+        ("body", kept.bodies, found.bodies),
+    ):
+        yield from _said(what, _pairs(old), _pairs(new), both=False)
+    yield from _said(
+        "helper", dict.fromkeys(kept.helpers, ""), dict.fromkeys(found.helpers, ""), both=False
+    )
+
+
+def _pairs(names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    return {f"{tag}: {name}": "" for tag, each in names.items() for name in each}
+
+
+def _said(
+    what: str, kept: Mapping[str, str], found: Mapping[str, str], *, both: bool
+) -> Iterator[str]:
+    new = [name for name in found if kept.get(name) != found[name]]
+    gone = [name for name in kept if name not in found] if both else []
+    for word, names in (("new", new), ("gone", gone)):
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            yield f"{word} {what}: {', '.join(sorted(names)[:_SHOWN])}{more}"

@@ -1,0 +1,1 @@
+"""Dtype branches: switches and cases in debug information, and the functions that they call."""

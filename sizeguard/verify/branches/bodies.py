@@ -1,0 +1,216 @@
+"""Functions that serve a dtype of a tag: what cases call, and what has the same template.
+
+A pattern is a template's name with its arguments, T for the case's type: `binary_loop<T, bool,
+Greater>`; or a dtype and a function that serves it alone: `Double: totals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sizeguard.names.short import template_of
+from sizeguard.operators.dtypes import dtype_of_type
+from sizeguard.verify.branches.noted_code import Branch, NotedCode
+from sizeguard.verify.branches.references import References
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+
+_T = "T"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A function of the objects: its name without scopes and its template arguments."""
+
+    name: str
+    arguments: tuple[str, ...]
+    piece: NamedPiece
+
+    @property
+    def text(self) -> str:
+        """As patterns are written."""
+        return _written(self.name, self.arguments)
+
+
+def _written(name: str, arguments: Iterable[str]) -> str:
+    return f"{name}<{', '.join(arguments)}>"
+
+
+def dtype_in(pattern: str, instance: Instance) -> str:
+    """Return the dtype that an instance serves by a pattern; empty if it is none of its."""
+    dtype, colon, function = pattern.partition(": ")
+    if colon and "<" not in dtype:
+        return dtype if not instance.arguments and instance.name == function else ""
+    name, _, inside = pattern.removesuffix(">").partition("<")
+    wanted = _split(inside)
+    if instance.name != name or len(wanted) != len(instance.arguments):
+        return ""
+    pairs = list(zip(wanted, instance.arguments, strict=True))
+    types = {actual for want, actual in pairs if want == _T}
+    if len(types) != 1 or any(want not in (_T, actual) for want, actual in pairs):
+        return ""
+    return dtype_of_type(types.pop())
+
+
+def _split(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+@dataclass(frozen=True, eq=False)
+class DtypeBodies:
+    """Bodies of the dtype branches in the objects of a build.
+
+    known: patterns of each tag that a full build has
+    """
+
+    evidence: Evidence
+    noted: NotedCode
+    references: References
+    known: Mapping[str, tuple[str, ...]]
+
+    def host_pieces(self, tag: str) -> list[NamedPiece]:
+        """Find the functions of the image that have a switch of a tag, with their cold parts."""
+        found: dict[NamedPiece, None] = {}
+        for host, address in self.noted.hosts(tag).items():
+            names = {host, host.partition(".")[0]}
+            pieces = [p for name in sorted(names) for p in self.evidence.objects.find(name)]
+            if not pieces:
+                node = self.evidence.placement.owner(address)
+                base = self.evidence.placement.address[node] if node else 0
+                piece = self.references.at(node, address - base) if node else None
+                pieces = [piece] if piece else []
+            found.update(dict.fromkeys(pieces))
+        return [piece for piece in found if self.evidence.placement.where(piece) is not None]
+
+    def of_host(self, piece: NamedPiece) -> set[str]:
+        """Return the symbols that a function with a switch refers to."""
+        return self.references.called(self.references.place_of(piece))
+
+    @cached_property
+    def in_cases(self) -> Mapping[Branch, frozenset[str]]:
+        """Return the functions of the objects that the code of each case refers to."""
+        found: dict[Branch, set[str]] = {}
+        for branch, ranges in self.noted.cases.items():
+            for code in ranges:
+                place = self.references.between(code.start, code.end)
+                if place is not None:
+                    found.setdefault(branch, set()).update(self.references.called(place))
+        index = self.evidence.objects.index
+        return {
+            branch: frozenset(s for s in symbols if s in index) for branch, symbols in found.items()
+        }
+
+    @cached_property
+    def patterns(self) -> Mapping[str, tuple[str, ...]]:
+        """Patterns of each tag: those of the full build, and those of this build's cases."""
+        found = {tag: dict.fromkeys(patterns) for tag, patterns in self.known.items()}
+        for tag, patterns in self.own_patterns().items():
+            found.setdefault(tag, {}).update(dict.fromkeys(patterns))
+        return {tag: tuple(patterns) for tag, patterns in found.items()}
+
+    def own_patterns(self) -> dict[str, tuple[str, ...]]:
+        """Make patterns of what this build's cases call."""
+        found: dict[str, tuple[str, ...]] = {}
+        for tag, dtypes in self.noted.switches.items():
+            called = {dtype: self._called(tag, dtype) for dtype in dtypes}
+            if any(called.values()):
+                found[tag] = _patterns(called)
+        return found
+
+    def _called(self, tag: str, dtype: str) -> set[str]:
+        """Return the functions of a case; if its code is not told, those of its type."""
+        own = self.in_cases.get((tag, dtype))
+        if own is not None:
+            return set(own)
+        if (tag, dtype) in self.noted.cases:
+            return set()
+        others = {s for (t, d), names in self.in_cases.items() if t == tag for s in names}
+        return {
+            symbol
+            for piece in self.host_pieces(tag)
+            for symbol in self.of_host(piece) - others
+            if any(dtype_of_type(argument) == dtype for argument in template_of(symbol)[1])
+        }
+
+    @cached_property
+    def instances(self) -> list[Instance]:
+        """Functions of the objects with a name that patterns have."""
+        heads: set[str] = set()
+        for patterns in self.patterns.values():
+            for pattern in patterns:
+                dtype, colon, function = pattern.partition(": ")
+                is_plain = colon and "<" not in dtype
+                heads.add(function if is_plain else pattern.partition("<")[0])
+        found = []
+        for symbol, pieces in self.evidence.objects.index.items():
+            if any(head in symbol or head.startswith("operator") for head in heads):
+                name, arguments = template_of(symbol)
+                if name in heads:
+                    found += [Instance(name, arguments, piece) for piece in pieces]
+        return found
+
+    @cached_property
+    def of_branch(self) -> Mapping[Branch, list[Instance]]:
+        """Instances that serve each dtype of each tag."""
+        by_name: dict[str, list[Instance]] = {}
+        for instance in self.instances:
+            by_name.setdefault(instance.name, []).append(instance)
+        found: dict[Branch, dict[Instance, None]] = {}
+        for tag, patterns in self.patterns.items():
+            for pattern in patterns:
+                head = pattern.partition(": ")[2] if _is_plain(pattern) else pattern
+                for instance in by_name.get(head.partition("<")[0], ()):
+                    dtype = dtype_in(pattern, instance)
+                    if dtype:
+                        found.setdefault((tag, dtype), {})[instance] = None
+        return {branch: list(instances) for branch, instances in found.items()}
+
+    def pieces(self, tag: str, dtype: str) -> list[NamedPiece]:
+        """List the definitions that serve a dtype of a tag."""
+        return [instance.piece for instance in self.of_branch.get((tag, dtype), ())]
+
+
+def _is_plain(pattern: str) -> bool:
+    dtype, colon, _ = pattern.partition(": ")
+    return bool(colon) and "<" not in dtype
+
+
+def _patterns(called: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Make patterns of the functions that the cases of one tag call.
+
+    An argument is T if it is the type of the case in all dtypes whose instances differ in it.
+    """
+    rows: dict[tuple[str, int], list[tuple[str, tuple[str, ...]]]] = {}
+    plain: dict[str, set[str]] = {}
+    for dtype, symbols in called.items():
+        for symbol in symbols:
+            name, arguments = template_of(symbol)
+            if any(dtype_of_type(argument) == dtype for argument in arguments):
+                rows.setdefault((name, len(arguments)), []).append((dtype, arguments))
+            elif not arguments:
+                plain.setdefault(name, set()).add(dtype)
+    found: dict[str, None] = {}
+    for (name, _), instances in sorted(rows.items()):
+        of_type = [
+            frozenset(i for i, a in enumerate(arguments) if dtype_of_type(a) == dtype)
+            for dtype, arguments in instances
+        ]
+        common = frozenset.intersection(*of_type)
+        for (_, arguments), places in zip(instances, of_type, strict=True):
+            chosen = common or places
+            written = (_T if i in chosen else a for i, a in enumerate(arguments))
+            found[_written(name, written)] = None
+    several = len(called) > 1
+    for name, dtypes in sorted(plain.items()):
+        if several and len(dtypes) == 1:
+            found[f"{next(iter(dtypes))}: {name}"] = None
+    return tuple(sorted(found))

@@ -1,0 +1,171 @@
+"""Switches and cases that debug information names, in objects and in the image.
+
+`leave_switch<SwitchNote<selected::cumsum, (ScalarType)6, …>>` is inlined where a switch ends, and
+`run_case<(ScalarType)6, float, selected::cumsum, lambda>` where a case begins. Both are always
+inlined and leave no symbol.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sizeguard.claims.claim import Vocabulary
+from sizeguard.formats.binary import Binary
+from sizeguard.formats.elf import SHF_COMPRESSED, Elf
+from sizeguard.names.demangle import demangle
+from sizeguard.operators.dtypes import NAMES
+from sizeguard.verify.evidence.evidence import Evidence
+
+_MAX_INFLATED = 1 << 28
+_CODE = re.compile(r"\)(\d+)")
+_SCOPES = r"(?:\w+::)*"
+
+Branch = tuple[str, str]  # a tag and a dtype
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRange:
+    """Code [start, end) of the image, in a function that the linker knows."""
+
+    start: int
+    end: int
+    host: str
+
+
+@dataclass(frozen=True, eq=False)
+class NotedCode:
+    """What the notes of switches and cases say of one build."""
+
+    evidence: Evidence
+    words: Vocabulary
+
+    @cached_property
+    def _switch(self) -> re.Pattern[str]:
+        word = re.escape(self.words.switch)
+        return re.compile(rf"\b{word}<\(?&?{_SCOPES}(\w+)\)?((?:, \({_SCOPES}\w+\)\d+)*)>")
+
+    @cached_property
+    def _case(self) -> re.Pattern[str]:
+        word = re.escape(self.words.case)
+        return re.compile(rf"\b{word}<\({_SCOPES}\w+\)(\d+), [^,<>]+, \(?&?{_SCOPES}(\w+)\)?[,>]")
+
+    def switch_of(self, name: str) -> tuple[str, tuple[str, ...]] | None:
+        """Return the tag and the dtypes of a switch that a demangled name has."""
+        match = self._switch.search(name)
+        if match is None:
+            return None
+        return match[1], tuple(_dtype(code) for code in _CODE.findall(match[2]))
+
+    def case_of(self, name: str) -> Branch | None:
+        """Return the tag and the dtype of a case that a demangled name has."""
+        match = self._case.search(name)
+        return (match[2], _dtype(match[1])) if match else None
+
+    @cached_property
+    def undescribed(self) -> tuple[str, ...]:
+        """Objects with code and without debug information."""
+        return tuple(
+            file.label
+            for file in self.evidence.own_files()
+            if any(s.is_executable and s.size for s in file.elf.sections)
+            and not any(s.name == ".debug_info" and s.file_size for s in file.elf.sections)
+        )
+
+    @cached_property
+    def undescribed_notes(self) -> tuple[str, ...]:
+        """Say where it is unknown what is inlined; empty if it is known everywhere."""
+        unknown = "has no debug information: what is inlined there is unknown"
+        if self.undescribed:
+            return tuple(f"{label} {unknown}" for label in self.undescribed[:3])
+        return () if self.evidence.frames is not None else (f"the image {unknown}",)
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        """Names in the objects' debug information that have one of the words."""
+        words = (self.words.switch.encode(), self.words.case.encode())
+        found: dict[bytes, None] = {}
+        for file in self.evidence.own_files():
+            for content in _strings(file.elf):
+                for word in words:
+                    at = content.find(word)
+                    while at >= 0:
+                        start, end = content.rfind(b"\0", 0, at) + 1, content.find(b"\0", at)
+                        found[content[start : end if end >= 0 else len(content)]] = None
+                        at = content.find(word, end) if end >= 0 else -1
+        return tuple(demangle(text.decode("utf-8", "replace")) for text in found)
+
+    @cached_property
+    def switches(self) -> Mapping[str, tuple[str, ...]]:
+        """Dtypes of each tag's switches, in the order in which they stand there."""
+        dtypes: dict[str, dict[str, None]] = {}
+        for text in self._texts:
+            found = self.switch_of(text)
+            if found:
+                dtypes.setdefault(found[0], {}).update(dict.fromkeys(found[1]))
+        return {tag: tuple(dtypes[tag]) for tag in sorted(dtypes)}
+
+    @cached_property
+    def compiled(self) -> frozenset[Branch]:
+        """Cases that were compiled, whether or not their code is in the image."""
+        return frozenset(case for text in self._texts if (case := self.case_of(text)))
+
+    @cached_property
+    def _ranges(self) -> tuple[dict[Branch, list[CodeRange]], dict[str, dict[str, int]]]:
+        """Code of cases, and the functions around the switches of each tag."""
+        cases: dict[Branch, list[CodeRange]] = {}
+        hosts: dict[str, dict[str, int]] = {}
+        frames = self.evidence.frames
+        if frames is None:
+            return cases, hosts
+        names = [frames.names[i] for i in range(len(frames.names))]
+        case_of: dict[int, Branch] = {}
+        tag_of: dict[int, str] = {}
+        for number, name in enumerate(names):
+            if self.words.case in name and (case := self.case_of(demangle(name))):
+                case_of[number], tag_of[number] = case, case[0]
+            elif self.words.switch in name and (switch := self.switch_of(demangle(name))):
+                tag_of[number] = switch[0]
+        over, first = frames.frame.tolist(), frames.first.tolist()
+        for i, start in enumerate(frames.start.tolist()):
+            inside = over[first[i] : first[i + 1]]
+            for number in {*inside[:-1]} & tag_of.keys():
+                host = names[inside[-1]]
+                hosts.setdefault(tag_of[number], {}).setdefault(host, start)
+                if number in case_of:
+                    code = CodeRange(start, int(frames.end[i]), host)
+                    cases.setdefault(case_of[number], []).append(code)
+        return cases, hosts
+
+    @property
+    def cases(self) -> Mapping[Branch, list[CodeRange]]:
+        """Code of the image that belongs to cases."""
+        return self._ranges[0]
+
+    def hosts(self, tag: str) -> Mapping[str, int]:
+        """Functions of the image that have a switch of a tag, with an address in each."""
+        return self._ranges[1].get(tag, {})
+
+
+def _dtype(code: str) -> str:
+    return NAMES.get(int(code), f"code {int(code)}")
+
+
+def _strings(binary: Binary) -> Iterator[bytes]:
+    for section in binary.sections:
+        if section.name not in (".debug_str", ".debug_info", ".debug_str.dwo"):
+            continue
+        if not section.file_size:
+            continue
+        content = binary.content(section)
+        if section.flags & SHF_COMPRESSED:
+            header = 24 if not isinstance(binary, Elf) or binary.layout.is_64 else 12
+            inflated = zlib.decompressobj()
+            try:
+                content = inflated.decompress(content[header:], _MAX_INFLATED)
+            except zlib.error:
+                continue  # compressed with zstd, or damaged: treated as absent
+        yield content

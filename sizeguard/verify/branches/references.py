@@ -1,0 +1,98 @@
+"""Functions that code refers to, directly or by a table of addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.evidence.placement import Node
+
+# A function of at most so many bytes continues in another: gcc merges functions that are alike.
+_THUNK_BYTES = 16
+_DEEPEST = 4
+
+Place = tuple[Node, int, int]  # a section and half-open offsets in it
+
+
+@dataclass(frozen=True, eq=False)
+class References:
+    """References of the objects' code."""
+
+    evidence: Evidence
+
+    @cached_property
+    def _tables(self) -> dict[Node, list[tuple[int, int, str]]]:
+        """Definitions of each section: offset, size and symbol."""
+        found: dict[Node, list[tuple[int, int, str]]] = {}
+        for number, file in enumerate(self.evidence.own_files()):
+            for name, section, offset, size in file.pieces:
+                found.setdefault((number, section), []).append((offset, size, name))
+        return found
+
+    def at(self, node: Node, offset: int) -> NamedPiece | None:
+        """Return the definition at an offset of a section."""
+        rows = self._tables.get(node, [])
+        found = [row for row in rows if row[0] <= offset < row[0] + max(row[1], 1)]
+        found = found or (rows if len(rows) == 1 else [])
+        if not found:
+            return None
+        start, size, name = min(found, key=lambda row: (row[1], row[2]))
+        return NamedPiece(node[0], node[1], start, size, name)
+
+    def place_of(self, piece: NamedPiece) -> Place:
+        """Return the bytes of a piece."""
+        return (piece.object, piece.section), piece.offset, piece.offset + piece.size
+
+    def between(self, start: int, end: int) -> Place | None:
+        """Return the bytes of the image from `start` to `end` as those of a section."""
+        node = self.evidence.placement.owner(start)
+        if node is None or node[0] >= self.evidence.own:
+            return None
+        base = self.evidence.placement.address[node]
+        return node, start - base, end - base
+
+    def symbols_of(self, place: Place, depth: int = 0) -> Iterator[tuple[str, NamedPiece | None]]:
+        """Yield the name of each function that bytes refer to, and its definition if it is here.
+
+        A table of addresses stands for the functions in it.
+        """
+        node, low, high = place
+        file = self.evidence.objects.files[node[0]]
+        table = file.relocations.get(node[1])
+        if table is None or depth > _DEEPEST:
+            return
+        chosen = np.flatnonzero((table.offset >= low) & (table.offset < high))
+        pairs = {(int(table.symbol[i]), int(table.addend[i])) for i in chosen.tolist()}
+        for index, addend in sorted(pairs):
+            if index >= len(file.symbols):
+                continue
+            symbol = file.symbols[index]
+            if not 0 < symbol.section < len(file.elf.sections):
+                if symbol.name:
+                    yield symbol.name, None
+                continue
+            section = file.elf.sections[symbol.section]
+            target = (node[0], symbol.section)
+            offset = symbol.address if symbol.name else symbol.address + addend
+            piece = self.at(target, offset)
+            if section.is_executable:
+                if piece is not None:
+                    yield symbol.name or piece.symbol, piece
+            elif section.is_allocated and target != node:
+                end = offset + symbol.size if symbol.name and symbol.size else section.size
+                start = offset if symbol.name else 0
+                yield from self.symbols_of((target, start, end), depth + 1)
+
+    def called(self, place: Place, depth: int = 0) -> set[str]:
+        """Return the symbols that bytes refer to, and those behind functions of a jump or two."""
+        names: set[str] = set()
+        for name, piece in self.symbols_of(place):
+            names.add(name)
+            if piece is not None and piece.size <= _THUNK_BYTES and depth < _DEEPEST:
+                names |= self.called(self.place_of(piece), depth + 1)
+        return names
