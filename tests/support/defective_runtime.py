@@ -89,7 +89,7 @@ class Runtime:
         except BuildError as error:
             return Outcome("build", (str(error),))
         found = verify_build(self.root, built, RequestedClaims(selection=self.app.selection))
-        wrong = [v for v in found.verdicts if v.verdict != "pass"]
+        wrong = [v for v in found.verdicts if v.verdict in ("fail", "inconclusive")]
         findings = [
             f"{v.verdict} {v.kind} {v.name} ({v.how}, {v.bytes} bytes): {v.cause or v.evidence[0]}"
             for v in wrong

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.fingerprint import code_hash, file_hash
+from sizeguard.base.fingerprint import code_hash, file_hash, files_key
 from sizeguard.base.plain_data import decode, encode
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.gate.cache.build_records import keep_records, known_inputs, present_digests
@@ -137,6 +137,7 @@ def _terms(
         "processor": processor(),
         "variables": recorded_environment(),
         "sources": request.tree.key(),
+        "names": files_key([request.tree.names_file()]),
         "files": _hashes(request.root, _files(request)),
         "pairs": [
             [app.name, _plain(target), _plain(tools), _emulator(target)]

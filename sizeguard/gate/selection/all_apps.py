@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.fingerprint import code_hash, file_hash
+from sizeguard.base.fingerprint import code_hash, file_hash, files_key
 from sizeguard.base.progress import Progress
 from sizeguard.builds.build_record import Build
 from sizeguard.gate.cache.calls import kernel_calls
@@ -14,6 +14,7 @@ from sizeguard.gate.cache.traces import Tracer, read_model
 from sizeguard.gate.gate_result import FAIL, PASS, Problem, SelectionFinding
 from sizeguard.gate.selection.call_table import check_call_table
 from sizeguard.gate.selection.check import LINT, check_selection, read_subject
+from sizeguard.gate.selection.full_names import COMMAND, stale_names
 from sizeguard.gate.selection.review_record import shown_path
 from sizeguard.projects.project import App
 from sizeguard.runtimes.known import source_tree
@@ -44,6 +45,7 @@ def check_selections(
     tracer = tracer or Tracer(root, store, source=source)
     tree = source_tree(root, source)[1]
     found: list[SelectionFinding] = []
+    builds = list(builds)
     problems = []
     with Progress("checking selections", "names, calls, traces") as progress:
         for i, app in enumerate(apps):
@@ -56,12 +58,47 @@ def check_selections(
             except SizeguardError as error:
                 problems.append(Problem.of(error, app.name, ""))
             progress.step(i + 1, len(apps), app.name)
-        try:
-            fulls = {build.target: kernel_calls(build, store) for build in builds}
-            found += check_call_table(root, tree.call_table(), fulls)
-        except SizeguardError as error:
-            problems.append(Problem.of(error, "", ""))
+    try:
+        fulls = {build.target: kernel_calls(build, store) for build in builds}
+        found += check_call_table(root, tree.call_table(), fulls)
+        found += _stale(root, tree, apps, builds, store, source)
+    except SizeguardError as error:
+        problems.append(Problem.of(error, "", ""))
     return tuple(found), tuple(problems)
+
+
+def _stale(
+    root: Path,
+    tree: SourceTree,
+    apps: Sequence[App],
+    builds: Iterable[Build],
+    store: Store | None,
+    source: Path | None,
+) -> Iterator[SelectionFinding]:
+    """Say where the kept names of the full build are no longer true; that fails nothing.
+
+    Claims and checks take what the full build has besides.
+    """
+    full = full_build(tree, builds)
+    file = tree.names_file()
+    if not apps:
+        return
+    found = kept(
+        store,
+        lambda: {
+            "kind": "stale names",
+            "code": code_hash(),
+            "sources": tree.key(),
+            "names": files_key([file, full.image]),
+        },
+        lambda: stale_names(root, source, full),
+        lambda said: {"findings": said},
+        lambda known: tuple(map(str, known["findings"])),
+    )
+    for said in found:
+        place = shown_path(root, file)
+        message = f"names of the full build are stale: {said}"
+        yield SelectionFinding(apps[0].name, LINT, "names", PASS, message, COMMAND, place)
 
 
 def full_build(tree: SourceTree, builds: Iterable[Build]) -> Build:

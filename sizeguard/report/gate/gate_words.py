@@ -262,7 +262,8 @@ def elimination_text(app: AppResult) -> tuple[str, str] | None:
 
 def broken_claims(app: AppResult) -> list[Verdict]:
     """List the claims that do not pass."""
-    return [v for v in app.verification.verdicts if v.verdict != PASS] if app.verification else []
+    verdicts = app.verification.verdicts if app.verification else ()
+    return [verdict for verdict in verdicts if verdict.verdict in (FAIL, INCONCLUSIVE)]
 
 
 def selection_text(found: Sequence[GateFinding]) -> tuple[str, str] | None:
