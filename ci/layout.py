@@ -38,7 +38,9 @@ ROOMS: Mapping[str, str] = {
     "attribution": "formats operators names builds ledger linkgraph runtimes",
     "snapshots": "ledger attribution",
     "diff": "ledger attribution",
-    "predict": "formats operators names builds linkgraph models selection claims runtimes attribution",
+    "predict": (
+        "formats operators names builds linkgraph models selection claims runtimes attribution"
+    ),
     "verify": "formats operators names builds linkgraph selection claims",
     "projects": "builds git toolchains runtimes",
     "measurement": (

@@ -202,13 +202,12 @@ def test_lint_takes_other_libraries(tmp_path: Path) -> None:
     tree = ("--runtime-source", str(REPOSITORY))
     assert select("lint", "s.yaml", *tree, cwd=tmp_path).returncode == 1
     done = select("lint", "s.yaml", cwd=tmp_path)
-    # Without sources the operators are those of the package; nothing knows the tags.
+    # Without sources operators and tags are those of the package.
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "s.yaml:2: error: unknown operator my::op [unknown-operator]",
-        "s.yaml:4: warning: the runtime's sources are not here, so these kernel tags were not"
-        " looked up: my_tag [tags-not-checked]",
-        "1 error, 1 warning",
+        "s.yaml:4: error: kernel tag my_tag matches no dtype switch [unknown-tag]",
+        "2 errors",
     ]
 
 

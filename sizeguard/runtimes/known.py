@@ -70,6 +70,15 @@ def library(source: Path | None) -> dict[str, Operator]:
     return {name: each for runtime in chosen for name, each in runtime.library(source).items()}
 
 
+def kernel_tags(source: Path | None) -> tuple[str, ...]:
+    """List the kernel tags of the runtime whose sources a folder holds.
+
+    source: None for those that this package knows of all runtimes that it builds
+    """
+    chosen = [each for each in runtimes() if source is None or each.has_sources(source)]
+    return tuple(tag for runtime in chosen for tag in runtime.tags(source) or ())
+
+
 def switches_in(folders: Iterable[Path]) -> dict[str, Sequence[HasPlace]]:
     """Find the dtype switches in kernel sources of any runtime, by tag."""
     places = list(folders)

@@ -234,6 +234,13 @@ class Runtime:
         """
         return {}
 
+    def tags(self, source: Path | None) -> tuple[str, ...] | None:
+        """List the kernel tags that the full build of a folder's sources had; None if unknown.
+
+        source: None for those that this package knows
+        """
+        return None
+
     def switches_in(self, folders: Iterable[Path]) -> Mapping[str, Sequence[HasPlace]]:
         """Find the dtype switches in kernel sources, by tag."""
         return {}

@@ -83,7 +83,8 @@ REFACTORINGS = (
                 "}  // namespace\n\nResult<Tensor> sum(",
                 "ReductionLoop mean_loop(Context& context, ScalarType dtype) {\n"
                 "  ReductionLoop loop;\n"
-                "  SG_SWITCH_FLOATING(dtype, mean, [&]<typename T>() { loop = add_elements<T>; });\n"
+                "  SG_SWITCH_FLOATING(dtype, mean,\n"
+                "                     [&]<typename T>() { loop = add_elements<T>; });\n"
                 "  return loop;\n}\n\n}  // namespace\n\nResult<Tensor> sum(",
             ),
             Edit(
@@ -126,7 +127,8 @@ REFACTORINGS = (
                 "}  // namespace\n\nResult<Tensor> relu(",
                 "template <typename Op>\n"
                 "ElementLoop relu_loop(Context& context, ScalarType dtype) {\n  ElementLoop loop;\n"
-                "  SG_SWITCH_REAL(dtype, relu, [&]<typename T>() { loop = unary_loop<T, T, Op>; });\n"
+                "  SG_SWITCH_REAL(dtype, relu,\n"
+                "                 [&]<typename T>() { loop = unary_loop<T, T, Op>; });\n"
                 "  return loop;\n}\n\n}  // namespace\n\nResult<Tensor> relu(",
             ),
             Edit(
@@ -267,7 +269,8 @@ REFACTORINGS = (
             Edit(
                 UNARY,
                 "    return a < T(0) ? T(0) : a;\n  }\n};\n",
-                "    return a < T(0) ? T(0) : a;\n  }\n};\n}  // namespace inner\nusing inner::Relu;\n",
+                "    return a < T(0) ? T(0) : a;\n  }\n};\n}  // namespace inner\n"
+                "using inner::Relu;\n",
             ),
         ),
     ),
@@ -302,7 +305,8 @@ REFACTORINGS = (
                 REDUCTION,
                 MEAN,
                 "const ScalarType computed = in.scalar_type();\n"
-                "  SG_SWITCH_FLOATING(computed, mean, [&]<typename T>() { loop = add_elements<T>; });",
+                "  SG_SWITCH_FLOATING(computed, mean,\n"
+                "                     [&]<typename T>() { loop = add_elements<T>; });",
             ),
         ),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +44,8 @@ def command(
 ) -> None:
     """Check selection files, one by one and as they would be merged: exit 1 if one has an error.
 
-    Without the runtime's sources the operators are those of this package. Kernel tags are then not
-    looked up, and a warning says so.
+    Without the runtime's sources operators and kernel tags are those of this package: the names of
+    the full build that it was released with. Tags of other operators are then not looked up.
 
     Example: sizeguard select lint --strict native/apps/vision/selected_operators.yaml
     """
@@ -54,7 +54,7 @@ def command(
     from sizeguard.operators.library import read_operator_libraries
     from sizeguard.projects.root import find_sources
     from sizeguard.report.selection.lint_findings import findings_text, summary
-    from sizeguard.runtimes.known import library, source_tree, switches_in
+    from sizeguard.runtimes.known import kernel_tags, library, source_tree, switches_in
     from sizeguard.selection.lint_rules import has_errors
     from sizeguard.selection.lint_rules import lint as lint_selections
     from sizeguard.selection.read import read_selection
@@ -62,11 +62,12 @@ def command(
     files = [read_selection(path) for path in selections]
     sources = find_sources(runtime_source)
     operators = read_operator_libraries(operators_yaml) if operators_yaml else library(sources)
-    switches: Mapping[str, Sequence[HasPlace]] | None = None
+    switches: dict[str, Sequence[HasPlace]] | None = None
     if kernel_sources:
-        switches = switches_in(kernel_sources)
-    elif sources is not None:
-        switches = source_tree(sources)[1].switches()
+        switches = {**switches_in(kernel_sources)}
+    elif not operators_yaml or sources is not None:
+        switches = dict.fromkeys(kernel_tags(sources), ())
+        switches |= source_tree(sources)[1].switches() if sources is not None else {}
     findings = lint_selections(files, operators, switches)
     click.echo(findings_text(findings, format_))
     if has_errors(findings, strict=strict):

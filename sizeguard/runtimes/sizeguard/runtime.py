@@ -55,6 +55,13 @@ class Native(Runtime):
 
         return read_operator_libraries(operator_files(source))
 
+    def tags(self, source: Path | None) -> tuple[str, ...] | None:
+        """Read native/operators/names.json, or the one in this package."""
+        from sizeguard.claims.names_file import read_names
+        from sizeguard.runtimes.sizeguard.native_tree import names_file
+
+        return tuple(read_names(names_file(source)).dtypes)
+
     def switches_in(self, folders: Iterable[Path]) -> Mapping[str, Sequence[HasPlace]]:
         """SG_SWITCH macros."""
         from sizeguard.runtimes.sizeguard.sources.tags import scan_tags
