@@ -20,6 +20,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "trace": {0: _DONE, 2: _USAGE, 4: f"a model does not run, {_BUILD}"},
         "select": {2: _USAGE},
         "select ops": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
+        "select names": {0: _DONE, 2: _USAGE, 4: _BUILD},
         "select static": {0: _DONE, 2: _USAGE, 3: "evidence is missing", 4: _INTERNAL},
         "select adequacy": {
             0: "the graph reaches all that the trace saw",

@@ -22,10 +22,10 @@ from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, 
 from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import read_elf
+from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.names.globs import is_glob
 from sizeguard.names.resolve_names import SymbolNames
 from sizeguard.verify.evidence.macho import read_macho_image
-from sizeguard.verify.verification import verify_symbols
 from tests.support.places import ROOT
 from tests.support.symbol_spellings import drawn, edited, spellings
 
