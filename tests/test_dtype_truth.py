@@ -12,6 +12,9 @@ import pytest
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.attribution.size_report import CORE, OUTSIDE, UNATTRIBUTED
 from sizeguard.builds.build_record import Build
+from sizeguard.predict.savings.image_savings import Savings
+from sizeguard.predict.what_if import kept_by, predictor_of
+from sizeguard.selection.read import read_selection
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.dtype_rebuilds import (
     Branch,
@@ -63,7 +66,7 @@ def test_without_dtypes_named_code_is_gone_and_neutral_code_stays(
     ids=lambda b: f"{b.tag}-{b.dtype}",
 )
 def test_a_branch_that_goes_takes_its_bytes(
-    root: Path, toolchain: Toolchain, branch: Branch
+    root: Path, toolchain: Toolchain, full_build: Build, branch: Branch
 ) -> None:
     folder = root / "build" / "tests" / "dtype-truth"
 
@@ -77,7 +80,16 @@ def test_a_branch_that_goes_takes_its_bytes(
 
     # The first branch that goes brings the handler of deselected dtypes, so both have it.
     with_branch, built = load(FIRST)
+    selection = read_selection(built.selection).selection
     predicted = Predictor(root, built).predicted(branch)
     measured = with_branch - load(FIRST, branch)[0]
     assert predicted > 48
     assert abs(predicted - measured) <= max(0.1 * measured, 48)
+    # From the full build alone: what the branch saves in the image that lacks the first one.
+    folder = full_build.image.parent
+    predictor = predictor_of(folder)
+    kept = kept_by(selection, predictor, dtypes=True)
+    saving = Savings(predictor, folder).of(kept).dtypes[branch.tag, branch.dtype]
+    assert saving is not None
+    assert saving.low <= measured <= saving.high
+    assert saving.high - saving.low <= max(128, 0.75 * measured)

@@ -195,6 +195,10 @@ def test_command(full_build: Build) -> None:
         runner.invoke(cli, ["predict", "--app", "vision", "--format", "json"]).output
     )
     assert set(result) >= {"selection", "load", "ram", "per_operator", "per_model"}
+    assert any(row["saving"] for row in result["per_operator"])
+    savings = [row["saving"] for row in result["per_dtype"] if row["saving"]]
+    assert savings
+    assert all(row["low"] <= row["bytes"] <= row["high"] for row in savings)
     jsonschema.validate(
         result,
         json.loads(

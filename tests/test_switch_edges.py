@@ -120,20 +120,19 @@ def plain_branches(
     edges = list(zip(graph.edges.source.tolist(), graph.edges.target.tolist(), strict=True))
     found = []
     for edge, (begin, body) in enumerate(edges):
-        holder, table = begin, -1
+        holders, table = [begin], -1
         if not nodes.is_exec[begin]:
             users = [
                 source for source, target in edges if target == begin and nodes.is_exec[source]
             ]
-            if not users:
-                continue
-            holder, table = users[0], begin
+            holders, table = list(dict.fromkeys(users)), begin
         dtype = dtype_of(graph.symbol_of(body)).partition("+")[0]
-        if not nodes.is_exec[body] or not dtype or dtype_of(graph.symbol_of(holder)):
-            continue
-        tags = tags_held(graph, facts, holder)
-        if tags:
-            found.append((edge, holder, dtype, tags, table))
+        for holder in holders:
+            if not nodes.is_exec[body] or not dtype or dtype_of(graph.symbol_of(holder)):
+                continue
+            tags = tags_held(graph, facts, holder)
+            if tags:
+                found.append((edge, holder, dtype, tags, table))
     return found
 
 
@@ -207,3 +206,16 @@ def test_tag_holders_are_all_functions_that_may_hold_a_switch(
         expected.setdefault(switch.tag, set()).update(own or here or code)
     found = tag_holders(graph, facts)
     assert {tag: set(nodes.tolist()) for tag, nodes in found.items()} == expected
+
+
+@given(graphs(), FACTS, st.dictionaries(st.sampled_from(TAGS), st.sets(st.just("Float"))))
+def test_edges_of_a_shared_table_stay_for_the_users_that_stay(
+    graph: SectionGraph, facts: BuildFacts, selected: dict[str, set[str]]
+) -> None:
+    branches = find_branches(graph, facts, dtype_of)
+    gone = branches.is_unselected(selected)
+    by_edge: dict[int, list[bool]] = {}
+    for edge, is_gone in zip(branches.edge.tolist(), gone.tolist(), strict=True):
+        by_edge.setdefault(edge, []).append(is_gone)
+    assert branches.edges_gone(gone).tolist() == sorted(e for e, of in by_edge.items() if all(of))
+    assert (gone <= branches.is_unselected(selected, by_any=True)).all()

@@ -9,12 +9,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.git.trees import tree_entries
 
+_WILD = re.compile(r"[*?\[]")
 _LINK = "120000"  # git's mode of a symbolic link
 
 
@@ -133,6 +135,8 @@ def globbed(
         if inside is None:
             continue
         here = {relative_to(root, path) for path in find(pattern) if Path(path).is_file()}
-        then = {path for path in files.entries if matches(inside, path)}
+        fixed = _WILD.split(inside, maxsplit=1)[0]
+        below = (path for path in files.entries if path.startswith(fixed))
+        then = {path for path in below if matches(inside, path)}
         found |= {path for path in here ^ then if path is not None}
     return frozenset(found)

@@ -30,6 +30,7 @@ SCRIPTS = (
     Script("name_spellings", 5),
     Script("exclusive_truth", 15),
     Script("predict_truth", 15),
+    Script("saving_truth", 40),
     Script("bisect_history", 20),
 )
 # These need a file that is not here, or root and a mirror of Debian.

@@ -50,7 +50,7 @@ def read_case_code(
 
     Raises InconclusiveError for a build without debug information.
     """
-    frames = inline_frames(build.image)
+    frames = inline_frames(build.image, build.debug)
     places = _Places(graph, build.map)
     dtypes = case_dtypes(frames.names, rules)
     bare = {i: bare_of(frames.names[i]) for i in set(frames.frame.tolist())}

@@ -30,8 +30,9 @@ _COMPARE = 5  # compare and jump
 _FRAME = 16
 # An unwind entry describes pushes and pops, two or three bytes each, padded to 8.
 _UNWIND = 16
-# A compiler inlines a function again for its few callers, or small ones.
+# Functions with fewer callers are inlined: those with few of them, and small ones with some more.
 _FEW, _SMALL = 3, 300
+_SOME, _VERY_SMALL = 6, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,11 @@ def uninlined_span(inlined: int) -> Span:
 
 
 def shared_span(size: int, references: int) -> Span:
-    """Bound what becomes of a function that fewer places call: it may be inlined or specialized."""
-    if references > _FEW or size > _SMALL:
+    """Bound what becomes of a function that fewer places call: it may be inlined or specialized.
+
+    Inlined, it is in each of them, without its frame and often but for a part.
+    """
+    is_small = size <= (_SMALL if references <= _FEW else _VERY_SMALL)
+    if references > _SOME or not is_small:
         return Span()
-    return Span(0, -size // 2, size + _FRAME * references)
+    return Span(0, -(size * references // 2), size + _FRAME * references)
