@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Sequence
@@ -120,6 +121,18 @@ def top_folder(here: Path) -> Path:
 def common_folder(repository: Path) -> Path:
     """Return the .git folder that all worktrees of the repository share."""
     return Path(git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+
+
+def branch_id(repository: Path, name: str) -> str:
+    """Return the commit of a branch, or of any revision if there is no such branch.
+
+    Git itself prefers a tag of that name, which a change can bring along. Raises InputError for a
+    revision that is no commit.
+    """
+    for place in ("refs/heads/", "refs/remotes/"):
+        with contextlib.suppress(InputError):
+            return commit_id(repository, place + name)
+    return commit_id(repository, name)
 
 
 def commit_id(repository: Path, revision: str) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sizeguard.base.errors import InputError
 
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_SIZE = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d{1,3}))? ?(B|KiB|MiB|GiB)")
-_PERCENT = re.compile(r"(\d{1,6})(?:\.(\d{1,3}))? ?%")
+_SIZE = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d{1,3}))? ?(B|KiB|MiB|GiB)", re.ASCII)
+_PERCENT = re.compile(r"(\d{1,6})(?:\.(\d{1,3}))? ?%", re.ASCII)
 _SINCE = re.compile(r"(.*\S)\s+since\s+(\S+)")
 LARGEST = 1 << 50  # bytes; more is a typing error, and sums up to it stay exact in 64 bits
 

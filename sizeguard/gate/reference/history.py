@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.gate_result import Base
 from sizeguard.gate.reference.base_branch import branches_of_ci, default_branches
 from sizeguard.git.commits import CommitLine, lines_after, read_line
-from sizeguard.git.git import commit_id, git, git_bytes, top_folder
+from sizeguard.git.git import branch_id, commit_id, git, git_bytes, top_folder
 from sizeguard.measurement.measured_commits import (
     MeasuredCommit,
     MeasurementPlace,
@@ -78,22 +79,19 @@ class History:
         if named:
             return self._merge_base(next(filter(self._exists, named), named[0]))
         usual = default_branches()
-        for ref in usual:
-            with contextlib.suppress(InconclusiveError):
-                found = self._merge_base(ref)
-                break
-        else:
+        ref = next(filter(self._exists, usual), "")
+        if not ref:
             text = (
                 f"none of {', '.join(usual)} is there: growth is counted from the baselines, and"
                 " terms are not compared"
             )
             return Base("", "", text=text)
         configured = self._configured(ref)
-        return self._merge_base(configured) if configured else found
+        return self._merge_base(configured or ref)
 
     def _configured(self, branch: str) -> str:
         """Read `base:` of a branch's sizeguard.yaml; empty if it has none."""
-        text = self.text_at(commit_id(self.root, branch), CONFIG)
+        text = self.text_at(branch_id(self.root, branch), CONFIG)
         try:
             return parse_base(text) if text is not None else ""
         except InputError as error:
@@ -112,7 +110,7 @@ class History:
                 " --base"
             )
         try:
-            found = self.commit(git(self.root, "merge-base", "HEAD", commit_id(self.root, ref)))
+            found = self.commit(git(self.root, "merge-base", "HEAD", branch_id(self.root, ref)))
         except InputError as error:
             hint = "the clone may be shallow: git fetch --unshallow"
             raise InconclusiveError(
@@ -122,7 +120,7 @@ class History:
 
     def _exists(self, ref: str) -> bool:
         try:
-            commit_id(self.root, ref)
+            branch_id(self.root, ref)
         except InputError:
             return False
         return True
