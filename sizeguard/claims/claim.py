@@ -70,6 +70,11 @@ class LostCode:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenRemains:
+    """Whether anything that is left out stands in the image under another name or elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class SameSelection:
     """Whether the selection that was built is the one that was asked for.
 
@@ -97,6 +102,7 @@ Question = (
     | StartUp
     | Exported
     | LostCode
+    | HiddenRemains
     | SameSelection
     | NamedByUser
 )

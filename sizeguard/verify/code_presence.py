@@ -25,6 +25,9 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.why_there import explain
 
+# Kinds of claims on code that compilers put into other functions.
+_MAY_BE_INLINED = frozenset({"kernel", "dtype"})
+
 
 @dataclass(frozen=True, slots=True)
 class FoundCode:
@@ -175,6 +178,10 @@ def _judge_absent(
         return Verdict(
             kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps)
         )
+    if kind in _MAY_BE_INLINED and evidence.undescribed:
+        label = evidence.undescribed[0]
+        note = f"{label} has no debug information: it is not known what is inlined there"
+        return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note, *found.evidence))
     if found.pieces:
         return _discarded(evidence, kind, name, found)
     return Verdict(

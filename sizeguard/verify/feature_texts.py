@@ -21,6 +21,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.leaks.written_names import text_places
 
 _NO_SIGN = "nothing in the image tells whether it is there"
 
@@ -93,7 +94,7 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
     against: list[str] = []
     others = set(ambiguous)
     own = [text for text in marks.texts if text not in others]
-    there = [text for text in own if _stands(evidence, text)]
+    there = [text for text in own if _is_told(evidence, text)]
     if there:
         for_.append(f"{len(there)} of its texts stand in the image, such as “{there[0]}”")
     elif own:
@@ -112,6 +113,14 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
         for_.append(f"{demangle(functions[0])} is in the image, which is there only with it")
     count = sum(len(text) + 1 for text in there)
     return FeatureSigns(tuple(for_), tuple(against), count)
+
+
+def _is_told(evidence: Evidence, text: str) -> bool:
+    """Tell whether a text stands in an image, or in another text, or in another encoding."""
+    if _stands(evidence, text):
+        return True
+    is_foreign = text.encode() in evidence.foreign_data
+    return not is_foreign and any(True for _ in text_places(evidence, text))
 
 
 def _stands(evidence: Evidence, text: str) -> bool:

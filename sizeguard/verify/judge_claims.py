@@ -12,6 +12,7 @@ from sizeguard.claims.claim import (
     DtypeBranch,
     Exported,
     FeatureCode,
+    HiddenRemains,
     KernelCode,
     LostCode,
     NeverReturns,
@@ -42,6 +43,7 @@ from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import judge_code
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.feature_texts import judge_feature
+from sizeguard.verify.leaks.judge_leaks import Deselected, judge_leaks
 from sizeguard.verify.registrations import Kernels, Registrations, judge_registered
 from sizeguard.verify.returns import judge_returns
 from sizeguard.verify.startup import judge_exports, judge_initializers, judge_ways
@@ -113,7 +115,8 @@ class Judge:
             case RegisteredName(table, name):
                 return judge_registered(self.tables, table, name, claim.expect)
             case KernelCode(function):
-                return self._judge_kernel(claim, function)
+                code = self.kernels.find(function)
+                return judge_code(self.evidence, claim.kind, claim.name, claim.expect, code)
             case FeatureCode(feature):
                 return judge_feature(self.evidence, feature, claim.expect, self.given.marks)
             case SameSelection(differences):
@@ -122,17 +125,6 @@ class Judge:
                 return self._judge_branch(claim)
             case _:
                 return self._judge_whole(claim)
-
-    def _judge_kernel(self, claim: Claim, function: str) -> Verdict:
-        """Judge a kernel's code; where nothing tells what is inlined, nothing is gone for sure."""
-        code = self.kernels.find(function)
-        verdict = judge_code(self.evidence, claim.kind, claim.name, claim.expect, code)
-        is_gone = claim.expect == ABSENT and verdict.verdict == PASS
-        notes = self.branches.bodies.noted.undescribed_notes if is_gone else ()
-        if not notes:
-            return verdict
-        evidence = (*notes, *verdict.evidence)
-        return Verdict(claim.kind, claim.name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence)
 
     def _judge_branch(self, claim: Claim) -> Verdict:
         if isinstance(claim.question, DtypeBranch):
@@ -154,9 +146,25 @@ class Judge:
             found = judge_exports(self.evidence)
         elif isinstance(claim.question, LostCode):
             found = judge_ways(self.evidence)
+        elif isinstance(claim.question, HiddenRemains):
+            found = judge_leaks(self.evidence, self._deselected())
         else:
             raise TypeError(f"{claim.question} is judged with the names of its image")
         return united(claim, list(found)) or self._nothing_found(claim)
+
+    def _deselected(self) -> Deselected:
+        """Name what is claimed to be gone; what has an entry fails by itself."""
+        gone = [c for c in self.given.claims if c.expect == ABSENT and not c.reason]
+        named = {
+            table: tuple(
+                claim.name
+                for claim in gone
+                if claim.kind == table and not self.tables.entries(table, claim.name)
+            )
+            for table in ("operator", "class")
+        }
+        kernels = tuple(c.question.function for c in gone if isinstance(c.question, KernelCode))
+        return Deselected(named["operator"], kernels, named["class"])
 
     def _nothing_found(self, claim: Claim) -> Verdict:
         """Judge a claim on the whole image of which no object has anything."""

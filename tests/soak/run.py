@@ -24,6 +24,7 @@ SCRIPTS = (
     Script("retention", 15),
     Script("defects", 60),
     Script("refactorings", 20),
+    Script("leaks", 15),
     Script("native_live_set", 60),
     Script("lto_live_set", 30),
     Script("why_live", 5),

@@ -343,19 +343,7 @@ REFACTORINGS = (
             ),
         ),
     ),
-    Refactoring(
-        "switch_that_another_macro_wraps",
-        (
-            Edit(
-                UNARY,
-                "namespace sg::kernels {\nnamespace {\n",
-                "#define CHOOSE(tag, Op) \\\n  SG_SWITCH_REAL(compute_type(dtype), tag, "
-                "[&]<typename T>() { loop = unary_loop<T, T, Op>; })\n\n"
-                "namespace sg::kernels {\nnamespace {\n",
-            ),
-            Edit(UNARY, f"SG_SWITCH_REAL(compute_type(dtype), {RELU}", "CHOOSE(relu, Relu);"),
-        ),
-    ),
+    _one("explicit_captures", BINARY, ADD, ADD.replace("[&]", "[&loop]")),
 )
 
 # These touch different places: one build shows them all. Each kind of refactoring is among them.

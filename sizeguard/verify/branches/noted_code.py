@@ -66,21 +66,11 @@ class NotedCode:
         return (match[2], _dtype(match[1])) if match else None
 
     @cached_property
-    def undescribed(self) -> tuple[str, ...]:
-        """Objects with code and without debug information."""
-        return tuple(
-            file.label
-            for file in self.evidence.own_files()
-            if any(s.is_executable and s.size for s in file.elf.sections)
-            and not any(s.name == ".debug_info" and s.file_size for s in file.elf.sections)
-        )
-
-    @cached_property
     def undescribed_notes(self) -> tuple[str, ...]:
         """Say where it is unknown what is inlined; empty if it is known everywhere."""
         unknown = "has no debug information: what is inlined there is unknown"
-        if self.undescribed:
-            return tuple(f"{label} {unknown}" for label in self.undescribed[:3])
+        if self.evidence.undescribed:
+            return tuple(f"{label} {unknown}" for label in self.evidence.undescribed[:3])
         return () if self.evidence.frames is not None else (f"the image {unknown}",)
 
     @cached_property
@@ -89,7 +79,7 @@ class NotedCode:
         words = (self.words.switch.encode(), self.words.case.encode())
         found: dict[bytes, None] = {}
         for file in self.evidence.own_files():
-            for content in _strings(file.elf):
+            for content in strings(file.elf):
                 for word in words:
                     at = content.find(word)
                     while at >= 0:
@@ -154,7 +144,8 @@ def _dtype(code: str) -> str:
     return NAMES.get(int(code), f"code {int(code)}")
 
 
-def _strings(binary: Binary) -> Iterator[bytes]:
+def strings(binary: Binary) -> Iterator[bytes]:
+    """Yield the debug information of an object that has names."""
     for section in binary.sections:
         if section.name not in (".debug_str", ".debug_info", ".debug_str.dwo"):
             continue

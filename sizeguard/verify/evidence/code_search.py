@@ -103,12 +103,26 @@ class ImageBytes:
                 found.append((section.address, np.frombuffer(content, np.uint8), content))
         return tuple(found)
 
+    @cached_property
+    def joined(self) -> bytes:
+        """The bytes of all sections, to see quickly that something is in none."""
+        return b"\0".join(content for _, _, content in self.parts)
+
     def at(self, address: int, size: int) -> npt.NDArray[np.uint8]:
         """Return the bytes at an address; fewer if the image has no more."""
         for start, numbers, _ in self.parts:
             if start <= address < start + len(numbers):
                 return numbers[address - start : address - start + size]
         return np.zeros(0, np.uint8)
+
+    def around(self, address: int) -> tuple[str, int, bytes]:
+        """Return name, address and content of the section that holds an address."""
+        for section in self.elf.sections:
+            if section.is_allocated and section.file_size:
+                start = section.address
+                if start <= address < start + section.file_size:
+                    return section.name, start, self.elf.content(section)
+        return "", address, b""
 
     def find(self, pattern: Pattern) -> list[int]:
         """Return the addresses where a pattern occurs."""

@@ -19,7 +19,8 @@ from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.link_graph import Linked, dead_stripped, placed, recorded
 from sizeguard.verify.evidence.linker_log import LinkerRemovals, read_removed
-from sizeguard.verify.evidence.macho import MachoImage, read_macho_image, read_macho_objects
+from sizeguard.verify.evidence.macho import MachoImage, read_macho_image
+from sizeguard.verify.evidence.macho_objects import read_macho_objects
 from sizeguard.verify.evidence.macho_placement import place_atoms
 from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, read_objects
 from sizeguard.verify.evidence.placement import Node, Placement, place, toolchain_files
@@ -74,12 +75,27 @@ class Evidence:
         """
         if isinstance(self.image, MachoImage):
             return dead_stripped(self.given, self.objects, self.placement, self.image)
-        if self.record is not None and self.record.is_file() and self.objects.files:
-            found = recorded(self.record, self.given, self.objects)
+        found = self._recorded[0]
+        if found is not None:
             known = {number for number, _ in found.nodes.values()}
             if all(number in known for number, _ in self.placement.address if number < self.own):
                 return found
         return placed(self.objects, self.placement, self.image)
+
+    @cached_property
+    def _recorded(self) -> tuple[Linked | None, str]:
+        """Graph of the link as it is recorded, or why there is none."""
+        if self.record is None or not self.record.is_file() or not self.objects.files:
+            return None, ""
+        try:
+            return recorded(self.record, self.given, self.objects), ""
+        except (InconclusiveError, InputError) as error:
+            return None, str(error)
+
+    @property
+    def link_doubt(self) -> str:
+        """Why the recorded link cannot be followed, such as a linker script; else empty."""
+        return "" if isinstance(self.image, MachoImage) else self._recorded[1]
 
     @property
     def reachable(self) -> frozenset[Node] | None:
@@ -166,6 +182,21 @@ class Evidence:
     def is_complete(self) -> bool:
         """Whether no evidence is missing."""
         return not self.gaps
+
+    @cached_property
+    def undescribed(self) -> tuple[str, ...]:
+        """Objects with code in the image and no debug information, which names inlined code."""
+        used = {
+            number
+            for number, index in self.placement.address
+            if number < self.own and self.placement.section((number, index)).is_executable
+        }
+        files = [self.objects.files[number] for number in sorted(used)]
+        return tuple(
+            file.label
+            for file in files
+            if not any(s.name == ".debug_info" and s.file_size for s in file.elf.sections)
+        )
 
     @property
     def has_lto(self) -> bool:
@@ -291,11 +322,17 @@ def _with_toolchain(
     """Add what the linker took from elsewhere: start-up objects, members of libraries."""
     paths, lost = toolchain_files(placement.missing, files.folder or Path())
     wanted = {_file(name) for name in placement.missing}
-    added = [
-        f
-        for f in read_objects(paths).files
-        if _file(f.label) in wanted and f.elf.machine == image.machine
-    ]
+    added: list[ObjectFile] = []
+    for path in paths:
+        try:
+            read = read_objects([path])
+        except InputError:
+            lost.append(str(path))  # no object: bytes that the linker was given as they are
+            continue
+        added += (
+            f for f in read.files if _file(f.label) in wanted and f.elf.machine == image.machine
+        )
+        lost += (label for label in read.lto if _file(label) in wanted)
     united = Objects((*objects.files, *added), objects.lto)
     return united, place(united, image, link_map, files.link_map, trusted=len(objects.files)), lost
 

@@ -1,12 +1,11 @@
-"""Mach-O images and objects with the interface that verification uses for ELF.
+"""Mach-O images with the interface that verification uses for ELF.
 
-Atoms stand for sections, and names lose their first underscore.
+Names lose their first underscore. `macho_objects` has the objects.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.errors import InputError
 from sizeguard.formats.elf import (
     ET_DYN,
-    ET_REL,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_MERGE,
@@ -28,28 +25,17 @@ from sizeguard.formats.elf import (
     SHT_PROGBITS,
     STT_FUNC,
     STT_OBJECT,
-    STT_SECTION,
-    Relocations,
     Section,
     Symbol,
 )
-from sizeguard.formats.macho import MachO, parse_macho_file, read_macho
+from sizeguard.formats.macho import MachO, read_macho
 from sizeguard.formats.macho import Section as MachoSection
 from sizeguard.formats.macho.constants import MH_EXECUTE, N_EXT, N_SECT, N_STAB, N_TYPE
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.linkedit import exports
-from sizeguard.formats.macho.uleb import UlebReader
-from sizeguard.linkgraph.macho.atoms import CPU_ARM64, LITERALS, S_CSTRING, Atoms
-from sizeguard.verify.evidence.code_search import Pattern
-from sizeguard.verify.evidence.object_evidence import BITCODE, ObjectFile, Objects, contents
+from sizeguard.linkgraph.macho.atoms import LITERALS, S_CSTRING
 
 _TYPES = {9: SHT_INIT_ARRAY, 0x16: SHT_INIT_ARRAY, 10: SHT_FINI_ARRAY}
-_LABEL = re.compile(r"ltmp\d+|[lL]tmp.*")
-# x86_64: a load of an address that becomes the address itself. The instruction's second byte
-# changes, too.
-_GOT_LOAD = 3
-_UNSIGNED = 0
-_MAGICS = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe")
 _HEADER = "_mh_execute_header"
 
 
@@ -110,16 +96,16 @@ class MachoImage(View):
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Sections after an empty one, as in ELF, so that no symbol is in section 0."""
-        found = [_section(0, "", 0, 0, 0, 0, 0, 1)]
+        found = [made_section(0, "", 0, 0, 0, 0, 0, 1)]
         for section in self.macho.sections:
             flags = (
-                _flags(section, self.macho.section_is_writable(section))
+                section_flags(section, self.macho.section_is_writable(section))
                 if self.macho.section_is_loaded(section)
                 else 0
             )
             kind = SHT_NOBITS if section.is_zerofill else _TYPES.get(section.type, SHT_PROGBITS)
             found.append(
-                _section(
+                made_section(
                     section.index + 1,
                     section.full_name,
                     kind,
@@ -141,7 +127,7 @@ class MachoImage(View):
         """Definitions; each extends to the next one in its section."""
         rows = sorted(
             (int(self.macho.symbols.section[i]), int(self.macho.symbols.value[i]), i)
-            for i in _defined(self.macho)
+            for i in defined(self.macho)
             if self.macho.symbols.names[i] != f"_{_HEADER}"
         )
         found = []
@@ -187,7 +173,7 @@ class MachoImage(View):
     @cached_property
     def is_stripped(self) -> bool:
         """Whether no local symbol is left. With hidden visibility all functions are local."""
-        return not any(not self.macho.symbols.type[i] & N_EXT for i in _defined(self.macho))
+        return not any(not self.macho.symbols.type[i] & N_EXT for i in defined(self.macho))
 
     @cached_property
     def pointers(self) -> Mapping[int, int]:
@@ -216,250 +202,13 @@ class MachoImage(View):
         return slots
 
 
-@dataclass(frozen=True, eq=False)
-class MachoObject(View):
-    """Mach-O object with atoms as sections, from 1 on.
-
-    Debug information follows under ELF's section names.
-    """
-
-    atoms: Atoms
-    type: int = ET_REL
-    is_stripped: bool = False
-
-    @cached_property
-    def sections(self) -> tuple[Section, ...]:
-        """Atoms, then debug sections."""
-        found = [_section(0, "", 0, 0, 0, 0, 0, 1)]
-        for number, atom in enumerate(self.atoms.rows, 1):
-            section = self.macho.sections[atom.section]
-            flags = (
-                _flags(section, section.segment_name.startswith("__DATA"))
-                if section.segment_name != "__LD"
-                else 0
-            )
-            kind = SHT_NOBITS if section.is_zerofill else _TYPES.get(section.type, SHT_PROGBITS)
-            found.append(
-                _section(
-                    number,
-                    section.full_name,
-                    kind,
-                    flags,
-                    0,
-                    section.offset + atom.start,
-                    atom.size,
-                    atom.align,
-                )
-            )
-        for section in self.macho.sections:
-            if section.is_debug:
-                name = "." + section.name.removeprefix("__")
-                found.append(
-                    _section(
-                        len(found), name, SHT_PROGBITS, 0, 0, section.offset, section.file_size, 1
-                    )
-                )
-        return tuple(found)
-
-    def section(self, name: str) -> Section | None:
-        """Return the section of that name, if there is one."""
-        return next((section for section in self.sections if section.name == name), None)
-
-    @cached_property
-    def symbols(self) -> tuple[Symbol, ...]:
-        """Symbols in the file's order, then one for each atom.
-
-        The latter stand for references to a section and a place in it.
-        """
-        table = self.macho.symbols
-        rows = []
-        for i, name in enumerate(self.atoms.names):
-            kind = int(table.type[i])
-            if kind & N_STAB or kind & N_TYPE not in (0, N_SECT):
-                rows.append(Symbol("", 0, 0, STT_SECTION, 0, 0))
-                continue
-            atom, inside = self.atoms.of_symbol(i)
-            type_ = (
-                STT_FUNC
-                if atom >= 0 and self.macho.sections[self.atoms.rows[atom].section].is_code
-                else STT_OBJECT
-            )
-            text = plain(name.decode("utf-8", "backslashreplace"))
-            rows.append(
-                Symbol(
-                    text, inside, self._size(atom, inside), type_, int(bool(kind & N_EXT)), atom + 1
-                )
-            )
-        rows += [
-            Symbol("", 0, 0, STT_SECTION, 0, number)
-            for number in range(1, len(self.atoms.rows) + 1)
-        ]
-        return tuple(rows)
-
-    @cached_property
-    def _inside(self) -> dict[int, list[int]]:
-        """Atoms → places of their symbols."""
-        found: dict[int, list[int]] = {}
-        for i in _defined(self.macho):
-            atom, inside = self.atoms.of_symbol(i)
-            found.setdefault(atom, []).append(inside)
-        return found
-
-    def _size(self, atom: int, inside: int) -> int:
-        if atom < 0:
-            return 0
-        size = self.atoms.rows[atom].size
-        return (
-            min([place for place in self._inside.get(atom, ()) if place > inside] + [size]) - inside
-        )
-
-    @property
-    def static_symbols(self) -> tuple[MachoSymbolTable, ...]:
-        """Symbol tables, with all symbols."""
-        return (MachoSymbolTable(self.symbols),)
-
-    @property
-    def dynamic_symbols(self) -> tuple[MachoSymbolTable, ...]:
-        """No symbol tables: objects export nothing."""
-        return ()
-
-    @cached_property
-    def relocations(self) -> dict[int, Relocations]:
-        """Numbers of atoms → their relocations, by rows of `symbols`."""
-        rows: dict[int, list[tuple[int, int, int, int]]] = {}
-        for section in self.macho.sections:
-            if section.is_debug:
-                continue
-            for reference in self.atoms.references(section):
-                holder = self.atoms.at(section.index, reference.place)
-                if reference.symbol >= 0:
-                    symbol, addend = reference.symbol, reference.value
-                else:
-                    atom = self.atoms.at(reference.section, reference.value)
-                    if atom < 0:
-                        continue
-                    symbol, addend = (
-                        len(self.atoms.names) + atom,
-                        reference.value - self.atoms.rows[atom].start,
-                    )
-                offset = reference.place - self.atoms.rows[holder].start
-                rows.setdefault(holder + 1, []).append((offset, reference.type, symbol, addend))
-        return {number: _columns(sorted(table)) for number, table in rows.items()}
-
-    @cached_property
-    def changed(self) -> dict[int, list[tuple[int, int]]]:
-        """Numbers of atoms → the bytes that linking changes.
-
-        Relocated fields change, and instructions that hints let the linker rewrite.
-        """
-        is_arm = self.macho.cpu == CPU_ARM64
-        found: dict[int, list[tuple[int, int]]] = {}
-        for section in self.macho.sections:
-            if section.is_debug:
-                continue
-            for reference in self.atoms.references(section):
-                holder = self.atoms.at(section.index, reference.place)
-                begin = reference.place - self.atoms.rows[holder].start
-                before = 2 if not is_arm and reference.type == _GOT_LOAD else 0
-                # In linked arm64 images pointers are links of chains.
-                length = (
-                    8 if reference.length == 8 or (is_arm and reference.type == _UNSIGNED) else 4
-                )
-                found.setdefault(holder + 1, []).append((begin - before, begin + length))
-        for address in self._hinted:
-            inside = next(
-                (
-                    s
-                    for s in self.macho.sections
-                    if s.is_code and s.address <= address < s.address + s.size
-                ),
-                None,
-            )
-            if inside is not None:
-                holder = self.atoms.at(inside.index, address - inside.address)
-                begin = address - inside.address - self.atoms.rows[holder].start
-                found.setdefault(holder + 1, []).append((begin, begin + 4))
-        return found
-
-    @cached_property
-    def _hinted(self) -> list[int]:
-        """Return the addresses of instructions that LC_LINKER_OPTIMIZATION_HINT names.
-
-        Each hint is a kind, a count, and as many addresses.
-        """
-        part = self.macho.part("linker optimization hints").tobytes()
-        reader = UlebReader(part)
-        found: list[int] = []
-        try:
-            while reader.position < len(part) and reader.uleb():
-                found += [reader.uleb() for _ in range(min(reader.uleb(), len(part)))]
-        except (IndexError, ValueError) as error:
-            raise InputError(f"{self.path}: damaged linker optimization hints") from error
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class AtomFile(ObjectFile):
-    """Mach-O object of a link."""
-
-    elf: MachoObject
-
-    @property
-    def relocations(self) -> Mapping[int, Relocations]:
-        """Relocations of each atom."""
-        return self.elf.relocations
-
-    @property
-    def symbols(self) -> tuple[Symbol, ...]:
-        """Symbols in the order of the file, then one for each atom."""
-        return self.elf.symbols
-
-    @cached_property
-    def pieces(self) -> tuple[tuple[str, int, int, int], ...]:
-        """List the definitions: name, atom, offset and size."""
-        return tuple(
-            (symbol.name, symbol.section, symbol.address, symbol.size)
-            for symbol in self.elf.symbols
-            if symbol.section and symbol.name and not _LABEL.fullmatch(symbol.name)
-        )
-
-    def pattern(self, section: Section) -> Pattern:
-        """Predict the bytes of an atom in the image."""
-        data = np.frombuffer(self.elf.content(section), np.uint8)
-        fixed = np.ones(len(data), bool)
-        for begin, end in self.elf.changed.get(section.index, ()):
-            fixed[max(begin, 0) : max(end, 0)] = False
-        return Pattern(data, fixed)
-
-
 def read_macho_image(path: Path) -> MachoImage:
     """Read a Mach-O image. Raises InputError for a damaged one."""
     return MachoImage(read_macho(path), path)
 
 
-def read_macho_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
-    """Read files, archives, and folders of them. Raises InputError for a file that is no Mach-O."""
-    files: list[ObjectFile] = []
-    lto: list[str] = []
-    for path, label, member, data in contents(paths, folder, _MAGICS):
-        if data[:4] in BITCODE:
-            lto.append(label)
-            continue
-        macho = parse_macho_file(Path(label), np.frombuffer(data, np.uint8))
-        if not isinstance(macho, MachO) or not macho.is_object:
-            raise InputError(f"{label}: not a relocatable Mach-O object")
-        files.append(
-            AtomFile(
-                label,
-                path,
-                member,
-                MachoObject(macho, Path(label), Atoms(label, macho, macho.symbols.raw_names())),
-            )
-        )
-    return Objects(tuple(files), tuple(lto))
-
-
-def _defined(macho: MachO) -> list[int]:
+def defined(macho: MachO) -> list[int]:
+    """List the numbers of symbols that are defined in a section."""
     symbols = macho.symbols
     return [
         int(i)
@@ -469,7 +218,13 @@ def _defined(macho: MachO) -> list[int]:
     ]
 
 
-def _flags(section: MachoSection, is_writable: bool) -> int:
+def section_kind(section: MachoSection) -> int:
+    """Return ELF's type of a section."""
+    return SHT_NOBITS if section.is_zerofill else _TYPES.get(section.type, SHT_PROGBITS)
+
+
+def section_flags(section: MachoSection, is_writable: bool) -> int:
+    """Return ELF's flags of a loaded section."""
     merged = section.type == S_CSTRING or section.type in LITERALS
     return (
         SHF_ALLOC
@@ -480,20 +235,8 @@ def _flags(section: MachoSection, is_writable: bool) -> int:
 
 
 # Eight parameters: the fields of an ELF section header.
-def _section(
+def made_section(
     index: int, name: str, kind: int, flags: int, address: int, offset: int, size: int, align: int
 ) -> Section:
+    """Make a section as ELF has it."""
     return Section(index, name, kind, flags, address, offset, size, 0, 0, align, 0)
-
-
-def _columns(rows: list[tuple[int, int, int, int]]) -> Relocations:
-    table = np.array(rows, np.int64).reshape(-1, 4)
-    nowhere = np.zeros(len(table), np.int64)
-    return Relocations(
-        table[:, 0].copy(),
-        table[:, 1].astype(np.uint32),
-        table[:, 2].copy(),
-        table[:, 3].copy(),
-        nowhere,
-        nowhere,
-    )

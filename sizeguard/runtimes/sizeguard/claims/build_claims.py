@@ -10,6 +10,7 @@ from sizeguard.claims.claim import (
     DtypeBranch,
     Exported,
     FeatureCode,
+    HiddenRemains,
     KernelCode,
     LostCode,
     NeverReturns,
@@ -132,6 +133,7 @@ def _whole(universe: Universe, asked: Selection) -> Iterator[Claim]:
         ("initializer", "anything but registrations before main", StartUp(), not keeps_all),
         ("export", "any definition", Exported(), not keeps_all),
         ("section", "anything without a way from the program", LostCode(), not keeps_all),
+        ("section", "anything deselected in disguise", HiddenRemains(), not keeps_all),
     )
     for kind, name, question, applies in rows:
         yield Claim(kind, name, ABSENT, question, "" if applies else _ALL_KEPT)

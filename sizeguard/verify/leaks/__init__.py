@@ -1,0 +1,1 @@
+"""Search of an image for what was deselected and stands there in disguise."""

@@ -1,0 +1,148 @@
+"""Runs of machine code that two builds have in common, whatever they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.verify.evidence.code_search import Pattern
+
+# Bytes of a window. Relocations interrupt the code of x86-64 every 15 to 25 bytes.
+WINDOW = 12
+_FEWEST_VALUES = 5  # a window of fewer different bytes is padding or a table of small numbers
+
+Hashes = npt.NDArray[np.uint64]
+Bool = npt.NDArray[np.bool_]
+Int = npt.NDArray[np.int64]
+
+
+def window_hashes(data: npt.NDArray[np.uint8]) -> Hashes:
+    """Hash the bytes from each position on, as far as a window fits."""
+    count = len(data) - WINDOW + 1
+    if count <= 0:
+        return np.zeros(0, np.uint64)
+    whole = np.ascontiguousarray(data)
+    words: Hashes = np.lib.stride_tricks.as_strided(whole[:8].view("<u8"), (len(data) - 7,), (1,))
+    first, last = words[:count], words[WINDOW - 8 : WINDOW - 8 + count]
+    mixed = first * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    mixed += last * np.uint64(0xC2B2AE3D27D4EB4F)
+    return mixed
+
+
+def covered(hits: Bool) -> int:
+    """Count the bytes of windows that begin at the true positions."""
+    places = np.flatnonzero(hits)
+    if not len(places):
+        return 0
+    return int(np.minimum(np.diff(places, append=places[-1] + WINDOW), WINDOW).sum())
+
+
+def densest(hits: Bool, length: int) -> tuple[int, int]:
+    """Find the range of a length whose windows at true positions have most bytes.
+
+    Returns where it begins, and these bytes. Equal bytes far apart prove nothing.
+    """
+    places = np.flatnonzero(hits)
+    if not len(places):
+        return 0, 0
+    gained = np.minimum(np.diff(places, append=places[-1] + WINDOW), WINDOW)
+    total = np.concatenate([[0], np.cumsum(gained)])
+    counts = total[np.searchsorted(places, places + length)] - total[:-1]
+    best = int(counts.argmax())
+    return int(places[best]), int(counts[best])
+
+
+@dataclass(frozen=True, eq=False)
+class CodeWindows:
+    """Windows of functions.
+
+    names, patterns: of each function
+    """
+
+    names: Sequence[str]
+    patterns: Sequence[Pattern]
+
+    @cached_property
+    def _start(self) -> Int:
+        return np.cumsum([0, *(len(pattern.data) for pattern in self.patterns)], dtype=np.int64)
+
+    @cached_property
+    def data(self) -> npt.NDArray[np.uint8]:
+        """The bytes of all functions, one behind the other."""
+        none = np.zeros(0, np.uint8)
+        return np.concatenate([none, *(pattern.data for pattern in self.patterns)])
+
+    @cached_property
+    def _all(self) -> tuple[Hashes, Bool]:
+        """The hash of each window of all functions, and whether it is one: of fixed bytes alone."""
+        if not self.patterns:
+            return np.zeros(0, np.uint64), np.zeros(0, np.bool_)
+        data = self.data
+        fixed = np.concatenate([pattern.fixed for pattern in self.patterns])
+        hashes = window_hashes(data)
+        unfixed = np.concatenate([[0], np.cumsum(~fixed)])
+        valid = unfixed[WINDOW:] == unfixed[: len(hashes)]
+        owner = np.repeat(np.arange(len(self.patterns)), np.diff(self._start))
+        valid &= owner[WINDOW - 1 :] == owner[: len(hashes)]
+        return hashes, valid & _is_informative(data)
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """The different hashes of all windows, sorted."""
+        hashes, valid = self._all
+        return np.unique(hashes[valid])
+
+    def without(self, others: Sequence[CodeWindows]) -> Hashes:
+        """Return the hashes that no other functions have, sorted."""
+        own = self.hashes
+        for other in others:
+            own = own[~is_in(own, other.hashes)]
+        return own
+
+    def ranges_with(self, hits: Bool, fewest: int) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Yield the number and range of each function with enough bytes in windows of `hits`."""
+        counts = np.searchsorted(self._start, np.flatnonzero(hits), "right") - 1
+        for number in np.unique(counts).tolist():
+            low, high = int(self._start[number]), int(self._start[number + 1])
+            if covered(hits[low : max(high - WINDOW + 1, low)]) >= fewest:
+                yield number, (low, high)
+
+    def matches(self, found: Hashes, fewest: int) -> list[tuple[int, int]]:
+        """Find functions with at least so many bytes in windows of given hashes.
+
+        Returns their numbers and bytes, the largest first; of one name the largest alone.
+        """
+        hashes, valid = self._all
+        hits = valid & is_in(hashes, np.unique(found))
+        best: dict[str, tuple[int, int]] = {}
+        for number, (low, high) in self.ranges_with(hits, fewest):
+            count = covered(hits[low : max(high - WINDOW + 1, low)])
+            if count > best.get(self.names[number], (0, 0))[1]:
+                best[self.names[number]] = (number, count)
+        return sorted(best.values(), key=lambda match: -match[1])
+
+    def hashes_of(self, number: int) -> Hashes:
+        """Return the hashes of one function's windows, sorted."""
+        hashes, valid = self._all
+        low, high = int(self._start[number]), int(self._start[number + 1])
+        return np.unique(hashes[low:high][valid[low:high]])
+
+
+def is_in(hashes: Hashes, wanted: Hashes) -> Bool:
+    """Whether each hash is among sorted ones."""
+    if not len(wanted):
+        return np.zeros(len(hashes), np.bool_)
+    at = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+    return np.asarray(wanted[at] == hashes, np.bool_)
+
+
+def _is_informative(data: npt.NDArray[np.uint8]) -> Bool:
+    """Whether each window has enough different bytes, counted as changes to the byte before."""
+    changes = np.concatenate([[0], np.cumsum(data[1:] != data[:-1])])
+    count = max(len(data) - WINDOW + 1, 0)
+    return np.asarray(changes[WINDOW - 1 :] - changes[:count] >= _FEWEST_VALUES - 1, np.bool_)

@@ -1,0 +1,311 @@
+"""Machine code of the functions that a selective build leaves out, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds import RECORD
+from sizeguard.builds.build_record import Build, read_build
+from sizeguard.formats.elf import Section
+from sizeguard.verify.branches.noted_code import strings
+from sizeguard.verify.evidence.code_search import Pattern
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.macho import MachoImage
+from sizeguard.verify.evidence.macho_objects import read_macho_objects
+from sizeguard.verify.evidence.object_evidence import (
+    NamedPiece,
+    ObjectFile,
+    Objects,
+    read_objects,
+)
+from sizeguard.verify.evidence.placement import Node
+from sizeguard.verify.leaks.code_windows import (
+    WINDOW,
+    CodeWindows,
+    covered,
+    densest,
+    is_in,
+    window_hashes,
+)
+from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
+
+FULL = "full"  # folder of the full build, beside those of apps
+
+# Bytes of one deselected function. In 22 selective builds (gcc, clang, macOS; vision, language)
+# at most 25 stand outside of functions that the full build has, and at most 80 in one of those.
+FEWEST_BYTES = 32
+FEWEST_IN_KNOWN = 128
+_FEWEST_PART = 0.6  # of the function, for one that stands in a function of another name
+
+
+_LOCAL = "_GLOBAL__N_"  # of a name in an anonymous namespace
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCopy:
+    """Bytes of a deselected function that stand somewhere.
+
+    where: the section or the function; piece: that function; None outside of the objects
+    """
+
+    function: str
+    bytes: int
+    address: int
+    where: str
+    piece: NamedPiece | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFunction:
+    """A function of an object: its name without endings, its place and bytes."""
+
+    name: str
+    piece: NamedPiece
+    pattern: Pattern
+
+
+def full_build(evidence: Evidence) -> Build | None:
+    """Return the full build beside a build's folder, made by the same tools; None without one."""
+    folder = evidence.image.path.parent
+    record = folder.parent / FULL / RECORD
+    own = folder / RECORD
+    if record == own or not record.is_file() or not own.is_file():
+        return None
+    try:
+        full, mine = read_build(record), read_build(own)
+    except InputError:
+        return None
+    same = (full.target, full.toolchain, full.optimize, full.lto) == (
+        mine.target,
+        mine.toolchain,
+        mine.optimize,
+        mine.lto,
+    )
+    return full if same and all(path.is_file() for path in full.objects) else None
+
+
+def plain_name(symbol: str) -> str:
+    """Drop what compilers append to the names of clones: f.isra.0, f.cold."""
+    return symbol.partition(".")[0] or symbol
+
+
+def key_of(symbol: str, file: ObjectFile | None) -> str:
+    """Return the name by which two builds know a function; a local one belongs to a file.
+
+    file: None if functions have moved between objects, by LTO
+    """
+    name = plain_name(symbol)
+    if file is None or _LOCAL not in name:
+        return name
+    return f"{name}@{(file.member or file.path.name).rpartition('/')[2]}"
+
+
+@dataclass(frozen=True, eq=False)
+class DeselectedCode:
+    """The functions of the full build that are not in an image, under their names.
+
+    full: objects of the full build; None without one, when those of the image alone are known
+    """
+
+    evidence: Evidence
+    full: Objects | None
+
+    @cached_property
+    def _written(self) -> list[LinkedFunction]:
+        return list(_functions(self.evidence.objects, self.evidence.own, self.evidence.has_lto))
+
+    @cached_property
+    def _of_full(self) -> list[LinkedFunction]:
+        if self.full is None:
+            return []
+        return list(_functions(self.full, len(self.full.files), self.evidence.has_lto))
+
+    @cached_property
+    def placed(self) -> list[LinkedFunction]:
+        """Functions of the objects that are in the image."""
+        address = self.evidence.placement.address
+        return [c for c in self._written if (c.piece.object, c.piece.section) in address]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Names of functions that the full build has, without endings; all if there is none."""
+        return frozenset(code.name for code in self._of_full or self._written)
+
+    @cached_property
+    def texts(self) -> list[tuple[int, Section, bytes]]:
+        """Content of the sections that may hold texts: object, section and bytes."""
+        used = {number for number, _ in self.evidence.placement.address}
+        return [
+            (number, section, file.elf.content(section))
+            for number, file in enumerate(self.evidence.own_files())
+            for section in file.elf.sections
+            if number in used and section.is_allocated and section.file_size
+        ]
+
+    def is_known(self, symbol: str, number: int) -> bool:
+        """Tell whether the full build has a function, as a definition or inlined in others.
+
+        number: of the object that has it in this image
+        """
+        key = self.key(symbol, number)
+        if key in self.known or self.full is None:
+            return key in self.known
+        name, _, file = key.partition("@")
+        return any(
+            name.encode() in text
+            for other in self.full.files
+            if not file or key_of(symbol, other) == key
+            for text in strings(other.elf)
+        )
+
+    def key(self, symbol: str, number: int) -> str:
+        """Return the name by which a function of one of the image's objects is known."""
+        file = None if self.evidence.has_lto else self.evidence.objects.files[number]
+        return key_of(symbol, file)
+
+    def is_of_full(self, node: Node, offset: int) -> bool:
+        """Tell whether an offset lies in a function that the full build has in the same object.
+
+        Without a full build, in any function.
+        """
+        evidence = self.evidence
+        if not evidence.placement.section(node).is_executable:
+            return False
+        if self.full is None:
+            return True
+        symbol = evidence.reasons.symbol_at(node, offset)
+        file = evidence.objects.files[node[0]]
+        return self.key(symbol, node[0]) in self.known and any(
+            (other.path.name, other.member) == (file.path.name, file.member)
+            for other in self.full.files
+        )
+
+    @cached_property
+    def _in_image(self) -> frozenset[str]:
+        found = {code.name for code in self.placed}
+        for name, part in self.evidence.inlined.items():
+            host = self.evidence.placement.owner(part.address)
+            found.add(self.key(name, host[0]) if host is not None else plain_name(name))
+        return frozenset(found)
+
+    @cached_property
+    def gone(self) -> list[LinkedFunction]:
+        """Functions that are not in the image, as the full build and the objects have them.
+
+        Of a program's own functions, which the full build does not have, nothing is claimed.
+        """
+        written = [c for c in self._written if c.name in self.known]
+        return [c for c in (*self._of_full, *written) if c.name not in self._in_image]
+
+    @cached_property
+    def functions(self) -> CodeWindows:
+        """The bytes of the functions that are not in the image."""
+        return _windows(self.gone)
+
+    @cached_property
+    def _kept(self) -> CodeWindows:
+        return _windows([c for c in self._of_full if c.name in self._in_image])
+
+    @cached_property
+    def _known_here(self) -> CodeWindows:
+        return _windows([c for c in self.placed if c.name in self.known])
+
+    def copies(self) -> list[FoundCopy]:
+        """Find the bytes of deselected functions in all sections and functions of the image."""
+        return [*self._outside(), *self._in_known()]
+
+    def _outside(self) -> Iterator[FoundCopy]:
+        """Look outside of the functions that are known to be in the image."""
+        wanted = self.functions.without([self._kept, self._known_here])
+        shipped = self.evidence.shipped
+        for section in shipped.sections:
+            if not section.is_allocated or not section.file_size:
+                continue
+            data = np.frombuffer(shipped.content(section), np.uint8)
+            hashes = window_hashes(data)
+            hits = is_in(hashes, wanted) & ~self._is_toolchain(section, len(hashes))
+            if covered(hits) < FEWEST_BYTES:
+                continue
+            for number, count in self.functions.matches(hashes[hits], FEWEST_BYTES):
+                own = hits & is_in(hashes, self.functions.hashes_of(number))
+                size = len(self.functions.patterns[number].data)
+                place, together = densest(own, 2 * size)
+                if together >= FEWEST_BYTES:
+                    address = section.address + place
+                    yield self._found(self.functions.names[number], count, address, section.name)
+
+    def _is_toolchain(self, section: Section, count: int) -> npt.NDArray[np.bool_]:
+        """Whether each byte of a section belongs to the toolchain: any code is like other code."""
+        placement, files = self.evidence.placement, self.evidence.objects.files
+        result = np.zeros(count, np.bool_)
+        for node, address in placement.address.items():
+            start = address - section.address
+            is_inside = node[0] >= self.evidence.own and 0 <= start < count
+            if is_inside and is_of_toolchain(str(files[node[0]].path)):
+                result[start : start + placement.section(node).size] = True
+        return result
+
+    def _found(self, function: str, count: int, address: int, section: str) -> FoundCopy:
+        placement = self.evidence.placement
+        node = placement.owner(address)
+        if node is None:
+            return FoundCopy(function, count, address, section)
+        offset = address - placement.address[node]
+        inside = self.evidence.reasons.symbol_at(node, offset)
+        piece = NamedPiece(node[0], node[1], offset, count, inside)
+        where = f"{self.evidence.short(inside) or section} of {placement.objects.label(piece)}"
+        return FoundCopy(function, count, address, where, piece)
+
+    def _in_known(self) -> Iterator[FoundCopy]:
+        """Look in functions that the full build has, too, for more than it has there."""
+        if self.full is None:
+            return
+        wanted = self.functions.without([self._kept])
+        known = [c for c in self.placed if c.name in self.known]
+        data = self._known_here.data
+        hashes = window_hashes(data)
+        hits = is_in(hashes, wanted)
+        for number, (low, high) in self._known_here.ranges_with(hits, FEWEST_IN_KNOWN):
+            found = hashes[low:high][hits[low:high]]
+            for match, count in self.functions.matches(found, FEWEST_IN_KNOWN)[:1]:
+                if count >= _FEWEST_PART * len(self.functions.patterns[match].data):
+                    piece = known[number].piece
+                    start = self.evidence.placement.where(piece) or 0
+                    where = self.evidence.short(piece.symbol)
+                    yield FoundCopy(self.functions.names[match], count, start, where, piece)
+
+
+def _windows(codes: Sequence[LinkedFunction]) -> CodeWindows:
+    return CodeWindows([c.piece.symbol for c in codes], [c.pattern for c in codes])
+
+
+def _functions(objects: Objects, count: int, has_lto: bool) -> Iterator[LinkedFunction]:
+    """Yield the functions of objects, with their bytes as far as these are known."""
+    for number, file in enumerate(objects.files[:count]):
+        patterns: dict[int, Pattern] = {}
+        for name, index, offset, size in file.pieces:
+            section = file.elf.sections[index]
+            if not section.is_executable or not section.file_size or size < WINDOW:
+                continue
+            if index not in patterns:
+                patterns[index] = file.pattern(section)
+            piece = NamedPiece(number, index, offset, size, name)
+            key = key_of(name, None if has_lto else file)
+            yield LinkedFunction(key, piece, patterns[index].part(offset, size))
+
+
+def read_full(evidence: Evidence) -> Objects | None:
+    """Read the objects of the full build beside an image; None if there is none."""
+    full = full_build(evidence)
+    if full is None:
+        return None
+    read = read_macho_objects if isinstance(evidence.image, MachoImage) else read_objects
+    paths: tuple[Path, ...] = full.objects
+    return read(paths, full.image.parent)

@@ -1,0 +1,183 @@
+"""Verdicts on executable bytes, and on the files that they came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from sizeguard.claims.verdict import (
+    ABSENT,
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    REMOVED_BY_COMPILER,
+    STILL_THERE,
+    UNKNOWN,
+    Verdict,
+)
+from sizeguard.formats.elf import ET_REL, Section
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.object_evidence import read_objects
+from sizeguard.verify.evidence.placement import Node, file_key, toolchain_files
+from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
+
+UNEXPLAINED = "code that the map does not explain"
+FRAGMENTS = "code in .init and .fini besides the toolchain's"
+STRANGERS = "inputs that the build's record does not have"
+
+# The linker writes these itself: calls into shared libraries.
+_LINKERS_OWN = re.compile(r"\.i?plt(\.\w+)?|__TEXT,__(stubs|stub_helper|objc_stubs|auth_stubs)")
+_STUBS = ("linker stubs", "<internal>")  # as maps call the file of what a linker adds to code
+# crti.o and crtn.o begin and end the functions in .init and .fini.
+_BRACKETS = re.compile(r"crt[in]\.o")
+# Instructions that do nothing, between functions: x86-64 up to 15 bytes, aarch64.
+_PADDING = re.compile(
+    rb"(?:\x00|\x90|\xcc|\x66\x90|\x0f\x1f\x00|\x0f\x1f\x40\x00|\x0f\x1f\x44\x00\x00"
+    rb"|\x66\x0f\x1f\x44\x00\x00|\x0f\x1f\x80\x00{4}|\x0f\x1f\x84\x00{5}"
+    rb"|\x66{1,9}\x0f\x1f\x84\x00{5}|\x66{0,9}\x2e\x0f\x1f\x84\x00{5}"
+    rb"|\x1f\x20\x03\xd5|\x00\x00\x20\xd4|\x20\x00\x20\xd4"
+    # mold's jump to what is far away on aarch64: adrp x16; add x16, x16, n; br x16.
+    rb"|[\x10\x30\x50\x70\x90\xb0\xd0\xf0]..[\x90\xb0\xd0\xf0]\x10.[\x00-\x3f]\x91\x00\x02\x1f\xd6)*",
+    re.DOTALL,
+)
+_MOST_SHOWN = 4
+
+
+def judge_explained(evidence: Evidence) -> Iterator[Verdict]:
+    """Judge that the recorded inputs and the toolchain's account for all code of the image."""
+    if evidence.image.type == ET_REL or not evidence.own:
+        return  # nothing is linked yet, or nothing was given
+    if not evidence.placement.has_map:
+        for name in (UNEXPLAINED, STRANGERS):
+            yield _undecided(name, "without a map it is not known where everything lies")
+        return
+    yield _explained(evidence)
+    yield _fragments(evidence)
+    yield _strangers(evidence)
+
+
+def _explained(evidence: Evidence) -> Verdict:
+    found = [
+        (address, size, section.name)
+        for section in evidence.shipped.sections
+        if section.is_executable and section.is_allocated and section.file_size
+        for address, size in _unexplained(evidence, section)
+    ]
+    if not found:
+        note = "sections of the link's inputs, and padding, are all there is of code"
+        return Verdict("section", UNEXPLAINED, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+    notes = tuple(
+        f"{size} bytes at {address:#x} in {name} belong to no input of the link"
+        for address, size, name in found[:_MOST_SHOWN]
+    )
+    total = sum(size for _, size, _ in found)
+    return _failed(UNEXPLAINED, total, notes, "written by the linker, or changed after linking")
+
+
+def _unexplained(evidence: Evidence, section: Section) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a section of code that are neither an input's nor padding."""
+    if _LINKERS_OWN.fullmatch(section.name):
+        return
+    start, end = section.address, section.address + section.file_size
+    data = np.frombuffer(evidence.shipped.content(section), np.uint8)
+    is_free = np.ones(end - start, np.bool_)
+    for node, address in evidence.placement.address.items():
+        if start <= address < end:
+            size = evidence.placement.section(node).size
+            is_free[address - start : address - start + size] = False
+    for low, high in _stubs(evidence):
+        is_free[max(low - start, 0) : max(high - start, 0)] = False
+    if not _PADDING.fullmatch(data[is_free].tobytes()):
+        for address, size in _unlisted(evidence):
+            is_free[max(address - start, 0) : max(address + size - start, 0)] = False
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_free, [False]]).astype(np.int8)))
+    for low, high in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if not _PADDING.fullmatch(data[low:high].tobytes()):
+            yield start + low, high - low
+
+
+def _unlisted(evidence: Evidence) -> Iterator[tuple[int, int]]:
+    """Yield the places of the toolchain's code to which a map gives no address.
+
+    gold's map has 0xffffffffffffffff for the last section before its own stubs; it lists empty
+    sections of the same object.
+    """
+    if evidence.link_map is None or evidence.link_map.linker != "gold":
+        return
+    placed = {row.file for row in evidence.link_map.placed}
+    names = {row.file for row in evidence.link_map.discarded} - placed
+    paths, _ = toolchain_files(sorted(names), evidence.image.path.parent)
+    keys = {file_key(name) for name in names}
+    for file in read_objects(path for path in paths if is_of_toolchain(str(path))).files:
+        for section in file.elf.sections if file_key(file.label) in keys else ():
+            if section.is_executable and section.file_size:
+                for address in evidence.shipped_bytes.find(file.pattern(section)):
+                    yield address, section.size
+
+
+def _stubs(evidence: Evidence) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of what the linker added to code, to reach what is far away."""
+    for row in evidence.link_map.placed if evidence.link_map is not None else ():
+        if row.file in _STUBS:
+            yield row.address, row.address + row.size
+
+
+def _fragments(evidence: Evidence) -> Verdict:
+    places = [
+        (section.address, section.address + section.size)
+        for section in evidence.shipped.sections
+        if section.name in (".init", ".fini")
+    ]
+    found: list[tuple[Node, int]] = []
+    for node, address in evidence.placement.address.items():
+        if any(low <= address < high for low, high in places):
+            name = _file_name(evidence, node[0])
+            if node[0] < evidence.own or not _BRACKETS.fullmatch(name):
+                found.append((node, address))
+    if not found:
+        note = "crti.o and crtn.o alone have code there"
+        return Verdict("section", FRAGMENTS, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+    notes = tuple(
+        f"{evidence.placement.section(node).size} bytes at {address:#x}:"
+        f" {evidence.placement.section(node).name} of {evidence.objects.files[node[0]].label}"
+        for node, address in found[:_MOST_SHOWN]
+    )
+    total = sum(evidence.placement.section(node).size for node, _ in found)
+    return _failed(FRAGMENTS, total, notes, "runs at start-up or exit, in no function")
+
+
+def _file_name(evidence: Evidence, number: int) -> str:
+    file = evidence.objects.files[number]
+    return (file.member or file.path.name).rpartition("/")[2]
+
+
+def _strangers(evidence: Evidence) -> Verdict:
+    """Judge the files that the map names besides those of the record: the toolchain's alone."""
+    sizes: dict[str, int] = {}
+    for node in evidence.placement.address:
+        file = evidence.objects.files[node[0]]
+        if node[0] >= evidence.own and not is_of_toolchain(str(file.path)):
+            size = evidence.placement.section(node).size
+            sizes[file.label] = sizes.get(file.label, 0) + size
+    if sizes:
+        notes = tuple(f"{size} bytes of {label}" for label, size in sizes.items())
+        return _failed(
+            STRANGERS,
+            sum(sizes.values()),
+            notes[:_MOST_SHOWN],
+            "linked, and not among the objects of the build's record",
+        )
+    if evidence.link_doubt:
+        return _undecided(STRANGERS, evidence.link_doubt)
+    note = "the map names files of the record and of the toolchain alone"
+    return Verdict("section", STRANGERS, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+
+
+def _failed(name: str, size: int, notes: tuple[str, ...], cause: str) -> Verdict:
+    return Verdict("section", name, ABSENT, FAIL, STILL_THERE, size, notes, (), cause)
+
+
+def _undecided(name: str, note: str) -> Verdict:
+    return Verdict("section", name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note,))

@@ -1,0 +1,153 @@
+"""Verdicts on deselected code under other names, or in other places than its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from sizeguard.claims.verdict import (
+    ABSENT,
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    REMOVED_BY_COMPILER,
+    STILL_THERE,
+    UNKNOWN,
+    ChainStep,
+    Verdict,
+)
+from sizeguard.names.demangle import demangle
+from sizeguard.names.short import template_of
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.leaks.deselected_code import DeselectedCode, plain_name
+from sizeguard.verify.why_there import explain
+
+_MOST_SHOWN = 8
+COPIES = "machine code of deselected functions"
+NAMESAKES = "functions named like deselected kernels"
+_LAMBDA = re.compile(r"::(?:\{lambda|operator\(\)|\$_|_FUN|__invoke)")
+
+
+def judge_copies(code: DeselectedCode) -> Verdict:
+    """Judge that no bytes of a deselected function stand in the image, whatever holds them."""
+    evidence = code.evidence
+    # Without all places, code that is rightly there cannot be told from copies.
+    copies = code.copies() if _knows_places(evidence) else []
+    if not copies:
+        count = len(set(code.functions.names))
+        note = f"no bytes of {count} functions that were left out stand in the image"
+        return _gone(evidence, COPIES, note)
+    notes = tuple(
+        f"{copy.bytes} bytes of {demangle(copy.function)} stand at {copy.address:#x}, in"
+        f" {copy.where}"
+        for copy in copies
+    )
+    piece = next((copy.piece for copy in copies if copy.piece is not None), None)
+    chain = explain(evidence, piece)[1] if piece is not None else ()
+    cause = f"copied: code of {evidence.short(copies[0].function)} in {copies[0].where}"
+    size = sum(copy.bytes for copy in copies)
+    return _there(COPIES, size, notes, cause, chain)
+
+
+def _knows_places(evidence: Evidence) -> bool:
+    has_code = not evidence.objects.lto or evidence.has_lto
+    return bool(evidence.own) and evidence.placement.has_map and has_code
+
+
+def judge_namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Verdict:
+    """Judge that no function of the image has the name of a deselected kernel, in any scope.
+
+    The full build's own functions may: a method of a tensor is called `view`, too.
+    """
+    evidence = code.evidence
+    found = list(_namesakes(code, kernels))
+    if not found:
+        return _gone(evidence, NAMESAKES, "no function of the image has such a name")
+    notes = tuple(
+        f"{demangle(piece.symbol)}: {piece.size} bytes at {address:#x}, {host}"
+        for piece, address, host in found
+    )
+    placed = next((p for p, _, _ in found if p.object >= 0), None)
+    chain = explain(evidence, placed)[1] if placed is not None else ()
+    cause = f"another scope: {demangle(found[0][0].symbol)}"
+    return _there(NAMESAKES, sum(p.size for p, _, _ in found), notes, cause, chain)
+
+
+def _namesakes(
+    code: DeselectedCode, kernels: Iterable[str]
+) -> Iterator[tuple[NamedPiece, int, str]]:
+    """Yield namesakes of kernels with their address and what holds them."""
+    names = frozenset(kernels)
+    if not names:
+        return
+    words = "|".join(f"{len(name)}{re.escape(name)}" for name in sorted(names, reverse=True))
+    mangled = re.compile(rf"(?:{words})(?![a-z_])|\A(?:{'|'.join(map(re.escape, names))})(?:\.|\Z)")
+    evidence = code.evidence
+    for each in code.placed:
+        symbol = each.piece.symbol
+        if mangled.search(symbol) and _is_namesake(code, symbol, each.piece.object, names, mangled):
+            where = evidence.placement.where(each.piece) or 0
+            yield each.piece, where, f"of {evidence.objects.label(each.piece)}"
+    for symbol, part in evidence.inlined.items():
+        host = evidence.placement.owner(part.address)
+        number = host[0] if host is not None else 0
+        if mangled.search(symbol) and _is_namesake(code, symbol, number, names, mangled):
+            piece = NamedPiece(-1, 0, 0, part.bytes, symbol)
+            yield piece, part.address, f"inlined into {demangle(part.host)}"
+
+
+def _is_namesake(
+    code: DeselectedCode,
+    symbol: str,
+    number: int,
+    names: frozenset[str],
+    mangled: re.Pattern[str],
+) -> bool:
+    """Tell whether a function is called like a kernel and is none of the full build's others.
+
+    Without a full build, a function is a namesake if it also takes what the kernel takes, and is
+    not local: a helper may have the name of a kernel.
+    """
+    name = template_of(symbol)[0]
+    if name not in names:
+        return False
+    if code.full is not None:
+        return not code.is_known(symbol, number)
+    if "_GLOBAL__N_" in symbol:
+        return False
+    kernels = (c.piece.symbol for c in code.gone if mangled.search(c.piece.symbol))
+    return any(
+        template_of(kernel)[0] == name and _arguments(kernel) == _arguments(symbol)
+        for kernel in kernels
+    )
+
+
+def _arguments(symbol: str) -> str:
+    """Return the parameters of a function, as they are written behind its name."""
+    text = demangle(plain_name(symbol))
+    return text[text.find("(", len(text) - _last_group(text)) :] if text.endswith(")") else ""
+
+
+def _last_group(text: str) -> int:
+    """Return the length of the bracketed group that ends a text."""
+    depth = 0
+    for i, letter in enumerate(reversed(text)):
+        depth += (letter == ")") - (letter == "(")
+        if depth == 0:
+            return i + 1
+    return len(text)
+
+
+def _gone(evidence: Evidence, name: str, note: str) -> Verdict:
+    if not evidence.is_complete:
+        return Verdict("section", name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps)
+    return Verdict("section", name, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+
+
+def _there(
+    name: str, size: int, notes: Sequence[str], cause: str, chain: tuple[ChainStep, ...]
+) -> Verdict:
+    shown = tuple(notes[:_MOST_SHOWN])
+    more = (f"and {len(notes) - _MOST_SHOWN} more",) if len(notes) > _MOST_SHOWN else ()
+    return Verdict("section", name, ABSENT, FAIL, STILL_THERE, size, (*shown, *more), chain, cause)

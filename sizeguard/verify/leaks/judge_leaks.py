@@ -1,0 +1,31 @@
+"""Verdicts on everything that is in an image and should not be, under whatever name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sizeguard.claims.verdict import Verdict
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.leaks.deselected_code import DeselectedCode, read_full
+from sizeguard.verify.leaks.explained_bytes import judge_explained
+from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
+from sizeguard.verify.leaks.written_names import judge_written_names
+
+
+@dataclass(frozen=True, slots=True)
+class Deselected:
+    """Names of what a selection leaves out."""
+
+    operators: tuple[str, ...]
+    kernels: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+def judge_leaks(evidence: Evidence, deselected: Deselected) -> Iterator[Verdict]:
+    """Judge one claim for each way in which something deselected can stand in an image."""
+    code = DeselectedCode(evidence, read_full(evidence))
+    yield judge_copies(code)
+    yield judge_namesakes(code, deselected.kernels)
+    yield judge_written_names(code, (*deselected.operators, *deselected.classes))
+    yield from judge_explained(evidence)

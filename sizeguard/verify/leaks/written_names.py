@@ -1,0 +1,129 @@
+"""Verdicts on the names of deselected operators and classes, wherever an image holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sizeguard.claims.verdict import (
+    ABSENT,
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    REMOVED_BY_COMPILER,
+    STILL_THERE,
+    UNKNOWN,
+    Verdict,
+)
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.placement import Node
+from sizeguard.verify.leaks.deselected_code import DeselectedCode
+
+NAMES = "names of deselected operators and classes"
+_ENCODINGS = (("utf-8", 1), ("utf-16-le", 2), ("utf-32-le", 4))
+_MOST_SHOWN = 8
+
+
+def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
+    """Judge that an image holds no such name as a text, but for calls of operators by name.
+
+    A table may pair names with code in any order, by pointers, distances or in place: each such
+    table needs the names. A kernel that is kept may call an operator that is not; then a function
+    that the full build has, too, refers to the name.
+    """
+    evidence = code.evidence
+    said: dict[str, bool] = {}
+    found = []
+    for place in _places(evidence, names):
+        if place[0] not in said:
+            said[place[0]] = _is_said_by_code(code, place[0].encode())
+        if not said[place[0]]:
+            found.append(place)
+    # Without objects it is not known whether a table has a name, or a call.
+    if found and evidence.own:
+        size = sum(length for _, length, _, _ in found)
+        notes = [f"{name} stands at {at:#x} in {where}" for name, _, at, where in found]
+        shown = tuple(notes[:_MOST_SHOWN])
+        cause = "a name without an entry of the known shape: another kind of table, or a message"
+        return Verdict("section", NAMES, ABSENT, FAIL, STILL_THERE, size, shown, (), cause)
+    if not evidence.is_complete:
+        return Verdict("section", NAMES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps)
+    calls = f", but for {len(said)} that code calls by name" if said else ""
+    note = f"none of {len(names)} names stands in the image{calls}"
+    return Verdict("section", NAMES, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+
+
+def _places(evidence: Evidence, names: Sequence[str]) -> Iterator[tuple[str, int, int, str]]:
+    """Yield each name with its bytes, its address and its section."""
+    for name in names:
+        for width, address, size, section, is_whole in text_places(evidence, name):
+            if is_whole or width > 1:
+                yield name, size, address, section
+
+
+def text_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, str, bool]]:
+    """Find a text in the shipped image, in any encoding and with anything behind it.
+
+    Yields bytes of a letter, address, size, section, and whether it is no part of a longer word.
+    """
+    everything = evidence.shipped_bytes.joined
+    for encoding, width in _ENCODINGS:
+        wanted = text.encode(encoding)
+        if wanted not in everything:
+            continue
+        for address in evidence.shipped_bytes.constant(wanted):
+            section, start, content = evidence.shipped_bytes.around(address)
+            at = address - start
+            is_whole = _is_whole(content, at, at + len(wanted), width)
+            yield width, address, len(wanted), section, is_whole
+
+
+def _is_said_by_code(code: DeselectedCode, name: bytes) -> bool:
+    """Tell whether known functions alone refer to a text, in all objects that have it."""
+    evidence = code.evidence
+    referring = []
+    for number, section, content in code.texts:
+        start = _whole_in(content, name) if name in content else -1
+        if start >= 0:
+            if section.is_executable or section.index in evidence.objects.files[number].relocations:
+                return False  # the text is a part of a table, or of code
+            referring += list(_references(evidence, number, section.index, start))
+    return bool(referring) and all(code.is_of_full(node, offset) for node, offset in referring)
+
+
+def _references(
+    evidence: Evidence, number: int, index: int, start: int
+) -> Iterator[tuple[Node, int]]:
+    """Yield places of the image that refer to an offset of an object's section."""
+    file = evidence.objects.files[number]
+    for source, table in file.relocations.items():
+        if (number, source) not in evidence.placement.address:
+            continue
+        for offset, symbol, addend in zip(
+            table.offset.tolist(), table.symbol.tolist(), table.addend.tolist(), strict=True
+        ):
+            row = file.symbols[symbol] if symbol < len(file.symbols) else None
+            # Distances count from the next instruction: up to 8 bytes less.
+            if row is not None and row.section == index:
+                target = row.address + addend
+                if start - 8 <= target <= start:
+                    yield (number, source), offset
+
+
+def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
+    """Tell whether a text is no part of a longer word: aten::add is one of aten::add.Tensor."""
+    return not _is_word(content[start - width : start] if start >= width else b"") and not _is_word(
+        content[end : end + width]
+    )
+
+
+def _whole_in(content: bytes, name: bytes) -> int:
+    """Return where a name begins that is no part of a longer word, -1 if it is nowhere."""
+    at = content.find(name)
+    while at >= 0 and not _is_whole(content, at, at + len(name), 1):
+        at = content.find(name, at + 1)
+    return at
+
+
+def _is_word(letter: bytes) -> bool:
+    code = int.from_bytes(letter, "little")
+    return code < 128 and (chr(code).isalnum() or chr(code) in "_.:")

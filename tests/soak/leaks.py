@@ -1,0 +1,73 @@
+"""Every way to hide something deselected, with gcc -Os, clang -O2 and for arm64-macos.
+
+`sizeguard verify` must fail or be undecided, and name the function or the bytes.
+
+python -m tests.soak.leaks [--only NAME]… [--builds gcc,clang,macos]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from sizeguard.builds.build_record import Build
+from sizeguard.projects.root import project_root
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
+from sizeguard.toolchains.toolchain import find_toolchain
+from tests.support.all_leaks import ALL_LEAKS, CONTROL
+from tests.support.leak_bench import LeakBench
+from tests.support.script import Tally, options_of
+
+# Compiler, target and optimization.
+BUILDS = {
+    "gcc": ("gcc", None, "s"),
+    "clang": ("clang", None, "2"),
+    "macos": (None, "arm64-macos", "s"),
+}
+
+
+def made(name: str, kind: str) -> Build:
+    root = project_root()
+    compiler, target, optimize = BUILDS[name]
+    toolchain = find_toolchain(compiler, None, target)
+    selection = root / "native" / "apps" / "vision" / "selected_operators.yaml"
+    variant = (
+        Variant("full", optimize=optimize)
+        if kind == "full"
+        else Variant("selective", "vision", selection, optimize=optimize)
+    )
+    return build(root, variant, toolchain, default_folder(root, variant, toolchain))
+
+
+def check(name: str, bench: LeakBench, only: list[str], tally: Tally) -> None:
+    clean = bench.outcome(CONTROL).findings
+    tally.check(not clean, f"{name} without a leak: {clean}")
+    form = "macho" if bench.is_macho else "elf"
+    for leak in ALL_LEAKS.values():
+        if form not in leak.formats or (only and leak.name not in only):
+            continue
+        found = bench.outcome(leak)
+        is_named = found.names(leak.expects)
+        verdict = "named" if is_named else "caught" if found.findings else "MISSED"
+        shown = found.findings[0][:90] if found.findings else ""
+        print(f"{name:6} {leak.name:32} {verdict:7} {shown}", flush=True)
+        tally.check(bool(found.findings) and is_named, f"{name} {leak.name}: {verdict}")
+
+
+def main() -> int:
+    parser = options_of(__doc__)
+    parser.add_argument("--only", action="append", default=[], help="only this leak")
+    parser.add_argument("--builds", default=",".join(BUILDS))
+    options = parser.parse_args()
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.builds.split(","):
+            bench = LeakBench(made(name, "vision"), made(name, "full"), Path(folder) / name)
+            check(name, bench, options.only, tally)
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+"""All ways to hide something in a selective build, by name."""
+
+from __future__ import annotations
+
+from tests.support import leak_bytes, leak_entries, leak_kinds, leak_links
+from tests.support.leak_kinds import Leak, source
+
+# The same link with a function that hides nothing: it must pass.
+CONTROL = Leak("control", source("control", "LEAK()"), ())
+
+ALL_LEAKS = {
+    leak.name: leak
+    for leak in (
+        *leak_kinds.BY_SOURCE,
+        *leak_bytes.LEAKS,
+        *leak_entries.LEAKS,
+        *leak_links.LEAKS,
+    )
+}

@@ -1,0 +1,228 @@
+"""A selective build that is linked again with something hidden in it, and verified."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds import RECORD
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.sizes import measure
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verification
+from sizeguard.formats.elf import Symbol, read_elf
+from sizeguard.gate.verified_builds import RequestedClaims, verify_build
+from sizeguard.toolchains.link_record import record_link
+from sizeguard.toolchains.targets import find_target
+from sizeguard.verify.evidence.macho import read_macho_image
+from tests.support.places import ROOT
+
+KERNELS = ROOT / "native" / "operators" / "kernels"
+
+# What each leak's source begins with; the program's main() calls leaked().
+PROLOGUE = """
+extern "C" void leaked(int argc, char** argv);
+template <typename T> inline void keep(T* value) { asm volatile("" : : "r"(value)); }
+#define LEAK(...) \\
+  extern "C" void leaked(int argc, char** argv) { \\
+    if (argc == 77 && argv != nullptr) { __VA_ARGS__; } \\
+  }
+"""
+MAIN = "int main(int argc, char** argv) {"
+
+
+@dataclass(frozen=True)
+class LinkedWith:
+    """What a leak adds to a link.
+
+    recorded: objects and archives of the build's record
+    hidden:   words of the command line that the record does not have
+    """
+
+    recorded: tuple[Path, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Caught:
+    """Findings of a verification that are not pass: what each is of, and why."""
+
+    findings: tuple[str, ...]
+
+    def names(self, words: tuple[str, ...]) -> bool:
+        """Whether a finding has one of the words."""
+        return any(word in finding for finding in self.findings for word in words)
+
+
+def run(*command: str | Path, folder: Path | None = None) -> str:
+    done = subprocess.run(
+        [str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{shlex.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+class NamedLeak(Protocol):
+    """A way to hide something."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def make(self) -> Callable[[LeakBench], LinkedWith]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class LeakBench:
+    """build: selective, with the full one of the same compiler. folder: where leaks are built."""
+
+    build: Build
+    full: Build
+    folder: Path
+
+    @property
+    def is_macho(self) -> bool:
+        return find_target(self.build.target).is_macho
+
+    @cached_property
+    def symbols(self) -> Mapping[str, Symbol]:
+        """Functions of the full image."""
+        image = self.full.image
+        read = read_macho_image(image) if self.is_macho else read_elf(image)
+        return {s.name: s for s in read.symbols if s.section and s.name}
+
+    def mangled(self, kernel: str) -> str:
+        """Find the mangled name of a kernel in the full build."""
+        prefix = f"_ZN2sg7kernels{len(kernel)}{kernel}E"
+        return next(name for name in self.symbols if name.startswith(prefix))
+
+    def machine_code(self, kernel: str) -> bytes:
+        """Cut a kernel's bytes out of the full image."""
+        image = self.full.image
+        read = read_macho_image(image) if self.is_macho else read_elf(image)
+        symbol = self.symbols[self.mangled(kernel)]
+        section = read.sections[symbol.section]
+        start = section.offset + symbol.address - section.address
+        return read.data[start : start + symbol.size].tobytes()
+
+    @cached_property
+    def _commands(self) -> list[list[str]]:
+        listed = run("ninja", "-C", self.build.image.parent, "-t", "commands", "run_program")
+        return [shlex.split(line) for line in listed.splitlines()]
+
+    def _compiler(self, source: str) -> list[str]:
+        """Return the command that compiles a source, without its output and its input."""
+        words = next(w for w in self._commands if w[-1].endswith(source))
+        kept = words[: words.index("-MD")]
+        mine = str(self.build.selection.parent)
+        theirs = str(self.full.selection.parent)
+        return [word.replace(mine, theirs) for word in kept if not word.startswith("-W")]
+
+    def compile(self, name: str, text: str, *options: str) -> Path:
+        """Compile a source as kernels are compiled, with everything selected."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        source = self.folder / f"{name}.cpp"
+        source.write_text(PROLOGUE + text)
+        output = self.folder / f"{name}.o"
+        run(*self._compiler("kernels/lookup.cpp"), *options, "-c", source, "-o", output)
+        return output
+
+    @cached_property
+    def main(self) -> Path:
+        """The program's object, whose main() calls leaked()."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / "native" / "apps" / "run_program.cpp").read_text()
+        assert MAIN in text
+        source = self.folder / "run_program.cpp"
+        hook = f'extern "C" void leaked(int, char**);\n{MAIN}\n  leaked(argc, argv);'
+        source.write_text(text.replace(MAIN, hook))
+        output = self.folder / "run_program.cpp.o"
+        run(*self._compiler("apps/run_program.cpp"), "-c", source, "-o", output)
+        return output
+
+    @cached_property
+    def _linking(self) -> list[str]:
+        """The words of the link, with absolute paths."""
+        words = next(w for w in reversed(self._commands) if "-o" in w and "run_program" in w)
+        place = self.build.image.parent
+        found = []
+        for word in words[words.index("&&") + 1 : len(words) - words[::-1].index("&&") - 1]:
+            is_file = word.endswith((".o", ".a")) and not word.startswith("-")
+            found.append(str(place / word) if is_file else word)
+        return found
+
+    def link(self, name: str, leak: LinkedWith) -> Build:
+        """Link the program with a leak, strip it, and write its record."""
+        place = self.folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        image = place / "run_program"
+        mine = str(self.build.image.parent)
+        words = [
+            str(self.main)
+            if word.endswith("apps/run_program.cpp.o")
+            else re.sub(rf"{re.escape(mine)}(/run_program.map|/$)", rf"{place}\1", word)
+            for word in self._linking
+            # dsymutil finds the objects by their whole paths: they lie in several folders.
+            if not word.startswith("-Wl,-oso_prefix")
+        ]
+        words[words.index("-o") + 1] = "run_program"
+        at = words.index("run_program") + 1
+        words[at:at] = [*map(str, leak.recorded), *leak.hidden]
+        run(*words, folder=place)
+        target = find_target(self.build.target)
+        shipped = place / "run_program.stripped"
+        run(target.strip, "--strip-all", "-o", shipped, image)
+        debug = None
+        if target.is_macho:
+            debug = place / "run_program.dSYM"
+            run("dsymutil-19", image, "-o", debug)
+        written = {str(path): path for path in self.build.objects}
+        objects = [
+            self.main if path.name == "run_program.cpp.o" else path for path in written.values()
+        ]
+        build = replace(
+            self.build,
+            image=image,
+            shipped=shipped,
+            map=place / "run_program.map",
+            gc_log=place / "run_program.gc.txt",
+            objects=(*objects, *leak.recorded),
+            sizes=measure(shipped),
+            debug=debug,
+            link_command=None if target.is_macho else record_link(words, place, image),
+        )
+        (place / RECORD).write_text(json.dumps(build.to_json()))
+        beside = self.folder / "full"
+        beside.mkdir(exist_ok=True)
+        (beside / RECORD).write_text(json.dumps(self.full.to_json()))
+        return build
+
+    def outcome(self, leak: NamedLeak) -> Caught:
+        """Link with a leak, and verify."""
+        build = self.link(leak.name, leak.make(self))
+        try:
+            return findings_of(verify_build(ROOT, build, RequestedClaims()))
+        except InconclusiveError as error:
+            return Caught((f"inconclusive: {error}",))
+
+
+def findings_of(found: Verification) -> Caught:
+    wrong = [verdict for verdict in found.verdicts if verdict.verdict in (FAIL, INCONCLUSIVE)]
+    return Caught(
+        (
+            *(
+                f"{v.verdict} {v.kind} {v.name} {v.bytes}: {v.cause} {' '.join(v.evidence)}"
+                f" {' '.join(step.symbol for step in v.chain)}"
+                for v in wrong
+            ),
+            *(f"gap: {gap}" for gap in found.gaps),
+            *(f"canary: {note}" for note in found.canary_notes),
+        )
+    )

@@ -1,0 +1,152 @@
+"""Leaks by registration, dtype and feature: entries, names, loops and texts in disguise."""
+
+from __future__ import annotations
+
+from tests.support.leak_bench import LeakBench, LinkedWith
+from tests.support.leak_kinds import Leak, source
+
+RUNTIME = '#include "native/runtime/registry.h"\n'
+CODE = "static bool serve(sg::Context&, const sg::Value*, sg::Value*) { return false; }\n"
+TYPES = "struct Entry { sg::BoxedKernel code; const char* name; };\n"
+NAME = '"aten::gelu(tz)t"'
+LOOPS = '#include "native/operators/elementwise.h"\n'
+RELU = """struct Rectify { template <typename T> static T apply(T a, const sg::Parameters&) {
+  return a < T(0) ? T(0) : a; } };
+"""
+
+
+def _entry(name: str, declaration: str) -> Leak:
+    text = RUNTIME + CODE + TYPES + declaration + "\nLEAK(keep(&entry))"
+    return Leak(name, source(name, text), ("aten::gelu",))
+
+
+def _relative(bench: LeakBench) -> LinkedWith:
+    """Distances from the entry to its name and its code, in 32 bits each."""
+    under = "_" if bench.is_macho else ""
+    where = "__TEXT,__const" if bench.is_macho else '.rodata.entry,\\"a\\"'
+    text = RUNTIME
+    text += 'extern "C" const char the_name[]; const char the_name[] = "aten::gelu(tz)t";\n'
+    text += 'extern "C" bool serve(sg::Context&, const sg::Value*, sg::Value*) { return 0; }\n'
+    text += f'asm(".section {where}\\n.p2align 2\\n.globl {under}entry\\n{under}entry:\\n'
+    text += f'.long {under}the_name - .\\n.long {under}serve - .\\n.text");\n'
+    text += 'extern "C" const int entry[];\nLEAK(keep(entry))'
+    return LinkedWith((bench.compile("relative_entry", text),))
+
+
+def _shift_name(bench: LeakBench) -> LinkedWith:
+    """An operator's name in UTF-16."""
+    text = 'extern const char16_t name[]; const char16_t name[] = u"aten::gelu";\nLEAK(keep(name))'
+    return LinkedWith((bench.compile("wide_name", text),))
+
+
+ENTRIES = (
+    _entry("entry_code_first", f"extern Entry entry; Entry entry = {{serve, {NAME}}};"),
+    _entry(
+        "entry_name_first",
+        f"extern const sg::Operator entry; const sg::Operator entry = {{{NAME}, serve}};",
+    ),
+    _entry(
+        "entry_name_inline",
+        "struct Long { char name[24]; sg::BoxedKernel code; };\n"
+        f"extern Long entry; Long entry = {{{NAME}, serve}};",
+    ),
+    _entry(
+        "entry_name_behind_pointer",
+        f"static const char* const text = {NAME};\n"
+        "struct Far { sg::BoxedKernel code; const char* const* name; };\n"
+        "extern const Far entry; const Far entry = {serve, &text};",
+    ),
+    _entry(
+        "entry_far_apart",
+        "struct Wide { const char* name; long fields[40]; sg::BoxedKernel code; };\n"
+        f"extern Wide entry; Wide entry = {{{NAME}, {{1}}, serve}};",
+    ),
+    _entry(
+        "entry_without_letters",
+        'extern Entry entry; Entry entry = {serve, "aten::gelu"};',
+    ),
+    Leak("entry_relative", _relative, ("aten::gelu",)),
+    _entry(
+        "entry_in_own_section",
+        f"extern Entry entry; [[gnu::section(SECTION)]] Entry entry = {{serve, {NAME}}};".replace(
+            "SECTION",
+            '\n#ifdef __APPLE__\n"__DATA,__mine"\n#else\n"mine"\n#endif\n',
+        ),
+    ),
+    Leak("name_in_other_encoding", _shift_name, ("aten::gelu",)),
+)
+
+_SWITCH = """#include "native/selective/dtype_switch.h"
+namespace sg::selected { struct All { static constexpr bool contains(ScalarType) { return true; } };
+inline constexpr All relu_again{}; }
+"""
+DTYPES = (
+    Leak(
+        "dtype_of_own_loop",
+        source(
+            "own_loop",
+            LOOPS + RELU + "LEAK(keep(&sg::unary_loop<double, double, Rectify>))",
+        ),
+        ("double", "Double"),
+    ),
+    Leak(
+        "dtype_of_kernels_loop",
+        source(
+            "kernels_loop",
+            LOOPS
+            + "namespace sg::kernels { namespace {\n"
+            + RELU.replace("Rectify", "Relu").replace("sg::", "")
+            + "} auto f = &unary_loop<double, double, Relu>; }\nLEAK(keep(sg::kernels::f))",
+        ),
+        ("double", "Double"),
+    ),
+    Leak(
+        "dtype_of_binary_loop",
+        source(
+            "binary_loop",
+            LOOPS
+            + "struct Sum { template <typename T> static T apply(T a, T b, const sg::Parameters&)"
+            " { return a + b; } };\nLEAK(keep(&sg::binary_loop<short, short, Sum>))",
+        ),
+        ("short", "Short"),
+    ),
+    Leak(
+        "dtype_of_own_switch",
+        source(
+            "own_switch",
+            _SWITCH + "static double total;\nvoid relu(sg::Context& context, sg::ScalarType d,"
+            " const void* p) { SG_SWITCH_FLOATING(d, relu_again, [&]<typename T>() {"
+            " total += *static_cast<const T*>(p); }); }\n"
+            "LEAK(relu(*(sg::Context*)argv[1], sg::ScalarType(argc), argv[2]))",
+        ),
+        ("Double", "relu"),
+    ),
+)
+
+TEXT = "the index has one dimension at most"  # of lookup.cpp, with verbose_errors alone
+FEATURES = (
+    Leak(
+        "feature_text_without_end",
+        source("no_end", f'static const char text[] = "x{TEXT}y";\nLEAK(keep(&text[argc]))'),
+        ("verbose_errors",),
+    ),
+    Leak(
+        "feature_text_wide",
+        source("wide_text", f'static const char16_t text[] = u"{TEXT}";\nLEAK(keep(&text[argc]))'),
+        ("verbose_errors",),
+    ),
+)
+
+# .rodata of the class that is not selected: its name, of which the program knows nothing.
+CLASSES = (
+    Leak(
+        "class_name",
+        source(
+            "class_name",
+            'static const char text[] = "LinearOpContext";\nLEAK(keep(&text[argc]))',
+        ),
+        ("LinearOpContext",),
+    ),
+)
+
+LEAKS = (*ENTRIES, *DTYPES, *CLASSES, *FEATURES)

@@ -1,0 +1,240 @@
+"""Ways to hide code of what was deselected in a selective build: the list, and leaks by source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.support.leak_bench import KERNELS, LeakBench, LinkedWith, run
+
+ELF, MACHO = "elf", "macho"
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A way to hide something.
+
+    expects: words of which a finding must have one; formats: of the images that it can be made in
+    """
+
+    name: str
+    make: Callable[[LeakBench], LinkedWith]
+    expects: tuple[str, ...]
+    formats: tuple[str, ...] = (ELF, MACHO)
+    options: tuple[str, ...] = ()
+
+
+def lookup() -> str:
+    """The source of gather and index_select, which have no dtype switches."""
+    return (KERNELS / "lookup.cpp").read_text()
+
+
+def source(name: str, text: str, *options: str) -> Callable[[LeakBench], LinkedWith]:
+    """A leak that is one source file."""
+    return lambda bench: LinkedWith((bench.compile(name, text, *options),))
+
+
+def called(scope: str) -> str:
+    """Call the kernel of a namespace with arguments that no compiler knows."""
+    return (
+        "LEAK(auto* c = (sg::Context*)argv[1]; auto* t = (sg::Tensor*)argv[2];"
+        f" auto r = sg::{scope}::gather(*c, t[0], argc, t[1], true); keep(&r))"
+    )
+
+
+def _renamed_namespace(bench: LeakBench) -> LinkedWith:
+    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    return LinkedWith(
+        (bench.compile("renamed_namespace", text + "LEAK(keep(&sg::elsewhere::gather))"),)
+    )
+
+
+def _anonymous(bench: LeakBench) -> LinkedWith:
+    text = lookup().replace("namespace sg::kernels {", "namespace sg { namespace {", 1)
+    text = text.replace("}  // namespace sg::kernels", "} }")
+    return LinkedWith((bench.compile("anonymous", text + "LEAK(keep(&sg::gather))"),))
+
+
+def _local_in_kernels(bench: LeakBench) -> LinkedWith:
+    """The helper keeps its name of an anonymous namespace, in another object."""
+    text = lookup().replace("Result<Tensor> gather(", "Result<Tensor> my_gather(")
+    text = text.replace("Result<Tensor> index_select(", "Result<Tensor> my_select(")
+    text += "LEAK(keep(&sg::kernels::my_gather), keep(&sg::kernels::my_select))"
+    return LinkedWith((bench.compile("local_in_kernels", text),))
+
+
+def _asm_label(bench: LeakBench) -> LinkedWith:
+    head = '#include "native/operators/kernel.h"\nnamespace sg::kernels { Result<Tensor>'
+    head += ' gather(Context&, Tensor, int64_t, Tensor, bool) asm("plain_helper"); }\n'
+    return LinkedWith(
+        (bench.compile("asm_label", head + lookup() + "LEAK(keep(&sg::kernels::gather))"),)
+    )
+
+
+def _template(bench: LeakBench) -> LinkedWith:
+    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = text.replace("Result<Tensor> gather(", "template <int n> Result<Tensor> gather(")
+    return LinkedWith((bench.compile("template", text + "LEAK(keep(&sg::elsewhere::gather<7>))"),))
+
+
+def _member(bench: LeakBench) -> LinkedWith:
+    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    declared = "Context& context, Tensor self, int64_t dim, Tensor index, bool"
+    head = f"struct Helper {{ static Result<Tensor> f({declared}); }};\n"
+    text = text.replace("Result<Tensor> gather(", f"{head}Result<Tensor> Helper::f(")
+    return LinkedWith((bench.compile("member", text + "LEAK(keep(&sg::elsewhere::Helper::f))"),))
+
+
+def _extern_c(bench: LeakBench) -> LinkedWith:
+    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = text.replace("Result<Tensor> index_select(", "Result<Tensor> choose(")
+    return LinkedWith((bench.compile("extern_c", text + "LEAK(keep(&sg::elsewhere::choose))"),))
+
+
+def _inlined(bench: LeakBench) -> LinkedWith:
+    """The kernel becomes a part of main(); debug information says so."""
+    head = '#include "native/operators/kernel.h"\nnamespace sg::kernels { [[gnu::always_inline]]'
+    head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
+    text = head + lookup().replace("look_up(", "my_rows(")
+    text += called("kernels")
+    return LinkedWith((bench.compile("inlined", text),))
+
+
+def _inlined_elsewhere(bench: LeakBench) -> LinkedWith:
+    """The same under the name of another namespace."""
+    head = '#include "native/operators/kernel.h"\nnamespace sg::elsewhere { [[gnu::always_inline]]'
+    head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
+    text = head + lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text += called("elsewhere")
+    return LinkedWith((bench.compile("inlined_elsewhere", text),))
+
+
+def _without_debug(bench: LeakBench) -> LinkedWith:
+    """No debug information tells what main() is made of."""
+    head = '#include "native/operators/kernel.h"\nnamespace sg::kernels { [[gnu::always_inline]]'
+    head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
+    text = head + lookup().replace("look_up(", "my_rows(")
+    text += called("kernels")
+    return LinkedWith((bench.compile("without_debug", text, "-g0"),))
+
+
+def _clone(bench: LeakBench) -> LinkedWith:
+    """The kernel's symbol is that of a clone which the compiler made."""
+    made = bench.compile("clone", lookup() + "LEAK(keep(&sg::kernels::gather))")
+    name = bench.mangled("gather")
+    under = "_" if bench.is_macho else ""
+    run(
+        "llvm-objcopy-19",
+        f"--redefine-sym={under}{name}={under}{name}.constprop.0",
+        made,
+    )
+    return LinkedWith((made,))
+
+
+def _renamed_symbol(bench: LeakBench) -> LinkedWith:
+    made = bench.compile("renamed_symbol", lookup() + "LEAK(keep(&sg::kernels::gather))")
+    under = "_" if bench.is_macho else ""
+    run("llvm-objcopy-19", f"--redefine-sym={under}{bench.mangled('gather')}={under}x1", made)
+    if not bench.is_macho:
+        section = f".text.{bench.mangled('gather')}"
+        run("llvm-objcopy-19", f"--rename-section={section}=.text.x1", made)
+    return LinkedWith((made,))
+
+
+def _stripped_object(bench: LeakBench) -> LinkedWith:
+    """Neither names nor debug information: all code is in one section."""
+    made = bench.compile(
+        "stripped_object",
+        lookup() + "LEAK(keep(&sg::kernels::gather))",
+        "-fno-function-sections",
+        "-g0",
+    )
+    bundled = made.with_name("stripped_object_1.o")
+    keep = "_leaked" if bench.is_macho else "leaked"
+    run("llvm-objcopy-19", f"--keep-global-symbol={keep}", "--strip-unneeded", made, bundled)
+    return LinkedWith((bundled,))
+
+
+def _one_section(bench: LeakBench) -> LinkedWith:
+    """Deselected code beside live code in one section, with its own name."""
+    return LinkedWith(
+        (
+            bench.compile(
+                "one_section",
+                lookup() + "LEAK(keep(&sg::kernels::index_select))",
+                "-fno-function-sections",
+            ),
+        )
+    )
+
+
+def _ungathered(bench: LeakBench) -> LinkedWith:
+    """A kernel's helper of an anonymous namespace, under the helper's own name."""
+    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = text.replace("Status look_up(", "Status find_rows(").replace("look_up(", "find_rows(")
+    return LinkedWith((bench.compile("helper", text + "LEAK(keep(&sg::elsewhere::find_rows))"),))
+
+
+def _comdat(bench: LeakBench) -> LinkedWith:
+    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = text.replace("Result<Tensor> gather(", "inline Result<Tensor> gather(")
+    return LinkedWith((bench.compile("comdat", text + "LEAK(keep(&sg::elsewhere::gather))"),))
+
+
+def _weak(bench: LeakBench) -> LinkedWith:
+    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = text.replace("Result<Tensor> gather(", "[[gnu::weak]] Result<Tensor> spare(")
+    return LinkedWith((bench.compile("weak", text + "LEAK(keep(&sg::elsewhere::spare))"),))
+
+
+def _optimized_otherwise(bench: LeakBench) -> LinkedWith:
+    """Other options, other bytes: what is left is the name."""
+    text = lookup().replace("namespace sg::kernels {", "namespace app {\nusing namespace sg;")
+    text = text.replace("ops::", "sg::ops::")
+    return LinkedWith((bench.compile("other_options", text + "LEAK(keep(&app::gather))", "-O3"),))
+
+
+def _big_switch(bench: LeakBench) -> LinkedWith:
+    """A kernel whose switches have jump tables and constants: activations."""
+    text = (KERNELS / "unary.cpp").read_text()
+    text = text.replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    return LinkedWith((bench.compile("unary_again", text + "LEAK(keep(&sg::elsewhere::gelu))"),))
+
+
+def _class(bench: LeakBench) -> LinkedWith:
+    """The class that is not selected, called without its registration."""
+    text = '#include "native/prepacked/linear.h"\nLEAK(keep(&sg::create_linear_context))'
+    return LinkedWith((bench.compile("class_made", text),))
+
+
+def _used(bench: LeakBench) -> LinkedWith:
+    kept = "[[gnu::used, gnu::retain]] Result<Tensor> gather("
+    text = lookup().replace("Result<Tensor> gather(", kept)
+    text = text.replace(", gnu::retain", "") if bench.is_macho else text
+    return LinkedWith((bench.compile("used", text + "LEAK()"),))
+
+
+GATHER = ("gather", "look_up", "index_select")
+BY_SOURCE = (
+    Leak("renamed_namespace", _renamed_namespace, GATHER),
+    Leak("anonymous_namespace", _anonymous, GATHER),
+    Leak("other_name_in_kernels", _local_in_kernels, GATHER),
+    Leak("asm_label", _asm_label, GATHER),
+    Leak("template", _template, GATHER),
+    Leak("member_function", _member, GATHER),
+    Leak("other_function_name", _extern_c, GATHER),
+    Leak("inlined", _inlined, GATHER),
+    Leak("inlined_of_other_namespace", _inlined_elsewhere, GATHER),
+    Leak("without_debug_information", _without_debug, (*GATHER, "debug information")),
+    Leak("clone_of_compiler", _clone, GATHER),
+    Leak("symbol_renamed_by_objcopy", _renamed_symbol, GATHER),
+    Leak("stripped_object", _stripped_object, (*GATHER, "debug information"), (ELF,)),
+    Leak("one_section", _one_section, GATHER),
+    Leak("local_helper", _ungathered, GATHER),
+    Leak("comdat", _comdat, GATHER),
+    Leak("weak", _weak, GATHER),
+    Leak("other_options", _optimized_otherwise, GATHER),
+    Leak("unary_in_other_namespace", _big_switch, ("gelu", "unary", "Gelu")),
+    Leak("class_without_registration", _class, ("LinearOpContext", "linear_clamp", "linear")),
+    Leak("used_attribute", _used, GATHER),
+)

@@ -1,0 +1,56 @@
+"""Something deselected is hidden in a selective build in ten ways; verification names each.
+
+tests/soak/leaks.py has all ways, with other compilers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sizeguard.builds.build_record import Build
+from sizeguard.runtimes.sizeguard.building.variants import Variant
+from sizeguard.toolchains.toolchain import Toolchain
+from tests.conftest import built
+from tests.support.all_leaks import ALL_LEAKS, CONTROL
+from tests.support.leak_bench import LeakBench
+
+COVERING = (
+    "renamed_namespace",
+    "other_options",
+    "without_debug_information",
+    "bytes_in_rodata",
+    "bytes_in_function",
+    "fragment_of_init",
+    "script_bytes_in_code",
+    "entry_code_first",
+    "dtype_of_own_loop",
+    "other_object_not_recorded",
+)
+
+
+@pytest.fixture(scope="module")
+def bench(
+    root: Path, full_build: Build, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
+) -> LeakBench:
+    selection = root / "native" / "apps" / "vision" / "selected_operators.yaml"
+    vision = built(Variant("selective", "vision", selection), toolchain)
+    return LeakBench(vision, full_build, tmp_path_factory.mktemp("leaks"))
+
+
+def test_the_same_link_without_a_leak_passes(bench: LeakBench) -> None:
+    assert bench.outcome(CONTROL).findings == ()
+
+
+@pytest.mark.parametrize("name", COVERING)
+def test_a_leak_is_named(bench: LeakBench, name: str) -> None:
+    leak = ALL_LEAKS[name]
+    found = bench.outcome(leak)
+    assert found.findings
+    assert found.names(leak.expects), found.findings
+
+
+def test_there_are_forty_leaks_for_each_format() -> None:
+    for form in ("elf", "macho"):
+        assert sum(form in leak.formats for leak in ALL_LEAKS.values()) >= 40
