@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from tests.support.defective_runtime import Runtime
+from tests.support.defective_runtime import DEFECTS, Runtime
 from tests.support.refactored_runtime import COVERING, REFACTORINGS, named
 
 
@@ -23,13 +21,9 @@ def test_all_covering_refactorings_at_once_pass(
     assert runtime.judged().findings == ()
 
 
-@pytest.mark.native
 def test_a_refactoring_hides_no_defect(root: Path, tmp_path: Path, native_tools: None) -> None:
-    """The switch of hardtanh stands in a header, and asks the selection of another tag."""
+    """The switch of hardtanh stands in a header, and its check is made when the program runs."""
     runtime = Runtime(root, tmp_path)
     named("switch_in_a_header").apply(runtime.root)
-    header = runtime.root / "native/operators/scaling.h"
-    text = header.read_text().replace("selected/hardtanh.h", "selected/copy.h")
-    header.write_text(text.replace("SG_SWITCH_REAL(dtype, hardtanh", "SG_SWITCH_REAL(dtype, copy"))
-    findings = runtime.judged().findings
-    assert any(finding.startswith("fail dtype hardtanh:") for finding in findings), findings
+    findings = runtime.outcome(DEFECTS / "runtime_check.patch").findings
+    assert any(finding.startswith("fail dtype hardtanh:Double") for finding in findings), findings
