@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sizeguard.attribution.owners.cuts import Cut, apart, span_end, with_cuts
-from sizeguard.attribution.owners.graph_owners import Reached, entries_of
 from sizeguard.attribution.owners.found_pieces import Piece, find_merged
+from sizeguard.attribution.owners.graph_owners import Reached, entries_of
 from sizeguard.attribution.size_report import CORE
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed

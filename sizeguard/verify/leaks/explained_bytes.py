@@ -18,9 +18,10 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.formats.elf import ET_REL, Section
+from sizeguard.formats.linkmap.link_map import file_key
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import read_objects
-from sizeguard.verify.evidence.placement import Node, file_key, toolchain_files
+from sizeguard.verify.evidence.placement import Node, toolchain_files
 from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
 
 UNEXPLAINED = "code that the map does not explain"
