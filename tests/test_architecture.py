@@ -13,8 +13,8 @@ WALKS = dict(re.findall(r"^## (Walk \d): [^\n]*\n(.*?)(?=^## )", TEXT, re.M | re
 HOP = re.compile(r"^\d+\. `([\w./]+)`: `(\w+)`", re.M)
 
 
-def test_there_are_three_walks() -> None:
-    assert sorted(WALKS) == ["Walk 1", "Walk 2", "Walk 3"]
+def test_there_are_four_walks() -> None:
+    assert sorted(WALKS) == ["Walk 1", "Walk 2", "Walk 3", "Walk 4"]
 
 
 @pytest.mark.parametrize("walk", sorted(WALKS))

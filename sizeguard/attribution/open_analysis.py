@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.input_files import readable
 from sizeguard.builds.open_build import Files, open_build
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.formats.elf import read_elf
@@ -154,6 +155,8 @@ def _reached(files: Files, link_map: LinkMap | None) -> Reached | None:
     Without a map, or with objects of another link, names decide.
     """
     if link_map is None or not files.objects:
+        for path in files.objects:
+            readable(path)  # an object that never ends is refused, used or not
         return None
     from sizeguard.attribution.owners.graph_owners import reach  # 60 ms
     from sizeguard.linkgraph.open_graph import graph_of_files

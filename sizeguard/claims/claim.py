@@ -170,7 +170,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class ClaimSet:
     """All claims on a build, with what judging them needs to know of its runtime.
 
     classes: custom classes that are known

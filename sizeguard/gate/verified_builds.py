@@ -10,7 +10,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.builds.open_build import Files, files_of, open_build
-from sizeguard.claims.claim import Claim, Claims
+from sizeguard.claims.claim import Claim, ClaimSet
 from sizeguard.claims.universe import Universe
 from sizeguard.claims.verdict import Verification
 from sizeguard.runtimes.known import runtimes, source_tree
@@ -52,7 +52,7 @@ class ListedClaims:
 
     subject: str
     against: str
-    claims: Claims | None
+    claims: ClaimSet | None
     named: tuple[Claim, ...]
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Saving:
+class PredictedSaving:
     """Loaded bytes that go with one part of an image alone; negative if the image grows.
 
     low, high: the interval, both ends included
@@ -27,7 +27,7 @@ class OperatorCost:
     operator: str
     exclusive: int
     shared: int
-    saving: Saving | None = None
+    saving: PredictedSaving | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class DtypeCost:
 
     tag: str
     dtype: str
-    saving: Saving | None
+    saving: PredictedSaving | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from sizeguard.predict.prediction import (
     DtypeCost,
     ModelCost,
     OperatorCost,
+    PredictedSaving,
     Prediction,
-    Saving,
 )
 from sizeguard.predict.predictor import Kept, Predictor, Size
 from sizeguard.predict.savings.image_savings import ImageSavings, Savings
@@ -162,7 +162,7 @@ def _check(selection: Selection, known: Collection[str]) -> None:
 
 
 def _operator_costs(
-    predictor: Predictor, kept: Kept, savings: Mapping[str, Saving | None]
+    predictor: Predictor, kept: Kept, savings: Mapping[str, PredictedSaving | None]
 ) -> tuple[OperatorCost, ...]:
     found = retained(pruned(predictor.graph, predictor.remaining(kept).seen))
     rows = (

@@ -14,7 +14,7 @@ from sizeguard.base.errors import InputError
 # the reading of sizeguard.yaml do not need.
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
-    from sizeguard.claims.claim import Claims, Vocabulary
+    from sizeguard.claims.claim import ClaimSet, Vocabulary
     from sizeguard.claims.universe import BuildNames, Universe
     from sizeguard.models.operator_info import OperatorInfo
     from sizeguard.names.rules import Rules
@@ -211,7 +211,7 @@ class Runtime:
 
         return Vocabulary(hidden_prefixes=self.hidden_prefixes)
 
-    def claims(self, universe: Universe, asked: Selection, built: Selection | None) -> Claims:
+    def claims(self, universe: Universe, asked: Selection, built: Selection | None) -> ClaimSet:
         """List the claims that a resolved selection makes of a build.
 
         built: what the build says that it keeps; None if it does not say

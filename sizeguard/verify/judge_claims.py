@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sizeguard.claims.claim import (
     Claim,
-    Claims,
+    ClaimSet,
     DtypeBranch,
     Exported,
     FeatureCode,
@@ -56,7 +56,7 @@ class Judge:
     """Judge the claims on one build by its evidence."""
 
     evidence: Evidence
-    given: Claims
+    given: ClaimSet
 
     @cached_property
     def tables(self) -> Registrations:

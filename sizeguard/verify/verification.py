@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sizeguard.claims.claim import Claim, Claims, NamedByUser
+from sizeguard.claims.claim import Claim, ClaimSet, NamedByUser
 from sizeguard.claims.verdict import ABSENT, BROKEN, OK, PRESENT, Verdict, Verification
 from sizeguard.verify.canaries import check_symbols
 from sizeguard.verify.evidence.evidence import Evidence
@@ -28,7 +28,11 @@ def judge_symbols(names: ClaimNames, claims: Sequence[Claim]) -> list[Verdict]:
 
 
 def verify_claims(
-    evidence: Evidence, subject: str, against: str, claims: Claims | None, named: Sequence[Verdict]
+    evidence: Evidence,
+    subject: str,
+    against: str,
+    claims: ClaimSet | None,
+    named: Sequence[Verdict],
 ) -> Verification:
     """Judge the claims, and join their verdicts with those on named symbols and the canaries."""
     verdicts, notes = list(named), check_symbols(evidence)

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Set
 from dataclasses import dataclass
 
-from sizeguard.predict.prediction import Saving
+from sizeguard.predict.prediction import PredictedSaving
 from sizeguard.predict.predictor import Kept
 from sizeguard.predict.savings.image_savings import Savings
 from sizeguard.predict.what_if import predictor_of
@@ -38,7 +38,7 @@ class Row:
 
     name: str
     truth: int
-    saving: Saving | None
+    saving: PredictedSaving | None
     is_new: bool
 
     @property
@@ -107,7 +107,7 @@ def draw(removals: Removals, seed: int, operators: int, branches: int) -> Drawn:
     return chance.sample(removals.operators, operators), chance.sample(removals.branches, branches)
 
 
-def shown(name: str, truth: int, saving: Saving | None, is_new: bool) -> Row:
+def shown(name: str, truth: int, saving: PredictedSaving | None, is_new: bool) -> Row:
     row = Row(name, truth, saving, is_new)
     text = f"{saving.bytes:7,} [{saving.low:,} … {saving.high:,}]" if saving else "unknown"
     print(f"  {name:44} {truth:7,} {text:32} {'' if row.holds else '✗'}", flush=True)

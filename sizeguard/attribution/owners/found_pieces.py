@@ -28,7 +28,7 @@ class Piece:
     is_row: bool = False
 
 
-class Content(Protocol):
+class LoadedContent(Protocol):
     """Loaded bytes of an image."""
 
     def at(self, address: int, size: int) -> bytes:
@@ -53,7 +53,7 @@ def find_merged(
     graph: SectionGraph,
     rows: Sequence[InputSection],
     is_merged: Sequence[bool],
-    content: Content,
+    content: LoadedContent,
 ) -> Iterator[Piece]:
     """Find the strings and constants that are linked.
 
@@ -90,7 +90,7 @@ def _outputs(graph: SectionGraph, rows: Sequence[InputSection]) -> set[str]:
     return {row.output for row in rows if row.name in names}
 
 
-def _regions(rows: Sequence[InputSection], content: Content) -> list[_Region]:
+def _regions(rows: Sequence[InputSection], content: LoadedContent) -> list[_Region]:
     """Join the rows that touch. Rows that GNU ld lists with their former sizes overlap."""
     found: list[tuple[str, int, int, set[str]]] = []
     for row in sorted(rows, key=lambda row: (row.output, row.address, row.size)):
@@ -134,7 +134,7 @@ def _literals(
     graph: SectionGraph,
     rows: Sequence[InputSection],
     is_merged: Sequence[bool],
-    content: Content,
+    content: LoadedContent,
 ) -> Iterator[Piece]:
     """Find the strings of Mach-O, each a row of the map, and the constants, which have no rows."""
     by_bytes: dict[bytes, list[int]] = {}

@@ -63,7 +63,7 @@ def place(image: Elf | MachO, ledger: Ledger, reached: Reached) -> PlacedOwners:
     """
     graph, rows = reached.graph, ledger.inputs
     nodes = nodes_of_rows(graph, rows)
-    content = _Content(image)
+    content = _ImageContent(image)
     pieces = list(find_merged(graph, rows, [n == MERGED for n in nodes], content))
     if isinstance(image, MachO):
         pieces += _entries(reached, rows, nodes)
@@ -164,7 +164,7 @@ def _entries(
             )
 
 
-class _Content:
+class _ImageContent:
     """Loaded sections of an image by address, with their places in the file."""
 
     def __init__(self, image: Elf | MachO) -> None:
@@ -203,7 +203,7 @@ class _Content:
 
 def _cuts(
     ledger: Ledger,
-    content: _Content,
+    content: _ImageContent,
     reached: Reached,
     pieces: Sequence[Piece],
     of_input: Sequence[str],

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from sizeguard.linkgraph.graph import FDE, UNWIND
-from sizeguard.predict.prediction import Saving
+from sizeguard.predict.prediction import PredictedSaving
 from sizeguard.predict.savings.code_changes import (
     Span,
     case_span,
@@ -21,7 +21,7 @@ from sizeguard.predict.savings.code_changes import (
     table_span,
     uninlined_span,
 )
-from sizeguard.predict.savings.compiled_branches import Branch, Case, CompiledBranches
+from sizeguard.predict.savings.compiled_branches import Branch, CompiledBranches, CompiledCase
 from sizeguard.predict.savings.image_change import ImageChange
 from sizeguard.predict.savings.recompiled import Absent, Recompiler
 
@@ -54,9 +54,9 @@ class BranchSavings:
         self._has_unwind[edges.source[unwound]] = True
         self._users = self._table_users()
 
-    def all(self) -> dict[Branch, Saving | None]:
+    def all(self) -> dict[Branch, PredictedSaving | None]:
         """Return the saving of every branch of the image; None where the build does not tell it."""
-        found: dict[Branch, Saving | None] = {}
+        found: dict[Branch, PredictedSaving | None] = {}
         for branch in sorted(self._branches.cases):
             cases = self._cases(branch)
             if cases and self._has(*branch):
@@ -84,12 +84,12 @@ class BranchSavings:
     def _has(self, tag: str, dtype: str) -> bool:
         return self._selected is None or dtype in self._selected.get(tag, ())
 
-    def _cases(self, branch: Branch) -> dict[int, Case]:
+    def _cases(self, branch: Branch) -> dict[int, CompiledCase]:
         """Return the branch's cases in functions of the image."""
         seen = self._change.base.seen
         return {node: case for node, case in self._branches.cases[branch].items() if seen[node]}
 
-    def _saving(self, branch: Branch, cases: Mapping[int, Case]) -> Saving | None:
+    def _saving(self, branch: Branch, cases: Mapping[int, CompiledCase]) -> PredictedSaving | None:
         tag, dtype = branch
         is_last = not any(
             self._has(tag, d) for node in cases for d in self._branches.dtypes_in(tag, node, dtype)
@@ -120,7 +120,7 @@ class BranchSavings:
         seen[list(lost_tables)] = False
         return self._change.saving(seen, compiled.cut, spans)
 
-    def _span(self, branch: Branch, node: int, case: Case) -> Span:
+    def _span(self, branch: Branch, node: int, case: CompiledCase) -> Span:
         """Bound the change of one function that holds the switch."""
         tag, dtype = branch
         all_others = self._branches.dtypes_in(tag, node, dtype)
@@ -147,7 +147,7 @@ class BranchSavings:
                     users.setdefault(table, set()).add((tag, node))
         return users
 
-    def _lost_tables(self, branch: Branch, cases: Mapping[int, Case]) -> set[int]:
+    def _lost_tables(self, branch: Branch, cases: Mapping[int, CompiledCase]) -> set[int]:
         """Return the tables that no other tag's switch uses."""
         mine = {table for case in cases.values() for table in case.tables}
         return {t for t in mine if all(tag == branch[0] for tag, _ in self._users[t])}

@@ -16,7 +16,7 @@ Branch = tuple[str, str]  # tag, dtype
 
 
 @dataclass(slots=True)
-class Case:
+class CompiledCase:
     """A branch in one function that holds its switch.
 
     code:   bytes that serve it alone
@@ -41,7 +41,7 @@ class CompiledBranches:
     inlined:  (tag, node) → bytes of inlined copies of its switches' functions that may become calls
     """
 
-    cases: Mapping[Branch, Mapping[int, Case]]
+    cases: Mapping[Branch, Mapping[int, CompiledCase]]
     copies: Mapping[tuple[str, str], int]
     unclear: frozenset[Branch]
     inlined: Mapping[tuple[str, int], int]
@@ -77,7 +77,7 @@ class _Collected:
         self.inlined: dict[tuple[str, int], dict[str, int]] = {}
         for (function, node), size in found.inlined.items():
             self.inlined.setdefault((bare_of(function), node), {})[function] = size
-        self.cases: dict[Branch, dict[int, Case]] = {}
+        self.cases: dict[Branch, dict[int, CompiledCase]] = {}
         self.unclear: set[Branch] = set()
         self.copies: dict[tuple[str, str], int] = {}
         self.by_place: dict[tuple[str, str], set[str]] = {}
@@ -93,8 +93,8 @@ class _Collected:
         source = source_of(self.graph.objects[int(self.graph.nodes.object[node])])
         return self.by_place.get((source, function)) or self.by_function.get(function, set())
 
-    def case(self, tag: str, dtype: str, node: int) -> Case:
-        return self.cases.setdefault((tag, dtype), {}).setdefault(node, Case())
+    def case(self, tag: str, dtype: str, node: int) -> CompiledCase:
+        return self.cases.setdefault((tag, dtype), {}).setdefault(node, CompiledCase())
 
     def edges_in(self, node: int, start: int, end: int) -> Iterable[int]:
         edges = self.graph.edges

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sizeguard.linkgraph.live import Bool, reachable
-from sizeguard.predict.prediction import Saving
+from sizeguard.predict.prediction import PredictedSaving
 from sizeguard.predict.predictor import Kept, Predictor
 from sizeguard.predict.savings.code_changes import Span
 
@@ -45,14 +45,14 @@ class ImageChange:
 
     def saving(
         self, seen: Bool, cut: Bool, spans: Mapping[int, Span], besides: Span | None = None
-    ) -> Saving:
+    ) -> PredictedSaving:
         """Compare the layouts; the functions in `spans` lose these bytes.
 
         besides: bytes that functions that go have less than the layout says
         """
         less, *ends = (self._less(seen, cut, spans, k) for k in range(3 if spans else 1))
         more = besides or Span()
-        return Saving(
+        return PredictedSaving(
             less + more.less, min([less, *ends]) + more.low, max([less, *ends]) + more.high
         )
 

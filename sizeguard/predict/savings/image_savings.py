@@ -9,7 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.linkgraph.merged_functions import coarse_objects
-from sizeguard.predict.prediction import Saving
+from sizeguard.predict.prediction import PredictedSaving
 from sizeguard.predict.predictor import Kept, Predictor
 from sizeguard.predict.savings.branch_savings import BranchSavings
 from sizeguard.predict.savings.case_code import read_case_code
@@ -34,8 +34,8 @@ class ImageSavings:
     unknown:   reasons why all savings of a kind are missing
     """
 
-    operators: Mapping[str, Saving | None] = field(default_factory=dict)
-    dtypes: Mapping[Branch, Saving | None] = field(default_factory=dict)
+    operators: Mapping[str, PredictedSaving | None] = field(default_factory=dict)
+    dtypes: Mapping[Branch, PredictedSaving | None] = field(default_factory=dict)
     handler: int = 0
     unknown: tuple[str, ...] = ()
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from sizeguard.linkgraph.graph import ENTRY
 from sizeguard.linkgraph.live import Bool
-from sizeguard.predict.prediction import Saving
+from sizeguard.predict.prediction import PredictedSaving
 from sizeguard.predict.predictor import Kept
 from sizeguard.predict.savings.code_changes import Span, shared_span, statement_span
 from sizeguard.predict.savings.image_change import ImageChange
@@ -41,7 +41,7 @@ class OperatorSavings:
         self._coarse = coarse
         self._deselected = deselected
 
-    def all(self, kept: Kept) -> dict[str, Saving | None]:
+    def all(self, kept: Kept) -> dict[str, PredictedSaving | None]:
         """Return the saving of every operator; None where the build does not tell it."""
         every = self._change.predictor.operators
         chosen = every if kept.operators is None else kept.operators & every
@@ -49,7 +49,7 @@ class OperatorSavings:
             name: self._saving(replace(kept, operators=chosen - {name})) for name in sorted(chosen)
         }
 
-    def _saving(self, rest: Kept) -> Saving | None:
+    def _saving(self, rest: Kept) -> PredictedSaving | None:
         change, graph = self._change, self._change.graph
         base = change.base
         what = change.predictor.unselected(rest)

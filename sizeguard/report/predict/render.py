@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from sizeguard.predict.prediction import Prediction, Saving
+from sizeguard.predict.prediction import PredictedSaving, Prediction
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
@@ -43,13 +43,13 @@ def _csv(prediction: Prediction) -> Iterator[tuple[str, ...]]:
         yield "", "", "", branch.tag, branch.dtype, *_numbers(branch.saving)
 
 
-def _numbers(saving: Saving | None) -> tuple[str, str, str]:
+def _numbers(saving: PredictedSaving | None) -> tuple[str, str, str]:
     if saving is None:
         return "", "", ""
     return str(saving.bytes), str(saving.low), str(saving.high)
 
 
-def _interval(saving: Saving | None) -> str:
+def _interval(saving: PredictedSaving | None) -> str:
     """Write a saving with its interval; there is no number without one."""
     if saving is None:
         return f"{'unknown':>9}"
@@ -144,7 +144,7 @@ def _markdown(prediction: Prediction, limit: int) -> Iterator[str]:
         yield markdown_cell(reason)
 
 
-def _cells(saving: Saving | None) -> str:
+def _cells(saving: PredictedSaving | None) -> str:
     if saving is None:
         return "unknown |"
     return f"{saving.bytes:,} | {saving.low:,} … {saving.high:,}"

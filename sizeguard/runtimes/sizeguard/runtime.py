@@ -11,7 +11,7 @@ from sizeguard.runtimes.sizeguard.kernel_names import HIDDEN_PREFIXES, kernel_of
 
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
-    from sizeguard.claims.claim import Claims, Vocabulary
+    from sizeguard.claims.claim import ClaimSet, Vocabulary
     from sizeguard.claims.universe import Universe
     from sizeguard.operators.library import Operator
     from sizeguard.runtimes.build_facts import BuildFacts
@@ -42,7 +42,7 @@ class Native(Runtime):
 
         return WORDS
 
-    def claims(self, universe: Universe, asked: Selection, built: Selection | None) -> Claims:
+    def claims(self, universe: Universe, asked: Selection, built: Selection | None) -> ClaimSet:
         """List operators, kernels, dtype branches, classes, features, and what holds of all."""
         from sizeguard.runtimes.sizeguard.claims.build_claims import build_claims
 

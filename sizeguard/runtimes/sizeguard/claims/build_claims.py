@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sizeguard.claims.claim import (
     Claim,
-    Claims,
+    ClaimSet,
     DtypeBranch,
     Exported,
     FeatureCode,
@@ -46,7 +46,7 @@ _NONE_LEFT_OUT = "the selection keeps all dtypes of the tag"
 _PREPACKED = "prepacked"
 
 
-def build_claims(universe: Universe, asked: Selection, built: Selection | None) -> Claims:
+def build_claims(universe: Universe, asked: Selection, built: Selection | None) -> ClaimSet:
     """List the claims that a resolved selection makes.
 
     built: what the build says that it keeps; None if it does not say
@@ -61,7 +61,7 @@ def build_claims(universe: Universe, asked: Selection, built: Selection | None) 
     ]
     if built is not None:
         claims += _same(universe, asked, built)
-    return Claims(
+    return ClaimSet(
         claims=tuple(claims),
         vocabulary=WORDS,
         classes=names.classes,
