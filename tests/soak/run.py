@@ -16,6 +16,7 @@ SCRIPTS = (
     Script("sanitized_models", 6),
     Script("fuzz", 25),
     Script("gate_kills", 25),
+    Script("hidden_growth", 60),
     Script("size_table", 30),
     Script("dtype_truth", 60),
     Script("targets", 120),
