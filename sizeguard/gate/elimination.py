@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
@@ -39,23 +40,31 @@ def check_elimination(
         found = verified(source or root, build, app.selection, store, full)
     except InconclusiveError as error:
         return _check(app, build, 0, INCONCLUSIVE, str(error)), None
+    libraries = [library.name for library in shipped_libraries(build)]
+    return judged_elimination(root, app, build, found, libraries), found
+
+
+def judged_elimination(
+    root: Path, app: App, build: Build, found: Verification, libraries: Sequence[str]
+) -> Check:
+    """Judge a verification: a broken verifier and a failing claim fail, what is unknown is open.
+
+    libraries: that ship beside the image, which alone is verified
+    """
     left = found.count(FAIL)
     undecided = found.count(INCONCLUSIVE)
     see = f"see what and why: sizeguard verify {_folder(root, build)}"
     if found.canary != OK:
-        return (
-            _check(app, build, left, FAIL, f"the verifier is broken: {found.canary_notes[0]}"),
-            found,
-        )
+        why = f"the verifier is broken: {', '.join(found.canary_notes[:1])}"
+        return _check(app, build, left, FAIL, why)
     if left:
-        return _check(app, build, left, FAIL, see), found
-    libraries = ", ".join(library.name for library in shipped_libraries(build))
+        return _check(app, build, left, FAIL, see)
     if libraries:
-        why = f"nobody verified what ships beside the image: {libraries}"
-        return _check(app, build, undecided, INCONCLUSIVE, why), found
+        why = f"nobody verified what ships beside the image: {', '.join(libraries)}"
+        return _check(app, build, undecided, INCONCLUSIVE, why)
     if undecided:
-        return _check(app, build, undecided, INCONCLUSIVE, see), found
-    return _check(app, build, 0, PASS, ""), found
+        return _check(app, build, undecided, INCONCLUSIVE, see)
+    return _check(app, build, 0, PASS, "")
 
 
 def _check(app: App, build: Build, left: int, verdict: str, advice: str) -> Check:

@@ -21,6 +21,7 @@ SCRIPTS = (
     Script("dtype_truth", 60),
     Script("targets", 120),
     Script("mutate", 10),
+    Script("verdict_mutants", 60),
     Script("live_set", 30),
     Script("retention", 15),
     Script("defects", 60),
