@@ -26,6 +26,7 @@ def verdict(new: Sizes, old: Sizes | None = OLD, *limits: Limit, waived: int = 0
     subject = CheckedApp("vision", "linux", Measurement(new, {}, {}), lambda metric: waived)
     measured = None if old is None else Measurement(old, {}, {})
     found = file_check(subject, limits, SizeReference("baseline", measured, "none"), PAGES)
+    assert all(bool(each.advice) == (each.limit is None) for each in found)
     return [each.verdict for each in found]
 
 
