@@ -47,6 +47,7 @@ def definition(kind: Any, without: typing.Iterable[str] = ()) -> dict[str, Any]:
         properties["verdict"] = {
             "enum": VERDICTS
             + ["not_run"] * (kind.__name__ in ("ModelResult", "AppResult", "Check"))
+            + ["not_applicable"] * (kind.__name__ == "Verdict")
         }
     text = inspect.cleandoc(kind.__doc__ or "")
     described = {} if text.startswith(f"{kind.__name__}(") else {"description": text}

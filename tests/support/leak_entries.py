@@ -77,8 +77,7 @@ ENTRIES = (
 )
 
 _SWITCH = """#include "native/selective/dtype_switch.h"
-namespace sg::selected { struct All { static constexpr bool contains(ScalarType) { return true; } };
-inline constexpr All relu_again{}; }
+namespace sg::selected { inline constexpr DtypeSet relu_again = DtypeSet::all(); }
 """
 DTYPES = (
     Leak(
