@@ -74,6 +74,8 @@ class Evidence:
         Otherwise it is the graph of what is in the image.
         """
         if isinstance(self.image, MachoImage):
+            if self.objects.lto and not self.has_lto:
+                return placed(self.objects, self.placement, self.image)  # no machine code to follow
             return dead_stripped(self.given, self.objects, self.placement, self.image)
         found = self._recorded[0]
         if found is not None:

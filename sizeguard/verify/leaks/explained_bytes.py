@@ -111,8 +111,10 @@ def _unlisted(evidence: Evidence) -> Iterator[tuple[int, int]]:
     names = {row.file for row in evidence.link_map.discarded} - placed
     paths, _ = toolchain_files(sorted(names), evidence.image.path.parent)
     keys = {file_key(name) for name in names}
-    for file in read_objects(path for path in paths if is_of_toolchain(str(path))).files:
-        for section in file.elf.sections if file_key(file.label) in keys else ():
+    read = read_objects(path for path in paths if is_of_toolchain(str(path))).files
+    others = [file for file in read if file_key(file.label) in keys]
+    for file in (*evidence.objects.files[evidence.own :], *others):
+        for section in file.elf.sections:
             if section.is_executable and section.file_size:
                 for address in evidence.shipped_bytes.find(file.pattern(section)):
                     yield address, section.size
