@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import leak_bytes, leak_entries, leak_kinds, leak_links
+from tests.support import leak_bytes, leak_entries, leak_kinds, leak_later, leak_links
 from tests.support.leak_kinds import Leak, source
 
 # The same link with a function that hides nothing: it must pass.
@@ -15,5 +15,6 @@ ALL_LEAKS = {
         *leak_bytes.LEAKS,
         *leak_entries.LEAKS,
         *leak_links.LEAKS,
+        *leak_later.LATER,
     )
 }

@@ -92,7 +92,8 @@ def _binary(bench: LeakBench) -> LinkedWith:
     text = 'extern "C" const char _binary_code_bin_start[];\nLEAK(keep(_binary_code_bin_start))'
     made = bench.compile("binary", text)
     # The linker names its symbols after the file as it is given.
-    words = ("-Wl,-b,binary", "code.bin", "-Wl,-b,elf64-x86-64")
+    own = "elf" if "lld" in bench.build.toolchain else "elf64-x86-64"
+    words = ("-Wl,-b,binary", "code.bin", f"-Wl,-b,{own}")
     (bench.folder / "linked_binary").mkdir(exist_ok=True)
     (bench.folder / "linked_binary" / "code.bin").write_bytes(bench.machine_code(CODE))
     return LinkedWith((made,), words)

@@ -116,13 +116,13 @@ DTYPES = (
             _SWITCH + "static double total;\nvoid relu(sg::Context& context, sg::ScalarType d,"
             " const void* p) { SG_SWITCH_FLOATING(d, relu_again, [&]<typename T>() {"
             " total += *static_cast<const T*>(p); }); }\n"
-            "LEAK(relu(*(sg::Context*)argv[1], sg::ScalarType(argc), argv[2]))",
+            "LEAK(relu(*(sg::Context*)argv[1], sg::ScalarType(*argv[3]), argv[2]))",
         ),
         ("Double", "relu"),
     ),
 )
 
-TEXT = "the index has one dimension at most"  # of lookup.cpp, with verbose_errors alone
+TEXT = "too many slots or values"  # of verify.cpp, with verbose_errors alone
 FEATURES = (
     Leak(
         "feature_text_without_end",

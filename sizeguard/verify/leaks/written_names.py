@@ -111,8 +111,11 @@ def _references(
 
 def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
     """Tell whether a text is no part of a longer word: aten::add is one of aten::add.Tensor."""
-    return not _is_word(content[start - width : start] if start >= width else b"") and not _is_word(
-        content[end : end + width]
+    before = [content[max(at, 0) : at + width] for at in (start - width, start - 2 * width)]
+    behind = [content[at : at + width] for at in (end, end + width)]
+    return not any(
+        _is_word(first) or (_is_colon(first) and _is_colon(second))
+        for first, second in (before, behind)
     )
 
 
@@ -126,4 +129,8 @@ def _whole_in(content: bytes, name: bytes) -> int:
 
 def _is_word(letter: bytes) -> bool:
     code = int.from_bytes(letter, "little")
-    return code < 128 and (chr(code).isalnum() or chr(code) in "_.:")
+    return code < 128 and (chr(code).isalnum() or chr(code) in "_.")
+
+
+def _is_colon(letter: bytes) -> bool:
+    return int.from_bytes(letter, "little") == ord(":")
