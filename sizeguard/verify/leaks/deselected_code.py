@@ -165,11 +165,6 @@ class DeselectedCode:
             for text in strings(other.elf)
         )
 
-    def names_of_full(self) -> list[bytes]:
-        """Return the names in the debug information of the full build's objects."""
-        files = self.full.files if self.full else ()
-        return [text for file in files for text in strings(file.elf)]
-
     def key(self, symbol: str, number: int) -> str:
         """Return the name by which a function of one of the image's objects is known."""
         file = None if self.evidence.has_lto else self.evidence.objects.files[number]

@@ -14,7 +14,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Inlined
-from sizeguard.verify.inlined_cases import cases_in
+from sizeguard.verify.inlined_cases import cases_in, compiled_cases
 from sizeguard.verify.leaks.deselected_code import DeselectedCode
 
 CASES = "cases of dtype switches that the full build does not have"
@@ -43,10 +43,10 @@ def judge_cases(code: DeselectedCode) -> Iterator[Verdict]:
 
 
 def _unknown(code: DeselectedCode) -> Iterator[tuple[str, Inlined]]:
-    known: list[bytes] | None = None
+    known: set[tuple[str, str]] = set()
     for name, part in code.evidence.inlined.items():
-        for dtype, _ in cases_in(name.encode()):
-            if known is None:
-                known = code.names_of_full()
-            if not any(name.encode() in text for text in known):
-                yield dtype, part
+        for case in cases_in(name.encode()):
+            if not known and code.full is not None:
+                known = {c for file in code.full.files for c in compiled_cases(file).compiled}
+            if case not in known:
+                yield case[0], part
