@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sizeguard.attribution.filters import matching_rows, parse_filters
+from sizeguard.gate.gate_result import FAIL, GROWTH, INCONCLUSIVE, PASS, Check
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
+from sizeguard.gate.policy.limits import GrowthLimit, Limit
+from sizeguard.measurement.measurement import Measurement, measurement_of
 from sizeguard.measurement.metric import Metric, metric_value
 from tests.support.recorded_builds import recorded_analysis
 
@@ -43,3 +49,30 @@ def test_a_result_is_no_hiding_place() -> None:
 @pytest.mark.parametrize("text", ["sg::kernels::relux", "sg::kernels::relu(int)", "nobody::*"])
 def test_an_unknown_name_has_no_bytes(text: str) -> None:
     assert metric_value(recorded_analysis("mlp"), Metric("symbol", text)) == 0
+
+
+GLOB = "symbol/sg::kernels::relu*"
+
+
+def glob_check(base: Measurement | None, now: Measurement) -> Check:
+    limit = Limit(GLOB, GROWTH, GrowthLimit("64", 0, 64))
+    subject = CheckedApp("mlp", "x86_64-linux", now, lambda _: 0)
+    (found,) = size_checks(subject, [limit], SizeReference("merge base", base), {})
+    return found
+
+
+def test_a_glob_that_is_new_in_a_change_grows_from_what_the_base_has() -> None:
+    name = GLOB.partition("/")[2]
+    now = measurement_of(recorded_analysis("mlp"), [name])
+    size = now.value(GLOB)
+    assert size
+    # The base was measured, and has nothing of this name: growth is all of it.
+    none = glob_check(measurement_of(recorded_analysis("core"), [name]), now)
+    assert (none.base, none.limit, none.verdict) == (0, 64, FAIL)
+    same = glob_check(measurement_of(recorded_analysis("mlp"), [name]), now)
+    assert (same.base, same.limit, same.verdict) == (size, size + 64, PASS)
+    # A baseline from before the glob, and no base at all, say nothing.
+    unsaid = glob_check(replace(now, analysis=None, symbols={}), now)
+    assert (unsaid.base, unsaid.limit, unsaid.verdict) == (None, None, INCONCLUSIVE)
+    assert "does not say" in unsaid.advice
+    assert glob_check(None, now).verdict == INCONCLUSIVE

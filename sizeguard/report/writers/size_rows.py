@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator
 
 from sizeguard.attribution.size_report import ByteSums, Report
@@ -12,6 +13,7 @@ from sizeguard.columns.label import RowTexts
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.report.writers.markdown import code
 from sizeguard.report.writers.style import NONE
+from sizeguard.report.writers.table import csv_cell
 
 _PIECE = 10_000  # rows
 
@@ -70,17 +72,29 @@ def texts_of(label: RowTexts) -> Iterator[str]:
 
 
 def csv_rows(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    """Write CSV by RFC 4180: CRLF, quotes where needed."""
+    """Write CSV by RFC 4180: CRLF, quotes where needed; names are made harmless."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(head)
     for number, row in enumerate(rows):
-        writer.writerow(row)
+        writer.writerow([_harmless(cell) if type(cell) is str else cell for cell in row])
         if number % _PIECE == 0:
             yield out.getvalue()
             out.seek(0)
             out.truncate()
     yield out.getvalue()
+
+
+_NUMBER = re.compile(r"[+-]?\d+")
+# What csv_cell changes, beside characters that are not printable.
+_RISKY = ("=", "+", "-", "@", "::", "#")
+
+
+def _harmless(text: str) -> str:
+    """Write a name as csv_cell does; numbers and ordinary names, which are most, stay."""
+    if text.isprintable() and not text.lstrip().startswith(_RISKY) and "##[" not in text:
+        return text
+    return text if _NUMBER.fullmatch(text) else csv_cell(text)
 
 
 def markdown_cell(text: str) -> str:
