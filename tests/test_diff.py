@@ -20,6 +20,7 @@ from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, MIRRORED, Diff
 from sizeguard.diff.stable_names import hash_keys, key_of, keys
 from sizeguard.report.diff.render import diff_chunks
+from sizeguard.report.writers.table import csv_cell
 from tests.support.made_up import MadeUp, Part, parts
 
 LEVELS = st.lists(
@@ -264,7 +265,8 @@ def test_every_format_states_the_same_sum(
     )
     read = list(csv.reader(io.StringIO(text["csv"], newline="")))
     assert [tuple(row) for row in read[1:]] == [
-        tuple(str(value) for value in row.values()) for row in content["rows"]
+        tuple(csv_cell(v) if isinstance(v, str) else str(v) for v in row.values())
+        for row in content["rows"]
     ]
     if len(found):
         lines = text["terminal"].splitlines()

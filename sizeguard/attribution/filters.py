@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.attribution.alias_rows import with_their_aliases
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.attribution.size_report import UNATTRIBUTED
@@ -105,7 +106,7 @@ def _rows_of_symbol(analysis: Analysis, name: str) -> Mask:
     label = analysis.label("symbol")
     meant = frozenset(symbol_names(analysis).meant(name).names)
     good = np.fromiter((text in meant for text in _texts(label)), np.bool_, len(label.texts))
-    return good[label.ids]
+    return with_their_aliases(analysis, good[label.ids])
 
 
 def _texts(label: Label) -> Iterator[str]:
@@ -123,4 +124,5 @@ def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mas
     for i in used.tolist():
         text = label.texts[i]
         good[i] = matches(text) or (level == "symbol" and matches(demangle(text)))
-    return good[label.ids]
+    mask: Mask = good[label.ids]
+    return with_their_aliases(analysis, mask) if level == "symbol" else mask

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.attribution.alias_rows import SymbolAliases, symbols_as_one
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.levels import LEVELS
@@ -73,12 +74,23 @@ def group(
         count=count,
         sort=sort,
         filters=tuple(where),
+        aliases=_aliases(analysis) if "symbol" in levels else None,
         left_out=(
             None
             if mask is None
             else ByteSums(*(int(column[~mask].sum()) for column in _columns(analysis)))
         ),
     )
+
+
+def _aliases(analysis: Analysis) -> SymbolAliases | None:
+    aliases = analysis.aliases()
+    return None if aliases is None else SymbolAliases(aliases)
+
+
+def label_of(analysis: Analysis, level: str) -> Label:
+    """Return a level's label as rows of reports have it: aliases are one symbol."""
+    return symbols_as_one(analysis) if level == "symbol" else analysis.label(level)
 
 
 def _columns(analysis: Analysis) -> Iterator[Int]:
@@ -93,7 +105,7 @@ def _by_one(analysis: Analysis, level: str, kept: Int | None) -> tuple[list[Labe
     The sums are by id first, then ids with equal texts are merged: half a million ids, not three
     million rows.
     """
-    label = analysis.label(level)
+    label = label_of(analysis, level)
     ids = label.ids if kept is None else label.ids[kept]
     sums = _sums_by(analysis, ids, len(label.texts), kept)
     used, first = _by_hash(label, ids)
@@ -108,7 +120,7 @@ def _by_several(
     analysis: Analysis, levels: Sequence[str], kept: Int | None
 ) -> tuple[list[Label], list[Int]]:
     """Make a row for each combination of texts that occurs."""
-    labels = [analysis.label(level) for level in levels]
+    labels = [label_of(analysis, level) for level in levels]
     ids = [label.ids if kept is None else label.ids[kept] for label in labels]
     numbers, texts = zip(
         *(_numbers(label, some) for label, some in zip(labels, ids, strict=True)), strict=True

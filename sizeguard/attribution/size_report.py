@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from sizeguard.attribution.alias_rows import SymbolAliases
+
 OUTSIDE = "(headers, tables, padding)"
 
 # Labels of the level operator that are no operator.
@@ -59,6 +61,7 @@ class Report:
     exclusive, shared: of the load, if there was a section graph
     filters:           conditions that the rows meet
     left_out:          sums of the rows that do not; with them the rows sum to `image`
+    aliases:           of symbols, the other names of the same bytes; None if there are none
     """
 
     image: ImageInfo
@@ -73,6 +76,7 @@ class Report:
     sort: str = "load"
     filters: tuple[str, ...] = ()
     left_out: ByteSums | None = None
+    aliases: SymbolAliases | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sizeguard.attribution.alias_rows import with_their_aliases
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import symbol_names
 from sizeguard.attribution.group import group, sum_by
@@ -139,9 +140,14 @@ def metric_value(analysis: Analysis, metric: Metric) -> int:
 
 
 def symbol_bytes(analysis: Analysis, names: Iterable[str]) -> int:
-    """Sum the loaded bytes of symbols."""
+    """Sum the loaded bytes of symbols; one of several names of some bytes stands for all."""
     meant = frozenset(names)
-    return _sum(analysis, "symbol", analysis.load, lambda text: text in meant) if meant else 0
+    if not meant:
+        return 0
+    label = analysis.label("symbol")
+    texts = (label.texts[i] for i in range(len(label.texts)))
+    good = np.fromiter((text in meant for text in texts), np.bool_, len(label.texts))
+    return int(analysis.load[with_their_aliases(analysis, good[label.ids])].sum())
 
 
 def _sum(analysis: Analysis, level: str, column: Int, matches: Callable[[str], bool]) -> int:

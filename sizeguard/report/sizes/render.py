@@ -5,11 +5,13 @@ It is written in pieces: a row for each symbol makes 100 MB of JSON.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from itertools import repeat
 
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.report.sizes.size_terminal import report_lines
-from sizeguard.report.sizes.size_tree import Rest, RowGroup, metric_of, tree_of
+from sizeguard.report.sizes.size_tree import Rest, RowGroup, aliases_of, metric_of, tree_of
 from sizeguard.report.writers.printable import shown
 from sizeguard.report.writers.size_rows import (
     columns_of,
@@ -65,14 +67,28 @@ def _json(report: Report) -> Iterator[str]:
     texts = [json_texts(label) for label in report.labels]
     keys = ", ".join(f'"{level}": %s' for level in report.by)
     numbers = ", ".join(f'"{name}": %d' for name in columns)
-    form = f"  {{{keys}, {numbers}}}"
-    yield from json_rows(head, (form % row for row in zip(*texts, *columns.values(), strict=True)))
+    form = f"  {{{keys}, {numbers}%s}}"
+    more = (f', "aliases": {json.dumps(names)}' if names else "" for names in _aliases(report))
+    rows = zip(*texts, *columns.values(), more, strict=True)
+    yield from json_rows(head, (form % row for row in rows))
+
+
+def _aliases(report: Report) -> Iterator[tuple[str, ...]]:
+    """Return the other names of each row's symbol."""
+    if report.aliases is None:
+        return repeat((), len(report))
+    return report.aliases.of_rows(report.labels[report.by.index("symbol")])
 
 
 def _csv(report: Report) -> Iterator[str]:
     columns = columns_of(report)
     texts = [texts_of(label) for label in report.labels]
-    yield from csv_rows([*report.by, *columns], zip(*texts, *columns.values(), strict=True))
+    if report.aliases is None:
+        yield from csv_rows([*report.by, *columns], zip(*texts, *columns.values(), strict=True))
+        return
+    aliases = (" ".join(names) for names in _aliases(report))
+    rows = zip(*texts, *columns.values(), aliases, strict=True)
+    yield from csv_rows([*report.by, *columns, "aliases"], rows)
 
 
 def _markdown(report: Report, limit: int) -> Iterator[str]:
@@ -87,7 +103,8 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
         return line(rest.sums, f"{indent}{rest.groups:,} smaller, at most {rest.largest:,} each")
 
     def group_lines(group: RowGroup, indent: str) -> Iterator[str]:
-        yield line(group.sums, indent + markdown_cell(shown(group.level, group.text, 80)))
+        name = markdown_cell(shown(group.level, group.text, 80))
+        yield line(group.sums, indent + name + aliases_of(report, group))
         for child in group.children:
             yield from group_lines(child, indent + "&emsp;")
         if group.rest is not None:

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.ledger.ledger import ImageInfo
-from sizeguard.report.sizes.size_tree import Rest, RowGroup, SizeTree, metric_of, tree_of
+from sizeguard.report.sizes.size_tree import (
+    Rest,
+    RowGroup,
+    SizeTree,
+    aliases_of,
+    metric_of,
+    tree_of,
+)
 from sizeguard.report.writers.printable import printable, shown
 from sizeguard.report.writers.style import BAR, KIB, Style, bar, kib, share
 
@@ -118,9 +125,9 @@ class _Table:
         )
 
     def _group(self, group: RowGroup, depth: int = 0) -> Iterator[str]:
-        yield self._row(
-            group.sums, shown(group.level, group.text, self.name_width - 2 * depth), depth
-        )
+        aliases = aliases_of(self.report, group)
+        width = self.name_width - 2 * depth - len(aliases)
+        yield self._row(group.sums, shown(group.level, group.text, width) + aliases, depth)
         yield from self._children(group, depth + 1)
 
     def _children(self, group: RowGroup, depth: int) -> Iterator[str]:

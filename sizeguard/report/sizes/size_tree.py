@@ -58,6 +58,14 @@ class SizeTree:
     unattributed: RowGroup | None
 
 
+def aliases_of(report: Report, group: RowGroup) -> str:
+    """Say how many other names a symbol's bytes have; empty if they have none."""
+    if report.aliases is None or group.level != "symbol":
+        return ""
+    count = len(report.aliases.others(group.text))
+    return f" (+{count} alias{'' if count == 1 else 'es'})" if count else ""
+
+
 def metric_of(report: Report) -> str:
     """Choose the metric that orders the rows: the report's order if it is a size, else load."""
     return report.sort if report.sort in ("file", "ram") else "load"

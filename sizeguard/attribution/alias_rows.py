@@ -1,0 +1,92 @@
+"""Rows of bytes that have several names: one row of a report, whatever name asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.attribution.analysis import Aliases, Analysis
+from sizeguard.columns.label import Label
+from sizeguard.columns.text_hash import hash_texts
+from sizeguard.columns.texts import Int, Texts
+
+Mask = npt.NDArray[np.bool_]
+Hashes = npt.NDArray[np.uint64]
+
+
+def symbols_as_one(analysis: Analysis) -> Label:
+    """Label rows with their symbol; all rows of one group of aliases with one of its names.
+
+    It is the name with the smallest hash, so that a snapshot gives the same rows as its binary.
+    """
+    label, aliases = analysis.label("symbol"), analysis.aliases()
+    if aliases is None:
+        return label
+    rows = np.flatnonzero(aliases.group >= 0)
+    group, ids = aliases.group[rows], label.ids[rows]
+    hashes = _hashes(label, ids)
+    order = np.lexsort((hashes, group))
+    group, ids, rows = group[order], ids[order], rows[order]
+    is_first = np.append(True, group[1:] != group[:-1])[: len(group)]
+    merged = label.ids.copy()
+    merged[rows] = ids[is_first][np.cumsum(is_first) - 1]
+    return Label(merged, label.texts, label.hashes, label.order)
+
+
+def _hashes(label: Label, ids: npt.NDArray[np.int32]) -> Hashes:
+    if label.hashes is not None:
+        found: Hashes = label.hashes[ids]
+        return found
+    used, places = np.unique(ids, return_inverse=True)
+    of_used: Hashes = hash_texts(label.texts.take(used))
+    return of_used[places]
+
+
+def with_their_aliases(analysis: Analysis, mask: Mask) -> Mask:
+    """Extend a mask over rows to all rows of the groups that it meets."""
+    aliases = analysis.aliases()
+    if aliases is None:
+        return mask
+    is_met = np.zeros(len(aliases.first) + 1, np.bool_)  # the last entry is that of -1: no group
+    is_met[aliases.group[mask]] = True
+    is_met[-1] = False
+    found: Mask = mask | is_met[aliases.group]
+    return found
+
+
+class SymbolAliases:
+    """All names of the bytes of a symbol, found by one of them."""
+
+    def __init__(self, aliases: Aliases) -> None:
+        """Keep the groups."""
+        self._aliases = aliases
+
+    @cached_property
+    def _sorted(self) -> tuple[Hashes, Int]:
+        known = self._aliases.hashes
+        hashes = hash_texts(self._aliases.names) if known is None else known
+        order = np.argsort(hashes, kind="stable")
+        return hashes[order], order
+
+    def of_rows(self, label: Label) -> Iterator[tuple[str, ...]]:
+        """Yield the other names of each row's symbol; few of half a million have some."""
+        used, places = np.unique(label.ids, return_inverse=True)
+        has_others = np.isin(hash_texts(label.texts.take(used)), self._sorted[0])
+        for i, some in zip(label.ids.tolist(), has_others[places].tolist(), strict=True):
+            yield self.others(label.texts[i]) if some else ()
+
+    def others(self, name: str) -> tuple[str, ...]:
+        """Return the other names of a symbol's bytes, sorted."""
+        hashes, order = self._sorted
+        wanted = hash_texts(Texts.of([name]))[0]
+        places = order[np.searchsorted(hashes, wanted) : np.searchsorted(hashes, wanted, "right")]
+        found: set[str] = set()
+        first = self._aliases.first
+        for place in places.tolist():
+            group = int(np.searchsorted(first, place, side="right")) - 1
+            low, high = int(first[group]), int(first[group + 1])
+            found |= {self._aliases.names[i] for i in range(low, high)}
+        return tuple(sorted(found - {name}))
