@@ -38,7 +38,7 @@ from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
 
 FULL = "full"  # folder of the full build, beside those of apps
 
-# Bytes of one deselected function. In 22 selective builds (gcc, clang, macOS; vision, language)
+# Bytes of one deselected function. In 4 selective builds (vision: gcc, clang, macOS; language: gcc)
 # at most 25 stand outside of functions that the full build has, and at most 80 in one of those.
 FEWEST_BYTES = 32
 FEWEST_IN_KNOWN = 128

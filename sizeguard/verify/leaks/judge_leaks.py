@@ -10,7 +10,6 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.leaks.deselected_code import DeselectedCode, read_full
 from sizeguard.verify.leaks.explained_bytes import judge_explained
 from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
-from sizeguard.verify.leaks.unknown_cases import judge_cases
 from sizeguard.verify.leaks.written_names import judge_written_names
 
 
@@ -29,5 +28,4 @@ def judge_leaks(evidence: Evidence, deselected: Deselected) -> Iterator[Verdict]
     yield judge_copies(code)
     yield judge_namesakes(code, deselected.kernels)
     yield judge_written_names(code, (*deselected.operators, *deselected.classes))
-    yield from judge_cases(code)
     yield from judge_explained(evidence)
