@@ -24,8 +24,10 @@ TITLE = "Memory map"
 _LINE = re.compile("( ?)" + NAME + NUMBERS + r"(?: (.*))?")
 _FILLS = frozenset({"** fill", "** zero fill"})
 
-# On aarch64 gold relaxes the last section before a table of stubs, and writes no address for it.
+# On aarch64 gold relaxes the last section before a table of stubs, and writes no address for it. A
+# section of one function begins with its symbol, whose address follows.
 _NOWHERE = "f" * 16
+_FUNCTION = ".text."
 
 
 @dataclass(slots=True)
@@ -34,6 +36,14 @@ class _Section:
 
     fills: list[tuple[str, int, int]] = field(default_factory=list)
     has_objects: bool = False
+    relaxed: tuple[str, str, int] | None = None  # a function's section: name, file, size
+
+    def place_relaxed(self, rows: GnuMapRows, address: int) -> None:
+        """Place the section that was relaxed at its first symbol."""
+        if self.relaxed is not None:
+            name, file, size = self.relaxed
+            self.relaxed, self.has_objects = None, True
+            rows.place(name, file, address, size, False)
 
     def end(self, rows: GnuMapRows) -> None:
         """Place fills in a section without objects: the interpreter's name, notes.
@@ -66,7 +76,9 @@ def parse_gold(path: Path, lines: Sequence[str]) -> LinkMap:
             section = _add(rows, section, pending, found.groups(), number)
             pending = ""
         elif symbol := SYMBOL.fullmatch(line):
-            rows.symbol(rows.number(symbol[1], number), 0, symbol[2])
+            where = rows.number(symbol[1], number)
+            section.place_relaxed(rows, where)
+            rows.symbol(where, 0, symbol[2])
         elif found := _LINE.fullmatch(line):
             section = _add(rows, section, found[1] + found[2], found.groups()[2:], number)
         elif line.startswith("  "):
@@ -89,8 +101,11 @@ def _add(
     """
     name, (address, size, file) = text.strip(), fields
     is_output = text[0] != " "
+    section.relaxed = None
     if address == _NOWHERE and not is_output:
         rows.last = NO_INPUT
+        if file is not None and name.startswith(_FUNCTION):
+            section.relaxed = name, file, rows.number(size, number)
         return section
     where, length = rows.number(address, number), rows.number(size, number)
     if is_output:
