@@ -152,7 +152,7 @@ def test_sections_of_a_report_are_the_sections(full_build: Build) -> None:
 def test_symbols_of_a_report_have_nms_sizes(full_build: Build) -> None:
     """Code alone: unwind records and symbol table entries of a function are rows of their own kind.
 
-    Aliases share their bytes.
+    Aliases are left out.
     """
     lines = (
         line.split()
@@ -162,7 +162,8 @@ def test_symbols_of_a_report_have_nms_sizes(full_build: Build) -> None:
     names = Counter(row[0] for row in functions)
     sizes: Counter[str] = Counter()
     for address, size, _, name in functions:
-        sizes[name] += int(size, 16) // names[address]
+        if names[address] == 1:  # aliases are one row, which another test holds
+            sizes[name] += int(size, 16)
     found = {
         row.keys[1]: row.load
         for row in report_of(full_build.image, ("kind", "symbol")).rows
@@ -170,7 +171,7 @@ def test_symbols_of_a_report_have_nms_sizes(full_build: Build) -> None:
     }
     kernels = {name: size for name, size in sizes.items() if name.startswith("_ZN2sg7kernels")}
     assert len(kernels) > 50
-    assert {name: found[name] for name in kernels} == kernels
+    assert {name: found.get(name) for name in kernels} == kernels
 
 
 @pytest.mark.native

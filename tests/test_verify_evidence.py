@@ -357,11 +357,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert sizeguard(program.image, "--absent", "subject").returncode == 3
     assert json.loads(sizeguard(*known, "--absent", "subject", "--format", "json").stdout)[
         "summary"
-    ] == {
-        "pass": 1,
-        "fail": 0,
-        "inconclusive": 0,
-    }
+    ] == {"pass": 1, "fail": 0, "inconclusive": 0, "not_applicable": 0}
     nothing = sizeguard(program.image)
     assert (nothing.returncode, nothing.stderr.count("\n")) == (2, 1)
     other = build(replace(case, name="other"), "gcc", "bfd", tmp_path / "other", optimize="-O0")

@@ -79,9 +79,9 @@ def _stale(
 
     Claims and checks take what the full build has besides.
     """
-    full = full_build(tree, builds)
+    full = next(iter(builds), None)
     file = tree.names_file()
-    if not apps:
+    if not apps or full is None:
         return
     found = kept(
         store,

@@ -45,6 +45,9 @@ _STARTED = ("cc1", "cc1plus", "as", "collect2", "lto1", "lto-wrapper", "ld")
 _LIBRARY = re.compile(r"lib[^/]+?(?=\.so|\.a$)")
 _LINKER_READ = b"\x10"  # an entry of ld64's dependency information: a file that was read
 
+# Programs that CMAKE_CXX_COMPILER_LAUNCHER puts before a compiler.
+_LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
+
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
@@ -246,8 +249,15 @@ def _globs(folder: Path) -> Iterator[str]:
 
 def _compilers(graph: _Graph) -> Mapping[tuple[str, ...], tuple[str, ...]]:
     """List the commands that compile, one for each set of options that decide the search path."""
-    compiling = [command for command in graph.commands if "-c" in command and "-o" in command]
+    steps = (_without_launcher(command) for command in graph.commands)
+    compiling = [command for command in steps if "-c" in command and "-o" in command]
     return {(command[0], *search_options(command)): command for command in reversed(compiling)}
+
+
+def _without_launcher(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the compiler's own command: a launcher does not know the options that ask it."""
+    is_launched = os.path.basename(command[0]) in _LAUNCHERS  # noqa: PTH119
+    return command[1:] if is_launched and len(command) > 1 else command
 
 
 def _absent_headers(graph: _Graph, headers: Iterable[str]) -> Iterator[str]:
