@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.support.leak_bench import KERNELS, LeakBench, LinkedWith, run
 
@@ -29,6 +30,29 @@ def lookup() -> str:
     return (KERNELS / "lookup.cpp").read_text()
 
 
+def elsewhere(gather: str = "Result<Tensor> gather(") -> str:
+    """The same source in another namespace. gather: how the definition of gather begins there."""
+    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    return text.replace("Result<Tensor> gather(", gather)
+
+
+def always_inlined(scope: str, text: str) -> str:
+    """Make gather of a namespace a part of main(), which calls it."""
+    head = f'#include "native/operators/kernel.h"\nnamespace sg::{scope} {{ [[gnu::always_inline]]'
+    head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
+    return head + text + called(scope)
+
+
+def unpacked_kernels(bench: LeakBench, name: str) -> Path:
+    """A folder with the objects of the full build's kernels."""
+    archive = next(path for path in bench.full.objects if path.name == "libsg_kernels.a")
+    folder = bench.folder / name
+    folder.mkdir(parents=True, exist_ok=True)
+    if not list(folder.glob("*.o")):
+        run("llvm-ar-19", "x", archive, folder=folder)
+    return folder
+
+
 def source(name: str, text: str, *options: str) -> Callable[[LeakBench], LinkedWith]:
     """A leak that is one source file."""
     return lambda bench: LinkedWith((bench.compile(name, text, *options),))
@@ -43,7 +67,7 @@ def called(scope: str) -> str:
 
 
 def _renamed_namespace(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = elsewhere()
     return LinkedWith(
         (bench.compile("renamed_namespace", text + "LEAK(keep(&sg::elsewhere::gather))"),)
     )
@@ -72,13 +96,12 @@ def _asm_label(bench: LeakBench) -> LinkedWith:
 
 
 def _template(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "template <int n> Result<Tensor> gather(")
+    text = elsewhere("template <int n> Result<Tensor> gather(")
     return LinkedWith((bench.compile("template", text + "LEAK(keep(&sg::elsewhere::gather<7>))"),))
 
 
 def _member(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = elsewhere()
     declared = "Context& context, Tensor self, int64_t dim, Tensor index, bool"
     head = f"struct Helper {{ static Result<Tensor> f({declared}); }};\n"
     text = text.replace("Result<Tensor> gather(", f"{head}Result<Tensor> Helper::f(")
@@ -86,35 +109,26 @@ def _member(bench: LeakBench) -> LinkedWith:
 
 
 def _extern_c(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = elsewhere()
     text = text.replace("Result<Tensor> index_select(", "Result<Tensor> choose(")
     return LinkedWith((bench.compile("extern_c", text + "LEAK(keep(&sg::elsewhere::choose))"),))
 
 
 def _inlined(bench: LeakBench) -> LinkedWith:
     """The kernel becomes a part of main(); debug information says so."""
-    head = '#include "native/operators/kernel.h"\nnamespace sg::kernels { [[gnu::always_inline]]'
-    head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
-    text = head + lookup().replace("look_up(", "my_rows(")
-    text += called("kernels")
+    text = always_inlined("kernels", lookup().replace("look_up(", "my_rows("))
     return LinkedWith((bench.compile("inlined", text),))
 
 
 def _inlined_elsewhere(bench: LeakBench) -> LinkedWith:
     """The same under the name of another namespace."""
-    head = '#include "native/operators/kernel.h"\nnamespace sg::elsewhere { [[gnu::always_inline]]'
-    head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
-    text = head + lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text += called("elsewhere")
+    text = always_inlined("elsewhere", elsewhere())
     return LinkedWith((bench.compile("inlined_elsewhere", text),))
 
 
 def _without_debug(bench: LeakBench) -> LinkedWith:
-    """No debug information tells what main() is made of."""
-    head = '#include "native/operators/kernel.h"\nnamespace sg::kernels { [[gnu::always_inline]]'
-    head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
-    text = head + lookup().replace("look_up(", "my_rows(")
-    text += called("kernels")
+    """The kernel is inlined into main(), and no debug information says so."""
+    text = always_inlined("kernels", lookup().replace("look_up(", "my_rows("))
     return LinkedWith((bench.compile("without_debug", text, "-g0"),))
 
 
@@ -170,20 +184,18 @@ def _one_section(bench: LeakBench) -> LinkedWith:
 
 def _ungathered(bench: LeakBench) -> LinkedWith:
     """A kernel's helper of an anonymous namespace, under the helper's own name."""
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = elsewhere()
     text = text.replace("Status look_up(", "Status find_rows(").replace("look_up(", "find_rows(")
     return LinkedWith((bench.compile("helper", text + "LEAK(keep(&sg::elsewhere::find_rows))"),))
 
 
 def _comdat(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "inline Result<Tensor> gather(")
+    text = elsewhere("inline Result<Tensor> gather(")
     return LinkedWith((bench.compile("comdat", text + "LEAK(keep(&sg::elsewhere::gather))"),))
 
 
 def _weak(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "[[gnu::weak]] Result<Tensor> spare(")
+    text = elsewhere("[[gnu::weak]] Result<Tensor> spare(")
     return LinkedWith((bench.compile("weak", text + "LEAK(keep(&sg::elsewhere::spare))"),))
 
 

@@ -7,7 +7,15 @@ from collections.abc import Callable
 
 from tests.support.leak_bench import KERNELS, LeakBench, LinkedWith, run
 from tests.support.leak_bytes import CODE, NAMED
-from tests.support.leak_kinds import ELF, GATHER, Leak, lookup, source
+from tests.support.leak_kinds import (
+    ELF,
+    GATHER,
+    Leak,
+    elsewhere,
+    lookup,
+    source,
+    unpacked_kernels,
+)
 
 
 def _values(code: bytes) -> str:
@@ -72,8 +80,7 @@ def _other_kernel(file: str, kernel: str) -> Callable[[LeakBench], LinkedWith]:
 
 def _lambda(bench: LeakBench) -> LinkedWith:
     """The kernel is a lambda in a variable."""
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "auto held = [](", 1)
+    text = elsewhere("auto held = [](")
     head, _, rest = text.partition("auto held = [](")
     body, _, after = rest.partition("\n}\n")
     body = body.replace(") {", ") -> Result<Tensor> {", 1)
@@ -84,8 +91,7 @@ def _lambda(bench: LeakBench) -> LinkedWith:
 
 def _virtual(bench: LeakBench) -> LinkedWith:
     """The kernel is a virtual function, which a vtable alone refers to."""
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "Result<Tensor> work(")
+    text = elsewhere("Result<Tensor> work(")
     text += """namespace sg::elsewhere { struct Base {
   virtual Result<Tensor> run(Context& c, Tensor t, int64_t d, Tensor i) {
     return work(c, t, d, i, true); } };
@@ -95,19 +101,14 @@ LEAK(keep(&sg::elsewhere::base))"""
 
 
 def _destructor(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "Result<Tensor> work(")
+    text = elsewhere("Result<Tensor> work(")
     text += "[[gnu::destructor]] static void late() { keep(&sg::elsewhere::work); }\nLEAK()"
     return LinkedWith((bench.compile("destructor", text),))
 
 
 def _whole_archive(bench: LeakBench) -> LinkedWith:
     """Kernels of the full build with a prefix before all of their names."""
-    archive = next(p for p in bench.full.objects if p.name == "libsg_kernels.a")
-    folder = bench.folder / "prefixed"
-    folder.mkdir(parents=True, exist_ok=True)
-    if not list(folder.glob("*.o")):
-        run("llvm-ar-19", "x", archive, folder=folder)
+    folder = unpacked_kernels(bench, "prefixed")
     made = folder / "lookup.cpp.o"
     own = bench.mangled("gather")
     prefixed = folder / "prefixed.obj"

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from tests.support.leak_bench import LeakBench, LinkedWith, run
 from tests.support.leak_bytes import NAMED, blob
-from tests.support.leak_kinds import ELF, GATHER, Leak, lookup
+from tests.support.leak_kinds import ELF, GATHER, Leak, elsewhere, unpacked_kernels
 
 
 def _kernel(bench: LeakBench, name: str) -> Path:
     """An object with a kernel under another name, which main() refers to."""
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "Result<Tensor> spare(")
+    text = elsewhere("Result<Tensor> spare(")
     return bench.compile(name, text + "LEAK(keep(&sg::elsewhere::spare))")
 
 
@@ -55,7 +54,7 @@ def _response_file(bench: LeakBench) -> LinkedWith:
 
 
 def _exported(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
+    text = elsewhere()
     shown = '[[gnu::visibility("default")]] Result<Tensor> spare('
     text = text.replace("Result<Tensor> gather(", shown)
     made = bench.compile("exported", text + "LEAK()")
@@ -70,16 +69,14 @@ def _kept_by_script(bench: LeakBench) -> LinkedWith:
 
 
 def _undefined(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "Result<Tensor> spare(")
+    text = elsewhere("Result<Tensor> spare(")
     text += 'extern "C" void wanted() { keep(&sg::elsewhere::spare); }\nLEAK()'
     name = "_wanted" if bench.is_macho else "wanted"
     return LinkedWith((bench.compile("undefined", text),), (f"-Wl,-u,{name}",))
 
 
 def _alias(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "Result<Tensor> spare(")
+    text = elsewhere("Result<Tensor> spare(")
     text += 'extern "C" void other(); extern "C" void other() __attribute__((alias("SPARE")));\n'
     name = "_ZN2sg9elsewhere5spareERNS_7ContextENS_6TensorElS3_b"
     text = text.replace("SPARE", name) + "LEAK(keep(&other))"
@@ -87,27 +84,21 @@ def _alias(bench: LeakBench) -> LinkedWith:
 
 
 def _ifunc(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "Result<Tensor> spare(")
+    text = elsewhere("Result<Tensor> spare(")
     text += 'extern "C" void* choose() { return (void*)&sg::elsewhere::spare; }\n'
     text += 'extern "C" void chosen() __attribute__((ifunc("choose")));\nLEAK(chosen())'
     return LinkedWith((bench.compile("ifunc", text),))
 
 
 def _constructor(bench: LeakBench) -> LinkedWith:
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "Result<Tensor> spare(")
+    text = elsewhere("Result<Tensor> spare(")
     text += "[[gnu::constructor]] static void early() { keep(&sg::elsewhere::spare); }\nLEAK()"
     return LinkedWith((bench.compile("constructor", text),))
 
 
 def _second_library(bench: LeakBench) -> LinkedWith:
     """All kernels of the full build a second time, unused sections included."""
-    archive = next(p for p in bench.full.objects if p.name == "libsg_kernels.a")
-    folder = bench.folder / "second"
-    folder.mkdir(parents=True, exist_ok=True)
-    if not list(folder.glob("*.o")):
-        run("llvm-ar-19", "x", archive, folder=folder)
+    folder = unpacked_kernels(bench, "second")
     partial = folder / "all.obj"
     run("ld", "-r", "-o", partial, *sorted(folder.glob("*.o")))
     local = folder / "local.obj"
@@ -118,8 +109,7 @@ def _second_library(bench: LeakBench) -> LinkedWith:
 
 def _bitcode(bench: LeakBench) -> LinkedWith:
     """An object of LTO in a link without it."""
-    text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
-    text = text.replace("Result<Tensor> gather(", "Result<Tensor> spare(")
+    text = elsewhere("Result<Tensor> spare(")
     made = bench.compile("bitcode", text + "LEAK(keep(&sg::elsewhere::spare))", "-flto")
     return LinkedWith((made,))
 
