@@ -7,11 +7,12 @@ import zlib
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf import Elf, Section
 from sizeguard.formats.elf.layout import SHF_COMPRESSED
 from sizeguard.formats.macho import MachO
 
 ZLIB, ZSTD = 1, 2
+_OLD = ".zdebug_"  # how GNU tools named compressed sections before SHF_COMPRESSED
 
 # The most that sections may grow when decompressed: real ones grow two to six times.
 MOST_TIMES, MOST_MORE = 30, 128 << 20
@@ -30,27 +31,30 @@ def elf_sections(elf: Elf) -> dict[str, bytes]:
     """
     found: dict[str, bytes] = {}
     for section in elf.sections:
-        old = section.name.startswith(".zdebug_")
-        name = section.name.removeprefix(".zdebug_" if old else ".debug_")
+        name = section.name.removeprefix(_OLD if section.name.startswith(_OLD) else ".debug_")
         if name == section.name or name not in _WANTED or section.is_nobits or name in found:
             continue
-        content = elf.content(section)
-        if section.flags & SHF_COMPRESSED:
-            layout = struct.Struct(elf.layout.order + ("I4xQ8x" if elf.layout.is_64 else "II4x"))
-            if len(content) < layout.size:
-                raise _damaged(elf.path, f"{section.name} is cut")
-            kind, size = layout.unpack_from(content)
-            content = _unpack(elf.path, section.name, kind, size, content[layout.size :])
-        elif old and content[:4] == b"ZLIB":
-            content = _unpack(
-                elf.path, section.name, ZLIB, int.from_bytes(content[4:12], "big"), content[12:]
-            )
-        found[name] = content
+        found[name] = unpacked(elf, section)
     if not found.get("info"):
         raise InconclusiveError(
             f"{elf.path}: no debug information: build with -g, or name the debug file"
         )
     return found
+
+
+def unpacked(elf: Elf, section: Section) -> bytes:
+    """Return a section's content, decompressed. Raises InputError for a damaged one."""
+    content = elf.content(section)
+    if section.flags & SHF_COMPRESSED:
+        layout = struct.Struct(elf.layout.order + ("I4xQ8x" if elf.layout.is_64 else "II4x"))
+        if len(content) < layout.size:
+            raise _damaged(elf.path, f"{section.name} is cut")
+        kind, size = layout.unpack_from(content)
+        return _unpack(elf.path, section.name, kind, size, content[layout.size :])
+    if section.name.startswith(_OLD) and content[:4] == b"ZLIB":
+        size = int.from_bytes(content[4:12], "big")
+        return _unpack(elf.path, section.name, ZLIB, size, content[12:])
+    return content
 
 
 def macho_sections(image: MachO) -> dict[str, bytes]:

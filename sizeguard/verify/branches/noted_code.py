@@ -8,19 +8,19 @@ inlined and leave no symbol.
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from sizeguard.base.errors import InputError
 from sizeguard.claims.claim import Vocabulary
 from sizeguard.formats.binary import Binary
-from sizeguard.formats.elf import SHF_COMPRESSED, Elf
+from sizeguard.formats.dwarf.sections import unpacked
+from sizeguard.formats.elf import Elf
 from sizeguard.names.demangle import demangle
 from sizeguard.operators.dtypes import NAMES
 from sizeguard.verify.evidence.evidence import Evidence
 
-_MAX_INFLATED = 1 << 28
 _CODE = re.compile(r"\)(\d+)")
 _SCOPES = r"(?:\w+::)*"
 
@@ -151,12 +151,7 @@ def strings(binary: Binary) -> Iterator[bytes]:
             continue
         if not section.file_size:
             continue
-        content = binary.content(section)
-        if section.flags & SHF_COMPRESSED:
-            header = 24 if not isinstance(binary, Elf) or binary.layout.is_64 else 12
-            inflated = zlib.decompressobj()
-            try:
-                content = inflated.decompress(content[header:], _MAX_INFLATED)
-            except zlib.error:
-                continue  # compressed with zstd, or damaged: treated as absent
-        yield content
+        try:
+            yield unpacked(binary, section) if isinstance(binary, Elf) else binary.content(section)
+        except InputError:
+            continue  # damaged: treated as absent
