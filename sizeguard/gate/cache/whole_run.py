@@ -29,7 +29,6 @@ from sizeguard.projects.project import CONFIG, App, Target
 from sizeguard.snapshots.store import content_key
 from sizeguard.toolchains.environment import recorded_environment
 from sizeguard.toolchains.host import processor
-from sizeguard.toolchains.recipe import Recipe
 from sizeguard.toolchains.targets import run_prefix
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 
@@ -201,33 +200,25 @@ def _bases(
     """Describe the base of each pair's growth; empty lists if there is none."""
     if base is None or not base.commit or request.history.head is None:
         return [[] for _ in pairs]
-    own = list(known.values())
-    paths = _read_of(request, base.commit, own)
-    recipes = [recipe_of(request.runtime, tools, app.name) for app, _, tools in pairs]
-    return [_base(request, base.commit, paths, own, each, as_base) for each in recipes]
-
-
-def _base(
-    request: Request,
-    commit: str,
-    differs: Sequence[str],
-    read: Iterable[BuildInputs],
-    recipe: Recipe,
-    as_base: bool,
-) -> list[str]:
-    """Describe the base of growth: its inputs, and which of them differ here.
-
-    For the base itself, or what reads the same, these are its first parent's, too.
-    """
-    history = request.history
-    key = history.key(commit, recipe)
-    is_base = as_base or (history.head is not None and history.head.id == commit)
-    row = [key, str(not differs and is_base), *differs, *_texts(request, commit, differs)]
-    parent = history.first_parent(commit) if not differs and is_base else ""
+    history, commit = request.history, base.commit
+    differs = _read_of(request, commit, known.values())
+    is_same = not differs and (as_base or request.history.head.id == commit)
+    head = [str(is_same), *differs, *_texts(request, commit, differs)]
+    # The base itself, or what reads the same, is judged by its first parent.
+    parent = history.first_parent(commit) if is_same else ""
+    tail: list[str] = []
     if parent:
-        changed = _read_of(request, parent, read)
-        row += [history.key(parent, recipe), *changed, *_texts(request, parent, changed)]
-    return row
+        changed = _read_of(request, parent, known.values())
+        tail = [*changed, *_texts(request, parent, changed)]
+    recipes = [recipe_of(request.runtime, tools, app.name) for app, _, tools in pairs]
+    return [
+        [
+            history.key(commit, recipe),
+            *head,
+            *([history.key(parent, recipe), *tail] if parent else []),
+        ]
+        for recipe in recipes
+    ]
 
 
 def _read_of(request: Request, commit: str, read: Iterable[BuildInputs]) -> list[str]:
