@@ -35,7 +35,7 @@ class _Group:
 
 @dataclass(eq=False)
 class MergedPieces:
-    """Strings and constants of a graph, which its sections' own sizes leave out."""
+    """Merged strings and constants of a graph; the sizes of its sections exclude them."""
 
     graph: SectionGraph
     groups: list[_Group] = field(init=False)

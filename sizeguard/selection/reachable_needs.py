@@ -31,7 +31,7 @@ class ModelNeeds:
     """The needs of one model.
 
     selection:  the operators, tags and classes that it can reach
-    whole_tags: tags that keep every dtype, since the model does not tell which ones they meet
+    whole_tags: tags that keep every dtype, since the model does not state theirs
     """
 
     selection: Selection
@@ -67,7 +67,7 @@ def with_callees(selection: Selection, deps: OpDeps) -> WithCallees:
 def needs_of_model(
     deps: OpDeps, info: OperatorInfo, features: frozenset[str], reached: Collection[str]
 ) -> ModelNeeds:
-    """Select what a model reaches, with the dtypes that it tells.
+    """Select what a model reaches, with the dtypes that it states.
 
     reached: the operators that it can reach; features: those to keep
     """

@@ -87,7 +87,7 @@ class Judge:
         return [self.judge(claim) for claim in claims]
 
     def unexpected(self) -> list[Claim]:
-        """Claim that what the build has besides all that is known of the runtime is gone."""
+        """Claim the absence of everything in the build that the runtime does not know."""
         known = {claim.key[:2] for claim in self.given.claims}
         found = [
             Claim("operator", name, ABSENT, RegisteredName("operator", name))

@@ -85,7 +85,7 @@ def _label(reached: Reached, node: int) -> str:
 
 
 def nodes_of_rows(graph: SectionGraph, rows: Sequence[InputSection]) -> list[int]:
-    """Return the section or atom that each row of a map stands for, UNKNOWN or MERGED."""
+    """Return the section or atom of each row of a map; UNKNOWN or MERGED without one."""
     objects: dict[tuple[str, str], list[int]] = {}
     for number, label in enumerate(graph.objects):
         objects.setdefault(file_key(label), []).append(number)

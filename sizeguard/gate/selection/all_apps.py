@@ -75,7 +75,7 @@ def _stale(
     store: Store | None,
     source: Path | None,
 ) -> Iterator[SelectionFinding]:
-    """Say where the kept names of the full build are no longer true; that fails nothing.
+    """Note where the kept names differ from the full build's. This fails nothing.
 
     Claims and checks take what the full build has besides.
     """

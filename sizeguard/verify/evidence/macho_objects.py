@@ -235,7 +235,7 @@ class AtomFile(ObjectFile):
 
     @property
     def relocations(self) -> Mapping[int, Relocations]:
-        """Relocations of each atom."""
+        """Relocations, by atom."""
         return self.elf.relocations
 
     @property

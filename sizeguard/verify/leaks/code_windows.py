@@ -1,4 +1,4 @@
-"""Runs of machine code that two builds have in common, whatever they are called."""
+"""Machine code that two builds share, under any name."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _MOST_SHOWN = 8
 
 
 def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
-    """Judge that an image holds no such name as a text, but for calls of operators by name.
+    """Judge that an image holds no such name, except where code calls an operator by name.
 
     A table may pair names with code in any order, by pointers, distances or in place: each such
     table needs the names. A kernel that is kept may call an operator that is not; then a function

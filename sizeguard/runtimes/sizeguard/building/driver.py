@@ -107,7 +107,7 @@ def build(
 def _prepare(folder: Path, before: BuildInputs | None, hashes: HashCache) -> tuple[MadeFiles, bool]:
     """Remove what is out of date.
 
-    Returns what is made in the folder, and whether nothing of it and of what was read has changed.
+    Returns the files that builds made there, and whether these and all inputs are unchanged.
     """
     made = read_made(folder)
     if before is None:

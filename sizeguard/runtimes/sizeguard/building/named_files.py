@@ -1,4 +1,4 @@
-"""Files that commands and assembler directives name, which no list of dependencies has.
+"""Files that only commands and assembler directives name, not dependency files.
 
 Compilers list headers alone: not what an assembler includes, nor specs, plug-ins, profiles
 and files with further options.

@@ -1,4 +1,4 @@
-"""Remove what an earlier build made of other inputs, whatever the times of the files say.
+"""Remove outputs of an earlier build with other inputs, whatever the files' times.
 
 ninja compares times. An edit that keeps an old time, a new file earlier in the search path, another
 compiler of the same name or another variable do not change what ninja compares.
