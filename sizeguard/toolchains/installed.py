@@ -20,11 +20,12 @@ def is_installed(path: str, root: Path) -> bool:
 
     root: of the project; the package counts as the project's if it lies there
     """
-    real = os.path.realpath(path)
     folders = [*_FOLDERS, sys.prefix, sys.base_prefix]
     if not PACKAGE.is_relative_to(root):
         folders.append(str(PACKAGE))
-    return any(at.startswith(f"{folder}/") for folder in folders for at in (path, real))
+    below = tuple(f"{folder}/" for folder in folders)
+    # Following links takes 0.1 ms, and builds read 1,000 files: most tell by their words.
+    return path.startswith(below) or os.path.realpath(path).startswith(below)
 
 
 def is_below(path: str, root: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import sys
 from collections.abc import Mapping
@@ -125,6 +126,7 @@ class RuntimeRecipe:
         return ("build",)
 
 
+@functools.lru_cache(16)
 def _selection_in(text: str, app: str) -> str | None:
     """apps: APP: selection: of a sizeguard.yaml; None if it says nothing that can be understood."""
     if len(text) > 1 << 20:
