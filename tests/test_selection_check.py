@@ -596,3 +596,37 @@ def test_lint_errors_fail_and_warnings_are_shown(
         assert not problems
         assert (lint["unknown-tag"].verdict, lint["inclusive-default"].verdict) == ("fail", "pass")
         assert lint["unknown-tag"].place.startswith(f"{tmp_path}/s.yaml:")
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "verdict"),
+    [
+        ("features", "verbose_errors", "fail"),
+        ("classes", "LinearOpContext", "fail"),
+        ("operators", "aten::relu", "fail"),
+        ("helpers", "", "pass"),
+    ],
+)
+def test_names_that_a_change_takes_away_fail(
+    table: str, name: str, verdict: str, root: Path, full_build: Build, store: Store, tmp_path: Path
+) -> None:
+    """No claim is made of a feature that the kept names lack."""
+    left_out = shutil.ignore_patterns("models", "examples")
+    shutil.copytree(root / "native", tmp_path / "native", ignore=left_out)
+    (tmp_path / "native" / "models").symlink_to(root / "native" / "models")
+    path = tmp_path / "native" / "operators" / "names.json"
+    content = json.loads(path.read_text())
+    gone = name or next(iter(content[table]))
+    if isinstance(content[table], dict):
+        del content[table][gone]
+    else:
+        content[table].remove(gone)
+    path.write_text(json.dumps(content))
+    apps = read_config(root).apps[:1]
+    tracer = Tracer(root, store, no_tracing)
+    found, problems = check_selections(root, apps, [full_build], store, tracer, tmp_path)
+    assert problems == ()
+    (stale,) = (each for each in found if each.name == "names")
+    assert stale.verdict == verdict
+    assert f": {gone}" in stale.message
+    assert stale.advice == "sizeguard select names"

@@ -75,9 +75,9 @@ def _stale(
     store: Store | None,
     source: Path | None,
 ) -> Iterator[SelectionFinding]:
-    """Note where the kept names differ from the full build's. This fails nothing.
+    """Find where the kept names differ from the full build's.
 
-    Claims and checks take what the full build has besides.
+    Operators, classes and features fail. Of the others claims take what the full build has.
     """
     full = next(iter(builds), None)
     file = tree.names_file()
@@ -93,12 +93,13 @@ def _stale(
         },
         lambda: stale_names(root, source, full),
         lambda said: {"findings": said},
-        lambda known: tuple(map(str, known["findings"])),
+        lambda known: tuple((str(said), bool(fails)) for said, fails in known["findings"]),
     )
-    for said in found:
+    for said, fails in found:
         place = shown_path(root, file)
         message = f"names of the full build are stale: {said}"
-        yield SelectionFinding(apps[0].name, LINT, "names", PASS, message, COMMAND, place)
+        verdict = FAIL if fails else PASS
+        yield SelectionFinding(apps[0].name, LINT, "names", verdict, message, COMMAND, place)
 
 
 def full_build(tree: SourceTree, builds: Iterable[Build]) -> Build:

@@ -70,11 +70,12 @@ def update_names(root: Path, source: Path, options: BuildOptions) -> tuple[Path,
     return path, write_if_changed(path, names_text(full_names(root, source, options)))
 
 
-def stale_names(root: Path, source: Path | None, full: Build) -> tuple[str, ...]:
+def stale_names(root: Path, source: Path | None, full: Build) -> tuple[tuple[str, bool], ...]:
     """Say how the kept names differ from those of a full build; empty if they do not.
 
     A compiler may leave names out of its debug information, so a tag or a body that is kept and
-    not there is no difference.
+    not there is no difference. The second value of each says whether a name was left out or added
+    that claims are made of: an operator, a class or a feature. A change could hide claims so.
     """
     runtime, tree = source_tree(root, source)
     kept = tree.names()
@@ -82,22 +83,22 @@ def stale_names(root: Path, source: Path | None, full: Build) -> tuple[str, ...]
     return tuple(_differences(kept, found, tree.asked_features()))
 
 
-def _differences(kept: BuildNames, found: BuildNames, features: tuple[str, ...]) -> Iterator[str]:
-    yield from _said("operator", dict(kept.operators), dict(found.operators), both=True)
-    yield from _said(
-        "class", dict.fromkeys(kept.classes, ""), dict.fromkeys(found.classes, ""), both=True
+def _differences(
+    kept: BuildNames, found: BuildNames, features: tuple[str, ...]
+) -> Iterator[tuple[str, bool]]:
+    claimed: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
+        ("operator", dict(kept.operators), dict(found.operators)),
+        ("class", dict.fromkeys(kept.classes, ""), dict.fromkeys(found.classes, "")),
+        ("feature", dict.fromkeys(kept.features, ""), dict.fromkeys(features, "")),
     )
-    yield from _said(
-        "feature", dict.fromkeys(kept.features, ""), dict.fromkeys(features, ""), both=True
+    described = (
+        ("dtype", _pairs(kept.dtypes), _pairs(found.dtypes)),
+        ("body", _pairs(kept.bodies), _pairs(found.bodies)),
+        ("helper", dict.fromkeys(kept.helpers, ""), dict.fromkeys(found.helpers, "")),
     )
-    for what, old, new in (
-        ("dtype", kept.dtypes, found.dtypes),
-        ("body", kept.bodies, found.bodies),
-    ):
-        yield from _said(what, _pairs(old), _pairs(new), both=False)
-    yield from _said(
-        "helper", dict.fromkeys(kept.helpers, ""), dict.fromkeys(found.helpers, ""), both=False
-    )
+    for rows, both in ((claimed, True), (described, False)):
+        for what, old, new in rows:
+            yield from ((said, both) for said in _said(what, old, new, both=both))
 
 
 def _pairs(names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
