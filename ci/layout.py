@@ -30,7 +30,7 @@ ROOMS: Mapping[str, str] = {
     "ledger": "formats",
     "linkgraph": "formats operators names builds",
     "models": "operators",
-    "selection": "operators models",
+    "selection": "operators names models",
     "claims": "operators selection",
     "git": "",
     "toolchains": "git builds",

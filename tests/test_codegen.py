@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -198,10 +199,39 @@ def test_unknown_names_are_listed_with_the_nearest(library: Path) -> None:
         generate(inputs(library, keep("aten::ad.Tensor", "aten::cat", summ="Float", add="Flot")))
     message = str(error.value)
     assert message.startswith("app.yaml: ")
-    assert "unknown operator aten::ad.Tensor (nearest: aten::add.Tensor" in message
-    assert "unknown kernel tag summ (nearest: sum)" in message
-    assert "unknown dtype Flot (nearest: Float" in message
+    assert "unknown operator aten::ad.Tensor; nearest: aten::add.Tensor" in message
+    assert "kernel tag summ matches no dtype switch; nearest: sum" in message
+    assert "unknown dtype Flot; nearest: Float" in message
     assert "aten::cat" not in message
+
+
+VERBOSE = frozenset({"verbose"})
+ASKED = """\
+/// SG_SELECTIVE_CLASS("InAComment") and SG_BUILD_FEATURE(in_a_comment)
+#define SG_BUILD_FEATURE(feature) is_selected(#feature)
+#define LOG(text) if constexpr (SG_BUILD_FEATURE(verbose)) print(text)
+SG_REGISTER_CLASS(SG_SELECTIVE_CLASS("LinearOpContext"), create);
+"""
+
+
+def test_classes_and_features_are_known_names(library: Path) -> None:
+    (library / "class.cpp").write_text(ASKED)
+    right = replace(
+        keep("aten::cat"), custom_classes=frozenset({"LinearOpContext"}), build_features=VERBOSE
+    )
+    assert "LinearOpContext" in generate(inputs(library, right))["selected_operators.yaml"]
+    wrong = replace(
+        keep("aten::cat"),
+        custom_classes=frozenset({"LinearOpContex", "InAComment"}),
+        build_features=frozenset({"verbos", "feature", "in_a_comment"}),
+    )
+    with pytest.raises(InputError) as error:
+        generate(inputs(library, wrong))
+    assert str(error.value) == (
+        "app.yaml: unknown class InAComment; unknown class LinearOpContex; nearest:"
+        " LinearOpContext; unknown build feature feature; unknown build feature in_a_comment;"
+        " unknown build feature verbos; nearest: verbose"
+    )
 
 
 def test_dispatch_keys_limit_the_registrations(library: Path) -> None:

@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.errors import InputError
+from sizeguard.claims.claim import FeatureMarks
+from sizeguard.claims.universe import BuildNames, Universe
+from sizeguard.operators.dtypes import DTYPES
+from sizeguard.operators.library import read_operator_libraries
 from sizeguard.selection.finding import Level, LintFinding
 from sizeguard.selection.lint_rules import has_errors, lint
+from sizeguard.selection.op_deps import OpDeps
 from sizeguard.selection.read import SelectionFile, read_selection
+from sizeguard.selection.selectable import Selectable
+from sizeguard.selection.selection import SelectedOperator, Selection
 
 OPERATORS = ("aten::add.Tensor", "aten::add.Scalar", "aten::relu", "prim::RaiseException")
 
@@ -24,6 +32,7 @@ SWITCHES = {
     "add": [Use(Path("a.cpp"), 1), Use(Path("a.cpp"), 9)],
     "copy": [Use(Path("a.cpp"), 5), Use(Path("b.cpp"), 7)],
 }
+KNOWN = Selectable(OPERATORS, dict.fromkeys(SWITCHES, ()), {"Context"}, {"bundled_inputs"})
 PLAIN = "is_root_operator: true, is_used_for_training: false, include_all_overloads: false"
 
 
@@ -39,7 +48,7 @@ def files(tmp_path: Path, *texts: str) -> list[SelectionFile]:
 def findings(tmp_path: Path, *texts: str) -> list[tuple[str, int, str, str]]:
     return [
         (Path(finding.file).name, finding.line, finding.level.value, finding.check)
-        for finding in lint(files(tmp_path, *texts), OPERATORS, SWITCHES)
+        for finding in lint(files(tmp_path, *texts), KNOWN, SWITCHES)
     ]
 
 
@@ -148,7 +157,7 @@ def test_the_model_is_named_that_switched_dtype_selection_off(tmp_path: Path) ->
         ' [\'{"include_all_non_op_selectives": true, "model": "kws.pt2"}\','
         ' \'{"kernel_metadata": {"add": ["Float"]}, "model": "vad.sgp"}\']\n'
     )
-    (finding,) = lint(files(tmp_path, text), OPERATORS, SWITCHES)
+    (finding,) = lint(files(tmp_path, text), KNOWN, SWITCHES)
     assert "as kws.pt2 asked" in finding.message
     assert "vad" not in finding.message
 
@@ -158,7 +167,7 @@ def test_near_names_are_offered(tmp_path: Path) -> None:
         f"operators:\n  aten::ad.Tensor: {{{PLAIN}}}\n  aten::add: {{{PLAIN}}}\nkernel_metadata:"
         " {ad: [Flaot]}\n"
     )
-    messages = [finding.message for finding in lint(files(tmp_path, text), OPERATORS, SWITCHES)]
+    messages = [finding.message for finding in lint(files(tmp_path, text), KNOWN, SWITCHES)]
     assert messages == [
         "unknown operator aten::ad.Tensor; nearest: aten::add.Tensor, aten::add.Scalar",
         "unknown operator aten::add; nearest: aten::add.Scalar, aten::add.Tensor",
@@ -171,7 +180,7 @@ def test_tags_are_not_looked_up_without_sources(tmp_path: Path) -> None:
     """What was not checked is a warning, and dtypes are checked all the same."""
     tags = "".join(f"  t{i}: [Float]\n" for i in range(6))
     text = f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata:\n{tags}  ad: [Flaot]\n"
-    found = lint(files(tmp_path, text), OPERATORS, None)
+    found = lint(files(tmp_path, text), Selectable(OPERATORS))
     assert [(each.line, each.level.value, each.message) for each in found] == [
         (
             4,
@@ -182,7 +191,7 @@ def test_tags_are_not_looked_up_without_sources(tmp_path: Path) -> None:
         (10, "error", "kernel tag ad: unknown dtype Flaot; nearest: Float"),
     ]
     without_tags = f"operators:\n  aten::relu: {{{PLAIN}}}\n"
-    assert lint(files(tmp_path, without_tags), OPERATORS, None) == ()
+    assert lint(files(tmp_path, without_tags), Selectable(OPERATORS)) == ()
 
 
 def test_warnings_count_when_strict() -> None:
@@ -192,3 +201,88 @@ def test_warnings_count_when_strict() -> None:
     assert has_errors([LintFinding("a", 1, Level.ERROR, "empty", "m")], strict=False)
     assert not has_errors([], strict=True)
     assert str(warning) == "a:1: warning: m [shared-tag]"
+
+
+CALLS = OpDeps(
+    {"aten::add.Tensor": frozenset(), "aten::relu": frozenset({"aten::add.Tensor"})},
+    tags={"aten::add.Tensor": frozenset({"add"})},
+)
+CASES = {"add": ("Float", "Long"), "copy": ("Float", "Bool")}
+
+
+def of_known(tmp_path: Path, text: str, known: Selectable) -> list[tuple[int, str, str]]:
+    return [(each.line, each.check, each.message) for each in lint(files(tmp_path, text), known)]
+
+
+def test_classes_and_features_are_known_names(tmp_path: Path) -> None:
+    head = f"operators: {{aten::relu: {{{PLAIN}}}}}\n"
+    wrong = f"{head}custom_classes: [Context, Contex]\nbuild_features: [Bundled_Input]\n"
+    assert of_known(tmp_path, wrong, KNOWN) == [
+        (2, "unknown-class", "unknown class Contex; nearest: Context"),
+        (3, "unknown-feature", "unknown build feature Bundled_Input; nearest: bundled_inputs"),
+    ]
+    right = f"{head}custom_classes: [Context]\nbuild_features: [bundled_inputs]\n"
+    assert of_known(tmp_path, right, KNOWN) == []
+    found = of_known(tmp_path, right, Selectable(OPERATORS))
+    assert [check for _, check, _ in found] == ["classes-not-checked", "features-not-checked"]
+
+
+def test_a_class_of_other_namespaces_has_a_nearest_name(tmp_path: Path) -> None:
+    text = (
+        f"operators: {{aten::relu: {{{PLAIN}}}}}\n"
+        "custom_classes: [__torch__.torch.classes.xnnpack.Context]\n"
+    )
+    ((_, _, message),) = of_known(tmp_path, text, KNOWN)
+    assert message.endswith("; nearest: Context")
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("add: [Float, Long]", ""),
+        ("add: [Half]", "kernel tag add has no case for Half, only for Float, Long"),
+        (f"add: [{', '.join(DTYPES)}]", ""),  # all dtypes, whatever the switch has
+        ("add: []", "kernel tag add lists no dtype, so it keeps none"),
+        (
+            "copy: [Bool]",
+            "kernel tag copy serves no operator of the selection, nor what these call",
+        ),
+    ],
+)
+def test_tags_that_keep_nothing(tags: str, expected: str, tmp_path: Path) -> None:
+    known = Selectable(OPERATORS, CASES, calls=CALLS)
+    text = f"operators: {{aten::relu: {{{PLAIN}}}}}\nkernel_metadata:\n  {tags}\n"
+    found = [message for _, _, message in of_known(tmp_path, text, known)]
+    assert found == ([expected] if expected else [])
+
+
+def test_nothing_is_said_of_tags_where_calls_are_not_known(tmp_path: Path) -> None:
+    known = Selectable((*OPERATORS, "my::own"), CASES, calls=CALLS)
+    text = f"operators: {{my::own: {{{PLAIN}}}}}\nkernel_metadata: {{copy: [Bool]}}\n"
+    assert of_known(tmp_path, text, known) == []
+
+
+@pytest.mark.parametrize(("model", "is_named"), [("kws.pt2", False), ("kws.yaml", True)])
+def test_a_dtype_that_a_model_is_on_record_for_is_no_mistake(
+    model: str, is_named: bool, tmp_path: Path
+) -> None:
+    """A tool wrote the dtypes of a model's tensors; a merge credits what people wrote to a file."""
+    text = (
+        f"operators: {{aten::relu: {{{PLAIN}}}}}\nkernel_metadata: {{add: [Half]}}\n"
+        f'debug_info: [\'{{"kernel_metadata": {{"add": ["Half"]}}, "model": "{model}"}}\']\n'
+    )
+    found = of_known(tmp_path, text, Selectable(OPERATORS, CASES, calls=CALLS))
+    assert [check for _, check, _ in found] == (["missing-case"] if is_named else [])
+
+
+def test_claims_of_unknown_classes_and_features_are_refused(tmp_path: Path) -> None:
+    """What `verify` is asked for must exist: nothing is absent under a misspelt name."""
+    names = BuildNames({}, {}, ("Context",), {"bundled_inputs": FeatureMarks()})
+    entry = {"aten::relu": SelectedOperator(include_all_overloads=False)}
+    library = tmp_path / "operators.yaml"
+    library.write_text("- {func: aten::relu(Tensor a) -> Tensor, kernel: relu, kind: core}\n")
+    universe = Universe(read_operator_libraries([library]), names)
+    universe.resolve(Selection(entry, custom_classes=frozenset({"Context"})), "app.yaml")
+    wrong = Selection(entry, custom_classes=frozenset({"Contex"}), build_features=frozenset({"b"}))
+    with pytest.raises(InputError, match="unknown class Contex; nearest: Context; unknown build"):
+        universe.resolve(wrong, "app.yaml")

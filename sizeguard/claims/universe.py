@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.operators.library import Operator
 from sizeguard.selection.resolve import check_names, effective_selection
+from sizeguard.selection.selectable import Selectable
 from sizeguard.selection.selection import Selection
 
 
@@ -102,5 +103,6 @@ class Universe:
 
         Raises InputError for names that do not exist.
         """
-        check_names(selection, source, self.operators, self.tags)
+        known = Selectable(self.operators, self.dtypes, self.classes, self.features)
+        check_names(selection, source, known)
         return effective_selection(selection, self.operators, self.tags, all_dtypes=not dtypes)

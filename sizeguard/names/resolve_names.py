@@ -18,6 +18,7 @@ import numpy as np
 
 from sizeguard.columns.texts import Int
 from sizeguard.names.globs import glob_regex, is_glob
+from sizeguard.names.nearest import nearest_names
 from sizeguard.names.spelling import Spelling, bare_path, shown_symbol, spelling_of, spells
 
 # Words of demangled names that mangled names abbreviate or do not hold.
@@ -244,7 +245,7 @@ class KnownNames:
 
     def nearest(self, text: str) -> str:
         """Find what is most like a text, among operators and symbols."""
-        near = [*difflib.get_close_matches(text, self.operators, n=1, cutoff=0.6)]
+        near = [*nearest_names(text, self.operators)]
         symbol = self.symbols.nearest(text)
         near += [symbol] if symbol else []
         return max(near, key=lambda each: _likeness(text, each), default="")

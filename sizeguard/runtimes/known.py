@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 from collections.abc import Iterable, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.names import short
+from sizeguard.names.nearest import nearest_names
 from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sizeguard.operators.library import Operator
     from sizeguard.runtimes.build_facts import BuildFacts
     from sizeguard.selection.lint_rules import HasPlace
+    from sizeguard.selection.selectable import Selectable
 
 # The first one names what fits no runtime.
 NAMES = ("sizeguard", "executorch", "aten")
@@ -28,7 +29,7 @@ NAMES = ("sizeguard", "executorch", "aten")
 def runtime_named(name: str) -> Runtime:
     """Return a runtime. Raises InputError, with the nearest name, for an unknown one."""
     if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, n=1)
+        near = nearest_names(name, NAMES)
         hint = f"; nearest is {near[0]}" if near else ""
         raise InputError(f"unknown preset {name}{hint}; there are auto, {', '.join(NAMES)}")
     found = importlib.import_module(f"sizeguard.runtimes.{name}.runtime").RUNTIME
@@ -70,13 +71,17 @@ def library(source: Path | None) -> dict[str, Operator]:
     return {name: each for runtime in chosen for name, each in runtime.library(source).items()}
 
 
-def kernel_tags(source: Path | None) -> tuple[str, ...]:
-    """List the kernel tags of the runtime whose sources a folder holds.
+def selectable(source: Path | None, kernels: Sequence[Path] = ()) -> Selectable:
+    """List the names that selections of the runtime whose sources a folder holds can have.
 
-    source: None for those that this package knows of all runtimes that it builds
+    source:  None for those that this package knows of the runtimes that it builds
+    kernels: folders with other kernels, whose tags and classes there are instead
     """
+    from sizeguard.selection.selectable import Selectable
+
     chosen = [each for each in runtimes() if source is None or each.has_sources(source)]
-    return tuple(tag for runtime in chosen for tag in runtime.tags(source) or ())
+    found = filter(None, (runtime.selectable(source, kernels) for runtime in chosen))
+    return next(found, Selectable(()))
 
 
 def switches_in(folders: Iterable[Path]) -> dict[str, Sequence[HasPlace]]:

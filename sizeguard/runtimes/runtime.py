@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sizeguard.runtimes.build_facts import BuildFacts
     from sizeguard.selection.lint_rules import HasPlace
     from sizeguard.selection.op_deps import OpDeps
+    from sizeguard.selection.selectable import Selectable
     from sizeguard.selection.selection import Selection
     from sizeguard.toolchains.recipe import Recipe
     from sizeguard.toolchains.toolchain import Toolchain
@@ -131,6 +132,10 @@ class SourceTree(Protocol):
         """List the build features."""
         ...
 
+    def selectable(self) -> Selectable:
+        """List the names that selections can have."""
+        ...
+
     def call_table(self) -> CallTable | None:
         """Read the calls of operators, as selective builds do; None without such a file."""
         ...
@@ -234,10 +239,11 @@ class Runtime:
         """
         return {}
 
-    def tags(self, source: Path | None) -> tuple[str, ...] | None:
-        """List the kernel tags that the full build of a folder's sources had; None if unknown.
+    def selectable(self, source: Path | None, kernels: Sequence[Path]) -> Selectable | None:
+        """List the names that selections for a folder's sources can have; None if unknown.
 
-        source: None for those that this package knows
+        source:  None for those that this package knows
+        kernels: folders with other kernels, whose tags and classes there are instead
         """
         return None
 

@@ -6,15 +6,19 @@ entry that keeps more than it seems to.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from sizeguard.operators.dtypes import CODES
 from sizeguard.operators.name import family_of
 from sizeguard.selection.finding import Level, LintFinding
 from sizeguard.selection.read import SelectionFile
+from sizeguard.selection.selectable import (
+    Selectable,
+    missing_cases,
+    unknown_names,
+    unreachable_tags,
+)
 
 _SHOWN = 4  # names in a message
 
@@ -33,23 +37,25 @@ class HasPlace(Protocol):
         ...
 
 
+Places: TypeAlias = Mapping[str, Sequence[HasPlace]]
+
+
 def lint(
-    files: Sequence[SelectionFile],
-    operators: Collection[str],
-    switches: Mapping[str, Sequence[HasPlace]] | None,
+    files: Sequence[SelectionFile], known: Selectable, places: Places | None = None
 ) -> tuple[LintFinding, ...]:
     """List all findings by file and line; then those of the files together.
 
-    operators: the names that the runtime has
-    switches:  kernel tag → the switches with that tag; None if the runtime's sources are not here
+    known:  the names that the runtime has
+    places: kernel tag → the switches with that tag, if the runtime's sources are here
     """
     findings: list[LintFinding] = []
     for file in files:
         own = [
             *file.findings,
-            *_names(file, operators),
-            *(_tags_unknown(file) if switches is None else _tags(file, switches)),
-            *_dtypes(file),
+            *_names(file, known),
+            *_overloads(file, known.operators),
+            *_tags(file, known, places or {}),
+            *_not_looked_up(file, known),
             *_dtype_selection(file),
         ]
         findings += sorted(own, key=lambda finding: (finding.line, finding.check, finding.message))
@@ -62,91 +68,82 @@ def has_errors(findings: Iterable[LintFinding], *, strict: bool) -> bool:
     return any(finding.level in counted for finding in findings)
 
 
-def _names(file: SelectionFile, operators: Collection[str]) -> Iterator[LintFinding]:
-    families: dict[str, list[str]] = {}
-    for name in operators:
-        families.setdefault(family_of(name), []).append(name)
+def _names(file: SelectionFile, known: Selectable) -> Iterator[LintFinding]:
+    """Find names that do not exist."""
+    of_executorch = file.selection.et_kernel_metadata
+    for each in unknown_names(file.selection, known):
+        level, check, message = Level.ERROR, each.check, each.text
+        if check == "unknown-operator" and of_executorch:
+            # An operator of ExecuTorch's libraries, whose lists are not here: see its kernel keys.
+            if of_executorch.get(each.name):
+                continue
+            level, check = Level.WARNING, "no-kernel-key"
+            message = (
+                f"{each.name} has no kernel key in et_kernel_metadata: ExecuTorch registers no"
+                " kernel for it"
+            )
+        yield LintFinding(file.name, file.line(each.key, each.name), level, check, message)
+
+
+def _overloads(file: SelectionFile, operators: Collection[str]) -> Iterator[LintFinding]:
+    """Find overloads that claim to stand for a family."""
     not_stated = {finding.line for finding in file.findings if finding.check == "inclusive-default"}
     for name, entry in file.selection.operators.items():
         line = file.line("operators", name)
-        if "::" not in name:
+        is_inert = name in operators and "." in name and entry.include_all_overloads
+        if is_inert and line not in not_stated:
             message = (
-                f"{name or 'an empty name'} has no namespace, so it matches nothing; write"
-                f" aten::{name or 'add'}"
+                f"include_all_overloads of {name} has no effect: the name has an overload;"
+                f" {family_of(name)} stands for all"
             )
-            yield LintFinding(file.name, line, Level.ERROR, "no-namespace", message)
-        elif name in operators or (entry.include_all_overloads and name in families):
-            if "." in name and entry.include_all_overloads and line not in not_stated:
-                message = (
-                    f"include_all_overloads of {name} has no effect: the name has an overload;"
-                    f" {family_of(name)} stands for all"
-                )
-                yield LintFinding(file.name, line, Level.WARNING, "inert-overloads", message)
-        elif file.selection.et_kernel_metadata:
-            # An operator of ExecuTorch's libraries, whose lists are not here: see its kernel keys.
-            if not file.selection.et_kernel_metadata.get(name):
-                message = (
-                    f"{name} has no kernel key in et_kernel_metadata: ExecuTorch registers no"
-                    " kernel for it"
-                )
-                yield LintFinding(file.name, line, Level.WARNING, "no-kernel-key", message)
-        else:
-            overloads = sorted(families.get(name, ()))
-            near = overloads[:_SHOWN] or difflib.get_close_matches(name, sorted(operators), n=2)
-            advice = f"; nearest: {', '.join(near)}" if near else ""
-            yield LintFinding(
-                file.name, line, Level.ERROR, "unknown-operator", f"unknown operator {name}{advice}"
-            )
+            yield LintFinding(file.name, line, Level.WARNING, "inert-overloads", message)
 
 
-def _tags(file: SelectionFile, switches: Mapping[str, Sequence[HasPlace]]) -> Iterator[LintFinding]:
-    for tag in file.selection.kernel_metadata:
+def _tags(file: SelectionFile, known: Selectable, places: Places) -> Iterator[LintFinding]:
+    """Find tags that keep other code than they seem to, or none."""
+
+    def warning(tag: str, check: str, message: str) -> LintFinding:
         line = file.line("kernel_metadata", tag)
-        if tag not in switches:
-            near = difflib.get_close_matches(tag, sorted(switches), n=2)
-            advice = f"; nearest: {', '.join(near)}" if near else ""
-            yield LintFinding(
-                file.name,
-                line,
-                Level.ERROR,
-                "unknown-tag",
-                f"kernel tag {tag} matches no dtype switch{advice}",
-            )
-        kernels = sorted({use.file.as_posix() for use in switches.get(tag, ())})
-        if len(kernels) > 1:
-            message = (
-                f"kernel tag {tag} is shared by {', '.join(kernels[:_SHOWN])}: what one of them"
-                " needs is kept in all"
-            )
-            yield LintFinding(file.name, line, Level.WARNING, "shared-tag", message)
+        return LintFinding(file.name, line, Level.WARNING, check, f"kernel tag {tag} {message}")
 
-
-def _tags_unknown(file: SelectionFile) -> Iterator[LintFinding]:
-    """Say that tags were not looked up; with --strict this is no success."""
-    tags = [*file.selection.kernel_metadata]
-    if tags:
-        more = f" and {len(tags) - _SHOWN} more" if len(tags) > _SHOWN else ""
-        message = (
-            "the runtime's sources are not here, so these kernel tags were not looked up:"
-            f" {', '.join(tags[:_SHOWN])}{more}"
-        )
-        line = min(file.line("kernel_metadata", tag) for tag in tags)
-        yield LintFinding(file.name, line, Level.WARNING, "tags-not-checked", message)
-
-
-def _dtypes(file: SelectionFile) -> Iterator[LintFinding]:
     for tag, dtypes in file.selection.kernel_metadata.items():
-        line = file.line("kernel_metadata", tag)
-        for dtype in sorted(dtypes - CODES.keys()):
-            near = difflib.get_close_matches(dtype, CODES, n=1)
-            advice = f"; nearest: {near[0]}" if near else ""
-            yield LintFinding(
-                file.name,
-                line,
-                Level.ERROR,
-                "unknown-dtype",
-                f"kernel tag {tag}: unknown dtype {dtype}{advice}",
+        kernels = sorted({use.file.as_posix() for use in places.get(tag, ())})
+        if len(kernels) > 1:
+            listed = ", ".join(kernels[:_SHOWN])
+            yield warning(
+                tag, "shared-tag", f"is shared by {listed}: what one of them needs is kept in all"
             )
+        if not dtypes:
+            yield warning(tag, "empty-tag", "lists no dtype, so it keeps none")
+    for tag in unreachable_tags(file.selection, known):
+        yield warning(
+            tag, "unreachable-tag", "serves no operator of the selection, nor what these call"
+        )
+    for tag, lacking in missing_cases(file.selection, known):
+        cases = ", ".join((known.dtypes or {}).get(tag, ()))
+        message = f"has no case for {', '.join(lacking)}, only for {cases}"
+        yield warning(tag, "missing-case", message)
+
+
+def _not_looked_up(file: SelectionFile, known: Selectable) -> Iterator[LintFinding]:
+    """Say what was not looked up; with --strict this is no success."""
+    kinds = (
+        ("kernel tags", "tags", "kernel_metadata", file.selection.kernel_metadata, known.dtypes),
+        ("classes", "classes", "custom_classes", file.selection.custom_classes, known.classes),
+        ("build features", "features", "build_features", file.selection.build_features,
+         known.features),
+    )  # fmt: skip
+    for what, check, key, named, there in kinds:
+        if there is not None or not named:
+            continue
+        names = list(named) if isinstance(named, Mapping) else sorted(named)
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        message = (
+            f"the runtime's sources are not here, so these {what} were not looked up:"
+            f" {', '.join(names[:_SHOWN])}{more}"
+        )
+        line = min(file.line(key, name) for name in names)
+        yield LintFinding(file.name, line, Level.WARNING, f"{check}-not-checked", message)
 
 
 def _dtype_selection(file: SelectionFile) -> Iterator[LintFinding]:

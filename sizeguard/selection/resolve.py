@@ -5,13 +5,13 @@ Names that do not exist are errors.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 from sizeguard.base.errors import InputError
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.operators.name import family_of
+from sizeguard.selection.selectable import Selectable, unknown_names
 from sizeguard.selection.selection import SelectedOperator, Selection
 
 
@@ -37,37 +37,11 @@ def effective_selection(
     )
 
 
-def check_names(
-    selection: Selection, source: str, operators: Collection[str], tags: Collection[str] | None
-) -> None:
-    """Raise InputError that lists all unknown operators and tags, each with the nearest names.
-
-    tags: None if no kernel is compiled for this selection; then its tags are not checked
-    """
-    families = {family_of(name) for name in operators}
-    known = set(operators) | families
-    wrong = [
-        _unknown("operator", name, known)
-        for name in sorted(selection.operators)
-        if not _exists(selection, name, operators, families)
-    ]
-    if tags is not None:
-        wrong += [
-            _unknown("kernel tag", tag, tags)
-            for tag in sorted(selection.kernel_metadata)
-            if tag not in tags
-        ]
-    wrong += _unknown_dtypes(selection.kernel_metadata)
+def check_names(selection: Selection, source: str, known: Selectable) -> None:
+    """Raise InputError that lists all names that do not exist, each with the nearest ones."""
+    wrong = [each.text for each in unknown_names(selection, known)]
     if wrong:
         raise InputError(f"{source}: {'; '.join(wrong)}")
-
-
-def _exists(
-    selection: Selection, name: str, operators: Collection[str], families: Collection[str]
-) -> bool:
-    if name in operators:
-        return True
-    return selection.operators[name].include_all_overloads and name in families
 
 
 def _entry(selection: Selection, name: str) -> SelectedOperator:
@@ -78,17 +52,3 @@ def _entry(selection: Selection, name: str) -> SelectedOperator:
         include_all_overloads=False,
         debug_info=own.debug_info,
     )
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=2, cutoff=0.6)
-    return f"unknown {what} {name}" + (f" (nearest: {', '.join(near)})" if near else "")
-
-
-def _unknown_dtypes(kernel_metadata: Mapping[str, frozenset[str]]) -> list[str]:
-    return [
-        f"kernel tag {tag}: {_unknown('dtype', dtype, DTYPES)}"
-        for tag in sorted(kernel_metadata)
-        for dtype in sorted(kernel_metadata[tag])
-        if dtype not in DTYPES
-    ]

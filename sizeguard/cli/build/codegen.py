@@ -151,7 +151,7 @@ def command(
     from sizeguard.base.files import cannot_write
     from sizeguard.runtimes.model_files import read_operators
     from sizeguard.runtimes.sizeguard.codegen.generate import Inputs, generate, write_outputs
-    from sizeguard.runtimes.sizeguard.sources.feature_names import scan_features
+    from sizeguard.runtimes.sizeguard.sources.asked_names import scan_features
     from sizeguard.runtimes.sizeguard.sources.tags import source_files
     from sizeguard.selection.united import (
         SelectionSources,

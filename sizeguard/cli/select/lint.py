@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,9 @@ def command(
 ) -> None:
     """Check selection files, one by one and as they would be merged: exit 1 if one has an error.
 
-    Without the runtime's sources operators and kernel tags are those of this package: the names of
-    the full build that it was released with. Tags of other operators are then not looked up.
+    Operators, kernel tags, dtypes, classes and build features are looked up. Without the runtime's
+    sources they are those of this package: the names of the full build that it was released with.
+    Tags and classes of other operators are then not looked up.
 
     Example: sizeguard select lint --strict native/apps/vision/selected_operators.yaml
     """
@@ -54,21 +56,25 @@ def command(
     from sizeguard.operators.library import read_operator_libraries
     from sizeguard.projects.root import find_sources
     from sizeguard.report.selection.lint_findings import findings_text, summary
-    from sizeguard.runtimes.known import kernel_tags, library, source_tree, switches_in
+    from sizeguard.runtimes.known import selectable, source_tree, switches_in
     from sizeguard.selection.lint_rules import has_errors
     from sizeguard.selection.lint_rules import lint as lint_selections
     from sizeguard.selection.read import read_selection
+    from sizeguard.selection.selectable import Selectable
 
     files = [read_selection(path) for path in selections]
     sources = find_sources(runtime_source)
-    operators = read_operator_libraries(operators_yaml) if operators_yaml else library(sources)
-    switches: dict[str, Sequence[HasPlace]] | None = None
+    known = selectable(sources, kernel_sources)
+    places: Mapping[str, Sequence[HasPlace]] = {}
     if kernel_sources:
-        switches = {**switches_in(kernel_sources)}
-    elif not operators_yaml or sources is not None:
-        switches = dict.fromkeys(kernel_tags(sources), ())
-        switches |= source_tree(sources)[1].switches() if sources is not None else {}
-    findings = lint_selections(files, operators, switches)
+        places = switches_in(kernel_sources)
+    elif sources is not None:
+        places = source_tree(sources)[1].switches()
+    elif operators_yaml:
+        known = Selectable(known.operators, features=known.features)
+    if operators_yaml:
+        known = replace(known, operators=read_operator_libraries(operators_yaml))
+    findings = lint_selections(files, known, places)
     click.echo(findings_text(findings, format_))
     if has_errors(findings, strict=strict):
         raise GateError(f"{', '.join(map(str, selections))}: {summary(findings)}")

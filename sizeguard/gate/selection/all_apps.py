@@ -139,7 +139,7 @@ def lint_findings(
 def _linted(tree: SourceTree, file: SelectionFile) -> list[tuple[str, bool, str, int]]:
     return [
         (each.check, each.level is Level.ERROR, each.message, each.line)
-        for each in lint_selections([file], tree.operators(), tree.switches())
+        for each in lint_selections([file], tree.selectable(), tree.switches())
     ]
 
 

@@ -14,8 +14,10 @@ from sizeguard.runtimes.runtime import BuildOptions, CallTable
 from sizeguard.runtimes.sizeguard import native_tree
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
-from sizeguard.runtimes.sizeguard.sources.feature_names import scan_features
+from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
+from sizeguard.runtimes.sizeguard.sources.asked_names import scan_features
 from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
+from sizeguard.selection.selectable import Selectable
 
 
 class NativeSources:
@@ -53,6 +55,10 @@ class NativeSources:
     def features(self) -> frozenset[str]:
         """List the features of native/operators/names.json."""
         return frozenset(self.names().features)
+
+    def selectable(self) -> Selectable:
+        """Read names.json, op_deps.yaml and the sources: 0.3 s."""
+        return selectable_names(self._source)
 
     def call_table(self) -> CallTable | None:
         """Read native/operators/op_deps.yaml."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sizeguard.operators.library import Operator
     from sizeguard.runtimes.build_facts import BuildFacts
     from sizeguard.selection.lint_rules import HasPlace
+    from sizeguard.selection.selectable import Selectable
     from sizeguard.selection.selection import Selection
     from sizeguard.toolchains.recipe import Recipe
     from sizeguard.toolchains.toolchain import Toolchain
@@ -55,12 +56,11 @@ class Native(Runtime):
 
         return read_operator_libraries(operator_files(source))
 
-    def tags(self, source: Path | None) -> tuple[str, ...] | None:
-        """Read native/operators/names.json, or the one in this package."""
-        from sizeguard.claims.names_file import read_names
-        from sizeguard.runtimes.sizeguard.native_tree import names_file
+    def selectable(self, source: Path | None, kernels: Sequence[Path]) -> Selectable:
+        """Read names.json and op_deps.yaml of native/, or those that this package has."""
+        from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
 
-        return tuple(read_names(names_file(source)).dtypes)
+        return selectable_names(source, kernels)
 
     def switches_in(self, folders: Iterable[Path]) -> Mapping[str, Sequence[HasPlace]]:
         """SG_SWITCH macros."""

@@ -13,9 +13,16 @@ from sizeguard.operators.library import DISPATCH_KEYS, Operator, read_operator_l
 from sizeguard.runtimes.sizeguard.codegen.headers import selection_headers
 from sizeguard.runtimes.sizeguard.codegen.registration import check_prototypes, registration_source
 from sizeguard.runtimes.sizeguard.codegen.typed_calls import ops_files
-from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_guards, scan_tags
+from sizeguard.runtimes.sizeguard.sources.asked_names import scan_classes, scan_features
+from sizeguard.runtimes.sizeguard.sources.tags import (
+    TagUse,
+    scan_guards,
+    scan_tags,
+    source_files,
+)
 from sizeguard.runtimes.sizeguard.sources.verbose_texts import scan_verbose_texts
 from sizeguard.selection.resolve import check_names, effective_selection
+from sizeguard.selection.selectable import Selectable
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.united import OUTPUTS
 from sizeguard.selection.write import format_selection
@@ -52,7 +59,11 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
     operators = read_operator_libraries(inputs.operators_yaml)
     check_prototypes(operators.values())
     tags = scan_tags(inputs.kernel_sources)
-    check_names(inputs.selection, inputs.source, operators, tags)
+    sources = source_files(inputs.kernel_sources)
+    known = Selectable(
+        operators, dict.fromkeys(tags, ()), scan_classes(sources), scan_features(sources)
+    )
+    check_names(inputs.selection, inputs.source, known)
     effective = effective_selection(inputs.selection, operators, tags, all_dtypes=inputs.all_dtypes)
 
     header, source = ops_files(operators.values())
