@@ -123,12 +123,7 @@ Result<Tensor> to_contiguous(Context& context, Tensor tensor) {
   SG_ASSIGN(const Tensor copy, context.empty(tensor.scalar_type(), tensor.sizes()));
   const int64_t element = tensor.element_size();
   for (int64_t i = 0; i < tensor.numel(); ++i) {
-    int64_t offset = 0;
-    int64_t rest = i;
-    for (int64_t axis = tensor.dim() - 1; axis >= 0; --axis) {
-      offset += rest % tensor.size(axis) * tensor.stride(axis);
-      rest /= tensor.size(axis);
-    }
+    const int64_t offset = offset_of(tensor, i);
     std::memcpy(copy.bytes() + i * element, tensor.bytes() + offset * element,
                 static_cast<size_t>(element));
   }

@@ -246,7 +246,8 @@ function(sg_use_selection target lib_name)
   endif()
   target_include_directories(${target} PRIVATE "${folder}")
   add_dependencies(${target} ${lib_name}_code sg_schema)
-  target_link_libraries(${target} PRIVATE sg_flags)
+  # Not of what is installed: an app has flags of its own.
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:sg_flags>)
   set_property(TARGET ${target} PROPERTY SG_SELECTIVE ON)
 endfunction()
 

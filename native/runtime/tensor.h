@@ -84,6 +84,16 @@ class Tensor {
 
 using TensorList = Span<const Tensor>;
 
+/// Position of the element of a number, in order of the indices: in elements after data().
+[[gnu::always_inline]] inline int64_t offset_of(Tensor tensor, int64_t number) {
+  int64_t offset = 0;
+  for (int64_t axis = tensor.dim() - 1; axis >= 0; --axis) {
+    offset += number % tensor.size(axis) * tensor.stride(axis);
+    number /= tensor.size(axis);
+  }
+  return offset;
+}
+
 bool same_sizes(IntArrayRef a, IntArrayRef b);
 
 /// Whether all bytes from a file are 0 or 1. C++ does not define bools with other values.
