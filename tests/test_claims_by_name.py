@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.names.demangle import demangle
 from sizeguard.names.resolve_names import KnownNames, Resolved, SymbolNames
 from sizeguard.verify.known_names import ClaimNames
 from tests.soak.name_spellings import claim_faults, faults
@@ -40,3 +41,16 @@ def test_names_of_more_than_4_kib() -> None:
         assert known.resolve(symbol.replace("v", "w")).names == ()
     for text in ("a::" * 3000 + "b", "<" * 6000, "(" * 6000, "f<" * 3000, "[abi:x]" * 1000):
         assert known.resolve(text).names == ()
+
+
+def test_a_name_that_is_shown_mangled_is_found_by_its_path() -> None:
+    # Each type is a pair of the one before it: 2 to the power of 20 words.
+    doubled = "4pairIiiE" + "".join(f"S0_IS{each}_S{each}_E" for each in "123456789ABCDEFGHIJK")
+    for symbol in (f"_ZN2ns4wideI{'N2ns1AE' * 900}EEvv", f"_ZN2ns4deepE{doubled}"):
+        assert demangle(symbol) == symbol
+        table = SymbolNames.of([symbol, "_ZN2ns5otherEv"])
+        path = "ns::wide" if "wide" in symbol else "ns::deep"
+        for text in (symbol, f"_{symbol}", path, path.removeprefix("ns::")):
+            assert table.find(text) == (symbol,)
+        for text in (path.upper(), f"other::{path}", f"{path}(int)", f"{path}<int>", "ns"):
+            assert table.find(text) == ()

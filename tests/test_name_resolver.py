@@ -61,6 +61,10 @@ SPELLINGS = {
         "<pyo3::internal::state::ForbidAttaching>::bail",
         "<pyo3[eb2406aa1dffddbd]::internal::state::ForbidAttaching>::bail",
     ),
+    "_ZTSFN2ns3BoxIiEERKS1_E": (
+        "typeinfo name for ns::Box<int> (ns::Box<int> const&)",
+        "typeinfo name for ns::Box (ns::Box const&)",
+    ),
     "main": ("main", "main(int, char**)"),
 }
 KNOWN = SymbolNames.of(SPELLINGS)
@@ -140,6 +144,14 @@ def test_clones_go_with_their_function() -> None:
         ("ns::X::operator char*() const", False),
         ("ns::X::operator->*(int)", False),
         ("typeinfo for int*", False),
+        ("typeinfo for ns::Box<int*>", False),
+        ("typeinfo for ns::Box* const", False),
+        ("typeinfo name for void (*)(int*)", False),
+        ("typeinfo for ns::f(int*)::{lambda(char*)#1}", False),
+        ("typeinfo name for ns::Box<(E)2>::run(A const*)::'lambda0'(int*)", False),
+        ("typeinfo for ns::*", True),
+        ("typeinfo for *Box", True),
+        ("typeinfo name for ns::Box<*>", True),
         ("char* ns::make<char>(int*)", False),
         ("ns::foo", False),
     ],

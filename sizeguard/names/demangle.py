@@ -58,6 +58,18 @@ def demangle(name: str) -> str:
     return shown if len(shown) <= MOST_SHOWN else name
 
 
+def demangled_path(name: str) -> str:
+    """Demangle a name whose text is too long to be shown; empty for what cannot be demangled.
+
+    Scopes and name are those of the symbol. Types that repeat earlier ones are left out of its
+    arguments, so that the text is about as long as the name.
+    """
+    base = name[1:] if name.startswith("__Z") else name
+    if not base.startswith("_Z") or len(base) > MOST_MANGLED:
+        return ""
+    return _demangled(_REFERENCES.sub(_class_name, base.partition(".")[0]))
+
+
 def demangle_rust(name: str) -> str:
     """Demangle a name of Rust's own scheme, _R…; empty for what is no such name."""
     import pycxxfilt

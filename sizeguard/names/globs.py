@@ -8,6 +8,8 @@ import re
 from sizeguard.names.short import has_open_brackets, split_name, top_level
 
 _TYPE_INFO = re.compile(r"(?:typeinfo(?: name)?|non-virtual thunk|VTT) (?:for|to) ")
+_POINTERS = re.compile(r"(?<=[\w>)}])(?:[*&]| (?:const|volatile|restrict))+\Z")
+_POINTED = re.compile(r"\([*&]+\)(?=\()")
 _CONVERSION = re.compile(r"\boperator (?:[\w:]|<.*>| )+[*&]*")
 _OPERATOR = re.compile(r"\boperator(?:->\*|\*=?)(?=\(|<|\[|\.|\Z)")
 
@@ -21,8 +23,9 @@ def is_glob(text: str) -> bool:
         return False
     if has_open_brackets(text):
         return True
-    if _TYPE_INFO.match(text) and "?" not in text and text.rstrip("*").isprintable():
-        return text.rstrip("*").count("*") > 0
+    if kind := _TYPE_INFO.match(text):
+        # A type may end with its own pointers, and be one of a function: void (*)(int).
+        text = _POINTERS.sub("", _POINTED.sub("(", text[kind.end() :]))
     name = split_name(text)
     rest = name.head + name.parameters + name.suffix
     rest = _OPERATOR.sub("operator", _CONVERSION.sub("operator", rest))

@@ -10,13 +10,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from sizeguard.columns.texts import Int
+from sizeguard.names.demangle import demangled_path
 from sizeguard.names.globs import glob_regex, is_glob
 from sizeguard.names.nearest import nearest_names
 from sizeguard.names.spelling import Spelling, bare_path, shown_symbol, spelling_of, spells
@@ -42,9 +43,13 @@ _WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 # The hash of a Rust function, and the number of a lambda.
 _HASH = re.compile(r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+")
 _TAGS = re.compile(r"\[(?:abi:\w+|[0-9a-f]{5,16})\]")
-_RUST = re.compile(r"17h[0-9a-f]{16}E")
+_RUST = re.compile(rb"17h[0-9a-f]{16}E")
 _NEAR = 400  # symbols whose spelling is compared with an unknown one
 _GRAM = 3  # characters of a piece of a name
+# Claims ask for the instances of few templates again and again. In libtorch_cpu.so that many names
+# demangled take some 200 MB, that many places 256 MB.
+_SHOWN_KEPT = 1 << 19
+_PLACES_KEPT = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +88,17 @@ class SymbolNames:
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
-    def _joined(self) -> tuple[str, Int]:
-        """All names in one string, and where each begins."""
-        length = np.fromiter(map(len, self.names), np.int64, len(self.names)) + 1
-        return "\n".join(self.names), np.cumsum(length) - length
+    def _joined(self) -> tuple[bytes, Int]:
+        """All names in one text, and where each begins."""
+        names = [name.encode("utf-8", "surrogatepass") for name in self.names]
+        length = np.fromiter(map(len, names), np.int64, len(names)) + 1
+        return b"\n".join(names), np.cumsum(length) - length
+
+    @cached_property
+    def _frequency(self) -> list[int]:
+        """Count each byte of the joined names."""
+        counts = np.bincount(np.frombuffer(self._joined[0], np.uint8), minlength=256)
+        return [int(count) for count in counts]
 
     @cached_property
     def _clones(self) -> dict[str, list[str]]:
@@ -98,10 +110,20 @@ class SymbolNames:
         return found
 
     @cached_property
+    def _shown(self) -> Callable[[str], str]:
+        """Demangle a symbol of the table; the last ones are kept."""
+        return lru_cache(_SHOWN_KEPT)(shown_symbol)
+
+    @cached_property
+    def _bare(self) -> Callable[[str], str | None]:
+        """Take the path of a demangled name; the last ones are kept."""
+        return lru_cache(_SHOWN_KEPT)(bare_path)
+
+    @cached_property
     def _has_rust(self) -> bool:
         """Whether names may be Rust's, in which words stand without their length."""
         text = self._joined[0]
-        return text.startswith("_R") or "\n_R" in text or _RUST.search(text) is not None
+        return text.startswith(b"_R") or b"\n_R" in text or _RUST.search(text) is not None
 
     def exact(self, text: str) -> tuple[str, ...]:
         """Find a symbol as the linker spells it, with its clones: f, f.cold, f.isra.0."""
@@ -119,11 +141,15 @@ class SymbolNames:
         written = spelling_of(text)
         if not any(part.name for part in written.parts):
             return ()
-        candidates = [(name, shown_symbol(name)) for name in self._candidates(text)]
+        candidates = [(name, self._shown(name)) for name in self._candidates(text)]
         found = _same(candidates, text)
         if not found:
             is_plain = written.is_plain
-            found = _plain(candidates, written) if is_plain else _spelled(candidates, written)
+            found = (
+                _plain(candidates, written, self._bare)
+                if is_plain
+                else _spelled(candidates, written)
+            )
         if found:
             return found
         # C functions have no parameters in their names.
@@ -170,8 +196,11 @@ class SymbolNames:
         coded = [self._coded(word) for word in words if word not in _ABBREVIATED]
         if not coded:
             return self._with_shown(words)
-        longest = max(coded, key=lambda word: (len(word), word))
-        return [name for name in self._with_word(longest) if all(word in name for word in coded)]
+        coded.sort(key=lambda word: (len(word), word), reverse=True)
+        found = self._with_word(coded[0])
+        for word in coded[1:]:
+            found = [name for name in found if word in name]
+        return found
 
     def _with_shown(self, words: Iterable[str]) -> list[str]:
         """Find the symbols that hold words when they are demangled, 5 µs a symbol."""
@@ -193,15 +222,28 @@ class SymbolNames:
     def _holding(self, piece: str) -> Int:
         """Find the names that hold a piece of text."""
         if piece not in self._hits:
-            text, starts = self._joined
-            places = []
-            at = text.find(piece)
-            while at >= 0:
-                places.append(at)
-                at = text.find(piece, at + 1)
-            found = np.searchsorted(starts, np.array(places, np.int64), "right") - 1
-            self._hits[piece] = np.unique(found)
+            if sum(map(len, self._hits.values())) > _PLACES_KEPT:
+                self._hits.clear()
+            places = self._places(piece.encode("utf-8", "surrogatepass"))
+            found = np.searchsorted(self._joined[1], places, "right") - 1
+            self._hits[piece] = found[np.diff(found, prepend=-1) > 0]
         return self._hits[piece]
+
+    def _places(self, piece: bytes) -> Int:
+        """Find where a piece begins in the joined names, in order.
+
+        Its rarest byte is looked for first: 50 ms in 60 MB, where str.find takes up to a second.
+        """
+        text = np.frombuffer(self._joined[0], np.uint8)
+        if not piece or len(piece) > len(text):
+            return np.zeros(0, np.int64)
+        rarest = min(range(len(piece)), key=lambda i: self._frequency[piece[i]])
+        last = len(text) - len(piece)
+        places = np.flatnonzero(text[rarest : rarest + last + 1] == piece[rarest])
+        for i, byte in enumerate(piece):
+            if i != rarest:
+                places = places[text[places + i] == byte]
+        return places
 
     def nearest(self, text: str) -> str:
         """Find the symbol whose spelling is most like a text; empty if none is.
@@ -217,7 +259,7 @@ class SymbolNames:
             shared.update(self._holding(gram).tolist())
         wanted = text if mangled else spelling_of(text).bare()
         near = [self.names[i] for i, _ in shared.most_common(_NEAR)]
-        shown = {name if mangled else spelling_of(shown_symbol(name)).bare(): name for name in near}
+        shown = {name if mangled else spelling_of(self._shown(name)).bare(): name for name in near}
         best = difflib.get_close_matches(wanted, shown, n=1, cutoff=0.6)
         return shown_symbol(shown[best[0]]) if best and not mangled else "".join(best)
 
@@ -280,6 +322,8 @@ def _same(candidates: Candidates, text: str) -> tuple[str, ...]:
 
 def _spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
     last = written.parts[-1].name.partition("[")[0].replace(" ", "")
+    if last.startswith("("):
+        last = ""  # a type of functions, in which template arguments may be left out
     parsed = [
         (name, spelling_of(shown)) for name, shown in candidates if last in shown.replace(" ", "")
     ]
@@ -290,14 +334,17 @@ def _spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
     return ()
 
 
-def _plain(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
+def _plain(
+    candidates: Candidates, written: Spelling, bare_of: Callable[[str], str | None]
+) -> tuple[str, ...]:
     """Find a spelling of names alone, without parsing the thousands of instances of a template."""
     path, special = written.bare(), written.special
     whole, ends = [], []
-    for name, shown in candidates:
+    for name, text in candidates:
+        shown = (demangled_path(name) or text) if text == name else text
         if special and not shown.startswith(special):
             continue
-        bare = bare_path(shown[len(special) :].lstrip())
+        bare = bare_of(shown[len(special) :].lstrip() if special else shown)
         if bare is None:
             spelling = spelling_of(shown)
             if spells(written, spelling):
