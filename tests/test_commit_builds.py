@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.builds.sizes import measure
+from sizeguard.builds.measured_sizes import measure
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import MARKER, remove_worktrees, worktree
 from sizeguard.measurement.measured_commits import (

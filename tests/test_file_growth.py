@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.builds.sizes import Sizes, segment_pages
+from sizeguard.builds.measured_sizes import segment_pages
+from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.file_growth import allowed_growth, file_check
 from sizeguard.gate.policy.limits import GrowthLimit, Limit

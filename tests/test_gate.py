@@ -38,7 +38,8 @@ from sizeguard.gate.review_result import Baseline
 from sizeguard.gate.run import run_gate
 from sizeguard.gate.savings import savings
 from sizeguard.gate.source_lines import SourceLines
-from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.reader import read_config
 from sizeguard.report.gate.render import gate_text
 from sizeguard.runtimes.sizeguard.native_models import NativeModels

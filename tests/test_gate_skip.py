@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.builds.build_inputs import BuildInputs, content_hash, glob_hash, placed
-from sizeguard.gate.cache.build_records import _keys
+from sizeguard.gate.cache.build_records import _key
 from sizeguard.gate.cache.whole_run import (
     _pairs_with_tools,
     earlier_result,
@@ -94,8 +94,8 @@ def keep_reads(tree: Path, **more: tuple[str, ...]) -> None:
         recorded_environment(),
     )
     record = placed(inputs, str(tree), "$ROOT").to_json()
-    for key in _keys(request, _pairs_with_tools(request)).values():
-        request.history.place.store.put(key, {"inputs": record})
+    key = _key(request, _pairs_with_tools(request))
+    request.history.place.store.put(key, {"inputs": record})
 
 
 def key_of(

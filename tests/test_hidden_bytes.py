@@ -14,15 +14,16 @@ import pytest
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.builds.build_record import Build, read_build
+from sizeguard.builds.measured_sizes import measure, segment_pages
 from sizeguard.builds.shipped_libraries import shipped_libraries
-from sizeguard.builds.sizes import measure, segment_pages
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, Check, overall
 from sizeguard.gate.policy.baselines import measurement_of_baseline, parse_baseline
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.file_growth import file_check
 from sizeguard.gate.policy.limits import Limit, parse_limit
 from sizeguard.gate.policy.needed import needed_checks
-from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measurement import Measurement
 from tests.support.edited_elf import ALLOC, NOBITS, NOTE, PROGBITS, WRITE, EditedElf, Header
 from tests.support.recorded_builds import recorded_runtime
 

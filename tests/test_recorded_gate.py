@@ -33,7 +33,8 @@ from sizeguard.gate.reference.reference import (
 )
 from sizeguard.gate.savings import savings
 from sizeguard.gate.source_lines import SourceLines
-from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.pairs import recipe_of_build
 from sizeguard.projects.project import App
 from sizeguard.runtimes.sizeguard.native_sources import NativeSources

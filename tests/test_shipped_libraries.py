@@ -12,13 +12,15 @@ import pytest
 from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.builds.build_record import RECORD, read_build
+from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import needed_by, shipped_libraries, with_libraries
-from sizeguard.builds.sizes import Sizes, measure
+from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.policy.baselines import baseline_text, measurement_of_baseline, parse_baseline
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.needed import needed_checks
 from sizeguard.gate.policy.reviewed_changes import _replaced
-from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from tests.support.recorded_builds import recorded_analysis, recorded_runtime
 

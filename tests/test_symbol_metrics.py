@@ -10,7 +10,8 @@ from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.gate.gate_result import FAIL, GROWTH, INCONCLUSIVE, PASS, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import GrowthLimit, Limit
-from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric import Metric, metric_value
 from tests.support.recorded_builds import recorded_analysis
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sizeguard.attribution.levels import LEVELS
-from sizeguard.columns.label import Label
-from sizeguard.columns.texts import Int
-from sizeguard.ledger.ledger import ImageInfo
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from sizeguard.attribution.alias_rows import SymbolAliases
+    from sizeguard.columns.label import Label
+    from sizeguard.columns.texts import Int
+    from sizeguard.ledger.ledger import ImageInfo
 
 OUTSIDE = "(headers, tables, padding)"
 

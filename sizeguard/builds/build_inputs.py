@@ -102,23 +102,27 @@ def inputs_from_json(content: object) -> BuildInputs | None:
     return BuildInputs(files, tools, tuple(map(str, absent)), globs, environment)
 
 
-def present_inputs(
-    recorded: BuildInputs,
-    hash_of: Hash,
-    environment: Mapping[str, str],
-    exists: Callable[[str], bool] = os.path.lexists,
-    hash_of_glob: Hash | None = None,
-) -> BuildInputs:
-    """Return what a build of the same files would record now: equal if nothing has changed.
+def united_inputs(records: Iterable[BuildInputs]) -> BuildInputs:
+    """Return what several builds of one state of the files read together."""
+    records = list(records)
+    return BuildInputs(
+        files={path: content for each in records for path, content in each.files.items()},
+        tools={path: content for each in records for path, content in each.tools.items()},
+        absent=tuple(sorted({path for each in records for path in each.absent})),
+        globs={glob: found for each in records for glob, found in each.globs.items()},
+        environment={name: value for each in records for name, value in each.environment.items()},
+    )
 
-    exists, hash_of_glob: replace the questions to the disk, whose answers several records share
-    """
-    find = hash_of_glob or glob_hash
+
+def present_inputs(
+    recorded: BuildInputs, hash_of: Hash, environment: Mapping[str, str]
+) -> BuildInputs:
+    """Return what a build of the same files would record now: equal if nothing has changed."""
     return BuildInputs(
         files={path: hash_of(path) for path in recorded.files},
         tools={path: hash_of(path) for path in recorded.tools},
-        absent=tuple(path for path in recorded.absent if not exists(path)),
-        globs={pattern: find(pattern) for pattern in recorded.globs},
+        absent=tuple(path for path in recorded.absent if not os.path.lexists(path)),
+        globs={pattern: glob_hash(pattern) for pattern in recorded.globs},
         environment=dict(environment),
     )
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build
-from sizeguard.builds.sizes import Sizes, measure
+from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import ET_DYN, ET_EXEC, read_elf
 from sizeguard.formats.elf.needed import needed_libraries
 from sizeguard.formats.sniff import ELF, MACHO, MACHO_MAGICS, format_of, image_format

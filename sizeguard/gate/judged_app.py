@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.progress import Progress
+from sizeguard.builds.measured_sizes import segment_pages
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
-from sizeguard.builds.sizes import segment_pages
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised

@@ -9,7 +9,8 @@ from sizeguard.base.fingerprint import code_hash, files_key
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.builds.shipped_libraries import shipped_libraries
-from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.store import Store, content_key
 
 

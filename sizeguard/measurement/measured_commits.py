@@ -10,16 +10,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sizeguard.attribution.analysis import Analysis
-from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.git.git import commit_id
 from sizeguard.git.worktrees import worktree
-from sizeguard.measurement.metric import Metric, metric_value
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.snapshots.store import Store, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, Recipe
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.analysis import Analysis
 
 _NO_LIMITS = Limits()
 DOES_NOT_BUILD = "does_not_build"  # the fact of a commit that has no snapshot: its first error
@@ -126,6 +127,9 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
 
 
 def _measure(built: Path, folder: Path, recipe: Recipe) -> Analysis:
+    # Attribution takes 40 ms to import, which a run that measures nothing need not wait for.
+    from sizeguard.attribution.open_analysis import analysis_of
+
     map_ = folder / recipe.map if recipe.map else None
     try:
         if map_ is not None and not map_.is_file():
@@ -137,4 +141,6 @@ def _measure(built: Path, folder: Path, recipe: Recipe) -> Analysis:
 
 
 def _sizes(analysis: Analysis) -> Mapping[str, int]:
+    from sizeguard.measurement.metric import Metric, metric_value
+
     return {name: metric_value(analysis, Metric(name)) for name in TOTALS}

@@ -1,18 +1,17 @@
-"""Compute the numbers that limits apply to: bytes by metric path."""
+"""The numbers that limits apply to: bytes by metric path."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from sizeguard.attribution.analysis import Analysis
-from sizeguard.attribution.filters import symbol_names
-from sizeguard.attribution.group import group
 from sizeguard.builds.sizes import Sizes
-from sizeguard.measurement.metric import Metric, metric_value, symbol_bytes
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.measurement.metric_names import split_metric
-from sizeguard.names.resolve_names import KnownNames
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.analysis import Analysis
 
 LEVELS = ("operator", "kernel", "dtype", "component", "section")
 
@@ -62,54 +61,6 @@ class Measurement:
     def names(self, level: str) -> Iterable[str]:
         """Return the names of a level."""
         return self.tables.get(level, {})
-
-
-def measurement_of(
-    analysis: Analysis, patterns: Iterable[str], sizes: Sizes | None = None
-) -> Measurement:
-    """Measure an analysis.
-
-    patterns: of symbols that limits name
-    sizes:    of the build, if it is one
-    """
-    image = analysis.image
-    if sizes is None:
-        sizes = Sizes(
-            image.load, image.ram, image.file, metric_value(analysis, Metric("page_slack"))
-        )
-    symbols, unmatched = _symbols(analysis, patterns)
-    return Measurement(
-        sizes,
-        {level: _table(analysis, level) for level in LEVELS},
-        symbols,
-        analysis,
-        unmatched,
-        analysis.image.needed,
-    )
-
-
-def _table(analysis: Analysis, level: str) -> Mapping[str, int]:
-    rows = group(analysis, (level,)).rows
-    # A section of zeros has no loaded bytes: a limit for it would hold at any size.
-    sizes = {
-        row.keys[0]: row.load or (row.ram if level == "section" else 0)
-        for row in rows
-        if row.keys[0]
-    }
-    return {name: size for name, size in sorted(sizes.items()) if size}
-
-
-def _symbols(
-    analysis: Analysis, patterns: Iterable[str]
-) -> tuple[Mapping[str, int], Mapping[str, str]]:
-    """Return the bytes by pattern, and the nearest name of each pattern that matches nothing."""
-    asked = sorted({*patterns})
-    if not asked:
-        return {}, {}
-    known = KnownNames(symbol_names(analysis))
-    found = {pattern: known.resolve(pattern) for pattern in asked}
-    sizes = {pattern: symbol_bytes(analysis, each.names) for pattern, each in found.items()}
-    return sizes, {pattern: each.nearest for pattern, each in found.items() if not each.names}
 
 
 def _has_kernels(operators: Mapping[str, int]) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
-from sizeguard.names.resolve_names import find_operators
+from sizeguard.names.find_operators import find_operators
 from sizeguard.operators.dtypes import SCALAR_TYPES
 from sizeguard.runtimes.known import source_tree
 

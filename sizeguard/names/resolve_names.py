@@ -18,6 +18,7 @@ import numpy as np
 
 from sizeguard.columns.texts import Int
 from sizeguard.names.demangle import demangled_path
+from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import glob_regex, is_glob
 from sizeguard.names.nearest import nearest_names
 from sizeguard.names.spelling import Spelling, bare_path, shown_symbol, spelling_of, spells
@@ -291,16 +292,6 @@ class KnownNames:
         symbol = self.symbols.nearest(text)
         near += [symbol] if symbol else []
         return max(near, key=lambda each: _likeness(text, each), default="")
-
-
-def find_operators(text: str, operators: Collection[str]) -> tuple[str, ...]:
-    """Find the operators that a text means: one, all overloads, or a pattern's matches."""
-    if text in operators:
-        return (text,)
-    if "*" in text or "?" in text:
-        matches = re.compile(glob_regex(text)).match
-        return tuple(name for name in operators if matches(name))
-    return tuple(name for name in operators if name.partition(".")[0] == text)
 
 
 Candidates = Sequence[tuple[str, str]]  # a symbol, and how a demangler shows it

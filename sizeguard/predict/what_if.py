@@ -19,7 +19,8 @@ from sizeguard.linkgraph.prune import pruned
 from sizeguard.linkgraph.retained import retained
 from sizeguard.linkgraph.subjects import operators
 from sizeguard.names.dtype_of import dtype_of
-from sizeguard.names.resolve_names import KnownNames, SymbolNames, find_operators
+from sizeguard.names.find_operators import find_operators
+from sizeguard.names.resolve_names import KnownNames, SymbolNames
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.predict.call_closure import closure
 from sizeguard.predict.prediction import (

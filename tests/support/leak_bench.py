@@ -15,7 +15,7 @@ from typing import Protocol
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build
-from sizeguard.builds.sizes import measure
+from sizeguard.builds.measured_sizes import measure
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verification
 from sizeguard.formats.elf import Symbol, read_elf
 from sizeguard.gate.verified_builds import RequestedClaims, verify_build

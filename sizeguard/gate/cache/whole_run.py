@@ -17,7 +17,7 @@ from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.fingerprint import code_hash, file_hash, files_key
 from sizeguard.base.plain_data import decode, encode
 from sizeguard.builds.build_inputs import BuildInputs
-from sizeguard.gate.cache.build_records import keep_records, known_inputs, present_digests
+from sizeguard.gate.cache.build_records import keep_record, known_inputs, present_digest
 from sizeguard.gate.gate_result import CREEP, Base, GateResult, SizeGrowth, Waiver
 from sizeguard.gate.policy.baselines import FOLDER
 from sizeguard.gate.policy.waiver_use import in_force
@@ -81,7 +81,7 @@ def store_result(
     """
     if before is None or terms_key(request, waivers) != before:
         return
-    if keep_records(request, _pairs_with_tools(request)):
+    if keep_record(request, _pairs_with_tools(request)):
         keep_result(request, inputs_key(request, base, waivers), result)
 
 
@@ -112,7 +112,7 @@ def inputs_key(
         return content_key(
             {
                 **terms,
-                "builds": present_digests(request, known),
+                "builds": present_digest(request, known),
                 "base": _bases(request, base, pairs, known, as_base),
                 "creep": [_creep(request, app, tools) for app, _, tools in pairs],
             }
@@ -194,21 +194,21 @@ def _bases(
     request: Request,
     base: Base | None,
     pairs: Iterable[tuple[App, Target, Toolchain]],
-    known: Mapping[str, BuildInputs],
+    known: BuildInputs,
     as_base: bool,
 ) -> list[list[str]]:
     """Describe the base of each pair's growth; empty lists if there is none."""
     if base is None or not base.commit or request.history.head is None:
         return [[] for _ in pairs]
     history, commit = request.history, base.commit
-    differs = _read_of(request, commit, known.values())
+    differs = _read_of(request, commit, known)
     is_same = not differs and (as_base or request.history.head.id == commit)
     head = [str(is_same), *differs, *_texts(request, commit, differs)]
     # The base itself, or what reads the same, is judged by its first parent.
     parent = history.first_parent(commit) if is_same else ""
     tail: list[str] = []
     if parent:
-        changed = _read_of(request, parent, known.values())
+        changed = _read_of(request, parent, known)
         tail = [*changed, *_texts(request, parent, changed)]
     recipes = [recipe_of(request.runtime, tools, app.name) for app, _, tools in pairs]
     return [
@@ -221,14 +221,14 @@ def _bases(
     ]
 
 
-def _read_of(request: Request, commit: str, read: Iterable[BuildInputs]) -> list[str]:
+def _read_of(request: Request, commit: str, read: BuildInputs) -> list[str]:
     """List inputs and reviewed files that differ between a commit and the files that are here."""
     root = request.root
     files = commit_files(root, commit)
     then = [path for path in files.entries if path.startswith(f"{FOLDER}/")]
     here = (root / FOLDER).rglob("*.yaml")
     reviewed = {*(str(root / path) for path in then), *(str(path) for path in here)}
-    found = {*differing_inputs(root, commit, read), *differing(root, files, reviewed)}
+    found = {*differing_inputs(root, commit, [read]), *differing(root, files, reviewed)}
     return sorted(found)
 
 

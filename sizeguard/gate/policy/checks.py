@@ -23,8 +23,8 @@ from sizeguard.gate.gate_result import (
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
+from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import is_glob
-from sizeguard.names.resolve_names import find_operators
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from sizeguard.gate.gate_result import MEASURED, Base, SizeGrowth
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.reference import MeasuredApp
-from sizeguard.measurement.measurement import measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of
 
 
 def growth_since_base(

@@ -12,7 +12,7 @@ from sizeguard.base.progress import Progress
 from sizeguard.gate.gate_result import Share
 from sizeguard.gate.reference.history import History
 from sizeguard.git.commits import CommitLine
-from sizeguard.measurement.measurement import measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.metric_names import split_metric
 from sizeguard.toolchains.recipe import Recipe
 

@@ -29,8 +29,9 @@ from sizeguard.gate.policy.baselines import (
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.tree_inputs import differing_inputs
+from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measured_commits import find_measured
-from sizeguard.measurement.measurement import Measurement, measurement_of
+from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.project import CONFIG, App
 from sizeguard.runtimes.runtime import SourceTree
 from sizeguard.toolchains.environment import recorded_environment

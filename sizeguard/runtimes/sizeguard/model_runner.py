@@ -13,7 +13,6 @@ from pathlib import Path
 from sizeguard.base.fingerprint import file_hash, files_key
 from sizeguard.builds.build_record import Build
 from sizeguard.runtimes.runtime import ModelRun
-from sizeguard.runtimes.sizeguard.program.program_file import read_program
 from sizeguard.toolchains.bounded import run_bounded
 from sizeguard.toolchains.host import machine_files, processor, run_environment
 from sizeguard.toolchains.targets import run_prefix
@@ -72,6 +71,9 @@ def _case_count(program: Path, content: str) -> int:
 
     Reading 11 programs takes 0.1 s, and each runs in many builds.
     """
+    # numpy takes 45 ms, which a gate with nothing changed need not wait for.
+    from sizeguard.runtimes.sizeguard.program.program_file import read_program
+
     return len(read_program(program).cases)
 
 

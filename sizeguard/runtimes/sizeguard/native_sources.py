@@ -12,7 +12,6 @@ from sizeguard.claims.universe import BuildNames
 from sizeguard.operators.library import Operator, read_operator_libraries
 from sizeguard.runtimes.runtime import BuildOptions, CallTable
 from sizeguard.runtimes.sizeguard import native_tree
-from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
 from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
 from sizeguard.runtimes.sizeguard.sources.asked_names import scan_features
@@ -97,6 +96,9 @@ class NativeSources:
 
     def _build(self, variant: Variant, options: BuildOptions) -> Build:
         folder = default_folder(self._root, variant, options.toolchain)
+        # The driver takes 60 ms to import, which a run that builds nothing need not wait for.
+        from sizeguard.runtimes.sizeguard.building.driver import build
+
         return build(self._source, variant, options.toolchain, folder)
 
 

@@ -21,13 +21,13 @@ from sizeguard.base.hash_cache import HashCache, state_of
 from sizeguard.base.progress import Progress
 from sizeguard.builds.build_inputs import UNKNOWN, BuildInputs, content_hash, input_changes
 from sizeguard.builds.build_record import RECORD, Build, read_build
+from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import (
     STRIPPED,
     libraries_of,
     library_files,
     with_libraries,
 )
-from sizeguard.builds.sizes import measure
 from sizeguard.runtimes.sizeguard.building.cmake_trace import keep_trace, trace_options
 from sizeguard.runtimes.sizeguard.building.made_files import (
     MadeFiles,

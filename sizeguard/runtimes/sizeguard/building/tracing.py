@@ -9,7 +9,6 @@ from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build
-from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.programs import program_of
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
 from sizeguard.selection.read import read_selection
@@ -45,6 +44,9 @@ def instrumented_build(source: Path, root: Path) -> Build:
     """Return the build that traces, up to date. source, root: as for trace."""
     toolchain = find_toolchain("gcc", None)
     variant = Variant("instrumented")
+    # As in native_sources: who only names models need not import the driver.
+    from sizeguard.runtimes.sizeguard.building.driver import build
+
     return build(source, variant, toolchain, default_folder(root, variant, toolchain))
 
 
