@@ -26,7 +26,7 @@ lint: setup-test
 	clang-format-19 --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.h')
 
 test: lint
-	.venv/bin/pytest -n 2 --dist loadfile
+	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 unit: setup-unit
 	.venv/bin/pytest -m "not native" -n 2 --dist loadfile

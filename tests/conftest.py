@@ -24,6 +24,17 @@ from tests.support.unit_guard import UnitGuard
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Files that take minutes on one worker, the longest first. With --dist loadfile a file runs on one
+# worker: started last, test_gate_history (13 minutes) ran alone for six.
+_LONG = (
+    "test_gate_history",
+    "test_bisect_native",
+    "test_cross_targets",
+    "test_targets",
+    "test_hidden_inputs",
+    "test_model_selected_builds",
+)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Guard unit tests, and let examples take as long as they do: machines are shared."""
@@ -32,6 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("CI", None)
     settings.register_profile("shared machine", deadline=None)
     settings.load_profile("shared machine")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the files that take longest."""
+    place = {name: at for at, name in enumerate(_LONG)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(_LONG)))
 
 
 def pytest_collection_finish() -> None:
