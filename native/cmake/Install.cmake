@@ -29,8 +29,12 @@ install(FILES c_api/sizeguard.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/operators/code/selected_operators.yaml"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/sizeguard")
 
-file(STRINGS "${SG_ROOT}/sizeguard/__init__.py" version REGEX "^__version__")
-string(REGEX MATCH "[0-9]+(\\.[0-9]+)*" version "${version}")
+# A copy of the sources may have no package beside it.
+set(version 0)
+if(EXISTS "${SG_ROOT}/sizeguard/__init__.py")
+  file(STRINGS "${SG_ROOT}/sizeguard/__init__.py" version REGEX "^__version__")
+  string(REGEX MATCH "[0-9]+(\\.[0-9]+)*" version "${version}")
+endif()
 configure_package_config_file(cmake/sizeguardConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/package/sizeguardConfig.cmake"
   INSTALL_DESTINATION "${folder}"
   PATH_VARS CMAKE_INSTALL_DATADIR)
