@@ -55,10 +55,12 @@ def test_sections_are_those_of_llvm_size(macho: MachoSamples, name: str) -> None
 def test_a_fat_file_has_a_row_for_each_image_and_one_image_can_be_chosen(
     macho: MachoSamples,
 ) -> None:
-    rows = {
-        row["section"]: row["file"] for row in report(macho.path("fat"), "--by", "section")["rows"]
-    }
-    assert rows["(arm64)"] == macho.path("app-arm64").stat().st_size and rows["(fat header)"] == 48
+    rows = {row["image"]: row for row in report(macho.path("fat"))["rows"]}
+    for arch in ("arm64", "x86_64"):
+        thin = report(macho.path(f"app-{arch}"))["totals"]
+        assert {key: rows[arch][key] for key in thin} == thin
+    whole = macho.path("fat").stat().st_size
+    assert sum(row["file"] for row in rows.values()) == whole
     chosen = report(macho.path("fat"), "--arch", "arm64", "--by", "symbol")
     alone = report(macho.path("app-arm64"), "--by", "symbol")
     assert chosen["rows"] == alone["rows"] and chosen["totals"] == alone["totals"]

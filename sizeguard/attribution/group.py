@@ -20,6 +20,8 @@ from sizeguard.columns.sort import descending, sorted_hashes
 from sizeguard.columns.sums import sum_by as sum_by
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
+from sizeguard.formats.magics import SEVERAL_IMAGES
+from sizeguard.ledger.ledger import ImageInfo
 
 SORTS = ("load", "file", "ram", "count", "name")
 
@@ -40,6 +42,11 @@ def check_levels(by: Sequence[str]) -> tuple[str, ...]:
     if not by:
         raise InputError(f"no level given; there are {', '.join(LEVELS)}")
     return tuple(by)
+
+
+def default_levels(image: ImageInfo) -> tuple[str, ...]:
+    """Return the levels of a report for which none were asked."""
+    return ("image",) if image.format in SEVERAL_IMAGES else ("operator",)
 
 
 def group(

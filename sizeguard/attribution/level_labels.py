@@ -14,8 +14,8 @@ from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool, with_more
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
-from sizeguard.ledger.kinds import ANALYZERS, KIND, KINDS
-from sizeguard.ledger.ledger import Ledger
+from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
+from sizeguard.ledger.ledger import NONE, Ledger
 
 if TYPE_CHECKING:
     from sizeguard.attribution.owners.branches import Branched
@@ -118,10 +118,30 @@ def objects(rows: OwnerRows) -> Label:
     return pool.label(at(of_input, rows.of_owner(rows.ledger.owners.input)))
 
 
+def constant(rows: OwnerRows, text: str) -> Label:
+    """Label all rows alike."""
+    return Label(rows.of_owner(np.zeros(len(rows.ledger.owners), np.int32)), Texts.of([text]))
+
+
+def archives(label: Label) -> Label:
+    """Label rows with the archive of their object, libx.a of libx.a(y.o); empty without one."""
+    pool = Pool()
+    texts = (label.texts[i] for i in range(len(label.texts)))
+    numbers = [pool.number(archive_of(text)) for text in texts]
+    return pool.label(np.array(numbers or [0], np.int32)[label.ids])
+
+
+def archive_of(path: str) -> str:
+    """Return the archive that an object's path names: libx.a of libx.a(y.o)."""
+    place, bracket, _ = path.partition("(")
+    return place if bracket and path.endswith(")") else ""
+
+
 def symbols(rows: OwnerRows) -> Label:
     """Label rows with their name as in the symbol table.
 
-    Rows without a name get their input section or else their section, in brackets.
+    Rows without a name get, in brackets, the place of their function, their input section or else
+    their section.
     """
     ledger = rows.ledger
     nameless = np.flatnonzero(rows.symbol < 0)
@@ -150,4 +170,8 @@ def _places(ledger: Ledger, owner: Int) -> tuple[Int32, list[str]]:
     inputs, sections = (np.array(ids or [0], np.int32) for ids in (of_input, of_section))
     owners = ledger.owners
     found = first_known(at(inputs, owners.input[owner]), at(sections, owners.section[owner]))
+    if len(ledger.parts):
+        is_function = owners.analyzer[owner] == ANALYZER["function starts"]
+        part = np.where(is_function, owners.part[owner], NONE)
+        found = first_known(at(pool.add(ledger.parts, "(", ")"), part.astype(np.int32)), found)
     return found, pool.texts

@@ -17,4 +17,6 @@ LEVELS = (
     "object",
     "symbol",
     "analyzer",
+    "image",
+    "archive",
 )

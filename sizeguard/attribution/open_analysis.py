@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING
 from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.input_files import readable
+from sizeguard.builds import RECORD
 from sizeguard.builds.open_build import Files, open_build
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.elf.layout import SHF_TLS
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.fit import check_fit
-from sizeguard.formats.sniff import MACHO, image_format
+from sizeguard.formats.sniff import COFF, CONTAINERS, MACHO, PE, WASM, image_format, is_fat
 from sizeguard.runtimes.recognise import Choice, choose_preset
 
 if TYPE_CHECKING:
+    from sizeguard.attribution.containers.joined import JoinedAnalysis, OpenedAnalysis
     from sizeguard.attribution.owners.branches import Branched
     from sizeguard.attribution.owners.graph_owners import Reached
     from sizeguard.attribution.owners.placed_owners import PlacedOwners
@@ -68,8 +70,8 @@ def analysis_of(
     preset: str = "auto",
     rules: Path | None = None,
     arch: str = "",
-) -> LedgerAnalysis:
-    """Analyse a binary, or the shipped file of a build (folder or build.json).
+) -> LedgerAnalysis | JoinedAnalysis:
+    """Analyse a binary, a container, or the shipped file of a build (folder or build.json).
 
     objects, map_: of the link that made the image; a build knows its own
     debug_file:    the same build with symbols or debug information
@@ -80,21 +82,77 @@ def analysis_of(
     Raises InputError for files that cannot be read or do not belong together.
     """
     given = Files(path, objects=tuple(objects), link_map=map_, debug_file=debug_file)
-    return analysis_of_files(open_build(path, given), ReadingOptions(preset, rules, arch))
+    options = ReadingOptions(preset, rules, arch)
+    if path.is_dir() and not (path / RECORD).exists():
+        return _joined_analysis(path, given, options)
+    return analysis_of_files(open_build(path, given), options)
 
 
-def analysis_of_files(files: Files, options: ReadingOptions = _USUAL) -> LedgerAnalysis:
+def analysis_of_files(
+    files: Files, options: ReadingOptions = _USUAL
+) -> LedgerAnalysis | JoinedAnalysis:
     """Analyse the files of one link: the shipped image by all that is known of it."""
     image = files.twin or files.image
+    format_ = image_format(image)
+    if format_ in CONTAINERS or (format_ == MACHO and _is_all(image, files, options)):
+        return _joined_analysis(image, files, options)
     link_map = read_link_map(files.link_map) if files.link_map is not None else None
-    if image_format(image) == MACHO:
+    if format_ == MACHO:
         return _macho_analysis(image, files, link_map, options)
     if options.arch:
         raise InputError(
             f"{image}: an architecture ({options.arch}) is chosen of fat Mach-O files, and this is"
             " none"
         )
+    if format_ in (PE, COFF, WASM):
+        return _sectioned_analysis(image, files, format_, options)
     return _elf_analysis(image, files, link_map, options)
+
+
+def _is_all(image: Path, files: Files, options: ReadingOptions) -> bool:
+    """Check for a universal binary of which no image is chosen.
+
+    A map or debug information belongs to one image: of several one must be chosen.
+    """
+    if options.arch or _names_of(files) is not None or files.link_map is not None:
+        return False
+    with readable(image).open("rb") as file:
+        return is_fat(file.read(8))
+
+
+def _joined_analysis(path: Path, files: Files, options: ReadingOptions) -> JoinedAnalysis:
+    """Analyse the members of a container."""
+    from sizeguard.attribution.containers.container_analysis import container_analysis  # 15 ms
+
+    for given in (*files.objects, files.link_map, files.debug_file):
+        if given is not None:
+            raise InputError(f"{path}: several images, and {given} is of one: name a member")
+    if options.arch:
+        raise InputError(
+            f"{path}: an architecture ({options.arch}) is chosen of fat Mach-O files, and this is"
+            " none"
+        )
+
+    def opened(member: Path, title: str) -> OpenedAnalysis:
+        analysis = analysis_of_files(Files(member), options)
+        analysis.image = replace(analysis.image, title=title)
+        return analysis
+
+    return container_analysis(path, opened)
+
+
+def _sectioned_analysis(
+    image: Path, files: Files, format_: str, options: ReadingOptions
+) -> LedgerAnalysis:
+    from sizeguard.formats.read_sectioned import read_sectioned
+    from sizeguard.ledger.sectioned.sectioned_ledger import sectioned_ledger  # 10 ms
+
+    for given in (*files.objects, files.link_map, files.debug_file):
+        if given is not None:
+            raise InputError(f"{given}: is not read for {format_} files")
+    title = _title(image, files)
+    ledger = sectioned_ledger(read_sectioned(image, format_), title)
+    return LedgerAnalysis(LabelSources(ledger, title, options.choose(ledger)))
 
 
 def _title(image: Path, files: Files) -> str:
@@ -218,17 +276,12 @@ def _macho_analysis(
     image: Path, files: Files, link_map: LinkMap | None, options: ReadingOptions
 ) -> LedgerAnalysis:
     # Imported here: the readers of Mach-O take 40 ms.
-    from sizeguard.formats.macho import FatFile, read_macho, read_macho_file
+    from sizeguard.formats.macho import read_macho
     from sizeguard.formats.macho.dsym import companion, with_debug_information
-    from sizeguard.ledger.macho.macho_ledger import fat_ledger, macho_ledger
+    from sizeguard.ledger.macho.macho_ledger import macho_ledger
 
     title, names = _title(image, files), _names_of(files)
-    # A map or debug information belongs to one image: of several one must be chosen.
-    is_one = options.arch or names is not None or link_map is not None
-    macho = read_macho(image, options.arch) if is_one else read_macho_file(image)
-    if isinstance(macho, FatFile):
-        ledger = fat_ledger(macho, title)
-        return LedgerAnalysis(LabelSources(ledger, title, options.choose(ledger)))
+    macho = read_macho(image, options.arch)
     if link_map is not None and not macho.is_object:
         placed = [(s.full_name, s.address, s.size, s.is_code) for s in macho.sections if s.size]
         check_fit(image, placed, link_map, files.link_map)

@@ -192,6 +192,8 @@ class LedgerAnalysis:
             "object": lambda: level_labels.objects(rows),
             "symbol": lambda: level_labels.symbols(rows),
             "analyzer": lambda: level_labels.analyzers(rows),
+            "image": lambda: level_labels.constant(rows, self.image.title),
+            "archive": lambda: level_labels.archives(self._own("object")),
         }
         return make[level]()
 
@@ -223,7 +225,7 @@ class LedgerAnalysis:
         ledger, choice = self._rows.ledger, self._evidence.choice
         if self._known is not None:
             # Mach-O's _f is another name than ELF's.
-            hashes = ledger.hashes if ledger.image.format == "elf" else ~ledger.hashes
+            hashes = ~ledger.hashes if self._adds_underscore else ledger.hashes
             return self._known.labels(self._spelled, hashes, choice)
         from sizeguard.names.labels import label_names  # 20 ms, for levels of names alone
 
@@ -231,8 +233,12 @@ class LedgerAnalysis:
 
     @cached_property
     def _spelled(self) -> Texts:
-        """The names of symbols as rules spell them: without the underscore that Mach-O adds."""
+        """The names of symbols as rules spell them: without an underscore that the format adds."""
         names = self._rows.ledger.symbols
-        if self._rows.ledger.image.format == "elf":
-            return names
-        return without_first(names, "_")
+        return without_first(names, "_") if self._adds_underscore else names
+
+    @property
+    def _adds_underscore(self) -> bool:
+        """Whether the format puts an underscore before each name."""
+        image = self._rows.ledger.image
+        return image.format == "macho" or (image.format in ("pe", "coff") and image.arch == "i386")

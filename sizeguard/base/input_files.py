@@ -1,4 +1,4 @@
-"""Refuse what no input can be read from: FIFOs, sockets and devices, which may never end."""
+"""Find the file to read for a path, and refuse FIFOs, sockets and devices, which may never end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,23 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import open_file
+
+_STAND_INS: dict[Path, Path] = {}
+
+
+def stand_in(path: Path, file: Path) -> None:
+    """Read `file` where `path` is named, a member of a container that was unpacked."""
+    _STAND_INS[path] = file
+
+
+def forget(path: Path) -> None:
+    """Read the path itself again, if another file was read for it."""
+    _STAND_INS.pop(path, None)
+
+
+def has_stand_in(path: Path) -> bool:
+    """Tell whether another file is read for a path."""
+    return path in _STAND_INS
 
 
 def readable(path: Path) -> Path:
@@ -18,6 +35,7 @@ def readable(path: Path) -> Path:
 
     Raises InputError for a FIFO, a socket or a device. Opening a FIFO waits until somebody writes.
     """
+    path = _STAND_INS.get(path, path)
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):

@@ -6,30 +6,64 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sizeguard.base.input_files import readable
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import PT_LOAD, Elf, read_elf
-from sizeguard.formats.sniff import MACHO, image_format
+from sizeguard.formats.sniff import COFF, CONTAINERS, MACHO, PE, WASM, image_format
 
 if TYPE_CHECKING:
     from sizeguard.formats.macho.image import MachO
 
 _MACHO_PAGE = 16 << 10
+_PE_ALIGNMENT = 512  # of sections in the file
 _LARGEST_PAGE = 64 << 10  # of aarch64's linkers, the largest that is usual
 _PAGES = {"x86_64": 4 << 10, "i386": 4 << 10}
 
 
 def measure(shipped: Path) -> Sizes:
-    """Measure a stripped image."""
-    if image_format(shipped) == MACHO:
-        # 12 ms, which reports of ELF images need not wait for: they read records of builds.
-        from sizeguard.formats.macho.reader import read_macho
+    """Measure a stripped image.
 
-        macho = read_macho(shipped)
+    Of a universal binary only one image is loaded: load and ram are those of its largest. Images of
+    other containers are summed.
+    """
+    format_ = image_format(shipped)
+    if format_ == MACHO:
+        # 12 ms, which reports of ELF images need not wait for: they read records of builds.
+        from sizeguard.formats.macho.reader import FatFile, read_macho_file
+
+        file = read_macho_file(shipped)
+        images = file.images if isinstance(file, FatFile) else (file,)
         return Sizes(
-            load=macho.load, ram=macho.ram, file=macho.size, page_slack=_segment_slack(macho)
+            load=max(macho.load for macho in images),
+            ram=max(macho.ram for macho in images),
+            file=file.size,
+            page_slack=sum(_segment_slack(macho) for macho in images),
         )
+    if format_ in (PE, COFF, WASM):
+        from sizeguard.formats.read_sectioned import read_sectioned
+
+        image = read_sectioned(shipped, format_)
+        return Sizes(load=image.load, ram=image.ram, file=image.size, page_slack=image.slack)
+    if format_ in CONTAINERS:
+        return _measure_members(shipped)
     elf = read_elf(shipped)
     return Sizes(load=elf.load, ram=elf.ram, file=elf.size, page_slack=_page_slack(elf))
+
+
+def _measure_members(path: Path) -> Sizes:
+    """Sum the images of a container; the file is the container's own.
+
+    Raises InputError if one of them cannot be read.
+    """
+    from sizeguard.formats.containers.member_files import unpacked_images
+
+    sizes = [measure(member) for member in unpacked_images(path)]
+    return Sizes(
+        load=sum(each.load for each in sizes),
+        ram=sum(each.ram for each in sizes),
+        file=readable(path).stat().st_size,
+        page_slack=0,
+    )
 
 
 def segment_pages(shipped: Path) -> int:
@@ -38,11 +72,22 @@ def segment_pages(shipped: Path) -> int:
     The page is what the machine's linkers align segments to. What the image itself is aligned to
     does not count: a change could leave any room by it.
     """
-    if image_format(shipped) == MACHO:
-        from sizeguard.formats.macho.reader import read_macho
+    format_ = image_format(shipped)
+    if format_ == MACHO:
+        from sizeguard.formats.macho.reader import FatFile, read_macho_file
 
-        macho = read_macho(shipped)
-        return _MACHO_PAGE * sum(segment.file_size > 0 for segment in macho.segments)
+        file = read_macho_file(shipped)
+        images = file.images if isinstance(file, FatFile) else (file,)
+        return _MACHO_PAGE * sum(s.file_size > 0 for macho in images for s in macho.segments)
+    if format_ in (PE, COFF, WASM):
+        from sizeguard.formats.read_sectioned import read_sectioned
+
+        parts = read_sectioned(shipped, format_).parts
+        return _PE_ALIGNMENT * sum(part.load > 0 for part in parts) if format_ == PE else 0
+    if format_ in CONTAINERS:
+        from sizeguard.formats.containers.member_files import unpacked_images
+
+        return sum(segment_pages(member) for member in unpacked_images(shipped))
     elf = read_elf(shipped)
     page = _PAGES.get(elf.machine, _LARGEST_PAGE)
     return page * sum(s.type == PT_LOAD and s.file_size > 0 for s in elf.segments)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
+from sizeguard.formats.sniff import image_format, names_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ def open_build(path: Path, given: Files | None = None) -> Files:
     """
     if is_build(path):
         return files_of(read_build(path), given)
+    if names_member(path):
+        image_format(path)  # unpacks it
     return replace(given, image=path) if given is not None else Files(path)
 
 

@@ -19,7 +19,17 @@ from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import ET_DYN, ET_EXEC, read_elf
 from sizeguard.formats.elf.needed import needed_libraries
-from sizeguard.formats.sniff import ELF, MACHO, MACHO_MAGICS, format_of, image_format
+from sizeguard.formats.sniff import (
+    COFF,
+    CONTAINERS,
+    ELF,
+    MACHO,
+    MACHO_MAGICS,
+    PE,
+    WASM,
+    format_of,
+    image_format,
+)
 
 STRIPPED = ".stripped"
 _DEBUG_BUNDLE = ".dSYM"
@@ -98,7 +108,14 @@ def with_libraries(sizes: Sizes, libraries: Iterable[ShippedLibrary]) -> Sizes:
 
 def needed_by(image: Path) -> tuple[str, ...]:
     """List the libraries, search paths and interpreter that an image names, sorted."""
-    if image_format(image) == MACHO:
+    format_ = image_format(image)
+    if format_ in (PE, COFF, WASM):
+        from sizeguard.formats.read_sectioned import read_sectioned
+
+        return read_sectioned(image, format_).needed or ()
+    if format_ in CONTAINERS:
+        return ()
+    if format_ == MACHO:
         # 12 ms, which reports of ELF images need not wait for
         from sizeguard.formats.macho import read_macho_file
         from sizeguard.formats.macho.image import MachO

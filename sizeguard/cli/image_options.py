@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,27 @@ class ImageOptions:
         return analysis
 
 
+class ImagePath(click.Path):
+    """A path that exists, or a member of a container that does: app.zip!lib/x.so."""
+
+    def __init__(self) -> None:
+        """Give out a Path."""
+        super().__init__(path_type=Path, exists=True)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """Check that the file is there; a missing member is its reader's error."""
+        outer, mark, _ = str(value).partition("!")
+        if mark and not Path(value).exists() and Path(outer).exists():
+            return Path(value)
+        super().convert(value, param, ctx)
+        return Path(value)
+
+
 def _prepare_memory(path: Path) -> None:
     """Keep freed memory if the image is large."""
     if path.is_file() and path.stat().st_size >= LARGE:
@@ -82,7 +104,6 @@ class Output:
 
         Colours on a terminal only, and not with NO_COLOR.
         """
-        import os
         import shutil
         import sys
 

@@ -21,6 +21,9 @@ _CLONE = re.compile(_SUFFIX + rb"(?:" + _SUFFIX + rb")*$")
 _RUST_HASH = re.compile(rb"17h[0-9a-f]{16}E$")
 _RUST_CRATE = re.compile(rb"(?<=C)s[0-9A-Za-z]*_(?=\d)")
 
+# A function without a name is called by its address, which changes from build to build.
+_NAMELESS = b"(function at "
+
 _WORD = 8
 _LAST = np.uint64(56)
 _ONES = np.uint64(0x0101010101010101)
@@ -30,6 +33,8 @@ _DOTS = np.uint64(ord(".")) * _ONES
 
 def key_of(name: bytes) -> bytes:
     """Return the name without the additions that distinguish builds or clones."""
+    if name.startswith(_NAMELESS):
+        return _NAMELESS
     if name.startswith(b"_R"):
         name = _RUST_CRATE.sub(b"", name)
     name = _CLONE.sub(b"", name)
@@ -133,7 +138,8 @@ class _Tail:
         hashed = np.flatnonzero(last >> _LAST == ord("E"))
         hashed = hashed[self.word(end[hashed] - 20) & np.uint64(0xFFFFFF) == _number(b"17h")]
         may[hashed] = True
-        may |= self.word(start) & np.uint64(0xFFFF) == _number(b"_R")
+        first = self.word(start)
+        may |= (first & np.uint64(0xFFFF) == _number(b"_R")) | (first == _number(_NAMELESS[:8]))
         return np.asarray(may & (end > start + 1), np.bool_)
 
     def suffix(self, which: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:

@@ -6,71 +6,48 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-
-ELF, MACHO, ARCHIVE, BITCODE, PE, WASM, UNKNOWN = (
-    "elf",
-    "macho",
-    "archive",
-    "bitcode",
-    "pe",
-    "wasm",
-    "unknown",
-)
-
-_MAGICS = (
-    (b"\x7fELF", ELF),
-    (b"!<arch>\n", ARCHIVE),
-    (b"!<thin>\n", ARCHIVE),
-    (b"BC\xc0\xde", BITCODE),
-    (b"\xde\xc0\x17\x0b", BITCODE),
-    (b"MZ", PE),
-    (b"\0asm", WASM),
-)
-
-
-# Mach-O: magic as the file has it -> (byte order, 64-bit)
-MACHO_MAGICS = {
-    b"\xce\xfa\xed\xfe": ("<", False),
-    b"\xcf\xfa\xed\xfe": ("<", True),
-    b"\xfe\xed\xfa\xce": (">", False),
-    b"\xfe\xed\xfa\xcf": (">", True),
-}
-# Java class files have the magic of universal binaries, too; the next number is their version, from
-# 45 on. No linker writes as many slices.
-MOST_SLICES = 30
+from sizeguard.formats.magics import ARCHIVE as ARCHIVE
+from sizeguard.formats.magics import BITCODE as BITCODE
+from sizeguard.formats.magics import COFF as COFF
+from sizeguard.formats.magics import CONTAINERS as CONTAINERS
+from sizeguard.formats.magics import DEBIAN as DEBIAN
+from sizeguard.formats.magics import ELF as ELF
+from sizeguard.formats.magics import HEAD as HEAD
+from sizeguard.formats.magics import IMAGES as IMAGES
+from sizeguard.formats.magics import MACHO as MACHO
+from sizeguard.formats.magics import MACHO_MAGICS as MACHO_MAGICS
+from sizeguard.formats.magics import MEMBER as MEMBER
+from sizeguard.formats.magics import PE as PE
+from sizeguard.formats.magics import UNKNOWN as UNKNOWN
+from sizeguard.formats.magics import WASM as WASM
+from sizeguard.formats.magics import ZIP as ZIP
+from sizeguard.formats.magics import format_of as format_of
+from sizeguard.formats.magics import is_fat as is_fat
+from sizeguard.formats.magics import is_macho as is_macho
 
 
 def image_format(path: Path) -> str:
-    """Return elf, macho, archive, bitcode, pe, wasm or unknown.
+    """Return elf, macho, pe, coff, wasm, archive, deb, zip, bitcode or unknown.
 
-    macho includes universal binaries, archive thin ones.
+    macho includes universal binaries, archive thin ones. A member of a container
+    (app.zip!lib/x.so) is unpacked when its format is first asked for.
 
     Raises InputError if the file cannot be read.
     """
+    if names_member(path):
+        # 9 ms, which images that are files need not wait for
+        from sizeguard.formats.containers.member_files import unpack_member
+
+        unpack_member(path)
     try:
         with readable(path).open("rb") as file:
-            magic = file.read(8)
+            head = file.read(HEAD)
+            size = file.seek(0, 2) if head[:1] and format_of(head) == UNKNOWN else len(head)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
-    return format_of(magic)
+    return format_of(head, size)
 
 
-def format_of(magic: bytes) -> str:
-    """Return the format, as image_format does, for the first eight bytes."""
-    if is_macho(magic):
-        return MACHO
-    return next((name for start, name in _MAGICS if magic.startswith(start)), UNKNOWN)
-
-
-def is_macho(magic: bytes) -> bool:
-    """Check for the first eight bytes of a Mach-O file or universal binary."""
-    return magic[:4] in MACHO_MAGICS or is_fat(magic)
-
-
-def is_fat(magic: bytes) -> bool:
-    """Check for the first eight bytes of a universal binary."""
-    return (
-        len(magic) >= 8
-        and magic[:4] in (b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf")
-        and 0 < int.from_bytes(magic[4:8], "big") <= MOST_SLICES
-    )
+def names_member(path: Path) -> bool:
+    """Check for a path such as app.zip!lib/x.so, where no file of that name is."""
+    return MEMBER in str(path) and not path.exists()

@@ -7,4 +7,16 @@ kinds, too.
 from __future__ import annotations
 
 TOTALS = ("load", "ram", "file", "page_slack")
-NAMED = ("component", "operator", "kernel", "dtype", "section", "symbol")  # kind/NAME
+# kind/NAME; what OPEN kinds name is not known before a build.
+NAMED = (
+    "component",
+    "operator",
+    "kernel",
+    "dtype",
+    "section",
+    "symbol",
+    "image",
+    "object",
+    "archive",
+)
+OPEN = frozenset({"section", "symbol", "image", "object", "archive"})

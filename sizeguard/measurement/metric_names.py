@@ -1,7 +1,7 @@
 """Check metric paths, and name the nearest one that exists.
 
 load, ram, file, page_slack; component/NAME, operator/NAME, kernel/NAME, dtype/NAME, section/NAME,
-symbol/GLOB.
+image/NAME, object/NAME, archive/NAME, symbol/GLOB.
 * and ? stand for any part of a name. Such a path stands for every metric whose name matches it.
 Only symbol/GLOB is one sum.
 """
@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
-from sizeguard.measurement.metric_kinds import NAMED, TOTALS
+from sizeguard.measurement.metric_kinds import NAMED, OPEN, TOTALS
 from sizeguard.names.find_operators import find_operators
 from sizeguard.operators.dtypes import SCALAR_TYPES
 from sizeguard.runtimes.known import source_tree
@@ -84,7 +84,7 @@ class MetricNames:
             return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
         if not name:
             return f"'{path}' names no {level}; write {level}/NAME, or {level}/* for each"
-        if level in ("section", "symbol"):
+        if level in OPEN:
             return ""
         if is_family(path):
             return (
@@ -106,7 +106,7 @@ class MetricNames:
         A part of the image may still have it, or the base.
         """
         level, name = split_metric(path)
-        if level not in NAMED or level in ("section", "symbol") or not name or is_family(path):
+        if level not in NAMED or level in OPEN or not name or is_family(path):
             return ""
         return self._nearest(path) if self.problem(path) else ""
 
@@ -116,9 +116,7 @@ class MetricNames:
             return _closest(level, [*TOTALS, *(f"{table}/…" for table in NAMED)])
         table = level if level in NAMED else _closest(level, NAMED)
         return (
-            f"{table}/{name}"
-            if table in ("section", "symbol")
-            else f"{table}/{_closest(name, self.names(table))}"
+            f"{table}/{name}" if table in OPEN else f"{table}/{_closest(name, self.names(table))}"
         )
 
 

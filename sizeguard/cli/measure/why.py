@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import Output, table_output_options
+from sizeguard.cli.image_options import ImagePath, Output, table_output_options
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path, exists=True), metavar="IMAGE|BUILD")
+@click.argument("path", type=ImagePath(), metavar="IMAGE|BUILD")
 @click.argument(
     "subject",
     shell_complete=candidates.one_of(candidates.operators),

@@ -66,11 +66,17 @@ def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
     """Parse bytes as read_elf does; the path is for messages."""
     content = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
     if content[:4].tobytes() != b"\x7fELF":
-        raise InputError(f"{path}: not an ELF file")
+        from sizeguard.formats.describe import HEAD, describe_bytes  # 1 ms
+
+        what = describe_bytes(content[:HEAD].tobytes())
+        raise InputError(f"{path}: not an ELF file: {what}")
     try:
         return _Reader(path, content).read()
     except struct.error as error:
         raise InputError(f"{path}: a damaged ELF file: {error}") from error
+
+
+_ET_CORE = 4
 
 
 class _Reader:
@@ -106,6 +112,8 @@ class _Reader:
             shnum,
             names,
         ) = header
+        if type_ == _ET_CORE:
+            raise InputError(f"{self.path}: an ELF core, the memory of a program, and no image")
         self.check("the header", 0, ehsize)
         # Numbers above 16 bits (more than 65,279 sections) are in the first section header.
         if shoff and (shnum == 0 or names == 0xFFFF or phnum == 0xFFFF):

@@ -8,7 +8,7 @@ from sizeguard.formats.macho.reader import (
     read_macho,
     read_macho_file,
 )
-from sizeguard.formats.sniff import is_fat, is_macho
+from sizeguard.formats.magics import is_fat, is_macho
 
 __all__ = [
     "Extent",

@@ -26,7 +26,7 @@ from sizeguard.formats.macho.image import (
     Section,
     Segment,
 )
-from sizeguard.formats.sniff import MACHO_MAGICS, is_fat
+from sizeguard.formats.magics import MACHO_MAGICS, is_fat
 
 # Addresses are int64 columns: higher ones (kernel images) are refused.
 ADDRESS_LIMIT = 1 << 62

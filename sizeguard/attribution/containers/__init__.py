@@ -1,0 +1,1 @@
+"""Analyses of containers: archives, packages, folders and universal binaries."""

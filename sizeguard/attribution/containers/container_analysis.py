@@ -1,0 +1,107 @@
+"""Open the members of a container, and join their analyses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from sizeguard.attribution.containers.joined import (
+    JoinedAnalysis,
+    JoinedMember,
+    OpenedAnalysis,
+    OtherBytes,
+)
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import forget, stand_in
+from sizeguard.formats import magics
+from sizeguard.formats.containers.container import DEEPEST, Container, ContainerMember
+from sizeguard.formats.containers.member_files import unpacked
+from sizeguard.formats.containers.open_container import open_container
+from sizeguard.ledger.ledger import ImageInfo
+
+OTHER_FILES = "(other files)"
+REST = "(headers, alignment)"
+_MOST_IMAGES = 1 << 14
+
+Open = Callable[[Path, str], OpenedAnalysis]
+
+
+def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAnalysis:
+    """Join the analyses of a container's native members, also of containers in it.
+
+    open_image: analyses the image at a path, with a title
+
+    Raises InputError for a damaged container, and for one without a native member.
+    """
+    container = open_container(path)
+    if container is None:
+        raise InputError(f"{path}: holds no members")
+    members: list[JoinedMember] = []
+    unread: list[OtherBytes] = []
+    others = files = 0
+    for member in container.members:
+        analysis = _opened(container, member, open_image, depth)
+        if analysis is not None:
+            members.append(JoinedMember(member.name, member.stored, analysis))
+        elif member.is_native:
+            unread.append(OtherBytes(member.name, "unattributed", member.stored, 1))
+        else:
+            others += member.stored
+            files += 1
+        if len(members) > _MOST_IMAGES:
+            raise InputError(f"{path}: more than {_MOST_IMAGES} images")
+    if not members:
+        count = len(container.members)
+        what = f"none of its {count:,} files is native code" if count else "it is empty"
+        raise InputError(f"{path}: cannot read an image: {what}")
+    known = sum(member.stored for member in members) + sum(row.file for row in unread)
+    rest = container.size - others - known
+    rows = [
+        *unread,
+        OtherBytes(OTHER_FILES, "other", others, files),
+        OtherBytes(REST, "header", rest, 1),
+    ]
+    archive = path.name if container.format == magics.ARCHIVE else ""
+    return JoinedAnalysis(_image(container, members), members, rows, archive)
+
+
+def _image(container: Container, members: list[JoinedMember]) -> ImageInfo:
+    images = [member.analysis.image for member in members]
+    machines = sorted({arch for image in images for arch in image.arch.split("+")})
+    ids = [image.id for image in images if image.id]
+    return ImageInfo(
+        str(container.path),
+        container.path.name or str(container.path),
+        container.format,
+        "+".join(machines),
+        ",".join(ids) if container.loads_one else "",
+        container.size,
+        sum(image.load for image in images),
+        sum(image.ram for image in images),
+    )
+
+
+def _opened(
+    container: Container, member: ContainerMember, open_image: Open, depth: int
+) -> OpenedAnalysis | None:
+    """Analyse a member; None if it is no native code and holds none."""
+    if not member.is_native and not (member.is_container and depth < DEEPEST):
+        return None
+    path = Path(f"{container.path}{magics.MEMBER}{member.name}")
+    kept: list[IO[bytes]] = []
+    # Readers map what they need, so no descriptor stays open: an archive has a thousand members.
+    stand_in(path, unpacked(container, member, kept))
+    try:
+        if member.is_container:
+            return container_analysis(path, open_image, depth + 1)
+        return open_image(path, member.name)
+    except InputError as error:
+        if member.is_native:
+            print(f"note: not measured: {error}", file=sys.stderr)
+        return None
+    finally:
+        forget(path)
+        for file in kept:
+            file.close()

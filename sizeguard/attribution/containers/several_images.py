@@ -1,0 +1,32 @@
+"""Tell paths with several images from those of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
+from sizeguard.builds import RECORD
+from sizeguard.formats.magics import HEAD, is_fat
+from sizeguard.formats.sniff import CONTAINERS, image_format
+
+
+def has_several_images(path: Path) -> bool:
+    """Check for a container: a folder that is no build, an archive, a package, a universal binary.
+
+    Raises InputError for a file that cannot be read.
+    """
+    if path.is_dir():
+        return not (path / RECORD).exists()
+    if image_format(path) in CONTAINERS:
+        return True
+    with readable(path).open("rb") as file:
+        return is_fat(file.read(HEAD))
+
+
+def default_levels(path: Path) -> tuple[str, ...]:
+    """Return the levels of a diff for which none were asked."""
+    try:
+        return ("image",) if has_several_images(path) else ("operator",)
+    except (InputError, OSError):
+        return ("operator",)  # its reader says what is wrong

@@ -1,0 +1,1 @@
+"""Read what images come in: archives, packages, folders and universal binaries."""

@@ -1,0 +1,31 @@
+"""Bytes that are in memory or mapped already, as content to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sizeguard.formats.containers.container import Content
+
+
+class FileSlice:
+    """Content that is read from a buffer, without a copy of the whole."""
+
+    def __init__(self, content: memoryview) -> None:
+        """Begin at the first byte."""
+        self._content = content
+        self._at = 0
+
+    @staticmethod
+    def maker(content: memoryview) -> Callable[[], Content]:
+        """Return a function that opens the buffer."""
+        return lambda: FileSlice(content)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes."""
+        end = len(self._content) if size < 0 else self._at + size
+        piece = bytes(self._content[self._at : end])
+        self._at += len(piece)
+        return piece
+
+    def close(self) -> None:
+        """Leave the buffer to its owner."""

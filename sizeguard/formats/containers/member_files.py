@@ -1,0 +1,104 @@
+"""Unpack members of containers into files that have no name, so that readers can map them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from sizeguard.base.errors import InputError, StorageError
+from sizeguard.base.input_files import forget, has_stand_in, stand_in
+from sizeguard.formats import magics
+from sizeguard.formats.containers.container import (
+    DEEPEST,
+    MOST_BYTES,
+    Container,
+    ContainerMember,
+    chunks,
+)
+from sizeguard.formats.containers.open_container import open_container
+
+# Open as long as the program runs: a file without a name goes with its last descriptor.
+_KEPT: list[IO[bytes]] = []
+
+
+def unpack_member(path: Path) -> None:
+    """Unpack app.zip!lib/x.so, so that reading the path reads the member.
+
+    Members may be containers themselves: app.apk!lib.jar!x.so. Nothing is unpacked twice.
+
+    Raises InputError if there is no such container or member.
+    """
+    if has_stand_in(path):
+        return
+    outer, names = _split(path)
+    if len(names) > DEEPEST:
+        raise InputError(f"{path}: containers in containers, more than {DEEPEST} deep")
+    place = outer
+    for name in names:
+        inside = Path(f"{place}{magics.MEMBER}{name}")
+        if not has_stand_in(inside):
+            container = open_container(place)
+            if container is None:
+                raise InputError(f"{place}: holds no members")
+            stand_in(inside, unpacked(container, container.member(name), _KEPT))
+        place = inside
+
+
+def _split(path: Path) -> tuple[Path, list[str]]:
+    """Split at each `!` behind the file that is there."""
+    parts = str(path).split(magics.MEMBER)
+    for i in range(len(parts) - 1, 0, -1):
+        outer = Path(magics.MEMBER.join(parts[:i]))
+        if outer.exists():
+            return outer, parts[i:]
+    raise InputError(f"{parts[0]}: cannot read: No such file or directory")
+
+
+def unpacked(container: Container, member: ContainerMember, kept: list[IO[bytes]]) -> Path:
+    """Write a member's content to a file; return a path that is good while it is in `kept`.
+
+    Raises InputError if there is more content than the container says.
+    """
+    if container.format == magics.FOLDER:
+        return container.path / member.name
+    file = tempfile.TemporaryFile(prefix="sizeguard-")  # noqa: SIM115
+    try:
+        for piece in chunks(member, min(member.size, MOST_BYTES)):
+            file.write(piece)
+        file.flush()
+    except OSError as error:
+        raise StorageError(f"{container.path}: cannot unpack {member.name}: {error}") from error
+    kept.append(file)
+    return Path(f"/proc/self/fd/{file.fileno()}")
+
+
+def unpacked_images(path: Path, depth: int = 0) -> Iterator[Path]:
+    """Yield a path for each native member, also of containers inside; it is good until the next.
+
+    Raises InputError if there is none.
+    """
+    container = open_container(path)
+    if container is None:
+        raise InputError(f"{path}: holds no members")
+    found = False
+    for member in container.members:
+        is_inner = member.is_container and depth < DEEPEST
+        if not member.is_native and not is_inner:
+            continue
+        inside = Path(f"{path}{magics.MEMBER}{member.name}")
+        kept: list[IO[bytes]] = []
+        stand_in(inside, unpacked(container, member, kept))
+        try:
+            if is_inner:
+                yield from unpacked_images(inside, depth + 1)
+            else:
+                yield inside
+        finally:
+            forget(inside)
+            for file in kept:
+                file.close()
+        found = True
+    if not found and not depth:
+        raise InputError(f"{path}: cannot read an image: none of its files is native code")

@@ -1,0 +1,92 @@
+"""Say in a few words what kind of file something is that cannot be measured."""
+
+from __future__ import annotations
+
+from sizeguard.formats.magics import is_fat, is_macho
+
+HEAD = 4096
+
+# The beginning of a file, and what it is; the first that fits.
+_MAGICS: tuple[tuple[bytes, str], ...] = (
+    (b"MZ", "a Windows (PE) image"),
+    (b"\0asm", "WebAssembly"),
+    (b"!<arch>\ndebian-binary", "a Debian package"),
+    (b"!<arch>\n", "an archive; name one of its members: FILE!MEMBER"),
+    (b"!<thin>\n", "an archive; name one of its members: FILE!MEMBER"),
+    (b"PK\x03\x04", "a zip file; name one of its members: FILE!MEMBER"),
+    (b"BC\xc0\xde", "LLVM bitcode, whose code has no size before it is linked"),
+    (b"\xde\xc0\x17\x0b", "LLVM bitcode, whose code has no size before it is linked"),
+    (b"%PDF-", "a PDF document"),
+    (b"%!PS", "a PostScript document"),
+    (b"\x1f\x8b", "data compressed by gzip: unpack it first"),
+    (b"\xfd7zXZ\x00", "data compressed by xz: unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "data compressed by zstd: unpack it first"),
+    (b"BZh", "data compressed by bzip2: unpack it first"),
+    (b"\x04\x22\x4d\x18", "data compressed by lz4: unpack it first"),
+    (b"\xed\xab\xee\xdb", "an RPM package"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"MSCF", "a Windows cabinet"),
+    (b"xar!", "a xar archive, such as a macOS package"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a compound document, such as an MSI package"),
+    (b"\xca\xfe\xba\xbe", "a Java class"),
+    (b"dex\n", "Dalvik bytecode"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x80\x02", "a Python pickle"),
+    (b"\x80\x03", "a Python pickle"),
+    (b"\x80\x04", "a Python pickle"),
+    (b"\x80\x05", "a Python pickle"),
+    (b"\x1bLua", "Lua bytecode"),
+    (b"Microsoft C/C++ MSF 7.00", "a PDB file with debug information"),
+    (b"dyld_v", "a dyld shared cache"),
+    (b"hsqs", "a squashfs file system"),
+    (b"\x27\x05\x19\x56", "a U-Boot image"),
+    (b"UF2\n", "firmware in UF2 form"),
+    (b"OTTO", "a font"),
+    (b"\x00\x01\x00\x00\x00", "a font"),
+    (b"#!", "a script"),
+    (b"<?xml", "an XML document"),
+    (b"<!DOCTYPE", "an HTML document"),
+    (b"-----BEGIN", "a PEM file"),
+    (b":10", "firmware as Intel hex records"),
+    (b"S0", "firmware as Motorola S records"),
+)
+_PLACES = (
+    (4, b"TFL3", "a TensorFlow Lite model"),
+    (257, b"ustar", "a tar archive: unpack it first"),
+)
+
+
+def describe_bytes(head: bytes) -> str:
+    """Return what a file is that begins with these bytes."""
+    if not head:
+        return "an empty file"
+    if is_macho(head):
+        return "a universal binary" if is_fat(head) else "a Mach-O file"
+    for magic, words in _MAGICS:
+        if head.startswith(magic):
+            return words
+    for offset, magic, words in _PLACES:
+        if head[offset : offset + len(magic)] == magic:
+            return words
+    if len(head) >= 16 and head[2:4] == b"\r\n":
+        return "Python bytecode"
+    return _text_or_data(head)
+
+
+def _text_or_data(head: bytes) -> str:
+    whole = head[:-3] if len(head) == HEAD else head  # the last character may be cut
+    for encoding, mark in (("utf-8", b""), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff")):
+        if not head.startswith(mark):
+            continue
+        try:
+            text = whole[: len(whole) // 2 * 2 if mark else None].decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if all(c.isprintable() or c in "\t\n\r\f\x1b" for c in text):
+            return "text"
+    return "data of no known kind"

@@ -1,0 +1,1 @@
+"""Read PE images and COFF objects: sections, symbols, exports and unwind information."""

@@ -1,0 +1,205 @@
+"""Read PE images and COFF objects as parts with named ranges."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
+from sizeguard.formats.pe.layout import (
+    CERTIFICATES,
+    DEBUG,
+    LNK_INFO,
+    LNK_REMOVE,
+    MEM_DISCARDABLE,
+    MEM_WRITE,
+    PeLayout,
+    PeSection,
+    read_layout,
+    string_table,
+)
+from sizeguard.formats.pe.symbols import PlacedName, exports, functions, libraries, symbol_names
+from sizeguard.formats.sectioned import (
+    Bytes,
+    CodeRange,
+    FilePart,
+    NamedPart,
+    SectionedImage,
+    Start,
+    ranges_of,
+)
+
+_KINDS = (
+    (".pdata", "unwind"),
+    (".xdata", "unwind"),
+    (".eh_frame", "unwind"),
+    (".gcc_except", "exception table"),
+    (".debug", "debug"),
+    (".zdebug", "debug"),
+    (".stab", "debug"),
+    (".reloc", "relocation"),
+    (".idata", "import"),
+    (".didat", "import"),
+    (".edata", "exports"),
+    (".drectve", "other"),
+    (".llvm_addrsig", "other"),
+    (".CRT", "initializer"),
+    (".ctors", "initializer"),
+)
+
+
+def read_pe(path: Path) -> SectionedImage:
+    """Read an image or an object.
+
+    load: of each section what the file has and memory takes, without debug information and what
+    linkers remove. ram: the writable sections.
+
+    Raises InputError for a damaged file.
+    """
+    try:
+        data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not a PE file: it is empty") from error
+    return parse_pe(path, data)
+
+
+def parse_pe(path: Path, data: Bytes) -> SectionedImage:
+    """Read bytes as read_pe does; the path is for messages."""
+    layout = read_layout(path, data)
+    parts = [FilePart("(headers)", "", "header", 0, layout.headers)]
+    first = len(parts)
+    parts += [_part(layout, section) for section in layout.sections]
+    ranges = list(_ranges(layout, parts, first))
+    parts += _tables(layout)
+    return SectionedImage(
+        path,
+        "coff" if layout.is_object else "pe",
+        layout.arch,
+        _debug_id(layout),
+        len(data),
+        tuple(parts),
+        tuple(ranges),
+        None if layout.is_object else libraries(layout),
+        layout.is_object,
+        data,
+    )
+
+
+def kind_of(section: PeSection) -> str:
+    """Return the kind of a section's bytes, by its name, then its flags."""
+    for prefix, kind in _KINDS:
+        if section.name.startswith(prefix):
+            return kind
+    if section.is_code:
+        return "code"
+    if section.is_zeros:
+        return "zero"
+    if section.flags & (LNK_INFO | LNK_REMOVE):
+        return "other"
+    return "data" if section.flags & MEM_WRITE else "rodata"
+
+
+def _part(layout: PeLayout, section: PeSection) -> FilePart:
+    kind = kind_of(section)
+    unused = section.flags & (LNK_INFO | LNK_REMOVE)
+    # .reloc is discardable, too, but the loader reads it.
+    is_loaded = (
+        not unused
+        and kind != "debug"
+        and not (layout.is_object and section.flags & MEM_DISCARDABLE)
+    )
+    memory = section.memory if is_loaded else 0
+    return FilePart(
+        section.name,
+        "",
+        kind,
+        section.offset,
+        section.size,
+        section.address,
+        memory,
+        min(section.size, memory),
+        bool(section.flags & MEM_WRITE) and is_loaded,
+    )
+
+
+def _ranges(layout: PeLayout, parts: list[FilePart], first: int) -> Iterator[NamedPart]:
+    """Yield the ranges of all sections, a section at a time."""
+    named = _by_section(layout, [*symbol_names(layout), *exports(layout)])
+    code = sorted(functions(layout), key=lambda f: f.start)
+    begins = [f.start for f in code]
+    for index, section in enumerate(layout.sections):
+        part = parts[first + index]
+        starts = named.get(index, [])
+        low = bisect_left(begins, section.address)
+        high = bisect_left(begins, section.address + section.memory)
+        inside = [
+            CodeRange(f.start - section.address, f.end - section.address)
+            for f in (code[low:high] if section.is_code else ())
+        ]
+        if starts or inside:
+            room = min(part.room, section.memory or part.room)
+            yield from ranges_of(first + index, room, starts, inside, section.address)
+
+
+def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Start]]:
+    """Return the names of each section, by their offset in it."""
+    found: dict[int, list[Start]] = {}
+    order = sorted(range(len(layout.sections)), key=lambda i: layout.sections[i].address)
+    addresses = [layout.sections[i].address for i in order]
+    for name in named:
+        if layout.is_object:
+            found.setdefault(name.section, []).append(Start(name.address, name.name))
+            continue
+        at = bisect_right(addresses, name.address) - 1
+        section = layout.sections[order[at]] if at >= 0 else None
+        if section is not None and name.address < section.address + section.memory:
+            start = Start(name.address - section.address, name.name)
+            found.setdefault(order[at], []).append(start)
+    return found
+
+
+def _tables(layout: PeLayout) -> Iterator[FilePart]:
+    """Yield what lies outside of sections: symbols, strings, signatures, and bytes at the end."""
+    size = len(layout.data)
+    taken = [(0, layout.headers), *((s.offset, s.offset + s.size) for s in layout.sections)]
+    start, count, width = layout.symbols
+    low, high = string_table(layout)
+    at, length = layout.directory(CERTIFICATES)
+    if not layout.is_object and at and at + length <= size:
+        yield FilePart("(signature)", "", "code signature", at, length)
+        taken.append((at, at + length))
+    if start and low:
+        yield FilePart("(symbol table)", "", "symbol table", start, count * width)
+        yield FilePart("(string table)", "", "string table", low, high - low)
+        taken.append((start, high))
+    if layout.is_object:
+        for section in layout.sections:
+            place, length = section.relocations
+            if length:
+                yield FilePart("(relocations)", "", "relocation", place, length)
+        return
+    end = max(end for _, end in taken)
+    if end < size:
+        yield FilePart("(overlay)", "", "other", end, size - end)
+
+
+def _debug_id(layout: PeLayout) -> str:
+    """Return the id by which a debugger finds the PDB, in hex; empty if there is none."""
+    address, size = layout.directory(DEBUG)
+    for i in range(min(size // 28, 64)):
+        entry = layout.at(address + 28 * i, 28)
+        if len(entry) < 28 or int.from_bytes(entry[12:16], "little") != 2:
+            continue
+        where = int.from_bytes(entry[24:28], "little")
+        found = layout.data[where : where + 24].tobytes()
+        if found[:4] == b"RSDS" and len(found) == 24:
+            first, second, third = struct.unpack_from("<IHH", found, 4)
+            return f"{first:08x}{second:04x}{third:04x}{found[12:20].hex()}"
+    return ""

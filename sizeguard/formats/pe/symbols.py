@@ -1,0 +1,143 @@
+"""Names and functions of PE and COFF files: symbol records, exports and unwind tables."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sizeguard.formats.pe.layout import (
+    EXCEPTIONS,
+    EXPORTS,
+    IMPORTS,
+    PeLayout,
+    string_table,
+)
+from sizeguard.formats.sectioned import CodeRange
+
+_MOST_EXPORTS = 1 << 20
+_MOST_LIBRARIES = 4096
+_MOST_NAME = 8 << 10
+# Storage classes of symbols that name bytes: external, static, label, weak external.
+_EXTERNAL, _STATIC, _LABEL, _WEAK = 2, 3, 6, 105
+_FUNCTION = 0x20  # the type of a function
+_FUNCTION_BITS = {"arm64": 4, "armv7": 2, "arm": 2}  # bytes of a unit of FunctionLength
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedName:
+    """A name for an address; section: index, of an object's symbols, else -1."""
+
+    address: int
+    name: bytes
+    section: int = -1
+
+
+def symbol_names(layout: PeLayout) -> Iterator[PlacedName]:
+    """Yield the symbol records that name bytes of a section.
+
+    Section symbols and compilers' own marks are left out.
+    """
+    start, count, width = layout.symbols
+    if not start or not count:
+        return
+    count = min(count, (len(layout.data) - start) // width)
+    records = layout.data[start : start + count * width].tobytes()
+    low, high = string_table(layout)
+    strings = layout.data[low:high].tobytes()
+    form = struct.Struct("<8sIhHBB" if width == 18 else "<8sIiHBB")
+    at = 0
+    while at < count:
+        raw, value, section, kind, storage, more = form.unpack_from(records, at * width)
+        at += 1 + more
+        if not 0 < section <= len(layout.sections):
+            continue
+        if storage not in (_EXTERNAL, _STATIC, _LABEL, _WEAK):
+            continue
+        name = _string(raw, strings)
+        if storage == _STATIC and more and value == 0 and kind != _FUNCTION:
+            continue  # the section itself
+        if not name or name[:1] in (b".", b"$") or name[:2] == b"L$":
+            continue
+        place = layout.sections[section - 1]
+        if layout.is_object:
+            yield PlacedName(value, name, section - 1)
+        elif value < place.memory:
+            yield PlacedName(place.address + value, name)
+
+
+def _string(raw: bytes, strings: bytes) -> bytes:
+    if raw[:4] != b"\0\0\0\0":
+        return raw.rstrip(b"\0")
+    offset = int.from_bytes(raw[4:], "little")
+    end = strings.find(b"\0", offset, offset + _MOST_NAME)
+    return strings[offset : end if end >= 0 else offset + _MOST_NAME] if offset >= 4 else b""
+
+
+def exports(layout: PeLayout) -> Iterator[PlacedName]:
+    """Yield the exported functions and data, without forwarders.
+
+    An export that has no name is called by its number.
+    """
+    address, size = layout.directory(EXPORTS)
+    table = layout.at(address, 40) if size else b""
+    if len(table) < 40:
+        return
+    base, functions, names, at_functions, at_names, at_numbers = struct.unpack_from(
+        "<IIIIII", table, 16
+    )
+    functions, names = min(functions, _MOST_EXPORTS), min(names, _MOST_EXPORTS)
+    places = _numbers(layout.at(at_functions, 4 * functions), "<u4")
+    called: dict[int, bytes] = {}
+    numbers = _numbers(layout.at(at_numbers, 2 * names), "<u2")
+    for number, place in zip(
+        numbers, _numbers(layout.at(at_names, 4 * names), "<u4"), strict=False
+    ):
+        called.setdefault(number, layout.at(place, 4096).split(b"\0")[0])
+    for number, place in enumerate(places):
+        if place and not address <= place < address + size:
+            yield PlacedName(place, called.get(number) or f"#{base + number}".encode())
+
+
+def _numbers(raw: bytes, kind: str) -> list[int]:
+    width = np.dtype(kind).itemsize
+    found: list[int] = np.frombuffer(raw[: len(raw) // width * width], kind).tolist()
+    return found
+
+
+def functions(layout: PeLayout) -> list[CodeRange]:
+    """Return the functions that the exception directory lists, by address."""
+    address, size = layout.directory(EXCEPTIONS)
+    raw = layout.at(address, size) if size else b""
+    if layout.arch == "x86_64":
+        rows = np.frombuffer(raw[: len(raw) // 12 * 12], "<u4").reshape(-1, 3)
+        return [CodeRange(low, high) for low, high in rows[:, :2].tolist() if low < high]
+    unit = _FUNCTION_BITS.get(layout.arch, 0)
+    if not unit:
+        return []
+    rows = np.frombuffer(raw[: len(raw) // 8 * 8], "<u4").reshape(-1, 2)
+    found = []
+    for start, word in rows.tolist():
+        if word & 3:
+            length = (word >> 2) & 0x7FF
+        else:
+            length = int.from_bytes(layout.at(word, 4), "little") & 0x3FFFF
+        begin = start & ~1 if unit == 2 else start  # the lowest bit says Thumb
+        if begin and length:
+            found.append(CodeRange(begin, begin + length * unit))
+    return found
+
+
+def libraries(layout: PeLayout) -> tuple[str, ...]:
+    """Return the names of the DLLs that the loader takes with it, sorted."""
+    address, size = layout.directory(IMPORTS)
+    found = set()
+    for i in range(_MOST_LIBRARIES if size else 0):
+        row = layout.at(address + 20 * i, 20)
+        if len(row) < 20 or not any(row):
+            break
+        name = layout.at(int.from_bytes(row[12:16], "little"), 512).split(b"\0")[0]
+        found.add(name.decode("utf-8", "backslashreplace"))
+    return tuple(sorted(found - {""}))

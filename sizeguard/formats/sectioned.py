@@ -1,0 +1,153 @@
+"""A file as parts with a name, and named ranges inside of them: what PE and WASM readers give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """A section, or bytes outside of sections: [offset, offset + size) of the file.
+
+    memory:    bytes in memory; more than `size` are zeros
+    load:      bytes of the file that are loaded, the first ones of the part
+    address:   in memory
+    """
+
+    name: str
+    segment: str
+    kind: str
+    offset: int
+    size: int
+    address: int = 0
+    memory: int = 0
+    load: int = 0
+    is_writable: bool = False
+
+    @property
+    def room(self) -> int:
+        """Bytes that its ranges may lie in."""
+        return max(self.size, self.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPart:
+    """Bytes [start, end) of a part, counted from its beginning, with their names, best first.
+
+    without: what to call them if they have no name
+    source:  the analyzer that found them
+    """
+
+    part: int
+    start: int
+    end: int
+    names: tuple[bytes, ...]
+    source: str
+    kind: str = ""
+    without: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionedImage:
+    """An image or object.
+
+    parts:  in the file's order; they may overlap in damaged files only
+    ranges: of each part in order, without overlaps
+    needed: libraries that the loader takes with it, sorted; None if that is not known
+    """
+
+    path: Path
+    format: str
+    arch: str
+    id: str
+    size: int
+    parts: tuple[FilePart, ...]
+    ranges: tuple[NamedPart, ...]
+    needed: tuple[str, ...] | None
+    is_object: bool
+    data: Bytes = field(repr=False)
+
+    @property
+    def load(self) -> int:
+        """Bytes of the file that are loaded."""
+        return sum(part.load for part in self.parts)
+
+    @property
+    def slack(self) -> int:
+        """Bytes of loaded parts that the file has beyond those in memory."""
+        return sum(part.size - part.load for part in self.parts if part.load)
+
+    @property
+    def ram(self) -> int:
+        """Bytes of writable memory."""
+        return sum(part.memory for part in self.parts if part.is_writable)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A name for the bytes from an offset of a part on."""
+
+    offset: int
+    name: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRange:
+    """Bytes [start, end) of a part that one function has, as unwind information says."""
+
+    start: int
+    end: int
+
+
+def ranges_of(
+    part: int, room: int, starts: Iterable[Start], functions: Sequence[CodeRange], address: int
+) -> list[NamedPart]:
+    """Cut a part at names and functions.
+
+    A name reaches to the next name, or to the end of the function that it lies in. Functions
+    without a name are called by their address.
+    """
+    names: dict[int, list[bytes]] = {}
+    for start in starts:
+        if 0 <= start.offset < room and start.name:
+            found = names.setdefault(start.offset, [])
+            if start.name not in found:
+                found.append(start.name)
+    ends = _disjoint(functions, room)
+    edges = sorted({*names, *ends, *ends.values(), room})
+    rows: list[NamedPart] = []
+    stop = 0
+    known: tuple[bytes, ...] = ()
+    for low, high in pairwise(edges):
+        if low in ends:
+            stop, known = ends[low], ()
+        elif stop and low >= stop:
+            stop, known = 0, ()
+        if low in names:
+            known = tuple(names[low])
+        if known:
+            rows.append(NamedPart(part, low, high, known, "symbol table"))
+        elif stop:
+            nameless = f"function at {address + low:#x}".encode()
+            rows.append(NamedPart(part, low, high, (), "function starts", "code", nameless))
+    return rows
+
+
+def _disjoint(functions: Sequence[CodeRange], room: int) -> dict[int, int]:
+    """Return the end of each function by its start; a function ends where the next begins."""
+    starts = sorted({f.start: f for f in functions if 0 <= f.start < room}.items())
+    ends: dict[int, int] = {}
+    for i, (start, function) in enumerate(starts):
+        following = starts[i + 1][0] if i + 1 < len(starts) else room
+        end = min(function.end, following, room)
+        if end > start:
+            ends[start] = end
+    return ends

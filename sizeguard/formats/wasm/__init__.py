@@ -1,0 +1,1 @@
+"""Read WebAssembly modules, objects and components."""

@@ -1,0 +1,148 @@
+"""Names of a WebAssembly module: of the name section, of objects' symbols, exports and imports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sizeguard.formats.wasm.stream import Stream
+
+FUNCTION, TABLE, MEMORY, GLOBAL, TAG = range(5)
+_NAME_FUNCTIONS, _NAME_DATA = 1, 9
+_LINKING_SYMBOLS, _LINKING_SEGMENTS = 8, 5
+_SYMBOL_FUNCTION, _SYMBOL_DATA, _SYMBOL_SECTION = 0, 1, 3
+_UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
+
+
+@dataclass(frozen=True, slots=True)
+class DataSymbol:
+    """A symbol of an object's data: bytes [offset, offset + size) of a segment."""
+
+    name: bytes
+    segment: int
+    offset: int
+    size: int
+
+
+@dataclass(slots=True)
+class ModuleNames:
+    """Names by index; of functions, imported ones count first.
+
+    imported: functions; memory: pages of 64 KiB that the module asks for
+    modules:  that it imports from
+    """
+
+    functions: dict[int, bytes] = field(default_factory=dict)
+    segments: dict[int, bytes] = field(default_factory=dict)
+    symbols: list[DataSymbol] = field(default_factory=list)
+    exported: dict[int, bytes] = field(default_factory=dict)
+    modules: set[bytes] = field(default_factory=set)
+    imported: int = 0
+    memory: int = 0
+
+    def function(self, index: int) -> tuple[bytes, ...]:
+        """Return the name of a function; none for one that has none."""
+        name = self.functions.get(index) or self.exported.get(index)
+        return (name,) if name else ()
+
+
+def read_imports(names: ModuleNames, stream: Stream) -> None:
+    """Count imported functions and memory."""
+    for _ in range(stream.count()):
+        names.modules.add(stream.name())
+        name = stream.name()
+        kind = stream.data[stream.skip(1)]
+        if kind == FUNCTION:
+            names.exported.setdefault(names.imported, name)
+            names.imported += 1
+            stream.number()
+        elif kind == TABLE:
+            stream.skip(1)
+            _limits(stream)
+        elif kind == MEMORY:
+            names.memory += _limits(stream)
+        elif kind == GLOBAL:
+            stream.skip(2)
+        elif kind == TAG:
+            stream.skip(1)
+            stream.number()
+        else:
+            stream.damaged(f"an import of kind {kind}")
+
+
+def read_memories(names: ModuleNames, stream: Stream) -> None:
+    """Count the pages of the module's own memories."""
+    for _ in range(stream.count()):
+        names.memory += _limits(stream)
+
+
+def _limits(stream: Stream) -> int:
+    flags = stream.data[stream.skip(1)]
+    least = stream.number()
+    if flags & 1:
+        stream.number()
+    if flags & 8:
+        stream.number()  # the page's size
+    return min(least, 1 << 40)
+
+
+def read_exports(names: ModuleNames, stream: Stream) -> None:
+    """Keep the names of exported functions."""
+    for _ in range(stream.count()):
+        name = stream.name()
+        kind = stream.data[stream.skip(1)]
+        index = stream.number()
+        if kind == FUNCTION:
+            names.exported[index] = name
+
+
+def read_names(names: ModuleNames, stream: Stream) -> None:
+    """Read the name section: names of functions and of data segments."""
+    while not stream.is_at_end:
+        kind = stream.data[stream.skip(1)]
+        size = stream.number()
+        end = stream.skip(size) + size
+        stream.at = end - size
+        if kind in (_NAME_FUNCTIONS, _NAME_DATA):
+            found = names.functions if kind == _NAME_FUNCTIONS else names.segments
+            for _ in range(stream.count()):
+                index = stream.number()
+                found[index] = stream.name()
+        stream.at = end
+
+
+def read_linking(names: ModuleNames, stream: Stream) -> None:
+    """Read an object's symbols and the names of its data segments."""
+    stream.number()  # version
+    while not stream.is_at_end:
+        kind = stream.data[stream.skip(1)]
+        size = stream.number()
+        end = stream.skip(size) + size
+        stream.at = end - size
+        if kind == _LINKING_SYMBOLS:
+            for _ in range(stream.count()):
+                _symbol(names, stream)
+        elif kind == _LINKING_SEGMENTS:
+            for index in range(stream.count()):
+                names.segments[index] = stream.name()
+                stream.number()
+                stream.number()
+        stream.at = end
+
+
+def _symbol(names: ModuleNames, stream: Stream) -> None:
+    kind = stream.data[stream.skip(1)]
+    flags = stream.number()
+    if kind == _SYMBOL_DATA:
+        name = stream.name()
+        if not flags & _UNDEFINED:
+            segment, offset, size = stream.number(), stream.number(), stream.number()
+            if size:
+                names.symbols.append(DataSymbol(name, segment, offset, size))
+    elif kind == _SYMBOL_SECTION:
+        stream.number()
+    else:
+        index = stream.number()
+        if not flags & _UNDEFINED or flags & _EXPLICIT_NAME:
+            name = stream.name()
+            if kind == _SYMBOL_FUNCTION:
+                names.functions.setdefault(index, name)

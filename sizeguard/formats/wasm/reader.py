@@ -1,0 +1,248 @@
+"""Read WebAssembly modules as parts with named ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
+from sizeguard.formats.sectioned import Bytes, FilePart, NamedPart, SectionedImage
+from sizeguard.formats.wasm.names import (
+    DataSymbol,
+    ModuleNames,
+    read_exports,
+    read_imports,
+    read_linking,
+    read_memories,
+    read_names,
+)
+from sizeguard.formats.wasm.stream import Stream
+
+_PAGE = 64 << 10
+_MEMORY_ADDRESS = 1 << 40  # beside the sections, which have no addresses
+_CUSTOM, _IMPORT, _MEMORY, _EXPORT, _CODE, _DATA = 0, 2, 5, 7, 10, 11
+_MODULE, _COMPONENT = 0, 1  # layers of the header
+# Name and kind of each section, by id.
+_SECTIONS = {
+    1: ("type", "header"),
+    _IMPORT: ("import", "import"),
+    3: ("function", "header"),
+    4: ("table", "data"),
+    _MEMORY: ("memory", "header"),
+    6: ("global", "data"),
+    _EXPORT: ("export", "exports"),
+    8: ("start", "header"),
+    9: ("element", "rodata"),
+    _CODE: ("code", "code"),
+    _DATA: ("data", "data"),
+    12: ("datacount", "header"),
+    13: ("tag", "header"),
+}
+_COMPONENT_SECTIONS = {
+    1: ("core module", "code"),
+    2: ("core instance", "header"),
+    3: ("core type", "header"),
+    4: ("component", "code"),
+    5: ("instance", "header"),
+    6: ("alias", "header"),
+    7: ("type", "header"),
+    8: ("canon", "header"),
+    9: ("start", "header"),
+    10: ("import", "import"),
+    11: ("export", "exports"),
+    12: ("value", "data"),
+}
+_CUSTOM_KINDS = (
+    (".debug", "debug"),
+    ("sourceMappingURL", "debug"),
+    ("external_debug_info", "debug"),
+    ("name", "symbol table"),
+    ("linking", "symbol table"),
+    ("reloc.", "relocation"),
+    ("dylink", "dynamic"),
+    ("producers", "comment"),
+    ("target_features", "comment"),
+    ("build_id", "note"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A section: [start, end) of the file with its header; the content begins at `body`."""
+
+    number: int
+    name: str
+    kind: str
+    start: int
+    body: int
+    end: int
+
+
+def read_wasm(path: Path) -> SectionedImage:
+    """Read a module, an object or a component.
+
+    load: all sections but custom ones, which an engine may leave out. ram: the memory that the
+    module begins with.
+
+    Raises InputError for a damaged file.
+    """
+    try:
+        data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not a WebAssembly file: it is empty") from error
+    return parse_wasm(path, data)
+
+
+def parse_wasm(path: Path, data: Bytes) -> SectionedImage:
+    """Read bytes as read_wasm does; the path is for messages."""
+    head = data[:8].tobytes()
+    if len(head) < 8 or head[6] not in (_MODULE, _COMPONENT):
+        raise InputError(f"{path}: a damaged WebAssembly file: its header has {len(head)} bytes")
+    content = data.tobytes()
+    is_module = head[6] == _MODULE
+    sections = list(_sections(path, content, _SECTIONS if is_module else _COMPONENT_SECTIONS))
+    names = _names(path, content, sections) if is_module else ModuleNames()
+    parts = [FilePart("(header)", "", "header", 0, 8, 0, 8, 8)]
+    ranges: list[NamedPart] = []
+    for section in sections:
+        if is_module and section.number == _CODE:
+            ranges += _functions(path, content, section, names, len(parts))
+        elif is_module and section.number == _DATA:
+            ranges += _segments(path, content, section, names, len(parts))
+        size = section.end - section.start
+        load = size if section.number != _CUSTOM else 0
+        parts.append(
+            FilePart(section.name, "", section.kind, section.start, size, section.start, load, load)
+        )
+    if names.memory:
+        memory = names.memory * _PAGE
+        parts.append(
+            FilePart("(linear memory)", "", "zero", len(data), 0, _MEMORY_ADDRESS, memory, 0, True)
+        )
+    is_object = any(section.name == "linking" for section in sections)
+    needed = tuple(sorted(name.decode("utf-8", "backslashreplace") for name in names.modules))
+    return SectionedImage(
+        path,
+        "wasm",
+        "wasm32" if is_module else "wasm component",
+        _build_id(path, content, sections),
+        len(data),
+        tuple(parts),
+        tuple(ranges),
+        needed,
+        is_object,
+        data,
+    )
+
+
+def _sections(path: Path, content: bytes, known: dict[int, tuple[str, str]]) -> Iterator[_Section]:
+    stream = Stream(path, content, 0)
+    stream.at = 8
+    while not stream.is_at_end:
+        start = stream.at
+        number = content[stream.skip(1)]
+        size = stream.number()
+        body = stream.skip(size)
+        if number == _CUSTOM:
+            inner = Stream(path, content[body : body + min(size, 4096)], body)
+            name = inner.name().decode("utf-8", "backslashreplace")
+            kind = next((kind for begin, kind in _CUSTOM_KINDS if name.startswith(begin)), "other")
+            yield _Section(number, name, kind, start, body + inner.at, body + size)
+        elif number in known:
+            yield _Section(number, *known[number], start, body, body + size)
+        else:
+            stream.at = start
+            stream.damaged(f"a section of kind {number}")
+
+
+def _names(path: Path, content: bytes, sections: list[_Section]) -> ModuleNames:
+    names = ModuleNames()
+    read = {_IMPORT: read_imports, _MEMORY: read_memories, _EXPORT: read_exports}
+    custom = {"name": read_names, "linking": read_linking}
+    for section in sections:
+        reader = custom.get(section.name) if section.number == _CUSTOM else read.get(section.number)
+        if reader is not None:
+            reader(names, Stream(path, content[section.body : section.end], section.body))
+    return names
+
+
+def _functions(
+    path: Path, content: bytes, section: _Section, names: ModuleNames, part: int
+) -> Iterator[NamedPart]:
+    stream = Stream(path, content[section.body : section.end], section.body)
+    shift = section.body - section.start
+    for index in range(names.imported, names.imported + stream.count()):
+        begin = stream.at
+        stream.skip(stream.number())
+        found = names.function(index)
+        yield NamedPart(
+            part,
+            begin + shift,
+            stream.at + shift,
+            found,
+            "symbol table" if found else "function starts",
+            without=b"" if found else f"function {index}".encode(),
+        )
+
+
+def _segments(
+    path: Path, content: bytes, section: _Section, names: ModuleNames, part: int
+) -> Iterator[NamedPart]:
+    symbols: dict[int, list[DataSymbol]] = {}
+    for symbol in names.symbols:
+        symbols.setdefault(symbol.segment, []).append(symbol)
+    stream = Stream(path, content[section.body : section.end], section.body)
+    shift = section.body - section.start
+    for index in range(stream.count()):
+        begin = stream.at + shift
+        flags = stream.number()
+        if flags == 2:
+            stream.number()
+        if flags in (0, 2):
+            _expression(stream)
+        size = stream.number()
+        at = stream.skip(size) + shift
+        name = names.segments.get(index, b"")
+        of_segment = (name,) if name else ()
+        done = begin
+        for symbol in sorted(symbols.get(index, ()), key=lambda s: (s.offset, s.size)):
+            low, high = at + symbol.offset, at + min(symbol.offset + symbol.size, size)
+            if low >= done and high > low:
+                if low > done:
+                    yield NamedPart(part, done, low, of_segment, "section")
+                yield NamedPart(part, low, high, (symbol.name,), "symbol table")
+                done = high
+        if done < at + size:
+            source = "symbol table" if of_segment else "section"
+            yield NamedPart(part, done, at + size, of_segment, source)
+
+
+def _expression(stream: Stream) -> None:
+    """Skip a constant expression, which ends with 0x0b."""
+    while True:
+        code = stream.data[stream.skip(1)]
+        if code == 0x0B:
+            return
+        if code in (0x41, 0x42, 0x23, 0xD2):
+            stream.number()
+        elif code == 0x43:
+            stream.skip(4)
+        elif code == 0x44:
+            stream.skip(8)
+        elif code == 0xD0:
+            stream.skip(1)
+        elif code not in (0x6A, 0x6B, 0x6C, 0x7C, 0x7D, 0x7E):
+            stream.damaged(f"an initial value with the instruction {code:#x}")
+
+
+def _build_id(path: Path, content: bytes, sections: list[_Section]) -> str:
+    for section in sections:
+        if section.name == "build_id" and section.number == _CUSTOM:
+            return Stream(path, content[section.body : section.end], section.body).name().hex()
+    return ""

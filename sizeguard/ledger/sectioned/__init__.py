@@ -1,0 +1,1 @@
+"""Ledgers of files that are parts with named ranges: PE, COFF and WASM."""
