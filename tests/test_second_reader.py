@@ -1,0 +1,107 @@
+"""What blocks a change is read twice: by us, and by pyelftools or lief."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sizeguard.base.errors import SizeguardError
+from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.second_reader import (
+    check_readings,
+    disagreement,
+    read_again,
+    read_ourselves,
+)
+from sizeguard.formats.sniff import ELF, format_of
+from tests.support.edited_elf import EditedElf
+from tests.support.macho_samples import MachoSamples
+from tests.support.recorded_builds import recorded_runtime
+
+SYSTEM = sorted(
+    path
+    for folder in ("/usr/bin", "/usr/lib/x86_64-linux-gnu", "/usr/aarch64-linux-gnu/lib")
+    for path in Path(folder).glob("*")
+    if path.is_file() and path.stat().st_size < 4 << 20
+)
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    return recorded_runtime(tmp_path).build.shipped
+
+
+def test_two_readers_agree_about_images_of_the_system() -> None:
+    images = [path for path in SYSTEM if format_of(path.read_bytes()[:64]) == ELF][::7]
+    assert len(images) > 50
+    assert [path for path in images if disagreement(read_ourselves(path), read_again(path))] == []
+
+
+def test_mach_o_images_are_read_by_lief(macho: MachoSamples) -> None:
+    thin = [
+        path
+        for path in sorted(macho.folder.iterdir())
+        if path.is_file() and path.suffix == "" and not path.name.startswith("fat")
+    ]
+    assert len(thin) > 12
+    for path in thin:
+        again = read_again(path)
+        assert again.reader == "lief"
+        assert disagreement(read_ourselves(path), again) == ""
+
+
+def test_an_image_without_section_headers_is_read_by_its_segments(
+    image: Path, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare"
+    bare.write_bytes(EditedElf.of(image.read_bytes()).file(strip_headers=True))
+    again = read_again(bare)
+    assert again.sections is None
+    assert again.load > 10_000
+    check_readings([bare], measure(bare))
+
+
+@pytest.mark.parametrize("name", ["load", "ram", "file"])
+def test_each_number_that_differs_is_named(image: Path, name: str) -> None:
+    ours = read_ourselves(image)
+    assert disagreement(ours, read_again(image)) == ""
+    wrong = replace(ours, **{name: getattr(ours, name) + 1})
+    assert disagreement(wrong, read_again(image)).startswith(f"{name}: sizeguard reads ")
+
+
+def test_a_section_that_one_reader_alone_sees_is_named(image: Path) -> None:
+    ours, again = read_ourselves(image), read_again(image)
+    assert ours.sections is not None
+    more = replace(ours, sections=ours.sections + Counter({(".hidden", 0, 4): 1}))
+    assert "section .hidden: only sizeguard reads" in disagreement(more, again)
+    assert "section .hidden: only pyelftools reads" in disagreement(
+        ours, replace(again, sections=more.sections)
+    )
+
+
+@pytest.mark.parametrize("name", ["load", "ram", "file"])
+def test_recorded_sizes_that_are_not_the_images_are_refused(image: Path, name: str) -> None:
+    sizes = measure(image)
+    check_readings([image], sizes)
+    with pytest.raises(SizeguardError, match=f"{name} is recorded as") as raised:
+        check_readings([image], replace(sizes, **{name: getattr(sizes, name) - 1}))
+    assert raised.value.exit_code == 4
+
+
+def test_sizes_are_those_of_all_files_that_ship(image: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.so"
+    shutil.copy(image, other)
+    sizes = measure(image)
+    with pytest.raises(SizeguardError, match="load is recorded as"):
+        check_readings([image, other], sizes)
+
+
+def test_what_the_second_reader_cannot_read_is_no_agreement(image: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut"
+    cut.write_bytes(image.read_bytes()[:40])
+    with pytest.raises(SizeguardError, match="pyelftools cannot read it"):
+        read_again(cut)
