@@ -407,3 +407,14 @@ def test_every_name_that_is_known_is_no_problem(root: Path) -> None:
         re.search("nearest is|matches no|names no", names.problem(path))
         for path in ("lod", "load/x", "operator/x", "kernel/zz*")
     )
+
+
+def test_surplus_is_noted_unless_it_fails(tmp_path: Path) -> None:
+    file = tmp_path / "sizeguard.yaml"
+    for text, mode in (("", "note"), ("surplus: note\n", "note"), ("surplus: fail\n", "fail")):
+        file.write_text(text + APPS)
+        assert read_config(tmp_path).surplus == mode
+        jsonschema.validate(yaml.safe_load(file.read_text()), SCHEMA)
+    file.write_text("surplus: fails\n" + APPS)
+    with pytest.raises(InputError, match="unknown 'fails'; nearest is 'fail'"):
+        read_config(tmp_path)

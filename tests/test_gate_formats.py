@@ -53,10 +53,10 @@ ENDINGS = {
 
 # Findings of each sample by verdict, counted by hand: pass, fail, inconclusive, not run.
 COUNTS = {
-    "passing": (26, 0, 0, 0),
+    "passing": (27, 0, 0, 0),
     "failing": (6, 1, 0, 0),
     "undecided": (4, 0, 1, 0),
-    "skipped": (26, 0, 0, 0),
+    "skipped": (27, 0, 0, 0),
     "empty": (0, 1, 0, 0),
     "everything": (16, 10, 3, 2),
     "terms": (14, 3, 0, 1),

@@ -294,6 +294,23 @@ def test_a_trailer_of_the_base_accepts_nothing(repository: Path) -> None:
     assert (change.verdict, change.accepted[:7]) == (PASS, "commit ")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "loosens"), [("fail", "note", True), ("note", "fail", False)]
+)
+def test_a_changed_mode_of_surplus_is_a_term(
+    repository: Path, old: str, new: str, loosens: bool
+) -> None:
+    run_git(repository, "checkout", "-q", "main")
+    write(repository, {"sizeguard.yaml": f"surplus: {old}\n{CONFIG}"})
+    commit(repository, old)
+    run_git(repository, "checkout", "-q", "-B", "work")
+    write(repository, {"sizeguard.yaml": f"surplus: {new}\n{CONFIG}"})
+    commit(repository, new)
+    (change,) = compared(repository)
+    said = (change.what, change.name, change.old, change.new, change.loosens)
+    assert said == ("policy changed", "surplus", old, new, loosens)
+
+
 def test_a_base_without_a_policy_has_none_to_loosen(repository: Path) -> None:
     run_git(repository, "rm", "-q", "sizeguard.yaml")
     commit(repository, "none")

@@ -297,12 +297,13 @@ class SelectionFinding:
 
     kind:    operator, dtype, class, feature (needed and not selected), closure (a kernel now calls
              another operator), trace (older than the code), export (a model changed since it was
-             traced), lint, stale (a file written from a build is not of this one), covered (nothing
-             is wrong)
+             traced), lint, stale (a file written from a build is not of this one), surplus (kept,
+             and no model needs it), covered (nothing is wrong)
     name:    aten::add.Tensor, add_stub Float …
     target:  empty if it holds for all
     verdict: pass, fail or inconclusive
     place:   file:line of the selection, or of the kernel
+    bytes:   predicted, of a surplus; None if they are not known
     """
 
     app: str
@@ -313,6 +314,7 @@ class SelectionFinding:
     advice: str = ""
     place: str = ""
     target: str = ""
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

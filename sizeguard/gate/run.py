@@ -65,7 +65,12 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
     apps = tuple(dict.fromkeys(app for app, _ in request.pairs()))
     fulls = [pair.full for pair in pairs if pair.full is not None]
     selection, more = check_selections(
-        request.root, apps, fulls, request.history.place.store, source=request.source
+        request.root,
+        apps,
+        fulls,
+        request.history.place.store,
+        source=request.source,
+        surplus=request.config.surplus,
     )
     checks = [check for result in results for check in result.checks]
     uses = waiver_uses(

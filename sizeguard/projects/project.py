@@ -11,9 +11,10 @@ from sizeguard.base.yaml_nodes import Node
 
 CONFIG = "sizeguard.yaml"
 
-# What a change that loosens the policy does: it is noted, or the gate fails.
+# What is done with a change that loosens the policy, and with a surplus of a selection: it is
+# noted, or the gate fails.
 NOTE, FAIL = "note", "fail"
-POLICY_MODES = (NOTE, FAIL)
+MODES = (NOTE, FAIL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ class Config:
     """What sizeguard.yaml says.
 
     base: the branch that growth is counted against; empty for the repository's usual one
-    policy_changes: one of POLICY_MODES, for changes that start from here
+    policy_changes: one of MODES, for changes that start from here
+    surplus: one of MODES, for parts of selections that no model needs
     """
 
     apps: tuple[App, ...]
@@ -79,6 +81,7 @@ class Config:
     limits: tuple[LimitEntry, ...]
     base: str = ""
     policy_changes: str = NOTE
+    surplus: str = NOTE
 
     def target(self, name: str) -> Target:
         """Return the target of that name."""

@@ -24,8 +24,8 @@ from sizeguard.projects.config_nodes import (
 )
 from sizeguard.projects.project import (
     CONFIG,
+    MODES,
     NOTE,
-    POLICY_MODES,
     App,
     Config,
     LimitEntry,
@@ -35,7 +35,7 @@ from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
 from sizeguard.toolchains.targets import TARGETS, find_target, host_target
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 
-_TOP = ("base", "policy_changes", "targets", "limits", "growth", "apps")
+_TOP = ("base", "policy_changes", "surplus", "targets", "limits", "growth", "apps")
 _TARGET = ("machine", "compiler", "linker", "optimize", "link", "lto", "run", "limits")
 _APP = ("selection", "models", "targets", "limits")
 _OF_APP_ON_TARGET = ("limits",)
@@ -85,8 +85,8 @@ class _ProjectReader:
         if "growth" in top:
             limits += self._limits(top["growth"], growth_only=True)
         base = _base(top["base"]) if "base" in top else ""
-        mode = one_of(top.get("policy_changes"), POLICY_MODES) or NOTE
-        return Config(tuple(apps), targets, tuple(limits), base, mode)
+        modes = (one_of(top.get(key), MODES) or NOTE for key in ("policy_changes", "surplus"))
+        return Config(tuple(apps), targets, tuple(limits), base, *modes)
 
     def _targets(self, node: Node | None, limits: list[LimitEntry]) -> Iterable[Target]:
         """Read the targets; this machine if none is named."""

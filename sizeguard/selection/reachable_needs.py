@@ -87,7 +87,9 @@ def needs_of_model(
     whole: set[str] = set()
     for owner in (*reached, *info.classes):
         # An operator that another one calls may meet any dtype, since callers convert.
-        known = frozenset() if owner in called else _met(info.operators.get(owner, frozenset()))
+        known = (
+            frozenset() if owner in called else met_dtypes(info.operators.get(owner, frozenset()))
+        )
         for tag in deps.tags.get(owner, ()):
             tags[tag] = tags.get(tag, frozenset()) | (known or frozenset(DTYPES))
             if not known:
@@ -103,7 +105,7 @@ def needs_of_model(
     return ModelNeeds(selection, frozenset(whole))
 
 
-def _met(dtypes: Collection[str]) -> frozenset[str]:
+def met_dtypes(dtypes: Collection[str]) -> frozenset[str]:
     """Return the dtypes that a kernel's switches can meet.
 
     dtypes: those of the tensors that the kernel takes and returns

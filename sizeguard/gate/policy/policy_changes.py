@@ -78,11 +78,10 @@ def _modes(old: Config, new: Config) -> Iterator[PolicyChange]:
     if old.base != new.base:
         usual = "the default branch"
         yield PolicyChange("base changed", "base", old.base or usual, new.base or usual, True)
-    if old.policy_changes != new.policy_changes:
-        loosens = old.policy_changes == FAIL_MODE
-        yield PolicyChange(
-            "policy changed", "policy_changes", old.policy_changes, new.policy_changes, loosens
-        )
+    for name in ("policy_changes", "surplus"):
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield PolicyChange("policy changed", name, before, after, before == FAIL_MODE)
 
 
 def _targets(old: Config, new: Config) -> Iterator[PolicyChange]:

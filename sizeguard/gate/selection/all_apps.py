@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from sizeguard.gate.selection.call_table import check_call_table
 from sizeguard.gate.selection.check import LINT, check_selection, read_subject
 from sizeguard.gate.selection.full_names import COMMAND, stale_names
 from sizeguard.gate.selection.review_record import shown_path
-from sizeguard.projects.project import App
+from sizeguard.gate.selection.surplus import Prices, surplus_findings
+from sizeguard.projects.project import NOTE, App
 from sizeguard.runtimes.known import source_tree
 from sizeguard.runtimes.runtime import BuildOptions, SourceTree
 from sizeguard.selection.finding import Level
@@ -26,6 +28,9 @@ from sizeguard.snapshots.kept import kept
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.toolchain import find_toolchain
 
+# Checks of lint that a finding of the kind surplus says with bytes.
+_SURPLUS = ("unreachable-tag", "missing-case")
+
 
 def check_selections(
     root: Path,
@@ -34,10 +39,13 @@ def check_selections(
     store: Store | None,
     tracer: Tracer | None = None,
     source: Path | None = None,
+    surplus: str = NOTE,
 ) -> tuple[tuple[SelectionFinding, ...], tuple[Problem, ...]]:
     """Check every app's selection.
 
     What cannot be checked is a problem; no app is left out.
+
+    surplus: whether a part that no model needs is noted, or fails
 
     builds: full ones, for any targets; apps are checked with the calls of the first
     source: the folder with the runtime's sources, if that is not the root
@@ -50,11 +58,13 @@ def check_selections(
     with Progress("checking selections", "names, calls, traces") as progress:
         for i, app in enumerate(apps):
             try:
-                calls = kernel_calls(full_build(tree, builds), store)
+                full = full_build(tree, builds)
+                calls = kernel_calls(full, store)
                 models = (read_model(root, model, store, source) for model in app.models)
                 subject = read_subject(root, app, models, calls)
                 lint = lint_findings(root, tree, app, subject.file, store)
-                found += check_selection(subject, tracer, lint)
+                find = functools.partial(surplus_findings, prices=Prices(full), mode=surplus)
+                found += check_selection(subject, tracer, lint, find)
             except SizeguardError as error:
                 problems.append(Problem.of(error, app.name, ""))
             progress.step(i + 1, len(apps), app.name)
@@ -140,6 +150,7 @@ def _linted(tree: SourceTree, file: SelectionFile) -> list[tuple[str, bool, str,
     return [
         (each.check, each.level is Level.ERROR, each.message, each.line)
         for each in lint_selections([file], tree.selectable(), tree.switches())
+        if each.check not in _SURPLUS
     ]
 
 

@@ -7,14 +7,16 @@ the models' inputs use. Models are traced again only where the record of the las
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
-from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError
 from sizeguard.gate.cache.traces import Model, Tracer
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, SelectionFinding
+from sizeguard.gate.selection.model_needs import Needed, needed_by
 from sizeguard.gate.selection.review_record import (
     AT_LOAD,
     SelectionRecord,
@@ -35,6 +37,7 @@ from sizeguard.selection.selection import Selection
 # Kinds of findings.
 OPERATOR, DTYPE, CLASS, FEATURE = "operator", "dtype", "class", "feature"
 CLOSURE, TRACE, EXPORT, LINT, COVERED = "closure", "trace", "export", "lint", "covered"
+SURPLUS = "surplus"
 
 _SHOWN = 4  # names in a message
 
@@ -96,6 +99,21 @@ class SelectionCase:
         new = {name: names - getattr(recorded[name], what) for name, names in now.items()}
         return {name: names for name, names in new.items() if names}
 
+    def needed(self, traces: Mapping[str, Selection]) -> Needed:
+        """Combine the needs of all models.
+
+        traces: model → a new trace of it; of the others the record of the last trace holds
+        """
+        found = Needed()
+        for model in self.models:
+            recorded = self.selection.provenance.get(model.program.name)
+            trace = traces.get(model.name)
+            found = found.union(needed_by(self.full, model.info, trace, recorded))
+            if trace is None and recorded is None:
+                # Only a trace tells features, and the last one is not on record.
+                found = found.union(Needed(features=self.selection.build_features))
+        return found
+
     def finding(
         self, kind: str, name: str, verdict: str, message: str, advice: str = ""
     ) -> SelectionFinding:
@@ -109,11 +127,17 @@ class SelectionCase:
             CLASS: "custom_classes",
             FEATURE: "build_features",
         }
-        line = self.file.line(key[kind], name.partition(" ")[0]) if kind in key else 0
+        place = self.place(key.get(kind, ""), name.partition(" ")[0])
+        return SelectionFinding(self.app.name, kind, name, verdict, message, advice, place)
+
+    def place(self, key: str, name: str) -> str:
+        """Return the place of an entry in the selection; the file if it has none."""
         file = shown_path(self.root, self.app.selection)
-        return SelectionFinding(
-            self.app.name, kind, name, verdict, message, advice, f"{file}:{line}" if line else file
-        )
+        line = self.file.line(key, name) if key else 0
+        return f"{file}:{line}" if line else file
+
+
+FindSurplus: TypeAlias = Callable[[SelectionCase, Needed], Iterable[SelectionFinding]]
 
 
 def read_subject(root: Path, app: App, models: Iterable[Model], full: FullBuild) -> SelectionCase:
@@ -141,15 +165,26 @@ def read_subject(root: Path, app: App, models: Iterable[Model], full: FullBuild)
 
 
 def check_selection(
-    subject: SelectionCase, tracer: Tracer, lint: Iterable[SelectionFinding] = ()
+    subject: SelectionCase,
+    tracer: Tracer,
+    lint: Iterable[SelectionFinding] = (),
+    surplus: FindSurplus | None = None,
 ) -> tuple[SelectionFinding, ...]:
     """List what is wrong, and what was traced again.
 
     If nothing is wrong, one finding says what is covered.
+
+    surplus: finds what the models do not need; None if that is not asked
     """
     found = [*lint, *_static(subject), *_calls(subject), *_unknown(subject)]
     broken = any(finding.kind == CLOSURE and finding.verdict == FAIL for finding in found)
-    found += _traced(subject, tracer, with_kernels=not broken)
+    traces: dict[str, Selection] = {}
+    found += _traced(subject, tracer, traces, with_kernels=not broken)
+    if surplus is not None:
+        # A misspelt name is said once
+        wrong = {each.place for each in found if each.kind == LINT and each.verdict == FAIL}
+        more = _surplus(subject, traces, surplus)
+        found += (each for each in more if each.place not in wrong)
     # A trace finds the names in the model again.
     found = list({(each.kind, each.name, each.verdict): each for each in reversed(found)}.values())[
         ::-1
@@ -167,6 +202,13 @@ def _static(subject: SelectionCase) -> Iterator[SelectionFinding]:
             yield subject.finding(
                 OPERATOR, name, FAIL, f"{_listed(by)} names {name}, which {subject.name} lacks"
             )
+        elif name in selection.operators and not selection.is_root_operator(name):
+            message = (
+                f"{_listed(by)} names {name}, which {subject.name} marks as called by others alone"
+                " (is_root_operator: false)"
+            )
+            found = subject.finding(LINT, f"not-root {name}", PASS, message)
+            yield replace(found, place=subject.place("operators", name))
     for name, by in _by_name(subject.models, lambda model: model.info.classes).items():
         if not selection.is_class_selected(name):
             yield subject.finding(
@@ -224,16 +266,19 @@ def _unknown(subject: SelectionCase) -> Iterator[SelectionFinding]:
 
 
 def _traced(
-    subject: SelectionCase, tracer: Tracer, *, with_kernels: bool
+    subject: SelectionCase, tracer: Tracer, traces: dict[str, Selection], *, with_kernels: bool
 ) -> Iterator[SelectionFinding]:
-    """Trace the models for which the record no longer holds, and compare what they used."""
+    """Trace the models for which the record no longer holds, and compare what they used.
+
+    traces: gets each new trace by the model's name
+    """
     # A selection that keeps all operators lacks nothing
     for model in subject.models if not subject.selection.include_all_operators else ():
         kind, reason = _why_again(subject, model, with_kernels=with_kernels)
         if not reason:
             continue
         try:
-            trace = tracer.trace(model)
+            trace = traces[model.name] = tracer.trace(model)
         except (BuildError, InputError) as error:
             yield subject.finding(
                 kind,
@@ -324,6 +369,17 @@ def _lacking(subject: SelectionCase, model: Model, trace: Selection) -> Iterator
             yield subject.finding(
                 FEATURE, feature, FAIL, f"{name} uses feature {feature}, which {subject.name} lacks"
             )
+
+
+def _surplus(
+    subject: SelectionCase, traces: Mapping[str, Selection], find: FindSurplus
+) -> Iterator[SelectionFinding]:
+    """Find what no model needs, if the full build has all that the models name."""
+    try:
+        yield from find(subject, subject.needed(traces))
+    except (InputError, InconclusiveError) as error:
+        message = f"what models need is not known: {error}"
+        yield subject.finding(SURPLUS, subject.app.name, INCONCLUSIVE, message)
 
 
 def _covered(subject: SelectionCase) -> SelectionFinding:

@@ -7,7 +7,13 @@ import io
 from collections.abc import Iterable, Iterator
 
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, GateResult
-from sizeguard.report.gate.gate_findings import RULES, GateFinding, findings, growth_text
+from sizeguard.report.gate.gate_findings import (
+    RULES,
+    GateFinding,
+    findings,
+    growth_text,
+    is_note,
+)
 from sizeguard.report.gate.gate_words import offer_text, verdict_line
 from sizeguard.report.writers import github, junit, sarif
 from sizeguard.report.writers.source_place import SourcePlace, place_of
@@ -20,7 +26,6 @@ _OUTCOMES = {
     NOT_RUN: junit.SKIPPED,
 }
 _LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
-_NOTED = ("growth", "section", "library")  # rules of findings that pass and have something to say
 _TERMS = "terms"  # the suite of what a change does to the terms that it is judged by
 _RELATED = 10  # causes shown with a finding
 
@@ -60,7 +65,8 @@ def _is_policy(finding: GateFinding) -> bool:
 
 def _noted(finding: GateFinding) -> str:
     """Return the text of a finding that passes and has something to say."""
-    return finding.message if _is_policy(finding) or finding.rule in _NOTED else ""
+    says = _is_policy(finding) or is_note(finding) or finding.rule == "growth"
+    return finding.message if says else ""
 
 
 def _body(finding: GateFinding) -> str:
@@ -81,8 +87,8 @@ def sarif_json(result: GateResult) -> dict[str, object]:
 
 def _alerts(result: GateResult) -> Iterator[sarif.Alert]:
     for finding in findings(result):
-        is_noted = _is_policy(finding) or finding.rule in ("section", "library")
-        if finding.verdict not in (FAIL, INCONCLUSIVE) and not is_noted:
+        is_said = _is_policy(finding) or is_note(finding)
+        if finding.verdict not in (FAIL, INCONCLUSIVE) and not is_said:
             continue
         related = [
             (place_of(cause.place), f"{cause.delta:+,} bytes: {cause.symbol or cause.operator}")
@@ -146,8 +152,9 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
     verdict = "\n".join([verdict_line(result), *growth])
     yield github.Annotation(github.NOTICE, "sizeguard gate", verdict)
     for finding in found:
-        if finding.rule in ("section", "library"):
-            yield github.Annotation(github.NOTICE, finding.name, _message(finding))
+        if is_note(finding):
+            place = place_of(finding.place)
+            yield github.Annotation(github.NOTICE, finding.name, _message(finding), place)
     for app in result.apps:
         for offer in app.offers:
             message = (

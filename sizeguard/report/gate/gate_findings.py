@@ -57,6 +57,8 @@ RULES = {
     "selection/trace": "A trace is not older than the code",
     "selection/export": "A trace is of the model as it is now",
     "selection/lint": "A selection says what it seems to say",
+    "selection/stale": "A file that is written from a build is of this one",
+    "selection/surplus": "A selection keeps nothing that no model needs",
     "selection/covered": "A selection covers its models",
     "waiver": "A waiver is not spent, exceeded or expired",
     "problem": "Everything could be built and measured",
@@ -64,6 +66,13 @@ RULES = {
     "growth": "Growth since the merge base is known",
     "offer": "A limit is not much wider than what is there",
 }
+
+
+# Rules of selections that lack what models need.
+LACKING = frozenset(
+    f"selection/{kind}" for kind in ("operator", "dtype", "class", "feature", "closure")
+)
+_NOTES = frozenset({"section", "library", "selection/surplus", "selection/lint"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +102,35 @@ class GateFinding:
 
 
 def findings(result: GateResult) -> list[GateFinding]:
-    """List every finding: changes of terms, what concerns all, then by app and target."""
-    return [
+    """List every finding: changes of terms, what concerns all, then by app and target.
+
+    Models that do not run, and selections that lack something, come before sizes.
+    """
+    found = [
         *(_policy(change) for change in result.policy_changes),
         *(_problem(problem) for problem in result.problems),
         *(finding for app in result.apps for finding in _of_app(app)),
         *(_selection(finding) for finding in result.selection),
         *(_waiver(use) for use in result.waivers),
     ]
+    return sorted(found, key=urgency)
+
+
+def urgency(finding: GateFinding) -> int:
+    """Rank a finding by what it stops, the gravest first."""
+    rule, verdict = finding.rule, finding.verdict
+    if rule.startswith("policy/"):
+        return 0
+    if rule == "problem":
+        return 1
+    if verdict in (FAIL, INCONCLUSIVE) and (rule == "model" or rule in LACKING):
+        return 2 if rule == "model" else 3
+    return 4
+
+
+def is_note(finding: GateFinding) -> bool:
+    """Tell whether a finding passes and has something to say all the same."""
+    return finding.verdict == PASS and finding.rule in _NOTES and bool(finding.message)
 
 
 def _policy(change: PolicyChange) -> GateFinding:

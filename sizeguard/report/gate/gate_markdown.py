@@ -21,7 +21,7 @@ from sizeguard.gate.gate_result import (
     GateResult,
 )
 from sizeguard.report.gate.comment_blocks import COMMENT, Block, fitted
-from sizeguard.report.gate.gate_findings import GateFinding, findings, library_text, section_text
+from sizeguard.report.gate.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import (
     CheckLine,
     Placed,
@@ -29,8 +29,10 @@ from sizeguard.report.gate.gate_words import (
     cause_name,
     elimination_text,
     headline,
+    is_urgent,
     limit_lines,
     models_text,
+    notes,
     offer_text,
     others,
     placed,
@@ -198,8 +200,9 @@ def _failing(build: Placed) -> Iterator[Block]:
     yield Block(
         1, ["", f"#### {ICONS[build.verdict]} {code(app.app)} for {code(app.target)} {prose(text)}"]
     )
-    if bad:
-        yield Block(1, ["", *_LIMITS], [_limit(line) for line in bad])
+    table = [Block(1, ["", *_LIMITS], [_limit(line) for line in bad])] if bad else []
+    if not is_urgent(build):
+        yield from table
     rows = [line for finding in others(build.found) for line in _bullets(finding)]
     claims = broken_claims(app)
     rows += [f"- {ICONS[claim.verdict]} {prose(claim_message(claim))}" for claim in claims]
@@ -209,6 +212,8 @@ def _failing(build: Placed) -> Iterator[Block]:
             rows += _advice(finding)
     if rows:
         yield Block(1, [""], rows)
+    if is_urgent(build):
+        yield from table
     if app.causes:
         yield _causes(app, 2)
     yield from (_shares(check) for check in app.checks if check.shares)
@@ -363,8 +368,7 @@ def _details(build: Placed) -> Iterator[Block]:
             f"- page slack: {app.sizes.page_slack:,} bytes until the file on disk grows a page"
             f" ({app.sizes.file:,} now)"
         )
-    facts += [f"- {prose(section_text(section))}" for section in app.unknown_sections]
-    facts += [f"- {prose(library_text(library))}" for library in app.libraries]
+    facts += [f"- {prose(note)}" for note in notes(build.found)]
     facts.append(
         f"- toolchain {code(app.toolchain)}"
         + (", all inputs are those of an earlier run" if app.unchanged else "")

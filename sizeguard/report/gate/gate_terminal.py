@@ -8,8 +8,6 @@ from sizeguard.gate.gate_result import PASS, AppResult, GateResult
 from sizeguard.report.gate.gate_findings import (
     findings,
     growth_text,
-    library_text,
-    section_text,
 )
 from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark, wrapped
 from sizeguard.report.gate.gate_sections import (
@@ -28,8 +26,10 @@ from sizeguard.report.gate.gate_words import (
     base_text,
     elimination_text,
     headline,
+    is_urgent,
     limit_lines,
     models_text,
+    notes,
     placed,
     selection_text,
     todo,
@@ -39,6 +39,7 @@ from sizeguard.report.gate.gate_words import (
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import NONE, Style
 
+_NOTES = 12  # lines of builds that pass
 _NUMBER = 11  # characters: three columns hold the sentence on claims
 
 
@@ -109,12 +110,15 @@ def _many(builds: Sequence[Placed], style: Style) -> Iterator[str]:
                 style,
             )
             yield from _block(build, style)
-    rows = [
-        (build.app, line)
-        for build in builds
-        if build.verdict == PASS
-        if (line := _least(build.app))
-    ]
+    passing = [build for build in builds if build.verdict == PASS]
+    said = [(build.app, note) for build in passing for note in notes(build.found)]
+    if said:
+        yield ""
+    for app, note in said[:_NOTES]:
+        yield from wrapped(f"  ! {printable(f'{app.app}: {note}')}", 0, style)
+    if len(said) > _NOTES:
+        yield f"    {len(said) - _NOTES:,} more: sizeguard gate --format json"
+    rows = [(build.app, line) for build in passing if (line := _least(build.app))]
     if not rows:
         return
     yield ""
@@ -185,6 +189,9 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
     app = build.app
     if app.unchanged:
         yield "  all inputs are those of an earlier run: shown is what was found then"
+    if is_urgent(build):
+        yield from failures(build, style)
+        yield ""
     lines = limit_lines(app)
     width = max([20, *(min(len(printable(line.name)), 34) for line in lines)]) + 2
     if lines:
@@ -210,11 +217,10 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
             f" ({app.sizes.file:,} now)"
         )
         yield f"  {'page slack':<{width}}{slack}"
-    for section in app.unknown_sections:
-        yield from wrapped(f"  ! {printable(section_text(section))}", 0, style)
-    for library in app.libraries:
-        yield from wrapped(f"  ! {printable(library_text(library))}", 0, style)
-    yield from failures(build, style)
+    for note in notes(build.found):
+        yield from wrapped(f"  ! {printable(note)}", 0, style)
+    if not is_urgent(build):
+        yield from failures(build, style)
     yield from changes(app, style)
     yield from creep(app, style)
     yield from commands_to_try(todo(app, build.found), style)

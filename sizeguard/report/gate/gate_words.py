@@ -25,7 +25,7 @@ from sizeguard.gate.gate_result import (
     WaiverUse,
     overall,
 )
-from sizeguard.report.gate.gate_findings import GateFinding, findings
+from sizeguard.report.gate.gate_findings import LACKING, GateFinding, findings, is_note, urgency
 
 _WORDS = {PASS: "PASS", FAIL: "FAIL", INCONCLUSIVE: "INCONCLUSIVE", NOT_RUN: "NOT RUN"}
 _CAUSES = {
@@ -74,9 +74,9 @@ def _counts(wrong: Iterable[GateFinding]) -> list[str]:
         ("policy", FAIL): ("loosened term refused", "loosened terms refused"),
         ("policy", INCONCLUSIVE): ("policy not compared", "policies not compared"),
         ("problem", FAIL): ("thing could not be done", "things could not be done"),
-        ("limit", FAIL): ("limit exceeded", "limits exceeded"),
         ("model", FAIL): ("model broken", "models broken"),
         ("selection", FAIL): ("selection finding", "selection findings"),
+        ("limit", FAIL): ("limit exceeded", "limits exceeded"),
         ("elimination", FAIL): ("selection not eliminated", "selections not eliminated"),
         ("waiver", FAIL): ("waiver invalid", "waivers invalid"),
         ("problem", INCONCLUSIVE): ("thing could not be measured", "things could not be measured"),
@@ -127,10 +127,12 @@ def _reasons(found: Sequence[GateFinding]) -> list[str]:
     wrong = [f for f in found if f.verdict == FAIL] or [
         f for f in found if f.verdict == INCONCLUSIVE
     ]
-    # This change's own growth first; creep comes from earlier changes.
+    # This change's own growth before creep, which comes from earlier changes.
     return [
         _reason(f)
-        for f in sorted(wrong, key=lambda f: f.check is not None and f.check.kind == CREEP)
+        for f in sorted(
+            wrong, key=lambda f: (urgency(f), f.check is not None and f.check.kind == CREEP)
+        )
     ]
 
 
@@ -276,11 +278,9 @@ def selection_text(found: Sequence[GateFinding]) -> tuple[str, str] | None:
         return None
     wrong = [finding for finding in mine if finding.verdict != PASS]
     if not wrong:
-        return mine[0].message or "nothing is missing", PASS
-    missing = sum(
-        f.rule.removeprefix("selection/") in ("operator", "dtype", "class", "feature", "closure")
-        for f in wrong
-    )
+        covered = next((f for f in mine if f.rule == "selection/covered"), None)
+        return covered.message if covered else "nothing is missing", PASS
+    missing = sum(f.rule in LACKING for f in wrong)
     text = (
         f"{missing} missing"
         if missing == len(wrong)
@@ -377,6 +377,16 @@ def placed(
 
 def _worst(app: AppResult, found: Iterable[GateFinding]) -> str:
     return overall({app.verdict, *(finding.verdict for finding in found)})
+
+
+def notes(found: Iterable[GateFinding]) -> list[str]:
+    """Write a line for each finding that passes and has something to say."""
+    return [f"{f.message} ({f.place})" if f.place else f.message for f in found if is_note(f)]
+
+
+def is_urgent(build: Placed) -> bool:
+    """Tell whether a build has findings that matter more than its size."""
+    return any(urgency(finding) in (2, 3) for finding in build.found)
 
 
 def others(found: Iterable[GateFinding]) -> list[GateFinding]:

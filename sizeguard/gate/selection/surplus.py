@@ -1,0 +1,155 @@
+"""Parts that a selection keeps and no model of its app needs, with the bytes that each costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sizeguard.base.errors import SizeguardError
+from sizeguard.builds.build_record import Build
+from sizeguard.gate.gate_result import FAIL, PASS, SelectionFinding
+from sizeguard.gate.selection.check import SURPLUS, SelectionCase
+from sizeguard.gate.selection.model_needs import Needed
+from sizeguard.operators.dtypes import DTYPES
+from sizeguard.predict.full_build import FullBuild
+from sizeguard.predict.predictor import Predictor
+from sizeguard.predict.what_if import kept_by, predictor_of
+from sizeguard.projects.project import FAIL as FAIL_MODE
+from sizeguard.selection.selection import SelectedOperator, Selection
+
+OPERATORS, TAGS = "operators", "kernel_metadata"
+CLASSES, FEATURES = "custom_classes", "build_features"
+ALL_OPERATORS, ALL_ELSE = "include_all_operators", "include_all_non_op_selectives"
+
+
+@dataclass(frozen=True, slots=True)
+class Surplus:
+    """A part that no model needs.
+
+    key, entry: where it stands in the selection
+    name:       operator aten::gelu, dtype gemm Double, tag gelu, class C, feature f
+    text:       what is wrong with it; {} stands for the selection
+    without:    the selection without it
+    """
+
+    key: str
+    entry: str
+    name: str
+    text: str
+    without: Selection
+
+
+def find_surplus(selection: Selection, needed: Needed, full: FullBuild) -> tuple[Surplus, ...]:
+    """List the parts of a selection that are not needed, in the order of its keys."""
+    if selection.include_all_operators:
+        rest = sorted(full.operators - needed.operators)
+        return tuple(_everything(selection, needed, ALL_OPERATORS, f"{len(rest)} operators"))
+    found = list(_operators(selection, needed, full))
+    if selection.include_all_non_op_selectives:
+        what = "dtypes, classes and features"
+        return (*found, *_everything(selection, needed, ALL_ELSE, what))
+    return (*found, *_dtypes(selection, needed), *_names(selection, needed))
+
+
+def _operators(selection: Selection, needed: Needed, full: FullBuild) -> Iterator[Surplus]:
+    chosen = selection.selected_operators(full.operators)
+    for name in chosen:
+        if name not in needed.operators:
+            rest = dict.fromkeys(
+                (each for each in chosen if each != name),
+                SelectedOperator(include_all_overloads=False),
+            )
+            entry = name if name in selection.operators else name.partition(".")[0]
+            text = f"no model can reach {name}, which {{}} keeps"
+            without = replace(selection, operators=rest)
+            yield Surplus(OPERATORS, entry, f"operator {name}", text, without)
+
+
+def _dtypes(selection: Selection, needed: Needed) -> Iterator[Surplus]:
+    for tag, dtypes in sorted(selection.kernel_metadata.items()):
+        there = needed.dtypes.get(tag, frozenset())
+        others = {other: each for other, each in selection.kernel_metadata.items() if other != tag}
+        if dtypes and not there:
+            text = f"no operator that a model can reach runs kernel tag {tag}, which {{}} keeps"
+            without = replace(selection, kernel_metadata=others)
+            yield Surplus(TAGS, tag, f"tag {tag}", text, without)
+            continue
+        for dtype in sorted(dtypes - there):
+            text = f"no model runs kernel tag {tag} with {dtype}, which {{}} keeps"
+            without = replace(selection, kernel_metadata={**others, tag: dtypes - {dtype}})
+            yield Surplus(TAGS, tag, f"dtype {tag} {dtype}", text, without)
+
+
+def _names(selection: Selection, needed: Needed) -> Iterator[Surplus]:
+    for name in sorted(selection.custom_classes - needed.classes):
+        without = replace(selection, custom_classes=selection.custom_classes - {name})
+        text = f"no model uses class {name}, which {{}} keeps"
+        yield Surplus(CLASSES, name, f"class {name}", text, without)
+    for name in sorted(selection.build_features - needed.features):
+        without = replace(selection, build_features=selection.build_features - {name})
+        text = f"no model uses feature {name}, which {{}} keeps"
+        yield Surplus(FEATURES, name, f"feature {name}", text, without)
+
+
+def _everything(selection: Selection, needed: Needed, flag: str, what: str) -> Iterator[Surplus]:
+    """Say of a flag what it keeps; the selection without it keeps what is needed alone."""
+    entry = SelectedOperator(include_all_overloads=False)
+    operators = dict.fromkeys(sorted(needed.operators), entry)
+    without = Selection(
+        operators=operators if flag == ALL_OPERATORS else selection.operators,
+        kernel_metadata={tag: each & {*DTYPES} for tag, each in needed.dtypes.items()},
+        custom_classes=needed.classes,
+        build_features=needed.features,
+    )
+    yield Surplus(flag, "", flag, f"{flag} of {{}} keeps {what} that no model needs", without)
+
+
+def surplus_findings(
+    case: SelectionCase, needed: Needed, prices: Prices, mode: str
+) -> Iterator[SelectionFinding]:
+    """Make a finding of each part that is not needed; it fails if `mode` says so."""
+    for found in find_surplus(case.selection, needed, case.full):
+        size = prices.of(case.selection, found)
+        cost = "bytes unknown" if size is None else f"{size:,} bytes on {prices.target}"
+        finding = case.finding(
+            SURPLUS,
+            found.name,
+            FAIL if mode == FAIL_MODE else PASS,
+            f"{found.text.format(case.name)}: {cost}",
+            f"take it out, or {case.advice}",
+        )
+        yield replace(finding, place=case.place(found.key, found.entry), bytes=size)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Bytes of parts of a selection, predicted from a full build."""
+
+    full: Build
+
+    @property
+    def target(self) -> str:
+        """The target that the bytes are of."""
+        return self.full.target
+
+    @cached_property
+    def _predictor(self) -> Predictor | None:
+        """Read the full build, 1.3 s; None if it tells no sizes."""
+        try:
+            return predictor_of(self.full.image.parent)
+        except SizeguardError:
+            return None
+
+    def of(self, selection: Selection, found: Surplus) -> int | None:
+        """Predict the bytes of one part; None if the full build does not tell them."""
+        if self._predictor is None:
+            return None
+        sizes = (
+            self._predictor.size(kept_by(each, self._predictor, dtypes=True)).load
+            for each in (selection, found.without)
+        )
+        with_it, without = sizes
+        saved = with_it - without
+        # The code of most features is no part of its own: the full build does not tell it.
+        return None if found.key == FEATURES and not saved else saved
