@@ -64,6 +64,10 @@ class FunctionNames:
             self.known[entry] = name
         return name
 
+    def linkage(self, place: int) -> bytes:
+        """Return the linkage name that an entry has itself; empty if it has none."""
+        return self._read(place)[0]
+
     def entries(self, place: int) -> list[int]:
         """Return the entry, and those that it stands for."""
         found: list[int] = []
@@ -91,16 +95,16 @@ class FunctionNames:
             for attribute, form, constant in unit.abbreviations[code].attributes:
                 value, position = self.info.value(unit, form, constant, position)
                 if attribute in _LINKAGE:
-                    linkage = self._text(unit, form, value)
+                    linkage = self.text(unit, form, value)
                 elif attribute == DW_AT_NAME:
-                    source = self._text(unit, form, value)
+                    source = self.text(unit, form, value)
                 elif attribute in _ORIGINS and form not in ELSEWHERE:
                     origin = value
         except (IndexError, KeyError) as error:
             raise DwarfError(f"a reference to {place}, where no entry is") from error
         return linkage, source, origin
 
-    def _text(self, unit: Unit, form: int, value: int) -> bytes:
+    def text(self, unit: Unit, form: int, value: int) -> bytes:
         """Return the string that an attribute refers to."""
         sections = self.info.sections
         if form in (FORM_GNU_STRP_ALT, FORM_STRP_SUP):
