@@ -21,10 +21,13 @@ class Build:
     """A built variant.
 
     image:       run_program, or the shared library, with symbols; with debug information, too,
-                 unless debug is given
+                 unless debug is given. Of another project: the image that its recipe names
+    toolchain:   gcc-12.2-bfd-2.40; of another project the compilers that its image names
+    optimize:    s or 2; empty for another project, whose commands decide
     shipped:     its stripped twin, which loads the same bytes
     objects:     the linked objects, in order; with LTO, those that the linker made and kept
-    selection:   the effective selection
+    map, gc_log: written by the linker; None if another project's build does not name one
+    selection:   the effective selection; None for an image of another project
     asked:       the selection file that was given; None if everything is kept
     dtypes:      whether its dtypes count, or its operators alone
     fingerprint: hash of all inputs
@@ -33,7 +36,9 @@ class Build:
     lto_inputs:  the linker's inputs for the objects, in order; empty without LTO
     debug:       the .dSYM of a build for macOS, which holds the debug information
     link_command: the linker's own command line, recorded beside the image; None for macOS
-    inputs:      everything that the build read; None in a record of an older version
+    inputs:      everything that the build read; None in a record of an older version, and of
+                 another project
+    tools:       full names of what made the image of another project, as far as it tells
     """
 
     variant: str
@@ -43,10 +48,10 @@ class Build:
     optimize: str
     image: Path
     shipped: Path
-    map: Path
-    gc_log: Path
+    map: Path | None
+    gc_log: Path | None
     objects: tuple[Path, ...]
-    selection: Path
+    selection: Path | None
     model_tracer: Path | None
     fingerprint: str
     sizes: Sizes
@@ -58,11 +63,13 @@ class Build:
     dtypes: bool = True
     link_command: Path | None = None
     inputs: BuildInputs | None = field(default=None, hash=False)
+    tools: str = ""
 
     @property
     def title(self) -> str:
         """The build in one line: vision  x86_64-linux  gcc-12.2-bfd-2.40 -Os."""
-        return f"{self.app or self.variant}  {self.target}  {self.toolchain} -O{self.optimize}"
+        level = f" -O{self.optimize}" if self.optimize else ""
+        return f"{self.app or self.variant}  {self.target}  {self.toolchain}{level}"
 
     def to_json(self) -> dict[str, object]:
         """Return the content of build.json."""
@@ -77,19 +84,20 @@ class Build:
             "lto": self.lto,
             "image": str(self.image),
             "shipped": str(self.shipped),
-            "map": str(self.map),
-            "gc_log": str(self.gc_log),
+            "map": str(self.map) if self.map else None,
+            "gc_log": str(self.gc_log) if self.gc_log else None,
             "debug": str(self.debug) if self.debug else None,
             "link_command": str(self.link_command) if self.link_command else None,
             "objects": [str(path) for path in self.objects],
             "lto_inputs": [str(path) for path in self.lto_inputs],
-            "selection": str(self.selection),
+            "selection": str(self.selection) if self.selection else None,
             "asked_selection": str(self.asked) if self.asked else None,
             "dtypes": self.dtypes,
             "model_tracer": str(self.model_tracer) if self.model_tracer else None,
             "fingerprint": self.fingerprint,
             "sizes": asdict(self.sizes),
             "inputs": self.inputs.to_json() if self.inputs else None,
+            "tools": self.tools,
         }
 
 
@@ -138,6 +146,10 @@ class _Content:
             raise TypeError(f"{key} is no list")
         return tuple(Path(str(path)) for path in value)
 
+    def path_or_none(self, key: str) -> Path | None:
+        """Return a path that has to be told, None if it is null."""
+        return Path(self.text(key)) if self.content[key] is not None else None
+
     def optional(self, key: str) -> Path | None:
         """Return a path, None if it is null, empty or missing."""
         value = self.content.get(key)
@@ -163,10 +175,10 @@ def _build(content: Mapping[str, object]) -> Build:
         optimize=values.text("optimize"),
         image=Path(values.text("image")),
         shipped=Path(values.text("shipped")),
-        map=Path(values.text("map")),
-        gc_log=Path(values.text("gc_log")),
+        map=values.path_or_none("map"),
+        gc_log=values.path_or_none("gc_log"),
         objects=values.paths("objects"),
-        selection=Path(values.text("selection")),
+        selection=values.path_or_none("selection"),
         model_tracer=values.optional("model_tracer"),
         fingerprint=values.text("fingerprint"),
         link=values.text("link"),
@@ -177,4 +189,5 @@ def _build(content: Mapping[str, object]) -> Build:
         asked=values.optional("asked_selection"),
         dtypes=bool(content.get("dtypes", True)),
         inputs=inputs_from_json(content.get("inputs")),
+        tools=str(content.get("tools", "")),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sizeguard.builds.build_record import Build
 from sizeguard.gate.policy.baselines import (
     baseline_files,
     baseline_of,
@@ -17,7 +18,8 @@ from sizeguard.gate.request import Request
 from sizeguard.gate.review_result import Baseline, Update
 from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.projects.pairs import build_app
-from sizeguard.toolchains.toolchain import find_toolchain
+from sizeguard.projects.project import App, Target
+from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 
 
 def update_baselines(request: Request) -> tuple[Update, ...]:
@@ -32,8 +34,7 @@ def update_baselines(request: Request) -> tuple[Update, ...]:
     updates = []
     with locked_baselines(request.root):
         for app, target in request.pairs():
-            toolchain = find_toolchain(target.compiler, target.linker, target.machine)
-            built = build_app(request.tree, app, target, toolchain)
+            toolchain, built = build_of(request, app, target)
             limits = [
                 limit
                 for limit in request.limits
@@ -50,6 +51,14 @@ def update_baselines(request: Request) -> tuple[Update, ...]:
         for update in updates:
             write_baseline(update.path, update.new)
     return tuple(updates)
+
+
+def build_of(request: Request, app: App, target: Target) -> tuple[Toolchain | None, Build]:
+    """Build an app for a target; of other projects nobody here knows the toolchain."""
+    if not app.is_selective:
+        return None, request.heads.build(app, target.name).build
+    toolchain = find_toolchain(target.compiler, target.linker, target.machine)
+    return toolchain, build_app(request.tree, app, target, toolchain)
 
 
 def all_baselines(root: Path) -> tuple[Baseline, ...]:

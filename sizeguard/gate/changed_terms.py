@@ -24,7 +24,8 @@ def changed_terms(
     """
     if base is None or not base.commit:
         return ()
-    root, is_input = request.root, request.models.is_input
+    root = request.root
+    is_input = request.models.is_input if request.is_selective else _no_input
     files = CommitFiles(root, base.commit)
     text = files.text(CONFIG)
     apps = f"{len(request.config.apps)} apps, {len(request.limits)} limits"
@@ -44,6 +45,11 @@ def changed_terms(
     new = after.read(request.config)
     accepted = request.history.trailers(base.commit, TRAILER)
     return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
+
+
+def _no_input(name: str) -> bool:
+    """Apps without models have no inputs of models."""
+    return False
 
 
 def with_changed_terms(result: GateResult, changes: tuple[PolicyChange, ...]) -> GateResult:

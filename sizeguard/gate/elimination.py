@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
+from sizeguard.builds.open_build import files_of
 from sizeguard.builds.shipped_libraries import shipped_libraries
 from sizeguard.claims.verdict import OK, Verification
 from sizeguard.gate.cache.kept_verification import verified
 from sizeguard.gate.gate_result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, Check
+from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.projects.project import App
 from sizeguard.snapshots.store import Store
 
 METRIC = "elimination"
 RULE = "what is not selected is gone, what is selected is there"
+NAMED_RULE = "what absent names is gone, what present names is there"
 
 
 def check_elimination(
@@ -42,6 +46,19 @@ def check_elimination(
         return _check(app, build, 0, INCONCLUSIVE, str(error)), None
     libraries = [library.name for library in shipped_libraries(build)]
     return judged_elimination(root, app, build, found, libraries), found
+
+
+def check_named_claims(
+    root: Path, app: App, build: Build
+) -> tuple[tuple[Check, ...], Verification | None]:
+    """Judge what sizeguard.yaml says of symbols; no check if it says nothing."""
+    steps = app.steps[build.target]
+    if not steps.absent and not steps.present:
+        return (), None
+    found = verify_symbols(files_of(build), steps.absent, steps.present)
+    check = judged_elimination(root, app, build, found, ())
+    id_ = f"{app.name}/{build.target}/{METRIC}"
+    return (replace(check, id=id_, rule=NAMED_RULE),), found
 
 
 def judged_elimination(

@@ -13,7 +13,7 @@ from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised
-from sizeguard.gate.elimination import check_elimination
+from sizeguard.gate.elimination import check_elimination, check_named_claims
 from sizeguard.gate.gate_result import (
     CREEP,
     FAIL,
@@ -33,7 +33,7 @@ from sizeguard.gate.gate_result import (
     overall,
 )
 from sizeguard.gate.growth_causes import causes_between, causes_by_operator, growth_by_operator
-from sizeguard.gate.model_runs import compare_model
+from sizeguard.gate.model_runs import command_run, compare_model
 from sizeguard.gate.policy.baselines import toolchain_key
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
 from sizeguard.gate.policy.file_growth import file_check
@@ -58,6 +58,7 @@ from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.pairs import Pair, recipe_of_build
 from sizeguard.snapshots.snapshot import write_snapshot
+from sizeguard.toolchains.recipe import Recipe
 from sizeguard.toolchains.targets import run_prefix
 
 
@@ -92,9 +93,9 @@ def judge_app(
     counts = any(limit.kind == GROWTH for limit in limits)
     sizes = tuple(_with_shares(request, measured, check) for check in sizes)
     sizes += tuple(needed_checks(subject, growth, counts=counts))
-    elimination, verification = _elimination(request, pair)
+    claims, verification = _claims(request, pair)
     models = run_models(request, pair)
-    found = _Findings(sizes, elimination, verification, models, growth, source, full)
+    found = _Findings((*sizes, *claims), verification, models, growth, source, full)
     since_base = growth_since_base(history, base, measured, growth, source)
     result = _app_result(request, pair, measured, found)
     result = replace(
@@ -129,8 +130,7 @@ class _Findings:
     full:           the measurement of the full build, if there is one
     """
 
-    sizes: tuple[Check, ...]
-    elimination: Check
+    checks: tuple[Check, ...]
     verification: Verification | None
     models: tuple[ModelResult, ...]
     growth: SizeReference
@@ -141,8 +141,10 @@ class _Findings:
 def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> MeasuredApp:
     build = pair.selective
     patterns = symbol_patterns(limit.metric for limit in limits)
-    recipe = None
-    if request.has_own_sources:
+    recipe: Recipe | None = None
+    if pair.head is not None:
+        recipe = pair.head.recipe
+    elif request.has_own_sources and pair.toolchain is not None:
         recipe = recipe_of_build(request.runtime, pair.toolchain, pair.app, build)
     return MeasuredApp(
         app=pair.app,
@@ -151,8 +153,9 @@ def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> Meas
         toolchain=pair.toolchain,
         now=measure_build(request.history.place.store, build, patterns),
         patterns=patterns,
-        tree=request.tree,
+        tree=request.tree if pair.head is None else None,
         recipe=recipe,
+        head=pair.head.commit if pair.head is not None else "",
     )
 
 
@@ -163,20 +166,23 @@ def _checked_app(measured: MeasuredApp, waivers: Sequence[Waiver]) -> CheckedApp
     )
 
 
-def _elimination(request: Request, pair: Pair) -> tuple[Check, Verification | None]:
+def _claims(request: Request, pair: Pair) -> tuple[tuple[Check, ...], Verification | None]:
+    """Judge the claims of the app's selection, or those that sizeguard.yaml names."""
+    if pair.head is not None:
+        return check_named_claims(request.root, pair.app, pair.selective)
     store = request.history.place.store
     check, verification = check_elimination(
         request.root, pair.app, pair.selective, store, request.source, pair.full
     )
     id_ = f"{pair.app.name}/{pair.target.name}/elimination"
-    return replace(check, id=id_, target=pair.target.name), verification
+    return (replace(check, id=id_, target=pair.target.name),), verification
 
 
 def _app_result(request: Request, pair: Pair, measured: MeasuredApp, found: _Findings) -> AppResult:
     root, build, now = request.root, pair.selective, measured.now
     old = found.growth.measured
     full = found.full
-    checks = (*found.sizes, found.elimination)
+    checks = found.checks
     verdicts = {check.verdict for check in checks} | {model.verdict for model in found.models}
     changed = growth_by_operator(old, now) if old else ()
     folder = build.image.parent
@@ -194,11 +200,18 @@ def _app_result(request: Request, pair: Pair, measured: MeasuredApp, found: _Fin
         verification=found.verification,
         old_sizes=old.sizes if old else None,
         base=found.source,
-        causes=_causes(SourceLines(request.source or root), found.growth, now, changed),
-        offers=offers(found.sizes),
+        causes=_causes(_source_lines(request, pair), found.growth, now, changed),
+        offers=offers(found.checks),
         folder=folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder),
         runs=pair.target.run,
     )
+
+
+def _source_lines(request: Request, pair: Pair) -> SourceLines:
+    """Choose the sources: the runtime's, or all that git lists in the project."""
+    if pair.head is None:
+        return SourceLines(request.source or request.root)
+    return SourceLines(request.root, commit=pair.head.commit)
 
 
 def _with_shares(request: Request, measured: MeasuredApp, check: Check) -> Check:
@@ -251,6 +264,8 @@ def run_models(request: Request, pair: Pair) -> tuple[ModelResult, ...]:
     Raises InconclusiveError if the target should run here and cannot.
     """
     app, target = pair.app, pair.target
+    if pair.head is not None:
+        return command_run(app, target.name, pair.head)
     if not target.run or pair.full is None:
         names = [model.stem if model.stem != "model" else model.parent.name for model in app.models]
         return tuple(

@@ -13,6 +13,7 @@ from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.read_limits import read_limits
 from sizeguard.gate.reference.history import History
 from sizeguard.measurement.metric_names import MetricNames
+from sizeguard.projects.head_builds import HeadBuilds
 from sizeguard.projects.project import App, Config, Target, chosen_apps, chosen_targets
 from sizeguard.runtimes.known import models_of, source_tree
 from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
@@ -32,6 +33,7 @@ class Request:
     again:   do the work even if nothing changed since it passed
     timeout: seconds for one bundled input of a model
     source: the folder with the runtime's sources, if that is not the root
+    in_place: measure images of other builds as they are in the checkout
     """
 
     root: Path
@@ -45,6 +47,17 @@ class Request:
     timeout: float = TIMEOUT
     today: datetime.date = field(default_factory=_today)
     source: Path | None = None
+    in_place: bool = False
+
+    @property
+    def is_selective(self) -> bool:
+        """True if the project has apps of a known runtime."""
+        return any(app.is_selective for app in self.config.apps)
+
+    @cached_property
+    def heads(self) -> HeadBuilds:
+        """The builds of all other apps."""
+        return HeadBuilds(self.root, self.history.head is not None, self.in_place)
 
     @property
     def has_own_sources(self) -> bool:
@@ -59,7 +72,7 @@ class Request:
     @cached_property
     def names(self) -> MetricNames:
         """The names of metrics in this source tree."""
-        return MetricNames(self.source or self.root)
+        return MetricNames((self.source or self.root) if self.is_selective else None)
 
     @cached_property
     def _sources(self) -> tuple[Runtime, SourceTree]:

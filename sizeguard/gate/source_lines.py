@@ -1,31 +1,48 @@
-"""Find the source file and line of a symbol from its object file."""
+"""Find the source file and line of a symbol, from its object file if that is known."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from sizeguard.git.tree_contents import commit_files
 from sizeguard.runtimes.known import short_name, source_tree
 
 _MEMBER = re.compile(r".*\((.+)\)")
+_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl")
+_MOST_PLACES = 2  # more say no more
 
 
 @dataclass
 class SourceLines:
-    """The sources of the runtime in a folder; objects are named after them."""
+    """The sources of the runtime in a folder; objects are named after them.
+
+    commit: of the sources of any other project; empty for files that are not built of a commit
+    """
 
     root: Path
     lines: dict[str, list[str]] = field(default_factory=dict)
+    commit: str | None = None
 
     @cached_property
     def paths(self) -> dict[str, list[str]]:
         """Paths from the root, by file name."""
         found: dict[str, list[str]] = {}
-        for path in source_tree(self.root)[1].code_files():
-            found.setdefault(path.name, []).append(path.relative_to(self.root).as_posix())
+        for path in self._files():
+            found.setdefault(PurePosixPath(path).name, []).append(path)
         return found
+
+    def _files(self) -> Iterable[str]:
+        if self.commit is None:
+            files = source_tree(self.root)[1].code_files()
+            return [path.relative_to(self.root).as_posix() for path in files]
+        if not self.commit:
+            return []
+        entries = commit_files(self.root, self.commit).entries
+        return [path for path in entries if path.endswith(_SOURCES)]
 
     def place(self, object_: str, symbol: str) -> str:
         """Find file and line of a symbol.
@@ -33,6 +50,8 @@ class SourceLines:
         native/operators/kernels/convolution.cpp:88 for libsg_kernels.a(convolution.cpp.o). Empty
         unless exactly one source fits.
         """
+        if not object_:
+            return self._anywhere(symbol) if self.commit else ""
         member = _MEMBER.fullmatch(object_)
         source = (member[1] if member else object_).removesuffix(".o")
         known = self.paths.get(Path(source).name, [])
@@ -43,6 +62,15 @@ class SourceLines:
             return ""
         line = self._line(fitting[0], symbol)
         return f"{fitting[0]}:{line}" if line else fitting[0]
+
+    def _anywhere(self, symbol: str) -> str:
+        """Find the only place in all sources where the function begins."""
+        found: list[str] = []
+        for path in (each for paths in self.paths.values() for each in paths):
+            is_file = (self.root / path).is_file()
+            line = self._line(path, symbol) if is_file and len(found) < _MOST_PLACES else 0
+            found += [f"{path}:{line}"] if line else []
+        return found[0] if len(found) == 1 else ""
 
     def _line(self, path: str, symbol: str) -> int:
         """Find the line where the function of that name begins; 0 unless exactly one does.
@@ -57,7 +85,7 @@ class SourceLines:
                 (self.root / path).read_text(encoding="utf-8", errors="replace").split("\n")
             )
         begins = re.compile(
-            rf"^(?:[A-Za-z_][^=;(){{}}]*[\s*&:]){re.escape(name[1])}\s*\((?!.*;\s*$)"
+            rf"^(?:\[\[[^\]]*\]\]\s*)*(?:[A-Za-z_][^=;(){{}}]*[\s*&:]){re.escape(name[1])}\s*\((?!.*;\s*$)"
         )
         found = [i + 1 for i, line in enumerate(self.lines[path]) if begins.match(line)]
         return found[0] if len(found) == 1 else 0

@@ -90,7 +90,14 @@ def list_claims(root: Path, path: Path, requested: RequestedClaims, given: Files
 def _of_build(
     root: Path, build: Build, requested: RequestedClaims, named: tuple[Claim, ...]
 ) -> ListedClaims:
-    """Claim the requested selection of a build, or the one that it was made of."""
+    """Claim the requested selection of a build, or the one that it was made of.
+
+    Of an image of another project there are named claims alone.
+    """
+    if build.selection is None:
+        if not named:
+            raise InputError(f"{build.image}: nothing is claimed of it; give --absent or --present")
+        return ListedClaims(build.title, "the given symbols", None, named)
     universe = universe_of(root, requested.full or full_beside(build))
     built = read_selection(build.selection).selection
     asked_file = requested.selection or build.asked

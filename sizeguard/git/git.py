@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,8 +57,15 @@ def _command(folder: Path, arguments: Sequence[str]) -> list[str]:
     ]
 
 
-def git_bytes(folder: Path, *arguments: str, stdin: bytes | IO[bytes] = b"") -> bytes:
+def git_bytes(
+    folder: Path,
+    *arguments: str,
+    stdin: bytes | IO[bytes] = b"",
+    more: Mapping[str, str] | None = None,
+) -> bytes:
     """Return the output of a git command.
+
+    more: variables of its environment
 
     Raises InputError with git's message, BuildError if there is no git.
     """
@@ -67,7 +74,7 @@ def git_bytes(folder: Path, *arguments: str, stdin: bytes | IO[bytes] = b"") -> 
         done: subprocess.CompletedProcess[bytes] = subprocess.run(
             _command(folder, arguments),
             capture_output=True,
-            env=git_environment(),
+            env={**git_environment(), **(more or {})},
             check=False,
             **given,
         )

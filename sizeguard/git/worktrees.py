@@ -14,18 +14,20 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import common_folder, git
+from sizeguard.git.submodules import fill_submodules
 
 # Processes started for a worktree have its path in this variable, so that those that outlive us are
 # found.
 MARKER = "SIZEGUARD_WORKTREE"
 _SLOTS = 100
+EVERYTHING = ("**",)  # folders to keep: whatever is in the tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,16 @@ class Worktree:
         return self.path.with_suffix(".log")
 
     @property
+    def made(self) -> Path:
+        """The folder for what a build leaves, beside the tree."""
+        return self.path.with_suffix(".made")
+
+    @property
+    def setup(self) -> Path:
+        """The file that says which setup the files of a build belong to, as long as all stay."""
+        return self.path.with_suffix(".setup")
+
+    @property
     def _busy(self) -> Path:
         """The mark of a user, beside the tree."""
         return self.path.with_suffix(".busy")
@@ -50,30 +62,34 @@ class Worktree:
         """Hold the commit's files and nothing else but folders to keep, while the context lasts.
 
         keep: folders in the tree, such as build, written by a tool that itself sees what is out of
-        date.
+        date; EVERYTHING for all that is there. Submodules are filled from the repository's own.
         """
         if self._busy.exists():
             self.remove()
         self._busy.write_text(commit)
         self._make(commit)
-        git(
-            self.path,
-            "clean",
-            "-ffdxq",
-            *(word for folder in keep for word in ("-e", f"/{folder}/")),
-        )
+        if keep != EVERYTHING:
+            self.setup.unlink(missing_ok=True)
+            self.clean(keep)
+        fill_submodules(self.repository, self.path, commit)
         yield self.path
         # Not in a finally: after an interruption nobody knows what is in the tree.
         self._busy.unlink()
 
+    def clean(self, keep: tuple[str, ...] = ()) -> None:
+        """Remove all files that are not the commit's; `keep` as in check_out."""
+        kept = (word for folder in keep for word in ("-e", f"/{folder}/"))
+        git(self.path, "clean", "-ffdxq", *kept)
+
     def remove(self) -> None:
         """Remove the tree, also from the repository's list."""
-        if self.path.exists():
-            shutil.rmtree(self.path)
+        for folder in (self.path, self.made):
+            if folder.exists():
+                shutil.rmtree(folder)
         holder = _holder(self.repository, self.path)
         if holder is not None:
             shutil.rmtree(holder)
-        for file in (self._busy, self.log):
+        for file in (self._busy, self.log, self.setup):
             file.unlink(missing_ok=True)
 
     def _make(self, commit: str) -> None:
@@ -141,6 +157,11 @@ def _lock(folder: Path) -> Iterator[Path]:
         time.sleep(0.5)
 
 
+def path_length(folder: Path) -> int:
+    """Return the bytes of the path of each worktree of a folder: its number has two digits."""
+    return len(os.fsencode(folder.resolve() / "tree-00"))
+
+
 def remove_worktrees(repository: Path, folder: Path) -> None:
     """Remove all worktrees of a folder that nobody uses."""
     for lock_file in sorted(folder.glob("tree-*.lock")):
@@ -154,14 +175,22 @@ def remove_worktrees(repository: Path, folder: Path) -> None:
             Worktree(repository, path).remove()
 
 
-def end_orphans(path: Path) -> None:
+def end_orphans(path: Path, before: Collection[int] = ()) -> None:
     """End processes that a killed predecessor started in a worktree that we hold.
 
     Its compilers still write into the tree. Works on Linux.
+
+    before: processes that ran before a build; others without a terminal that work in the tree are
+            the build's, too, whatever environment they were given
     """
     mark = f"{MARKER}={path}".encode()
     for _ in range(200):
-        found = [pid for pid in _processes() if mark in _environment(pid).split(b"\0")]
+        found = [
+            pid
+            for pid in processes()
+            if mark in _environment(pid).split(b"\0")
+            or (pid not in before and before and _works_in(pid, path))
+        ]
         if not found:
             return
         for pid in found:
@@ -175,7 +204,7 @@ def end_orphans(path: Path) -> None:
     )
 
 
-def _processes() -> list[int]:
+def processes() -> list[int]:
     """Return the ids of all processes; none without /proc."""
     folder = Path("/proc")
     return (
@@ -183,6 +212,17 @@ def _processes() -> list[int]:
         if folder.is_dir()
         else []
     )
+
+
+def _works_in(pid: int, path: Path) -> bool:
+    """Whether a process without a terminal has its current folder in a worktree."""
+    try:
+        folder = Path(f"/proc/{pid}/cwd").readlink()
+        # Behind the name in brackets: state, parent, group, session, terminal
+        terminal = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[4]
+    except (OSError, UnicodeDecodeError):
+        return False  # it has ended, or is another user's
+    return terminal == "0" and pid != os.getpid() and folder.is_relative_to(path)
 
 
 def _environment(pid: int) -> bytes:

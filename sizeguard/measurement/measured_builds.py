@@ -20,7 +20,8 @@ def measure_build(store: Store, built: Build, patterns: Iterable[str]) -> Measur
     patterns: of symbols that limits name
     """
     made = [library.path for library in shipped_libraries(built)]
-    files = [built.shipped, built.image, built.map, built.gc_log, *built.objects, *made]
+    told = [path for path in (built.map, built.gc_log) if path is not None]
+    files = [built.shipped, built.image, *told, *built.objects, *made]
     key = content_key(
         {"measured": files_key(files), "fingerprint": built.fingerprint, "code": code_hash()}
     )

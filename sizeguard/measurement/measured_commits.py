@@ -6,7 +6,7 @@ measurements of the other.
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.git.git import commit_id
-from sizeguard.git.worktrees import worktree
+from sizeguard.git.worktrees import Worktree, path_length, worktree
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.snapshots.store import Store, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, Recipe
@@ -43,8 +43,8 @@ class MeasurementPlace:
 
     @property
     def path_length(self) -> int:
-        """Bytes of the path of each worktree: the number at its end has two digits."""
-        return len(os.fsencode(self.worktrees.resolve() / "tree-00"))
+        """Bytes of the path of each worktree."""
+        return path_length(self.worktrees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,20 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
                 facts["sizes"] = _sizes(analysis)
             # The analysis maps files of the worktree: it is written while they exist.
             stored = place.store.put(key, facts, analysis)
+            if analysis is not None:
+                _store_others(place, commit, tree, recipe)
     return MeasuredCommit(
         commit, key, stored.analysis, str(facts.get(DOES_NOT_BUILD, "")), was_built=True
     )
+
+
+def _store_others(place: MeasurementPlace, commit: str, tree: Worktree, recipe: Recipe) -> None:
+    """Measure the other images of a build, so that they need no build of their own."""
+    with contextlib.suppress(DoesNotBuildError):
+        for other, built in recipe.also_built(tree, commit):
+            analysis = _measure(built, tree.path, other)
+            facts = {"commit": commit, "sizes": _sizes(analysis)}
+            place.store.put(measurement_key(place, commit, other), facts, analysis)
 
 
 def _measure(built: Path, folder: Path, recipe: Recipe) -> Analysis:

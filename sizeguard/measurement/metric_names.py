@@ -52,25 +52,27 @@ class MetricNames:
     Read on first use: most policies name no kernel.
     """
 
-    def __init__(self, root: Path) -> None:
-        """Read the runtime of the source tree at `root`."""
+    def __init__(self, root: Path | None) -> None:
+        """Read the runtime of the source tree at `root`; without one, images alone tell names."""
         self.root = root
 
     def names(self, level: str) -> tuple[str, ...]:
         """List the names of a level; sections and symbols are not known before a build."""
+        if self.root is None:
+            return ()
         return self.known[level] if level in ("component", "dtype") else self.of_operators[level]
 
     @cached_property
     def known(self) -> Mapping[str, tuple[str, ...]]:
         """Names of components and dtypes, which need no list of operators (0.1 s to read)."""
-        rules = source_tree(self.root)[0].rules
+        rules = source_tree(self.root or Path())[0].rules
         components = {rule.component for rule in rules.rules if rule.component}
         return {"component": tuple(sorted(components)), "dtype": (*SCALAR_TYPES, "neutral")}
 
     @cached_property
     def of_operators(self) -> Mapping[str, tuple[str, ...]]:
         """Names of operators and kernels."""
-        tree = source_tree(self.root)[1]
+        tree = source_tree(self.root or Path())[1]
         operators = tree.operators()
         kernels = {operator.kernel for operator in operators.values()} | tree.switches().keys()
         return {"operator": (*operators, CORE, SHARED, OUTSIDE), "kernel": tuple(sorted(kernels))}
@@ -84,7 +86,7 @@ class MetricNames:
             return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
         if not name:
             return f"'{path}' names no {level}; write {level}/NAME, or {level}/* for each"
-        if level in OPEN:
+        if self.only_images_know(path):
             return ""
         if is_family(path):
             return (
@@ -100,13 +102,17 @@ class MetricNames:
             return ""
         return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
 
+    def only_images_know(self, path: str) -> bool:
+        """Tell whether no source of a runtime lists the names of the path's level."""
+        return self.root is None or split_metric(path)[0] in OPEN
+
     def nearest_of_unknown(self, path: str) -> str:
         """Return the nearest metric of an exact name that nothing knows; empty for all else.
 
         A part of the image may still have it, or the base.
         """
         level, name = split_metric(path)
-        if level not in NAMED or level in OPEN or not name or is_family(path):
+        if level not in NAMED or self.only_images_know(path) or not name or is_family(path):
             return ""
         return self._nearest(path) if self.problem(path) else ""
 
@@ -116,7 +122,9 @@ class MetricNames:
             return _closest(level, [*TOTALS, *(f"{table}/…" for table in NAMED)])
         table = level if level in NAMED else _closest(level, NAMED)
         return (
-            f"{table}/{name}" if table in OPEN else f"{table}/{_closest(name, self.names(table))}"
+            f"{table}/{name}"
+            if self.only_images_know(table)
+            else f"{table}/{_closest(name, self.names(table))}"
         )
 
 

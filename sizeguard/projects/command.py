@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -53,11 +53,7 @@ class CommandRecipe:
 
         Raises as RuntimeRecipe does.
         """
-        more = (
-            {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"}
-            if _MASQUERADE.is_dir()
-            else {}
-        )
+        more = ccache_path()
         if limits.jobs:
             more["CMAKE_BUILD_PARALLEL_LEVEL"] = str(limits.jobs)
         run_logged(["/bin/sh", "-c", self.command], tree, more, limits)
@@ -65,6 +61,10 @@ class CommandRecipe:
         if not image.is_file():
             raise DoesNotBuildError(f"the build command made no {self.image}")
         return image
+
+    def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[CommandRecipe, Path]]:
+        """Nothing else: a command makes one image."""
+        return iter(())
 
     def check(self, repository: Path, commit: str) -> None:
         """Raise InputError if `scope` leaves nothing of a commit."""
@@ -82,6 +82,13 @@ class CommandRecipe:
         Of a foreign build nobody knows whether it sees what is out of date.
         """
         return ()
+
+
+def ccache_path() -> dict[str, str]:
+    """Return the variable by which compilers are found through ccache; empty without ccache."""
+    if not _MASQUERADE.is_dir():
+        return {}
+    return {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 
 def check_command(command: str, image: str) -> None:

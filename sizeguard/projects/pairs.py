@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build
+from sizeguard.projects.head_builds import HeadBuild, HeadBuilds
 from sizeguard.projects.project import App, Target
 from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree
 from sizeguard.toolchains.recipe import Recipe
@@ -17,14 +18,18 @@ from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 class Pair:
     """An app built for a target.
 
-    full: None for a target that does not run, where nothing is compared with it.
+    toolchain: None for any other build than that of a known runtime
+    full:      None for such a build, and for a target that does not run, where nothing is compared
+               with it
+    head:      of any other build
     """
 
     app: App
     target: Target
-    toolchain: Toolchain
+    toolchain: Toolchain | None
     full: Build | None
     selective: Build
+    head: HeadBuild | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +42,24 @@ class FailedPair:
 
 
 def build_pairs(
-    tree: SourceTree, pairs: Iterable[tuple[App, Target]]
+    tree: SourceTree | None, pairs: Iterable[tuple[App, Target]], heads: HeadBuilds
 ) -> tuple[list[Pair], list[FailedPair]]:
-    """Build all apps for all their targets, target by target."""
+    """Build all apps for all their targets, target by target.
+
+    tree: None for a project without apps of a known runtime
+    """
     built: list[Pair] = []
     failed: list[FailedPair] = []
     fulls: dict[str, Build] = {}
     broken: set[str] = set()
     for app, target in pairs:
+        if not app.is_selective or tree is None:
+            try:
+                head = heads.build(app, target.name)
+                built.append(Pair(app, target, None, None, head.build, head))
+            except BuildError as error:
+                failed.append(FailedPair(error, app.name, target.name))
+            continue
         if target.name in broken:
             continue
         try:

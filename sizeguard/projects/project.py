@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
@@ -57,14 +57,92 @@ class LimitEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageFiles:
+    """The files of one image, from the root of the project.
+
+    image:   with symbols, if there are any
+    map:     written by the linker; empty for none
+    objects: globs of the linked objects and archives
+    debug:   symbols or debug information of the image in a file or folder of its own
+    shipped: the stripped twin of the image, if the build makes one
+    strip:   the program that makes it otherwise; empty for the usual one, NO_STRIP for none
+    also:    globs of libraries and programs that ship with the image
+    """
+
+    image: str
+    map: str = ""
+    objects: tuple[str, ...] = ()
+    debug: str = ""
+    shipped: str = ""
+    strip: str = ""
+    also: tuple[str, ...] = ()
+
+
+NO_STRIP = "false"
+BUILD_TIMEOUT = 30 * 60  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSteps:
+    """How any project builds an app for a target: commands of /bin/sh in the project's root.
+
+    build:    empty for files that are measured as found
+    setup:    runs before it, once a worktree
+    clean:    makes build start from nothing in a worktree that is kept; empty: trees are not kept
+    run:      has to end with 0 after the build
+    timeout:  seconds for all of them
+    env:      variables: a value, or None for that of the caller
+    inputs, ignore: the files of a commit that the commands read; all if empty
+    images:   by name; the name is empty for the one image of an app
+    absent, present: symbols that the images must not have, or must have
+    """
+
+    images: Mapping[str, ImageFiles]
+    build: str = ""
+    setup: str = ""
+    clean: str = ""
+    run: str = ""
+    timeout: float = BUILD_TIMEOUT
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class App:
-    """An app: its selection, the models that it must run, and the names of its targets."""
+    """An app for the names of its targets.
+
+    An app of a known runtime has a selection, and models that it must run. Each image of any other
+    build is an app.
+
+    selection_file: None for an app of another build
+    steps:          by target; empty for an app of a known runtime
+    image:          its name among the images of the steps
+    group:          the name in sizeguard.yaml, if that is another: it has several images
+    """
 
     name: str
-    selection: Path
+    selection_file: Path | None
     models: tuple[Path, ...]
     targets: tuple[str, ...] = ()
     place: str = ""
+    steps: Mapping[str, BuildSteps] = field(default_factory=dict)
+    image: str = ""
+    group: str = ""
+
+    @property
+    def selection(self) -> Path:
+        """The selection of an app of a known runtime."""
+        if self.selection_file is None:
+            raise ValueError(f"app {self.name} has no selection")
+        return self.selection_file
+
+    @property
+    def is_selective(self) -> bool:
+        """Whether it is built of a known runtime's sources by its selection."""
+        return self.selection_file is not None and not self.steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +167,16 @@ class Config:
 
 
 def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
-    """Select the apps of those names; all if there are none.
+    """Select the apps of those names, or of those groups; all if there are none.
 
     Raises InputError for an unknown name.
     """
-    known = {app.name: app for app in config.apps}
+    known = [app.name for app in config.apps]
+    groups = {app.group for app in config.apps if app.group}
     for name in only:
-        if name not in known:
+        if name not in known and name not in groups:
             raise InputError(f"{CONFIG} has no app {name}; there are {', '.join(known)}")
-    return tuple(app for app in config.apps if not only or app.name in only)
+    return tuple(app for app in config.apps if not only or app.name in only or app.group in only)
 
 
 def chosen_targets(config: Config, only: Sequence[str]) -> tuple[Target, ...]:

@@ -5,19 +5,19 @@ An error is one line with the place and the nearest valid name.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Listing, Node, YamlTable, parse_nodes, read_nodes
+from sizeguard.base.yaml_nodes import Node, YamlTable, parse_nodes, read_nodes
+from sizeguard.projects.app_reader import AppReader, limits_of
 from sizeguard.projects.config_nodes import (
     flag_of,
     is_empty,
     key_node,
     nearest,
     one_of,
-    path_of,
     place_of,
     table_of,
     text_of,
@@ -31,15 +31,13 @@ from sizeguard.projects.project import (
     LimitEntry,
     Target,
 )
-from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
+from sizeguard.projects.steps_reader import NAME
+from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS
 from sizeguard.toolchains.targets import TARGETS, find_target, host_target
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 
 _TOP = ("base", "policy_changes", "surplus", "targets", "limits", "growth", "apps")
 _TARGET = ("machine", "compiler", "linker", "optimize", "link", "lto", "run", "limits")
-_APP = ("selection", "models", "targets", "limits")
-_OF_APP_ON_TARGET = ("limits",)
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def read_config(root: Path) -> Config:
@@ -68,6 +66,7 @@ def parse_base(data: bytes) -> str:
 class _ProjectReader:
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.machines: dict[str, str] = {}  # places of the targets' machines, by target
 
     def read(self, document: Node) -> Config:
         top = table_of(document, _TOP, "expected a table")
@@ -75,22 +74,42 @@ class _ProjectReader:
             raise InputError(f"{CONFIG}:1:1: names no apps")
         limits: list[LimitEntry] = []
         targets = tuple(self._targets(top.get("targets"), limits))
-        apps = []
-        for name, node in table_of(top["apps"], None, "apps is a table of apps by name").items():
-            apps.append(self._app(name, node, targets, limits))
-        if not apps:
-            raise InputError(f"{place_of(top['apps'])}: names no apps")
+        apps, more = self._apps(top["apps"], targets, limits)
+        targets = (*targets, *more)
         if "limits" in top:
-            limits += self._limits(top["limits"])
+            limits += limits_of(top["limits"])
         if "growth" in top:
-            limits += self._limits(top["growth"], growth_only=True)
+            limits += limits_of(top["growth"], growth_only=True)
         base = _base(top["base"]) if "base" in top else ""
         modes = (one_of(top.get(key), MODES) or NOTE for key in ("policy_changes", "surplus"))
         return Config(tuple(apps), targets, tuple(limits), base, *modes)
 
+    def _apps(
+        self, node: Node, targets: Iterable[Target], limits: list[LimitEntry]
+    ) -> tuple[list[App], list[Target]]:
+        """Read the apps, and the targets that they name first.
+
+        Only apps of a known runtime need machines that are known here.
+        """
+        reader = AppReader(self.root, targets)
+        apps: list[App] = []
+        for name, value in table_of(node, None, "apps is a table of apps by name").items():
+            apps += reader.read(name, value)
+        if not apps:
+            raise InputError(f"{place_of(node)}: names no apps")
+        twice = next((name for name, n in Counter(app.name for app in apps).items() if n > 1), "")
+        if twice:
+            raise InputError(f"{place_of(node)}: two apps or images are called '{twice}'")
+        limits += reader.limits
+        for target in targets:
+            if any(app.is_selective and target.name in app.targets for app in apps):
+                _check_machine(target.machine, self.machines[target.name])
+        return apps, reader.more
+
     def _targets(self, node: Node | None, limits: list[LimitEntry]) -> Iterable[Target]:
         """Read the targets; this machine if none is named."""
         if node is None:
+            self.machines[host_target()] = ""
             yield Target(host_target(), host_target())
             return
         entries = table_of(node, None, "targets is a table of targets by name")
@@ -105,14 +124,14 @@ class _ProjectReader:
                 else table_of(value, _TARGET, "a target is a table, or nothing")
             )
             place = place_of(key_node(node, name))
-            if not _NAME.fullmatch(name):
+            if not NAME.fullmatch(name):
                 raise InputError(
                     f"{place}: '{name}' is no name of a target: letters, digits, '.', '-' and '_'"
                 )
             machine = text_of(fields["machine"]) if "machine" in fields else name
-            _check_machine(machine, place_of(fields["machine"]) if "machine" in fields else place)
+            self.machines[name] = place_of(fields["machine"]) if "machine" in fields else place
             if "limits" in fields:
-                limits += self._limits(fields["limits"], target=name)
+                limits += limits_of(fields["limits"], target=name)
             yield Target(
                 name,
                 machine,
@@ -124,64 +143,6 @@ class _ProjectReader:
                 run=flag_of(fields.get("run"), True),
                 place=place,
             )
-
-    def _app(
-        self, name: str, node: Node, targets: tuple[Target, ...], limits: list[LimitEntry]
-    ) -> App:
-        place = place_of(node)
-        if not _NAME.fullmatch(name) or name in VARIANTS:
-            raise InputError(
-                f"{place}: '{name}' is no name of an app: letters, digits, '.', '-' and '_', and"
-                f" none of {', '.join(VARIANTS)}"
-            )
-        fields = table_of(node, _APP, "an app is a table")
-        for required in ("selection", "models"):
-            if required not in fields:
-                raise InputError(f"{place}: app {name} needs {required}")
-        models = fields["models"]
-        if not isinstance(models, Listing):
-            raise InputError(f"{place_of(models)}: models is a list")
-        if "limits" in fields:
-            limits += self._limits(fields["limits"], app=name)
-        return App(
-            name,
-            self.root / path_of(fields["selection"]),
-            tuple(self.root / path_of(model) for model in models.items),
-            tuple(self._targets_of_app(name, fields.get("targets"), targets, limits)),
-            place,
-        )
-
-    def _targets_of_app(
-        self, app: str, node: Node | None, targets: tuple[Target, ...], limits: list[LimitEntry]
-    ) -> Iterable[str]:
-        known = [target.name for target in targets]
-        if node is None:
-            yield from known
-        elif isinstance(node, Listing):
-            chosen = [one_of(item, known) or "" for item in node.items]
-            if len({*chosen}) != len(chosen) or not chosen:
-                raise InputError(
-                    f"{place_of(node)}: targets of app {app}: each once, and one at least"
-                )
-            yield from chosen
-        else:
-            entries = table_of(
-                node, tuple(known), "targets of an app are a list of names, or a table with limits"
-            )
-            for name, value in entries.items():
-                fields = (
-                    {} if is_empty(value) else table_of(value, _OF_APP_ON_TARGET, "expected limits")
-                )
-                if "limits" in fields:
-                    limits += self._limits(fields["limits"], app=app, target=name)
-                yield name
-
-    def _limits(
-        self, node: Node, app: str = "", target: str = "", *, growth_only: bool = False
-    ) -> Iterable[LimitEntry]:
-        for metric, value in table_of(node, None, "limits is a table of metrics").items():
-            place = place_of(key_node(node, metric))
-            yield LimitEntry(metric, value, app, target, place, growth_only)
 
 
 def _base(node: Node) -> str:

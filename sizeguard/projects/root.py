@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.projects.project import CONFIG
+from sizeguard.projects.project import CONFIG, Config
 from sizeguard.runtimes.known import built_from, holds_sources
 
 OPTION = "--runtime-source"
@@ -42,6 +42,16 @@ def source_root(given: Path | None) -> Path:
             f" the folder that has it with {OPTION} DIR"
         )
     return found
+
+
+def source_of(config: Config, given: Path | None) -> Path | None:
+    """Return the runtime's sources if an app is built of them; None for any other project.
+
+    given: the value of --runtime-source; raises as source_root does.
+    """
+    if given is None and not any(app.is_selective for app in config.apps):
+        return None
+    return source_root(given)
 
 
 def find_sources(given: Path | None) -> Path | None:

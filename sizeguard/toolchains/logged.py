@@ -7,13 +7,15 @@ import re
 import shlex
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from sizeguard.base.errors import BuildError
 from sizeguard.git.git import git_environment
-from sizeguard.git.worktrees import MARKER, Worktree, end_orphans
+from sizeguard.git.worktrees import MARKER, Worktree, end_orphans, processes
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, StoppedError
 
 # Messages that show a failure of the machine, not of the commit: such a build tells nothing.
@@ -27,39 +29,72 @@ _ERROR = re.compile(
     r"(?<![\w-])(?:fatal )?error[: ]|^\w+Error: |undefined reference|ERROR:", re.IGNORECASE
 )
 _LOG_END = 1 << 20  # bytes of a log that are searched
+_LARGEST_LOG = 63 << 20  # bytes that are kept besides the end
+_PIECE = 1 << 16
+_PIPE_WAIT = 5.0  # seconds
 
 
 def run_logged(
-    command: Sequence[str], tree: Worktree, more: Mapping[str, str], limits: Limits
+    command: Sequence[str],
+    tree: Worktree,
+    more: Mapping[str, str],
+    limits: Limits,
+    inherited: Mapping[str, str] | None = None,
 ) -> None:
     """Run a build with its output in the tree's log; it ends with all that it started.
+
+    more:      variables besides those that it inherits
+    inherited: None for all that this process has
 
     Raises DoesNotBuildError if the commit does not build, StoppedError if limits.stop is set,
     BuildError if the machine fails or the time is over.
     """
-    environment = {**git_environment(), **more, MARKER: str(tree.path)}
+    given = git_environment() if inherited is None else inherited
+    environment = {**given, **more, MARKER: str(tree.path)}
     # Colours and the person's terminal have no place in a log.
     environment |= {"TERM": "dumb", "NO_COLOR": "1"}
-    with tree.log.open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=tree.path,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            start_new_session=True,
-        )
-        try:
-            code = _wait(process, command, limits)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            # Processes left running would write into the next commit's files
-            end_orphans(tree.path)
+    before = processes()
+    process = subprocess.Popen(
+        command,
+        cwd=tree.path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        start_new_session=True,
+    )
+    if process.stdout is None:
+        raise ValueError("a pipe was asked for")
+    copy = threading.Thread(target=_keep_output, args=(process.stdout, tree.log), daemon=True)
+    copy.start()
+    try:
+        code = _wait(process, command, limits)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        # Processes left running would write into the next commit's files
+        end_orphans(tree.path, before)
+        # All that held the pipe has ended, unless it is hidden from us
+        copy.join(_PIPE_WAIT)
     if code != 0:
         raise _failure(command, tree, code)
+
+
+def _keep_output(source: IO[bytes], path: Path) -> None:
+    """Copy output to a log: its beginning, and its end if it is longer than a log may be."""
+    size, end = 0, b""
+    with path.open("wb") as log:
+        while piece := os.read(source.fileno(), _PIECE):
+            kept = piece[: max(_LARGEST_LOG - size, 0)]
+            log.write(kept)
+            log.flush()
+            size += len(piece)
+            end = (end + piece[len(kept) :])[-_LOG_END:]
+        left_out = size - _LARGEST_LOG - len(end)
+        if left_out > 0:
+            log.write(f"\n[{left_out:,} bytes of output left out]\n".encode())
+        log.write(end)
 
 
 def _failure(command: Sequence[str], tree: Worktree, code: int) -> BuildError:
@@ -90,7 +125,7 @@ def _wait(process: subprocess.Popen[bytes], command: Sequence[str], limits: Limi
             if limits.timeout is not None and time.monotonic() - start > limits.timeout:
                 raise BuildError(
                     f"{shlex.join(command)} did not end within {limits.timeout:g} seconds: give"
-                    " --timeout more"
+                    f" {limits.timeout_option} more"
                 ) from None
 
 

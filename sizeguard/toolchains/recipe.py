@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -17,12 +17,13 @@ class Limits:
     """Limits of one build.
 
     jobs:    compilers at once, all cores for None
-    timeout: seconds
+    timeout: seconds; timeout_option: what a person gives more
     stop:    set by another thread to end the build
     """
 
     jobs: int | None = None
     timeout: float | None = None
+    timeout_option: str = "--timeout"
     stop: threading.Event | None = None
 
 
@@ -75,4 +76,8 @@ class Recipe(Protocol):
 
         Raises DoesNotBuildError if the commit does not build, BuildError if the machine fails.
         """
+        ...
+
+    def also_built(self, tree: Worktree, commit: str) -> Iterable[tuple[Recipe, Path]]:
+        """Yield other images of the same build: their recipes, and what build would return."""
         ...

@@ -48,12 +48,18 @@ def command() -> None:
     shell_complete=candidates.one_of(candidates.linkers),
 )
 @RUNTIME_SOURCE
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="Measure the images that the checkout's own build made; paths in them may differ.",
+)
 def update(
     apps: tuple[str, ...],
     targets: tuple[str, ...],
     compiler: str | None,
     linker: str | None,
     runtime_source: Path | None,
+    in_place: bool,
 ) -> None:
     """Build the apps and keep their sizes as what the gate compares with.
 
@@ -65,19 +71,21 @@ def update(
     from sizeguard.gate.accept import update_baselines
     from sizeguard.gate.request import Request
     from sizeguard.projects.reader import read_config
-    from sizeguard.projects.root import project_root, source_root
+    from sizeguard.projects.root import project_root, source_of
     from sizeguard.report.baseline.render import update_text
 
     root = project_root()
+    config = read_config(root)
     updates = update_baselines(
         Request(
             root,
-            read_config(root),
+            config,
             apps,
             targets,
             compiler=compiler,
             linker=linker,
-            source=source_root(runtime_source),
+            source=source_of(config, runtime_source),
+            in_place=in_place,
         )
     )
     print_policy(root)

@@ -132,6 +132,11 @@ _output_options = option_group(
     metavar="FILE",
     help="Show the result of an earlier run, from its JSON; build nothing.",
 )
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="Measure the images that the checkout's own build made; paths in them may differ.",
+)
 @_output_options
 @click.pass_context
 def command(
@@ -145,6 +150,7 @@ def command(
     again: bool,
     timeout: float,
     stored: Path | None,
+    in_place: bool,
     outputs: Outputs,
 ) -> None:
     """Build full and each app's selective runtime, run every model on both, and judge the sizes.
@@ -163,15 +169,16 @@ def command(
     from sizeguard.gate.request import Request
     from sizeguard.gate.run import run_gate
     from sizeguard.projects.reader import read_config
-    from sizeguard.projects.root import project_root, source_root
+    from sizeguard.projects.root import project_root, source_of
     from sizeguard.report.gate.gate_json import read_gate_json
 
     if stored is None:
         root = project_root()
+        config = read_config(root)
         result = run_gate(
             Request(
                 root,
-                read_config(root),
+                config,
                 apps,
                 targets,
                 base,
@@ -179,7 +186,8 @@ def command(
                 linker,
                 again,
                 timeout,
-                source=source_root(runtime_source),
+                source=source_of(config, runtime_source),
+                in_place=in_place,
             )
         )
         print_policy(root, in_result=outputs.format == "terminal" and outputs.file is None)

@@ -74,7 +74,7 @@ def command(
     from sizeguard.gate.policy.waivers import add_waiver, make_waiver, trailer_text
     from sizeguard.measurement.metric_names import MetricNames
     from sizeguard.projects.reader import read_config
-    from sizeguard.projects.root import project_root, source_root
+    from sizeguard.projects.root import project_root, source_of
 
     root = project_root()
     fields = {
@@ -86,7 +86,8 @@ def command(
         "owner": owner,
         "expires": expires,
     }
-    config, names = read_config(root), MetricNames(source_root(runtime_source))
+    config = read_config(root)
+    names = MetricNames(source_of(config, runtime_source))
     read_limits(config, names)
     waiver = make_waiver(fields, "", "waive", config, names)
     if waiver.nearest:

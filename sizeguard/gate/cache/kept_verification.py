@@ -37,16 +37,9 @@ def verified(
 
 
 def _inputs(root: Path, build: Build, selection: Path, full: Build | None) -> Mapping[str, object]:
-    files = [
-        build.image,
-        build.shipped,
-        build.map,
-        build.gc_log,
-        build.selection,
-        *build.objects,
-        *build.lto_inputs,
-    ]
-    files += [path for path in (build.link_command,) if path is not None]
+    files = [build.image, build.shipped, *build.objects, *build.lto_inputs]
+    told = (build.map, build.gc_log, build.selection, build.link_command)
+    files += [path for path in told if path is not None]
     debug = sorted(path for path in build.debug.rglob("*") if path.is_file()) if build.debug else []
     return {
         "kind": "verification",
@@ -59,7 +52,7 @@ def _inputs(root: Path, build: Build, selection: Path, full: Build | None) -> Ma
         "sources": source_tree(root)[1].key(),
         "debug": files_key(debug),
         "names": files_key([source_tree(root)[1].names_file()]),
-        "full": files_key([full.image, full.map, *full.objects]) if full else "",
+        "full": files_key([full.image, *filter(None, [full.map]), *full.objects]) if full else "",
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ _LOCK = Path(".sizeguard") / "baselines.lock"
 # Order in the file: operators first, because people ask first which operator grew.
 _TABLES = {f"{level}s": level for level in (*LEVELS, "symbol")}
 _NEEDED = "needed"
+_PLAIN = re.compile(r"[A-Za-z0-9][\w.,+~ ()-]*", re.ASCII)  # YAML without quotes
 _TEXTS = ("app", "target", "toolchain")
 _REQUIRED = (*_TEXTS, "load", "ram", "file", "operators")
 _RENEW = "write it again with sizeguard baseline update"
@@ -35,7 +37,7 @@ def toolchain_key(build: Build) -> str:
 
     Shared libraries and LTO are named, too; an executable without LTO is not.
     """
-    parts = [build.toolchain, f"O{build.optimize}"]
+    parts = [build.toolchain, *([f"O{build.optimize}"] if build.optimize else [])]
     if build.link != "executable":
         parts.append(build.link)
     if build.lto:
@@ -43,11 +45,15 @@ def toolchain_key(build: Build) -> str:
     return "-".join(parts)
 
 
-def tools_text(toolchain: Toolchain) -> str:
+def tools_text(toolchain: Toolchain | None, build: Build) -> str:
     """Name the tools' full versions: gcc 12.2.0, bfd 2.40.
 
     The parts that the key leaves out can change sizes, too.
+
+    toolchain: None for another project's build, whose image names its tools
     """
+    if toolchain is None:
+        return build.tools
     tools = [
         f"{toolchain.compiler} {toolchain.compiler_version}",
         f"{toolchain.linker} {toolchain.linker_version}",
@@ -76,14 +82,14 @@ def other_toolchains(root: Path, build: Build) -> list[str]:
     )
 
 
-def baseline_of(build: Build, toolchain: Toolchain, measured: Measurement) -> Baseline:
-    """Make a baseline of a build and its measurement."""
+def baseline_of(build: Build, toolchain: Toolchain | None, measured: Measurement) -> Baseline:
+    """Make a baseline of a build and its measurement; `toolchain` as in tools_text."""
     sizes = build.sizes
     tables = {level: table for level, table in measured.tables.items() if level != "operator"}
     if measured.symbols:
         tables["symbol"] = measured.symbols
     name, operators = build.app or build.variant, measured.tables["operator"]
-    key, tools = toolchain_key(build), tools_text(toolchain)
+    key, tools = toolchain_key(build), tools_text(toolchain, build)
     return Baseline(
         name,
         build.target,
@@ -131,7 +137,7 @@ def baseline_text(baseline: Baseline) -> str:
         f"app: {baseline.app}",
         f"target: {baseline.target}",
         f"toolchain: {baseline.toolchain}",
-        *([f"tools: {baseline.tools}"] if baseline.tools else []),
+        *([f"tools: {_plain_or_quoted(baseline.tools)}"] if baseline.tools else []),
         *(f"{size}: {baseline.size(size)}" for size in TOTALS),
     ]
     if baseline.needed is not None:
@@ -143,6 +149,10 @@ def baseline_text(baseline: Baseline) -> str:
             lines.append(f"{key}:" if tables[level] else f"{key}: {{}}")
             lines += [f"  {_quoted(name)}: {tables[level][name]}" for name in sorted(tables[level])]
     return "\n".join(lines) + "\n"
+
+
+def _plain_or_quoted(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else _quoted(text)
 
 
 def _quoted(name: str) -> str:

@@ -169,7 +169,8 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     """Doubt a check of a name that neither the image nor others have: it may be misspelt."""
     level, name = split_metric(check.metric)
     is_known = any(each is not None and each.knows(check.metric) for each in (now, *others))
-    if is_known or limit.unknown_ok or not (limit.nearest or level in ("section", "symbol")):
+    is_listed = not limit.only_images_know and level not in ("section", "symbol")
+    if is_known or limit.unknown_ok or (is_listed and not limit.nearest):
         return check
     if level == "symbol" and is_glob(name):
         finding = f"{check.metric} matches nothing"

@@ -128,6 +128,7 @@ class Limit:
     place:     in sizeguard.yaml
     unknown_ok: whether the name may be one that nothing knows
     nearest:   of a name that no source of the runtime has: the known metric that is most like it
+    only_images_know: whether no list of a runtime's sources can tell that the name is misspelt
     """
 
     metric: str
@@ -139,3 +140,4 @@ class Limit:
     place: str = ""
     unknown_ok: bool = False
     nearest: str = ""
+    only_images_know: bool = False

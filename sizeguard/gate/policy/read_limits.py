@@ -39,13 +39,17 @@ def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
                     parse_limit(text_of(entry.node), place),
                     place=place,
                     nearest=nearest,
+                    only_images_know=names.only_images_know(entry.metric),
                 )
             )
             continue
         unknown_ok = _unknown_ok(entry.node)
         for kind, amount, since, place in _limit(entry.node):
             limit = Limit(entry.metric, kind, amount, since, entry.app, entry.target, place)
-            limits.append(replace(limit, unknown_ok=unknown_ok, nearest=nearest))
+            unlisted = names.only_images_know(entry.metric)
+            limits.append(
+                replace(limit, unknown_ok=unknown_ok, nearest=nearest, only_images_know=unlisted)
+            )
     _refuse_twice(limits)
     return tuple(limits)
 

@@ -87,7 +87,7 @@ class TermsReader:
 
         Raises InputError for limits or waivers that cannot be read.
         """
-        names = AnyMetricNames(self.root)
+        names = AnyMetricNames(self.root if any(a.is_selective for a in config.apps) else None)
         text = self.files.text(f"{FOLDER}/{WAIVERS}")
         return Terms(
             config,
@@ -104,7 +104,8 @@ class TermsReader:
         for folder in (FOLDER, RECORDS.as_posix()):
             paths += [f"{folder}/{name}" for name in self.files.names(folder)]
         for app in config.apps:
-            paths.append(self._path(app.selection))
+            if app.is_selective:
+                paths.append(self._path(app.selection))
             for model in (self._path(model) for model in app.models):
                 paths += [model, *self._inputs(model)]
         return self.files.identities(paths)
@@ -132,6 +133,8 @@ class TermsReader:
         return AppTerms(self._selection(app), {model: self._model(model) for model in models})
 
     def _selection(self, app: App) -> Selection | None:
+        if not app.is_selective:
+            return None
         path = self._path(app.selection)
         text = self.files.text(path)
         try:

@@ -45,18 +45,22 @@ class MeasuredApp:
     """One app for one target, built and measured.
 
     patterns: globs of symbols that limits name
-    tree:     the sources that it is built from
-    recipe:   the recipe for its other commits; None for a link that other files decide, too
+    toolchain, tree: None for any other build than that of a known runtime; tree has the sources
+    recipe:   the recipe for its other commits; None for a link that other files decide, too, and
+              for an image that is measured as found
+    head:     of any other build: the commit of the files that are checked out, which alone are
+              read; empty if it is measured as found
     """
 
     app: App
     target: str
     build: Build
-    toolchain: Toolchain
+    toolchain: Toolchain | None
     now: Measurement
     patterns: tuple[str, ...]
-    tree: SourceTree
+    tree: SourceTree | None
     recipe: Recipe | None
+    head: str = ""
 
 
 def growth_reference(
@@ -69,18 +73,18 @@ def growth_reference(
     reviewed = reviewed_reference(root, subject)
     if reviewed.measured is None:
         return _first_of_all(root, history, base, subject, reviewed), ""
-    commit, recipe, read = counted_from(history, base, subject), subject.recipe, _read(subject)
-    if not commit or base is None or recipe is None or read is None:
+    commit, recipe = counted_from(history, base, subject), subject.recipe
+    if not commit or base is None or recipe is None:
         return reviewed, REVIEWED
     baseline = baseline_path(root, subject.build)
     if history.text_at(commit, _shown(root, baseline)) != baseline.read_bytes():
         return reviewed, REVIEWED
     source = MEASURED if commit == base.commit else PARENT
     text = f"{source} {commit[:7]}"
-    inputs = differing_inputs(root, commit, [read])
-    if foreign_inputs(read, root) or any(subject.tree.generates(each) for each in inputs):
+    if _reads_elsewhere(root, commit, subject):
         return reviewed, REVIEWED
-    if not inputs and find_measured(history.place, commit, history.key(commit, recipe)) is None:
+    is_equal = not differs_from(history, commit, subject)
+    if is_equal and find_measured(history.place, commit, history.key(commit, recipe)) is None:
         return SizeReference(text, subject.now), source  # equal inputs make equal images
     try:
         analysis = history.measure(commit, recipe).analysis
@@ -100,13 +104,31 @@ def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> s
     The parent is it if the merge base is HEAD and the files are those of HEAD: on the branch that
     changes are merged into. Empty if there is none.
     """
-    read = _read(subject)
-    if base is None or not base.commit or history.head is None or read is None:
+    is_known = bool(subject.head) or _read(subject) is not None
+    if base is None or not base.commit or history.head is None or not is_known:
         return ""
     is_head = history.head.id == base.commit
-    if is_head and not differing_inputs(history.root, base.commit, [read]):
+    if is_head and not differs_from(history, base.commit, subject):
         return history.first_parent(base.commit)
     return base.commit
+
+
+def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
+    """Whether the build read anything that a commit has not, or has otherwise."""
+    if subject.head and subject.recipe is not None:
+        return history.key(commit, subject.recipe) != history.key(subject.head, subject.recipe)
+    read = _read(subject)
+    return read is None or bool(differing_inputs(history.root, commit, [read]))
+
+
+def _reads_elsewhere(root: Path, commit: str, subject: MeasuredApp) -> bool:
+    """Whether the build of a commit would read what is neither the commit's nor installed."""
+    read, tree = _read(subject), subject.tree
+    if subject.head or read is None or tree is None:
+        return False
+    if foreign_inputs(read, root):
+        return True
+    return any(tree.generates(each) for each in differing_inputs(root, commit, [read]))
 
 
 def _first_of_all(
@@ -147,7 +169,7 @@ def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
         why = f"the baselines are of {others}, this is {toolchain_key(build)}" if others else none
         return SizeReference(REVIEWED, None, f"{why}; {update}")
     baseline = read_baseline(path)
-    tools = tools_text(subject.toolchain)
+    tools = tools_text(subject.toolchain, build)
     if baseline.tools not in ("", tools):
         why = (
             f"the baseline is of {baseline.tools}, this is {tools}: what the compiler did cannot be"
@@ -169,6 +191,8 @@ def creep_reference(
     if history.head is None or recipe is None:
         if recipe is not None:
             what = "this is not the root of a git repository"
+        elif subject.tree is None:
+            what = "the image is measured as found, and nothing says how to build it"
         elif subject.build.link != "executable" or subject.build.lto:
             what = "only executables without LTO are built of other commits"
         else:
@@ -197,7 +221,7 @@ def _reviewed_then(
     if text is None:
         return SizeReference(since, None, f"{why}, and it has no baseline {_shown(root, path)}")
     baseline = parse_baseline(text, f"{commit[:10]}:{_shown(root, path)}")
-    if baseline.tools not in ("", tools_text(subject.toolchain)):
+    if baseline.tools not in ("", tools_text(subject.toolchain, subject.build)):
         return SizeReference(since, None, f"{why}, and its baseline is of {baseline.tools}")
     return SizeReference(f"baseline of {since}", measurement_of_baseline(baseline))
 
@@ -211,6 +235,9 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
     if history.head is None or recipe is None or subject.now.analysis is None:
         return
     read = _read(subject)
+    if subject.head:
+        _keep(history, subject, subject.head)
+        return
     if read is None or foreign_inputs(read, history.root):
         return
     config = _content(history.root / CONFIG)
@@ -220,9 +247,16 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
         return
     if input_changes(read, project_hashes(history.root), recorded_environment()):
         return  # a file changed after it was built
-    key = history.key(history.head.id, recipe)
+    _keep(history, subject, history.head.id)
+
+
+def _keep(history: History, subject: MeasuredApp, commit: str) -> None:
+    """Store the measurement as that of a commit, unless there is one."""
+    if subject.recipe is None:
+        return
+    key = history.key(commit, subject.recipe)
     if history.place.store.facts(key) is None:
-        facts = {"commit": history.head.id, "sizes": asdict(subject.now.sizes)}
+        facts = {"commit": commit, "sizes": asdict(subject.now.sizes)}
         history.place.store.put(key, facts, subject.now.analysis)
 
 

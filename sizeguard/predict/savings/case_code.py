@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.owners.inlined import case_dtypes
+from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
 from sizeguard.formats.dwarf import InlineFrames, inline_frames
 from sizeguard.formats.linkmap import read_map
@@ -48,8 +49,10 @@ def read_case_code(
 ) -> CaseCode:
     """Read the pieces of a build. `functions`: bare names of those that hold switches.
 
-    Raises InconclusiveError for a build without debug information.
+    Raises InconclusiveError for a build without debug information or without a map.
     """
+    if build.map is None:
+        raise InconclusiveError(f"{build.image}: there is no linker map of this build")
     frames = inline_frames(build.image, build.debug)
     places = _Places(graph, build.map)
     dtypes = case_dtypes(frames.names, rules)

@@ -96,13 +96,13 @@ class Native(Runtime):
         """kernel_tags.json."""
         from sizeguard.runtimes.sizeguard.source_facts import LISTED
 
-        return (build.selection.parent / LISTED,)
+        return (build.selection.parent / LISTED,) if build.selection is not None else ()
 
     def facts(self, build: Build) -> BuildFacts | None:
         """Read the dispatcher, and the switches that the code generator listed."""
         from sizeguard.runtimes.sizeguard.source_facts import read_build_facts
 
-        return read_build_facts(build)
+        return read_build_facts(build, build.selection) if build.selection is not None else None
 
     def recipe(self, toolchain: Toolchain, app: str, variant: str, optimize: str) -> Recipe:
         """Build native/ of a commit by the package that runs."""

@@ -26,11 +26,14 @@ _PER_SWITCH = 128
 _UNSEEN, _UNSEEN_ELSEWHERE = 256, 1024
 
 
-def read_build_facts(build: Build) -> BuildFacts:
-    """Read what codegen wrote of the sources. Raises InconclusiveError if a build has none."""
+def read_build_facts(build: Build, selection: Path) -> BuildFacts:
+    """Read what codegen wrote of the sources beside the effective selection.
+
+    Raises InconclusiveError if a build has none.
+    """
     is_usual = build.toolchain.startswith("gcc") and build.optimize == "s"
     unseen = _UNSEEN if is_usual else _UNSEEN_ELSEWHERE
-    switches, guards, texts = read_listed(build.selection.parent / LISTED)
+    switches, guards, texts = read_listed(selection.parent / LISTED)
     return BuildFacts(
         dispatch=DISPATCH,
         switches=switches,

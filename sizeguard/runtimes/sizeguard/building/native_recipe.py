@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -95,6 +95,10 @@ class RuntimeRecipe:
                 " its measurement would stand for other commits, too"
             )
         return folder / "build.json"
+
+    def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[RuntimeRecipe, Path]]:
+        """Nothing else: a build folder is an app's."""
+        return iter(())
 
     def check(self, repository: Path, commit: str) -> None:
         """Our sources are always in scope."""

@@ -1,0 +1,69 @@
+"""Machine and tools of an image, as it names them itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.formats.elf import read_elf
+from sizeguard.formats.sniff import ELF, MACHO, PE, WASM, image_format
+
+UNKNOWN = "unknown"
+STRIPPABLE = (ELF, MACHO)
+MEASURED = (*STRIPPABLE, PE, WASM)  # formats of images
+
+# Names of tools in .comment, the compilers first; a linker writes its own name only if it is no ld.
+_TOOLS = (
+    ("gcc", re.compile(r"^GCC: \(.*\) (\d+\.\d+)")),
+    ("clang", re.compile(r"clang version (\d+\.\d+)")),
+    ("rustc", re.compile(r"^rustc version (\d+\.\d+)")),
+    ("lld", re.compile(r"\bLLD (\d+\.\d+)")),
+    ("mold", re.compile(r"^mold (\d+\.\d+)")),
+    ("gold", re.compile(r"^gold (\d+\.\d+)")),
+)
+_VERSION = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageTools:
+    """What made an image.
+
+    machine: x86_64; empty if the file does not say
+    name:    gcc-12.2, clang-19.1-lld-19.1; UNKNOWN if the file does not say
+    text:    the names in full
+    """
+
+    machine: str
+    name: str
+    text: str
+
+
+def kind_of_image(path: Path) -> str:
+    """Return a file's format, such as elf or unknown."""
+    return image_format(path)
+
+
+def image_tools(image: Path) -> ImageTools:
+    """Read machine and tools of an image.
+
+    Of one tool the latest version counts: objects of the system's libraries are older.
+    """
+    if image_format(image) != ELF:
+        return ImageTools("", UNKNOWN, "")
+    elf = read_elf(image)
+    section = elf.section(".comment")
+    content = elf.content(section) if section is not None and not section.is_nobits else b""
+    texts = [text for text in content.decode("utf-8", "replace").split("\0") if text]
+    found = {}
+    for tool, words in _TOOLS:
+        versions = [(match[1], text) for text in texts if (match := words.search(text))]
+        if versions:
+            found[tool] = max(versions, key=lambda each: _number(each[0]))
+    name = "-".join(f"{tool}-{version}" for tool, (version, _) in found.items())
+    text = ", ".join(dict.fromkeys(" ".join(text.split()) for _, text in found.values()))
+    return ImageTools(elf.machine, name or UNKNOWN, text)
+
+
+def _number(version: str) -> list[int]:
+    return [int(part) for part in _VERSION.findall(version)]

@@ -1,0 +1,56 @@
+"""The files that are checked out, as a commit: tracked and unignored files as they are."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from sizeguard.git.git import git, git_bytes
+from sizeguard.git.submodules import GITLINK
+
+# One state of the files is one commit, whoever makes it and whenever.
+_NOBODY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (
+        ("NAME", "sizeguard"),
+        ("EMAIL", "sizeguard@localhost"),
+        ("DATE", "2000-01-01T00:00:00Z"),
+    )
+}
+
+
+def checked_out_commit(repository: Path) -> str:
+    """Return the commit that is checked out, or one made of the files if they differ from it.
+
+    The user's index, branches and files stay as they are: the commit has no name, and git's own
+    maintenance removes it. A submodule counts with its own files.
+
+    Raises InputError if a file cannot be read, or if there is no commit.
+    """
+    head = git(repository, "rev-parse", "--verify", "HEAD")
+    with tempfile.TemporaryDirectory() as folder:
+        index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+        # A new index: git takes a file that the user's index marks assume-unchanged for unchanged.
+        git_bytes(repository, "read-tree", "HEAD", more=index)
+        git_bytes(repository, "-c", "advice.addEmbeddedRepo=false", "add", "--all", more=index)
+        for path in _submodules(repository, index):
+            commit = checked_out_commit(repository / path)
+            entry = f"{GITLINK},{commit},{path}"
+            git_bytes(repository, "update-index", "--cacheinfo", entry, more=index)
+        tree = git_bytes(repository, "write-tree", more=index).decode().strip()
+    if tree == git(repository, "rev-parse", "HEAD^{tree}"):
+        return head
+    text = "Files that are checked out"
+    made = git_bytes(repository, "commit-tree", tree, "-p", head, "-m", text, more=_NOBODY)
+    return made.decode().strip()
+
+
+def _submodules(repository: Path, index: dict[str, str]) -> Iterator[str]:
+    """List the submodules whose files are here."""
+    listed = git_bytes(repository, "ls-files", "--stage", "-z", more=index)
+    for row in listed.decode("utf-8", "surrogateescape").split("\0"):
+        about, _, path = row.partition("\t")
+        if about.startswith(f"{GITLINK} ") and (repository / path / ".git").exists():
+            yield path

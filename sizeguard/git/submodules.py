@@ -1,0 +1,66 @@
+"""Files of submodules in a worktree, from the repositories that are here: nothing is fetched."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.git.git import common_folder, git, git_bytes
+
+GITLINK = "160000"  # git's mode of a submodule
+
+
+def fill_submodules(repository: Path, tree: Path, commit: str, holder: Path | None = None) -> None:
+    """Write the files of a commit's submodules into a worktree where the commit is checked out.
+
+    repository: the user's, whose submodules hold the commits
+    holder:     the .git folder with the commit, if that is another
+
+    Raises InputError for a commit that is not here.
+    """
+    for path, wanted in _gitlinks(holder or repository, commit):
+        place = tree / path
+        if place.is_dir():
+            shutil.rmtree(place)
+        place.mkdir(parents=True)
+        source = _repository_of(repository, path, wanted)
+        with tempfile.TemporaryDirectory() as folder:
+            index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+            options = (f"--git-dir={source}", f"--work-tree={place}")
+            git_bytes(tree, *options, "read-tree", wanted, more=index)
+            git_bytes(place, *options, "checkout-index", "--all", "--force", more=index)
+        fill_submodules(repository / path, place, wanted, source)
+
+
+def _gitlinks(holder: Path, commit: str) -> Iterator[tuple[str, str]]:
+    """List path and commit of each submodule of a commit."""
+    listed = git_bytes(holder, "ls-tree", "-r", "-z", "--full-tree", commit)
+    for row in listed.decode("utf-8", "surrogateescape").split("\0"):
+        about, _, path = row.partition("\t")
+        if about.startswith(f"{GITLINK} "):
+            yield path, about.split()[2]
+
+
+def _repository_of(repository: Path, path: str, wanted: str) -> Path:
+    """Find the .git folder that holds a submodule's commit."""
+    for folder in _folders(repository, path):
+        try:
+            git(folder, "cat-file", "-e", f"{wanted}^{{commit}}")
+        except InputError:
+            continue
+        return folder
+    raise InputError(
+        f"{path}: commit {wanted[:12]} of this submodule is not here: git submodule update --init"
+    )
+
+
+def _folders(repository: Path, path: str) -> Iterator[Path]:
+    if (repository / path / ".git").exists():
+        yield common_folder(repository / path)
+    if (repository / ".git").exists():
+        modules = common_folder(repository) / "modules"
+        if (modules / path).is_dir():
+            yield modules / path

@@ -1,0 +1,183 @@
+"""Recipe: the commands of sizeguard.yaml that build an app of any project."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError
+from sizeguard.base.files import write_atomic
+from sizeguard.base.fingerprint import fingerprint, package_hash
+from sizeguard.builds import RECORD
+from sizeguard.git.trees import Scope, check_scope, tree_hash
+from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
+from sizeguard.projects.command import ccache_path
+from sizeguard.projects.gathered import MadeImage, gather
+from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
+from sizeguard.toolchains.environment import (
+    build_environment,
+    code_variables,
+    recorded_environment,
+)
+from sizeguard.toolchains.host import host_toolchain
+from sizeguard.toolchains.logged import run_logged
+from sizeguard.toolchains.recipe import Limits
+
+# Files that say what may be, and that no build reads: the policy, waivers, reviewed sizes.
+_TERMS = (CONFIG, "baselines/waivers.yaml", "baselines/*.*.*.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class AnyBuildRecipe:
+    """An image of an app of any project, for a target.
+
+    app:    the name of the image's app
+    group:  the name in sizeguard.yaml; image: of the steps' images
+    """
+
+    app: str
+    target: str
+    steps: BuildSteps
+    group: str = ""
+    image: str = ""
+
+    @property
+    def files(self) -> ImageFiles:
+        """The files of the image."""
+        return self.steps.images[self.image]
+
+    def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
+        """Collect everything that the measurement depends on.
+
+        path_length: of the work tree's path, which compilers write into binaries.
+        """
+        steps, files = self.steps, self.files
+        return {
+            "build": "steps",
+            "tree": tree_hash(repository, commit, self._scope),
+            "commands": [steps.setup, steps.build, steps.clean],
+            "image": [files.image, files.map, files.debug, files.shipped, files.strip],
+            "lists": [*files.objects, "", *files.also],
+            "environment": self._recorded(),
+            "path_length": path_length,
+            "toolchain": host_toolchain(),
+            "package": package_hash(),
+        }
+
+    def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
+        """Run the commands in what is checked out; the path of build.json.
+
+        Raises DoesNotBuildError, or BuildError if the machine fails.
+        """
+        start = time.monotonic()
+        if not self._is_set_up(tree):
+            tree.setup.unlink(missing_ok=True)
+            tree.clean()
+            self._run(self.steps.setup, tree, limits, start)
+            write_atomic(tree.setup, self._setup_key())
+        elif self.steps.clean:
+            self._run(self.steps.clean, tree, limits, start)
+        self._run(self.steps.build, tree, limits, start)
+        return self.gathered(tree, commit)
+
+    def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[AnyBuildRecipe, Path]]:
+        """Gather the other images of the same build."""
+        for name in self.steps.images:
+            if name != self.image:
+                other = replace(self, app=f"{self.group}.{name}", image=name)
+                yield other, other.gathered(tree, commit)
+
+    def gathered(self, tree: Worktree, commit: str) -> Path:
+        """Gather the image of what was built; the path of build.json."""
+        told = self.key(tree.repository, commit, path_length(tree.path.parent))
+        made = MadeImage(self.app, self.target, self.files, fingerprint(told), self.steps.build)
+        folder = tree.made / self.app
+        gather(tree.path, made, folder)
+        return folder / RECORD
+
+    def run_after(self, tree: Worktree, limits: Limits) -> str:
+        """Run the command that has to end with 0; why it does not, or empty."""
+        if not self.steps.run:
+            return ""
+        try:
+            self._run(self.steps.run, tree, limits, time.monotonic())
+        except BuildError as error:
+            return str(error)
+        return ""
+
+    def check(self, repository: Path, commit: str) -> None:
+        """Raise InputError if `inputs` and `ignore` leave nothing of a commit."""
+        check_scope(repository, commit, self._scope)
+
+    @property
+    def _scope(self) -> Scope:
+        return Scope(self.steps.inputs, (*self.steps.ignore, *_TERMS))
+
+    @property
+    def map(self) -> str:
+        """build.json names the map."""
+        return ""
+
+    @property
+    def text(self) -> str:
+        """Describe the build: `parse for x86_64-linux by cmake --build build`."""
+        return f"{self.app} for {self.target} by {self.steps.build}"
+
+    @property
+    def kept_folders(self) -> tuple[str, ...]:
+        """Keep a tree that a command cleans; otherwise each commit is built from nothing.
+
+        Of a foreign build nobody knows whether it sees what is out of date.
+        """
+        return EVERYTHING if self.steps.clean else ()
+
+    def _run(self, command: str, tree: Worktree, limits: Limits, start: float) -> None:
+        if not command:
+            return
+        left = self.steps.timeout - (time.monotonic() - start)
+        given = limits.timeout
+        option = limits.timeout_option
+        if given is None or left < given:
+            given, option = left, f"timeout in {CONFIG}"
+        jobs = str(limits.jobs or os.cpu_count() or 1)
+        more = {**ccache_path(), **self._given()}
+        more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
+        run_logged(
+            ["/bin/sh", "-c", command],
+            tree,
+            more,
+            replace(limits, timeout=round(max(given, 0.1), 1), timeout_option=option),
+            build_environment(),
+        )
+
+    def _given(self) -> dict[str, str]:
+        """Return the variables that sizeguard.yaml names, with their values."""
+        told = {
+            name: os.environ.get(name) if value is None else value
+            for name, value in self.steps.env.items()
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+    def _recorded(self) -> Mapping[str, str]:
+        return {**code_variables(recorded_environment()), **self._given()}
+
+    def _setup_key(self) -> str:
+        told = [self.group or self.app, self.target, self.steps.setup, self.steps.clean]
+        return fingerprint({"setup": told, "environment": self._recorded()})
+
+    def _is_set_up(self, tree: Worktree) -> bool:
+        """Whether the tree holds a build of this setup, which was kept."""
+        if not self.steps.clean or not tree.setup.is_file():
+            return False
+        return tree.setup.read_text(encoding="utf-8") == self._setup_key()
+
+
+def recipe_of_app(app: App, target: str) -> AnyBuildRecipe | None:
+    """Return how a commit of an app is built; None if it is measured as found."""
+    steps = app.steps[target]
+    if not steps.build:
+        return None
+    return AnyBuildRecipe(app.name, target, steps, app.group, app.image)

@@ -1,0 +1,181 @@
+"""Gather what a build made into a folder of its own, with its record."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from sizeguard.base.errors import BuildError
+from sizeguard.base.files import write_atomic
+from sizeguard.builds import RECORD
+from sizeguard.builds.build_record import Build, read_build
+from sizeguard.builds.image_tools import MEASURED, STRIPPABLE, image_tools, kind_of_image
+from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.shipped_libraries import STRIPPED, shipped_libraries, with_libraries
+from sizeguard.builds.sizes import Sizes
+from sizeguard.projects.project import NO_STRIP, ImageFiles
+from sizeguard.toolchains.recipe import DoesNotBuildError
+from sizeguard.toolchains.stripped import strip, strip_tool
+
+_DSYM = ".dSYM"
+_LINKED, _SHIPS = "linked", "also"  # folders of objects, and of what ships with the image
+
+
+@dataclass(frozen=True, slots=True)
+class MadeImage:
+    """An image that was built, or is measured as found.
+
+    fingerprint: of all that it depends on
+    command:     that made it; empty if it is measured as found
+    """
+
+    app: str
+    target: str
+    files: ImageFiles
+    fingerprint: str
+    command: str = ""
+
+
+def gather(root: Path, made: MadeImage, folder: Path) -> Build:
+    """Copy an image and the files that belong to it, and write their build.json.
+
+    root:   where they were built
+    folder: made anew
+
+    Raises DoesNotBuildError for a missing file, BuildError if it cannot be copied or stripped.
+    """
+    files = made.files
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    try:
+        image = _copied(root, files.image, folder, made.command)
+        kind = kind_of_image(image)
+        if kind not in MEASURED:
+            raise DoesNotBuildError(f"{files.image} is no image that can be measured: {kind}")
+        debug = _copied(root, files.debug, folder, made.command) if files.debug else None
+        shipped = _shipped(root, made, image)
+        map_ = _copied(root, files.map, folder, made.command) if files.map else None
+        objects = _all(root, files.objects, folder / _LINKED, made.command)
+        for library in _all(root, files.also, folder / _SHIPS, made.command):
+            if files.strip != NO_STRIP:
+                _stripped(files, library)
+    except OSError as error:
+        raise BuildError(f"{error.filename}: cannot copy: {error.strerror}") from error
+    tools = image_tools(image)
+    has_names = debug is not None and debug.is_file()
+    if has_names:
+        # The image has the bytes, the debug file the names: nothing else of it is kept
+        shipped = shipped.replace(image)
+    build = Build(
+        variant="image",
+        app=made.app,
+        target=made.target,
+        toolchain=tools.name,
+        optimize="",
+        image=debug if has_names and debug is not None else image,
+        shipped=shipped,
+        map=map_,
+        gc_log=None,
+        objects=objects,
+        selection=None,
+        model_tracer=None,
+        fingerprint=made.fingerprint,
+        sizes=Sizes(0, 0, 0, 0),
+        debug=debug if not has_names else None,
+        tools=tools.text,
+    )
+    sizes = with_libraries(measure(build.shipped), shipped_libraries(build))
+    return _recorded(replace(build, sizes=sizes), folder)
+
+
+def moved(folder: Path, to: Path) -> Build:
+    """Move a gathered build, and write its record for the new place."""
+    if to.exists():
+        shutil.rmtree(to)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    folder.replace(to)
+    build = read_build(to)
+
+    def at(path: Path) -> Path:
+        return to / path.relative_to(folder)
+
+    return _recorded(
+        replace(
+            build,
+            image=at(build.image),
+            shipped=at(build.shipped),
+            map=at(build.map) if build.map else None,
+            debug=at(build.debug) if build.debug else None,
+            objects=tuple(map(at, build.objects)),
+        ),
+        to,
+    )
+
+
+def _recorded(build: Build, folder: Path) -> Build:
+    write_atomic(folder / RECORD, json.dumps(build.to_json(), indent=2) + "\n")
+    return build
+
+
+def _shipped(root: Path, made: MadeImage, image: Path) -> Path:
+    """Copy the stripped twin, or make it; the image itself if that ships as it is."""
+    files = made.files
+    if files.shipped:
+        twin = image.with_name(image.name + STRIPPED)
+        shutil.copyfile(_found(root, files.shipped, made.command), twin)
+        return twin
+    is_stripped = files.strip or kind_of_image(image) in STRIPPABLE
+    return _stripped(files, image) if is_stripped and files.strip != NO_STRIP else image
+
+
+def _stripped(files: ImageFiles, image: Path) -> Path:
+    twin = image.with_name(image.name + STRIPPED)
+    tool = files.strip or strip_tool(image)
+    if tool is None:
+        raise BuildError(
+            f"{files.image}: no program here strips it; name one with strip:, or write strip: false"
+        )
+    strip(tool, image, twin)
+    return twin
+
+
+def _found(root: Path, path: str, command: str) -> Path:
+    found = root / path
+    if not found.is_file():
+        raise DoesNotBuildError(
+            f"the build command made no file {path}"
+            if command
+            else f"there is no file {path}; build it first, or say how with build:"
+        )
+    return found
+
+
+def _copied(root: Path, path: str, folder: Path, command: str) -> Path:
+    """Copy a file under its own name; a .dSYM, which is a folder, as a whole."""
+    to = folder / PurePosixPath(path).name
+    if (root / path).is_dir() and to.suffix == _DSYM:
+        shutil.copytree(root / path, to)
+    else:
+        shutil.copyfile(_found(root, path, command), to)
+    return to
+
+
+def _all(root: Path, globs: Iterable[str], folder: Path, command: str) -> tuple[Path, ...]:
+    """Copy the files that match, each below its own path; every pattern has to match one."""
+    copies = []
+    for pattern in globs:
+        found = sorted(path for path in root.glob(pattern) if path.is_file())
+        if not found:
+            raise DoesNotBuildError(
+                f"the build command made no {pattern}" if command else f"there is no {pattern}"
+            )
+        for path in found:
+            to = folder / path.relative_to(root)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, to)
+            copies.append(to)
+    return tuple(dict.fromkeys(copies))

@@ -1,0 +1,166 @@
+"""Build the apps of any project from the files that are checked out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.files import write_if_changed
+from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash
+from sizeguard.base.progress import Progress
+from sizeguard.builds import RECORD
+from sizeguard.builds.build_record import Build, read_build
+from sizeguard.git.checked_out import checked_out_commit
+from sizeguard.git.worktrees import path_length, worktree
+from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
+from sizeguard.projects.gathered import MadeImage, gather, moved
+from sizeguard.projects.project import App, ImageFiles
+from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
+
+FOLDER = ".sizeguard"
+WORKTREES = Path(FOLDER) / "worktrees"
+_BUILDS = Path(FOLDER) / "builds"
+_RUN_LOG = "run.txt"  # why the command after the build failed; empty if it ended with 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeadBuild:
+    """The build of an app from what is checked out.
+
+    recipe: how its other commits are built; None for an image that is measured as found
+    commit: of the files that are checked out; empty without a recipe
+    failed_run: why the command after the build failed; empty if there is none, or it ended with 0
+    """
+
+    build: Build
+    recipe: AnyBuildRecipe | None
+    commit: str
+    failed_run: str = ""
+
+
+@dataclass(frozen=True)
+class HeadBuilds:
+    """What is checked out in a project.
+
+    in_place: measure the checkout's own files, and build nothing
+    is_git:   whether the project is the root of a repository with commits
+    """
+
+    root: Path
+    is_git: bool
+    in_place: bool = False
+
+    @cached_property
+    def commit(self) -> str:
+        """The commit of the files that are checked out; each run asks once."""
+        ignore_own_folder(self.root)
+        return checked_out_commit(self.root)
+
+    def build(self, app: App, target: str) -> HeadBuild:
+        """Build an app for a target, or take its last build if nothing that it reads differs.
+
+        Raises BuildError.
+        """
+        recipe = recipe_of_app(app, target)
+        if recipe is None or self.in_place:
+            return HeadBuild(self._found(app, target, recipe), recipe, "")
+        if not self.is_git:
+            raise InputError(
+                f"{self.root}: not the root of a git repository with commits, which"
+                f" {app.name} is built from; --in-place measures the files that are here"
+            )
+        recipe.check(self.root, self.commit)
+        folder = self._folder(app.name, target)
+        key = recipe.key(self.root, self.commit, path_length(self.root / WORKTREES))
+        build = _kept(folder, fingerprint(key))
+        if build is None:
+            build = self._built(recipe, target)
+        log = folder / _RUN_LOG
+        return HeadBuild(
+            build, recipe, self.commit, log.read_text("utf-8") if log.is_file() else ""
+        )
+
+    def _built(self, recipe: AnyBuildRecipe, target: str) -> Build:
+        """Build all images of an app, and keep them."""
+        name = recipe.group or recipe.app
+        try:
+            with (
+                Progress(f"building {name}", target) as progress,
+                worktree(self.root, self.root / WORKTREES) as tree,
+                tree.check_out(self.commit, recipe.kept_folders),
+            ):
+                failure: DoesNotBuildError | None = None
+                try:
+                    made = {recipe.app: recipe.build(tree, self.commit, Limits())}
+                    others = recipe.also_built(tree, self.commit)
+                    made |= {other.app: path for other, path in others}
+                    failed_run = recipe.run_after(tree, Limits())
+                    builds = self._moved(made, target, failed_run)
+                except DoesNotBuildError as error:
+                    failure = error
+                progress.step(1, 1)
+        except (BuildError, InputError) as error:
+            raise type(error)(f"{name} for {target}: {error}") from error
+        if failure is not None:
+            raise BuildError(f"{name} for {target} does not build: {failure}; log: {tree.log}")
+        return builds[recipe.app]
+
+    def _moved(self, made: Mapping[str, Path], target: str, failed_run: str) -> Mapping[str, Build]:
+        builds = {}
+        for app, record in made.items():
+            folder = self._folder(app, target)
+            builds[app] = moved(record.parent, folder)
+            if failed_run:
+                (folder / _RUN_LOG).write_text(failed_run, encoding="utf-8")
+        return builds
+
+    def _found(self, app: App, target: str, recipe: AnyBuildRecipe | None) -> Build:
+        """Gather the files of an image as they are."""
+        ignore_own_folder(self.root)
+        files = app.steps[target].images[app.image]
+        made = MadeImage(app.name, target, files, "")
+        folder = self._folder(app.name, target)
+        try:
+            made = replace(made, fingerprint=self._content(files))
+            return _kept(folder, made.fingerprint) or gather(self.root, made, folder)
+        except DoesNotBuildError as error:
+            hint = f": {recipe.steps.build}" if recipe is not None else ""
+            raise BuildError(f"{app.name} for {target}: {error}{hint}") from error
+
+    def _content(self, files: ImageFiles) -> str:
+        """Hash what an image's measurement depends on."""
+        globs = (*files.objects, *files.also)
+        named = [files.image, files.map, files.debug, files.shipped]
+        found = [self.root / name for name in named if name]
+        found += [path for pattern in globs for path in sorted(self.root.glob(pattern))]
+        hashes = {str(path): file_hash(path) for path in found if path.is_file()}
+        told = [*named, files.strip, *globs]
+        return fingerprint({"found": hashes, "files": told, "package": package_hash()})
+
+    def _folder(self, app: str, target: str) -> Path:
+        return self.root / _BUILDS / f"{app}.{target}"
+
+
+def ignore_own_folder(root: Path) -> None:
+    """Make .sizeguard, which git ignores with all that is in it."""
+    folder = root / FOLDER
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot make this folder: {error.strerror}") from error
+    write_if_changed(folder / ".gitignore", "*\n")
+
+
+def _kept(folder: Path, key: str) -> Build | None:
+    """Read the build of a folder if it is that of a key, and its image is there."""
+    if not (folder / RECORD).is_file():
+        return None
+    try:
+        build = read_build(folder)
+    except InputError:
+        return None  # of another version, or damaged: built again
+    is_there = build.image.is_file() and build.shipped.is_file()
+    return build if build.fingerprint == key and is_there else None

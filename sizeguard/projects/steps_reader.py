@@ -1,0 +1,142 @@
+"""Read how any project builds an app: the commands and files that sizeguard.yaml names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable
+from sizeguard.projects.config_nodes import is_empty, path_of, place_of, table_of, text_of
+from sizeguard.projects.project import BUILD_TIMEOUT, NO_STRIP, BuildSteps, ImageFiles
+
+IMAGE, IMAGES = "image", "images"
+_FILES = (IMAGE, "map", "objects", "debug", "shipped", "strip", "also")
+_OF_IMAGE = (*_FILES, "limits")
+STEPS = (
+    *("build", "setup", "clean", IMAGES, *_FILES, "run", "timeout", "env", "inputs", "ignore"),
+    *("absent", "present"),
+)
+_TIME = re.compile(r"(\d{1,7}) ?(s|min|h|)", re.ASCII)
+_SECONDS = {"": 1, "s": 1, "min": 60, "h": 3600}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+def read_steps(fields: Mapping[str, Node], place: str) -> BuildSteps:
+    """Read the steps of an app for a target.
+
+    Raises InputError, with file, line and column.
+    """
+    build = text_of(fields["build"]) if "build" in fields else ""
+    for name in ("setup", "clean", "env", "inputs", "ignore", "timeout"):
+        if name in fields and not build:
+            raise InputError(
+                f"{place_of(fields[name])}: {name} is for a build command, and there is no build"
+            )
+    return BuildSteps(
+        images=_images(fields, place),
+        build=build,
+        setup=_command(fields.get("setup")),
+        clean=_command(fields.get("clean")),
+        run=_command(fields.get("run")),
+        timeout=_seconds(fields["timeout"]) if "timeout" in fields else BUILD_TIMEOUT,
+        env=_variables(fields["env"]) if "env" in fields else {},
+        inputs=tuple(map(path_of, items_of(fields.get("inputs")))),
+        ignore=tuple(map(text_of, items_of(fields.get("ignore")))),
+        absent=tuple(map(text_of, items_of(fields.get("absent")))),
+        present=tuple(map(text_of, items_of(fields.get("present")))),
+    )
+
+
+def image_limits(fields: Mapping[str, Node]) -> Iterator[tuple[str, Node]]:
+    """Yield the name and the limits of each image that has its own."""
+    if isinstance(fields.get(IMAGES), YamlTable):
+        for name, value in table_of(fields[IMAGES], None, "").items():
+            if isinstance(value, YamlTable):
+                own = table_of(value, _OF_IMAGE, "")
+                if "limits" in own:
+                    yield name, own["limits"]
+
+
+def items_of(node: Node | None) -> list[Node]:
+    """Return the items of a list, or a single one."""
+    if node is None:
+        return []
+    return list(node.items) if isinstance(node, Listing) else [node]
+
+
+def _images(fields: Mapping[str, Node], place: str) -> Mapping[str, ImageFiles]:
+    if IMAGES not in fields:
+        if IMAGE not in fields:
+            raise InputError(f"{place}: names no {IMAGE}: the file that is measured")
+        return {"": _files(fields, place_of(fields[IMAGE]))}
+    node = fields[IMAGES]
+    alone = next((name for name in _FILES if name in fields), "")
+    if alone:
+        raise InputError(
+            f"{place_of(fields[alone])}: {alone} belongs to one image: write it below its name in"
+            f" {IMAGES}"
+        )
+    found = {}
+    expected = f"{IMAGES} is a table of files by name"
+    for name, value in table_of(node, None, expected).items():
+        if not NAME.fullmatch(name):
+            raise InputError(
+                f"{place_of(value)}: '{name}' is no name of an image: letters, digits, '.', '-' and"
+                " '_'"
+            )
+        if isinstance(value, YamlTable):
+            found[name] = _files(table_of(value, _OF_IMAGE, ""), place_of(value))
+        else:
+            found[name] = ImageFiles(path_of(value))
+    if not found:
+        raise InputError(f"{place_of(node)}: names no images")
+    return found
+
+
+def _files(fields: Mapping[str, Node], place: str) -> ImageFiles:
+    if IMAGE not in fields:
+        raise InputError(f"{place}: names no {IMAGE}: the file that is measured")
+    strip = fields.get("strip")
+    return ImageFiles(
+        image=path_of(fields[IMAGE]),
+        map=path_of(fields["map"]) if "map" in fields else "",
+        objects=tuple(map(path_of, items_of(fields.get("objects")))),
+        debug=path_of(fields["debug"]) if "debug" in fields else "",
+        shipped=path_of(fields["shipped"]) if "shipped" in fields else "",
+        strip=_strip(strip) if strip is not None else "",
+        also=tuple(map(path_of, items_of(fields.get("also")))),
+    )
+
+
+def _strip(node: Node) -> str:
+    if isinstance(node, Scalar) and node.kind == "bool":
+        return NO_STRIP if node.text.lower() in ("false", "no", "off") else ""
+    return text_of(node)
+
+
+def _command(node: Node | None) -> str:
+    return "" if node is None else text_of(node)
+
+
+def _seconds(node: Node) -> float:
+    found = _TIME.fullmatch(text_of(node).strip())
+    if not found or not int(found[1]):
+        raise InputError(f"{place_of(node)}: '{text_of(node)}' is no time; write 90 s or 30 min")
+    return float(int(found[1]) * _SECONDS[found[2]])
+
+
+def _variables(node: Node) -> Mapping[str, str | None]:
+    """Read names of variables that are passed on, or a table with values."""
+    found: dict[str, str | None] = {}
+    if isinstance(node, YamlTable):
+        for name, value in table_of(node, None, "").items():
+            is_text = isinstance(value, Scalar) and not is_empty(value)
+            found[name] = value.text if is_text and isinstance(value, Scalar) else None
+    else:
+        found = dict.fromkeys(map(text_of, items_of(node)))
+    for name in found:
+        if not _VARIABLE.fullmatch(name):
+            raise InputError(f"{place_of(node)}: '{name}' is no name of a variable")
+    return found

@@ -1,0 +1,56 @@
+"""Make the stripped twin of an image with the tool of its machine."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError
+from sizeguard.builds.image_tools import image_tools
+from sizeguard.builds.measured_sizes import measure
+from sizeguard.toolchains.environment import build_environment
+
+_TIMEOUT = 600.0  # seconds; 1 GB takes 10
+_LLVM = ("llvm-strip", "llvm-strip-19", "llvm-strip-14")
+
+
+def strip_tool(image: Path) -> str | None:
+    """Find a program that strips an image; None if there is none here."""
+    return next(filter(None, map(shutil.which, _tools(image_tools(image).machine))), None)
+
+
+def _tools(machine: str) -> Iterator[str]:
+    if machine == platform.machine():
+        yield "strip"
+    elif machine:
+        yield f"{machine}-linux-gnu-strip"
+    yield from _LLVM
+
+
+def strip(tool: str, image: Path, shipped: Path) -> None:
+    """Strip an image, and be sure that the twin loads the same bytes. Raises BuildError."""
+    try:
+        done = subprocess.run(
+            [tool, "-o", str(shipped), str(image)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=build_environment(),
+            timeout=_TIMEOUT,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BuildError(f"{tool} {image.name}: {error}") from error
+    if done.returncode != 0:
+        told = next(iter(done.stderr.strip().splitlines()), f"ended with {done.returncode}")
+        raise BuildError(f"{tool} {image.name}: {told}")
+    before, after = measure(image).load, measure(shipped).load
+    if before != after:
+        raise BuildError(
+            f"{tool} {image.name}: loads {after} bytes afterwards and {before} before: stripping"
+            " changed what is loaded"
+        )

@@ -1,0 +1,81 @@
+"""The gate on a project that is not ours: its own CMake build, in three lines of sizeguard.yaml."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.any_project import CONFIG, SOURCES, AnyProject, made_project
+
+pytestmark = pytest.mark.native
+GROWN = "  volatile int x = n;\n" + "  x = x * 3 + 1;\n" * 80 + "  return x;\n"
+
+
+@pytest.fixture(scope="module")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> AnyProject:
+    """A project whose baseline is committed, and whose checkout is left as it is by each test."""
+    project = made_project(tmp_path_factory.mktemp("words"))
+    done = project.run("baseline", "update")
+    assert done.code == 0, done.err
+    project.commit("Review the sizes")
+    return project
+
+
+def test_a_change_that_grows_a_function_fails_with_its_name_and_line(reviewed: AnyProject) -> None:
+    assert reviewed.run("gate").code == 0
+    source = "src/main.cpp"
+    reviewed.write({source: SOURCES[source].replace("  return 2 * n;\n", GROWN)})
+    try:
+        done = reviewed.run("gate", "--format", "json")
+    finally:
+        reviewed.git("checkout", "--", ".")
+    found = json.loads(done.out)
+    cause = found["apps"][0]["causes"][0]
+    assert done.code == 1
+    assert (cause["symbol"], cause["place"]) == ("twice", "src/main.cpp:4")
+    assert cause["new"] - cause["old"] > 800
+    assert found["apps"][0]["base"] == "merge base"
+
+
+def test_nothing_is_left_in_the_user_s_checkout(reviewed: AnyProject) -> None:
+    assert reviewed.git("status", "--porcelain") == ""
+    assert reviewed.git("branch", "--list").split() == ["*", "main"]
+
+
+def test_a_change_of_an_ignored_file_builds_nothing(reviewed: AnyProject) -> None:
+    reviewed.run("gate")
+    reviewed.write({"README.md": "Words, counted.\n"})
+    try:
+        done = reviewed.run("gate")
+    finally:
+        reviewed.git("checkout", "--", ".")
+    assert done.code == 0
+    assert "building" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [("symbol/twice*: 0", 1), ("symbol/*: 3 KiB", 0), ("symbol/nothing_like_this: 0", 3)],
+)
+def test_an_image_without_a_build_is_measured_as_found(
+    reviewed: AnyProject, tmp_path: Path, limit: str, code: int
+) -> None:
+    kept = next((reviewed.root / ".sizeguard" / "builds").glob("count.*/count"))
+    (tmp_path / "image").write_bytes(kept.read_bytes())
+    config = f"apps:\n  found:\n    image: image\n    limits: {{load: 3 KiB, {limit}}}\n"
+    project = made_project(tmp_path, config, {})
+    done = project.run("gate", "--format", "json")
+    assert done.code == code, done.out
+    assert {check["verdict"] for check in json.loads(done.out)["checks"]} <= {
+        "pass", "fail", "inconclusive", "not_run"
+    }  # fmt: skip
+
+
+def test_a_failing_build_is_one_line(tmp_path: Path) -> None:
+    broken = {**SOURCES, "src/words.cpp": "#error no words\n"}
+    done = made_project(tmp_path, CONFIG, broken).run("gate")
+    assert done.code == 4
+    assert "#error no words" in done.out
+    assert "Traceback" not in done.out + done.err
