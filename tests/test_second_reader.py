@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zipfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from sizeguard.base.errors import SizeguardError
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.second_reader import (
+    Reading,
     check_readings,
     disagreement,
     read_again,
@@ -21,6 +23,7 @@ from sizeguard.formats.sniff import ELF, format_of
 from tests.support.edited_elf import EditedElf
 from tests.support.macho_samples import MachoSamples
 from tests.support.recorded_builds import recorded_runtime
+from tests.support.windows_and_web import MACHINES, build_windows
 
 SYSTEM = sorted(
     path
@@ -35,23 +38,45 @@ def image(tmp_path: Path) -> Path:
     return recorded_runtime(tmp_path).build.shipped
 
 
+def again_of(path: Path) -> Reading:
+    found = read_again(path)
+    assert found is not None
+    return found
+
+
 def test_two_readers_agree_about_images_of_the_system() -> None:
     images = [path for path in SYSTEM if format_of(path.read_bytes()[:64]) == ELF][::7]
     assert len(images) > 50
-    assert [path for path in images if disagreement(read_ourselves(path), read_again(path))] == []
+    assert [path for path in images if disagreement(read_ourselves(path), again_of(path))] == []
 
 
 def test_mach_o_images_are_read_by_lief(macho: MachoSamples) -> None:
-    thin = [
-        path
-        for path in sorted(macho.folder.iterdir())
-        if path.is_file() and path.suffix == "" and not path.name.startswith("fat")
-    ]
+    thin = [path for path in sorted(macho.folder.iterdir()) if path.is_file() and path.suffix == ""]
     assert len(thin) > 12
     for path in thin:
-        again = read_again(path)
+        again = again_of(path)
         assert again.reader == "lief"
         assert disagreement(read_ourselves(path), again) == ""
+
+
+def test_pe_images_are_read_by_lief(tmp_path: Path, native_tools: None) -> None:
+    samples = build_windows(tmp_path)
+    for machine in MACHINES:
+        ours, again = read_ourselves(samples.image(machine)), again_of(samples.image(machine))
+        assert (disagreement(ours, again), again.reader) == ("", "lief")
+        moved = replace(ours, load=ours.load + 1)
+        assert disagreement(moved, again).startswith("load")
+
+
+def test_members_of_a_container_are_read_twice(image: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as file:
+        file.write(image, "a.so")
+        file.write(image, "b.so")
+    sizes, one = measure(tmp_path / "two.zip"), measure(image)
+    assert sizes.load == 2 * one.load
+    check_readings([tmp_path / "two.zip"], sizes)
+    with pytest.raises(SizeguardError, match="load is recorded"):
+        check_readings([tmp_path / "two.zip"], one)
 
 
 def test_an_image_without_section_headers_is_read_by_its_segments(
@@ -59,7 +84,7 @@ def test_an_image_without_section_headers_is_read_by_its_segments(
 ) -> None:
     bare = tmp_path / "bare"
     bare.write_bytes(EditedElf.of(image.read_bytes()).file(strip_headers=True))
-    again = read_again(bare)
+    again = again_of(bare)
     assert again.sections is None
     assert again.load > 10_000
     check_readings([bare], measure(bare))
@@ -68,13 +93,13 @@ def test_an_image_without_section_headers_is_read_by_its_segments(
 @pytest.mark.parametrize("name", ["load", "ram", "file"])
 def test_each_number_that_differs_is_named(image: Path, name: str) -> None:
     ours = read_ourselves(image)
-    assert disagreement(ours, read_again(image)) == ""
+    assert disagreement(ours, again_of(image)) == ""
     wrong = replace(ours, **{name: getattr(ours, name) + 1})
-    assert disagreement(wrong, read_again(image)).startswith(f"{name}: sizeguard reads ")
+    assert disagreement(wrong, again_of(image)).startswith(f"{name}: sizeguard reads ")
 
 
 def test_a_section_that_one_reader_alone_sees_is_named(image: Path) -> None:
-    ours, again = read_ourselves(image), read_again(image)
+    ours, again = read_ourselves(image), again_of(image)
     assert ours.sections is not None
     more = replace(ours, sections=ours.sections + Counter({(".hidden", 0, 4): 1}))
     assert "section .hidden: only sizeguard reads" in disagreement(more, again)

@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sizeguard.base.errors import SizeguardError
+from sizeguard.base.input_files import readable
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import read_elf
-from sizeguard.formats.sniff import MACHO, image_format
+from sizeguard.formats.sniff import COFF, CONTAINERS, MACHO, PE, WASM, image_format
 
 if TYPE_CHECKING:
     import lief
     from elftools.elf.elffile import ELFFile
 
 _WRITE = 2  # VM_PROT_WRITE of Mach-O
+_PE_WRITE = 0x8000_0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +48,32 @@ def check_readings(images: Iterable[Path], sizes: Sizes) -> None:
     Raises SizeguardError, exit code 4, that says where they differ: then neither can be believed.
     """
     images = list(images)
-    load = ram = file = 0
-    for image in images:
-        again = read_again(image)
-        if found := disagreement(read_ourselves(image), again):
-            raise SizeguardError(f"{image}: two readers disagree about {found}")
-        load, ram, file = load + again.load, ram + again.ram, file + again.file
-    sums = {"load": (sizes.load, load), "ram": (sizes.ram, ram), "file": (sizes.file, file)}
-    for name, (recorded, read) in sums.items():
+    readings = [_checked(image) for image in images]
+    for name in ("load", "ram", "file"):
+        recorded = getattr(sizes, name)
+        read = sum(getattr(each, name) for each in readings)
         if recorded != read:
             raise SizeguardError(
                 f"{images[0]}: {name} is recorded as {recorded} bytes, and is {read}"
             )
+
+
+def _checked(image: Path) -> Reading:
+    """Read an image, or all images of a container, with the library; our reader must agree."""
+    format_ = image_format(image)
+    if format_ in CONTAINERS:
+        from sizeguard.formats.containers.member_files import unpacked_images
+
+        members = [_checked(member) for member in unpacked_images(image)]
+        load, ram = sum(each.load for each in members), sum(each.ram for each in members)
+        return Reading("members", load, ram, readable(image).stat().st_size, None)
+    ours = read_ourselves(image)
+    again = read_again(image)
+    if again is None:
+        return ours
+    if found := disagreement(ours, again):
+        raise SizeguardError(f"{image}: two readers disagree about {found}")
+    return again
 
 
 def disagreement(ours: Reading, theirs: Reading) -> str:
@@ -85,43 +103,59 @@ def read_ourselves(image: Path) -> Reading:
     return Reading("sizeguard", sizes.load, sizes.ram, sizes.file, sections)
 
 
-def read_again(image: Path) -> Reading:
-    """Read the sizes of an ELF image with pyelftools, of a Mach-O image with lief.
+def read_again(image: Path) -> Reading | None:
+    """Read an image with another library: ELF with pyelftools, Mach-O and PE with lief.
+
+    None for WebAssembly and COFF objects, which neither reads.
 
     Raises SizeguardError if the library cannot read it.
     """
-    return _by_lief(image) if image_format(image) == MACHO else _by_elftools(image)
+    format_ = image_format(image)
+    if format_ in (WASM, COFF):
+        return None
+    file = readable(image)
+    if format_ == MACHO:
+        return _macho_by_lief(image, file)
+    return _pe_by_lief(image, file) if format_ == PE else _by_elftools(image, file)
 
 
 def _own_sections(image: Path) -> Iterator[tuple[str, int, int]]:
-    if image_format(image) == MACHO:
-        from sizeguard.formats.macho.reader import read_macho
+    format_ = image_format(image)
+    if format_ == MACHO:
+        from sizeguard.formats.macho.reader import FatFile, read_macho_file
 
-        for each in read_macho(image).sections:
-            yield f"{each.segment_name},{each.name}", each.file_size, each.size
-        return
-    elf = read_elf(image)
-    # Behind those of the table come zeros that no section covers.
-    count = elf.section_headers[1] // elf.layout.section.itemsize
-    for section in elf.sections[1:count]:
-        yield section.name, section.file_size, section.size
+        file = read_macho_file(image)
+        for macho in file.images if isinstance(file, FatFile) else (file,):
+            for each in macho.sections:
+                yield f"{each.segment_name},{each.name}", each.file_size, each.size
+    elif format_ == PE:
+        from sizeguard.formats.pe.layout import read_layout
+
+        for found in read_layout(image, np.fromfile(readable(image), np.uint8)).sections:
+            yield found.name, found.size, found.memory
+    elif format_ not in (WASM, COFF):
+        elf = read_elf(image)
+        # Behind those of the table come zeros that no section covers.
+        count = elf.section_headers[1] // elf.layout.section.itemsize
+        for section in elf.sections[1:count]:
+            yield section.name, section.file_size, section.size
 
 
-def _by_elftools(image: Path) -> Reading:
+def _by_elftools(image: Path, file: Path) -> Reading:
     from elftools.common.exceptions import ELFError  # 20 ms, which other commands need not wait for
     from elftools.elf.elffile import ELFFile
 
     try:
-        with image.open("rb") as stream:
+        with file.open("rb") as stream:
             elf = ELFFile(stream)
             if elf.num_sections() == 0:
-                return _of_segments(elf, image)
-            return _of_sections(elf, image)
+                return _of_segments(elf, file)
+            return _of_sections(elf, file)
     except (ELFError, ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise SizeguardError(f"{image}: pyelftools cannot read it: {error}") from error
 
 
-def _of_sections(elf: ELFFile, image: Path) -> Reading:
+def _of_sections(elf: ELFFile, file: Path) -> Reading:
     load = ram = 0
     sections: Counter[tuple[str, int, int]] = Counter()
     ends: list[tuple[int, int]] = []  # address and end of what is in memory for the whole process
@@ -138,7 +172,7 @@ def _of_sections(elf: ELFFile, image: Path) -> Reading:
         if not (flags & 0x400 and is_zeros):  # SHF_TLS
             ends.append((int(section["sh_addr"]), int(section["sh_addr"]) + size))
     ram += sum(_uncovered(segment, ends) for segment in elf.iter_segments("PT_LOAD"))
-    return Reading("pyelftools", load, ram, image.stat().st_size, sections)
+    return Reading("pyelftools", load, ram, file.stat().st_size, sections)
 
 
 def _uncovered(segment: object, ends: list[tuple[int, int]]) -> int:
@@ -151,7 +185,7 @@ def _uncovered(segment: object, ends: list[tuple[int, int]]) -> int:
     return max(0, low + in_memory - max([low + in_file, *covered]))
 
 
-def _of_segments(elf: ELFFile, image: Path) -> Reading:
+def _of_segments(elf: ELFFile, file: Path) -> Reading:
     """Read a file without section headers: the bytes that segments load, without the headers."""
     loads = [segment.header for segment in elf.iter_segments("PT_LOAD")]
     head = elf.header
@@ -161,7 +195,7 @@ def _of_segments(elf: ELFFile, image: Path) -> Reading:
     both = _union([*ranges, *outside])
     ram = sum(load["p_memsz"] for load in loads if load["p_flags"] & 2)
     size = _union(ranges) - (_union(ranges) + _union(outside) - both)
-    return Reading("pyelftools", size, ram, image.stat().st_size, None)
+    return Reading("pyelftools", size, ram, file.stat().st_size, None)
 
 
 def _union(ranges: Iterable[tuple[int, int]]) -> int:
@@ -173,14 +207,26 @@ def _union(ranges: Iterable[tuple[int, int]]) -> int:
     return total
 
 
-def _by_lief(image: Path) -> Reading:
-    import lief  # 60 ms, for Mach-O images alone
+def _macho_by_lief(image: Path, file: Path) -> Reading:
+    import lief  # 60 ms, for images of Mach-O and PE alone
 
-    found = lief.MachO.parse(image)
-    if found is None or len(found) != 1 or (binary := found.at(0)) is None:
-        raise SizeguardError(f"{image}: lief cannot read it as one Mach-O image")
-    load = ram = 0
+    found = lief.MachO.parse(file)
+    slices = [found.at(number) for number in range(len(found))] if found is not None else []
     sections: Counter[tuple[str, int, int]] = Counter()
+    sums = [_slice_sums(binary, sections) for binary in slices if binary is not None]
+    if not sums or len(sums) != len(slices):
+        raise SizeguardError(f"{image}: lief cannot read it")
+    # A machine loads one image of a universal binary.
+    load, ram = max(load for load, _ in sums), max(ram for _, ram in sums)
+    return Reading("lief", load, ram, file.stat().st_size, sections)
+
+
+def _slice_sums(
+    binary: lief.MachO.Binary, sections: Counter[tuple[str, int, int]]
+) -> tuple[int, int]:
+    """Return load and ram of an image, and count its sections."""
+    is_object = binary.header.file_type == type(binary.header).FILE_TYPE.OBJECT
+    load = ram = 0
     for section in binary.sections:
         in_file = 0 if _is_zeros(section) else section.size
         sections[f"{section.segment_name},{_text(section.name)}", in_file, section.size] += 1
@@ -188,12 +234,35 @@ def _by_lief(image: Path) -> Reading:
         if segment is None or int(segment.max_protection) == 0 or _is_debug(section):
             continue
         load += in_file
-        ram += section.size if int(segment.init_protection) & _WRITE else 0
-    return Reading("lief", load, ram, image.stat().st_size, sections)
+        # The one segment of an object has all rights: names tell where a section will be.
+        is_data = section.segment_name.startswith("__DATA")
+        if is_data if is_object else int(segment.init_protection) & _WRITE:
+            ram += section.size
+    return load, ram
+
+
+def _pe_by_lief(image: Path, file: Path) -> Reading:
+    import lief
+
+    found = lief.PE.parse(file)
+    if found is None:
+        raise SizeguardError(f"{image}: lief cannot read it")
+    load = ram = 0
+    sections: Counter[tuple[str, int, int]] = Counter()
+    for section in found.sections:
+        name, in_file = _text(section.fullname), section.sizeof_raw_data
+        in_memory = section.virtual_size or in_file
+        sections[name, in_file, in_memory] += 1
+        if name.startswith((".debug", ".zdebug", ".stab")):
+            continue
+        load += min(in_file, in_memory)
+        ram += in_memory if section.characteristics & _PE_WRITE else 0
+    return Reading("lief", load, ram, file.stat().st_size, sections)
 
 
 def _text(name: str | bytes) -> str:
-    return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
+    text = name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
+    return text.rstrip("\0")
 
 
 def _is_debug(section: lief.MachO.Section) -> bool:
