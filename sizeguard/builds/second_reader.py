@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
 
 _WRITE = 2  # VM_PROT_WRITE of Mach-O
+_FAT_64, _FAT_ENTRY = 0xCAFEBABF, struct.Struct(">8xQQ8x")
 _PE_WRITE = 0x8000_0000
 
 
@@ -210,15 +213,26 @@ def _union(ranges: Iterable[tuple[int, int]]) -> int:
 def _macho_by_lief(image: Path, file: Path) -> Reading:
     import lief  # 60 ms, for images of Mach-O and PE alone
 
-    found = lief.MachO.parse(file)
-    slices = [found.at(number) for number in range(len(found))] if found is not None else []
+    wide = _wide_slices(file)
+    files = [lief.MachO.parse(part) for part in wide] if wide else [lief.MachO.parse(file)]
+    slices = [f.at(number) for f in files if f is not None for number in range(len(f))]
     sections: Counter[tuple[str, int, int]] = Counter()
     sums = [_slice_sums(binary, sections) for binary in slices if binary is not None]
-    if not sums or len(sums) != len(slices):
+    if not sums or None in files or len(sums) != len(slices):
         raise SizeguardError(f"{image}: lief cannot read it")
     # A machine loads one image of a universal binary.
     load, ram = max(load for load, _ in sums), max(ram for _, ram in sums)
     return Reading("lief", load, ram, file.stat().st_size, sections)
+
+
+def _wide_slices(file: Path) -> list[io.BytesIO]:
+    """Cut a universal binary with 64-bit offsets, which lief does not read; empty for others."""
+    data = file.read_bytes()
+    magic, count = struct.unpack_from(">II", data) if len(data) > _FAT_ENTRY.size else (0, 0)
+    if magic != _FAT_64:
+        return []
+    table = data[8 : 8 + count * _FAT_ENTRY.size]
+    return [io.BytesIO(data[at : at + size]) for at, size in _FAT_ENTRY.iter_unpack(table)]
 
 
 def _slice_sums(
