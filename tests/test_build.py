@@ -20,6 +20,7 @@ from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.formats.elf import read_elf
+from sizeguard.runtimes.known import library
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
 from sizeguard.runtimes.sizeguard.sources.tags import scan_tags
@@ -214,9 +215,11 @@ def test_a_new_export_of_a_model_selects_again(
             "SELECT_ALL_OPS and SELECT_OPS_LIST exclude each other",
         ),
         (
-            ["-DTRACING_BASED=ON", "-DSELECTED_OP_LIST=x.yaml"],
-            "TRACING_BASED and SELECTED_OP_LIST exclude each other",
+            ["-DTRACING_BASED=ON", "-DSELECT_OPS_LIST=aten::relu"],
+            "TRACING_BASED and SELECT_OPS_LIST exclude each other",
         ),
+        (["-DSELECT_OPS_YAML=ON"], "SELECT_OPS_YAML is the path of a file here, not ON"),
+        (["-DUSE_CUDA=ON"], "USE_CUDA=ON is not possible here: kernels are for CPUs"),
         (["-DSG_OPTIMIZE=fast"], "SG_OPTIMIZE is -Os or -O2, not fast"),
         (["-DSG_LINKER=ld"], "SG_LINKER is bfd, gold, lld or mold, not ld"),
         (["-DSG_LINK=dynamic"], "SG_LINK is executable, static, static-pie or shared, not dynamic"),
@@ -226,7 +229,7 @@ def test_a_new_export_of_a_model_selects_again(
         (["-DSG_LINK=static-pie", "-DSG_LINKER=gold"], "gold links no static-pie"),
         (["-DSG_MACOS_HEADERS=/x"], "SG_MACOS_HEADERS has no effect on a build for Linux"),
         (["-DCMAKE_BUILD_TYPE=Release"], "CMAKE_BUILD_TYPE has no effect"),
-        (["-DSELECT_OPS_LIST=aten::relux"], r"unknown operator aten::relux \(nearest: aten::relu"),
+        (["-DSELECT_OPS_LIST=aten::relux"], r"unknown operator aten::relux; nearest: aten::relu"),
         (["-DSELECTED_OP_LIST=/nowhere/x.yaml"], r"/nowhere/x\.yaml: cannot read"),
     ],
 )
@@ -310,20 +313,55 @@ def test_wrong_calls_of_the_cmake_functions_are_refused(
     assert re.search(message, refused(configure(tmp_path, tmp_path / "build")))
 
 
+EXAMPLE = {
+    "-DSELECT_OPS_LIST=aten::relu,extra::twice": {"aten::add.Tensor", "aten::relu", "extra::twice"},
+    "-DSELECT_OPS_LIST=aten::add.out,aten::mm.out": {"aten::add.Tensor", "aten::mm"},
+    "-DSELECT_OPS_YAML=ON": {"aten::add.Tensor", "extra::twice"},
+    "-DSELECT_OPS_YAML=extra/operators.yaml": {"aten::add.Tensor", "extra::twice"},
+    "-DSELECT_ALL_OPS=ON": None,
+}
+
+
 @pytest.mark.native
-def test_the_example_registers_what_its_list_names(root: Path) -> None:
+@pytest.mark.parametrize("option", EXAMPLE)
+def test_the_example_registers_what_is_selected(root: Path, option: str) -> None:
     folder = root / "build" / "tests" / "example"
-    done = configure(
-        root / "native" / "examples" / "selective_build",
-        folder,
-        "-DSELECT_OPS_LIST=aten::relu,extra::twice,aten::add.Tensor",
-    )
+    for file in ("CMakeCache.txt", "selected_ops"):  # what is compiled stays
+        path = folder / file
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    done = configure(root / "native" / "examples" / "selective_build", folder, option)
     assert done.returncode == 0, done.stderr
     subprocess.run(["ninja", "-C", str(folder)], check=True, capture_output=True)
     listed = subprocess.run(
         [folder / "example"], check=True, capture_output=True, text=True
     ).stdout.split()
-    assert sorted(listed) == ["aten::add.Tensor", "aten::relu", "extra::twice"]
+    expected = EXAMPLE[option]
+    if expected is None:
+        expected = {"extra::twice", *library(root)}
+    assert set(listed) == expected and len(listed) == len(expected)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "Nothing is selected: give SELECT_ALL_OPS, SELECT_OPS_LIST or SELECT_OPS_YAML"),
+        (["-DSELECT_OPS_LIST=ON"], "SELECT_OPS_LIST is a list of names, not ON"),
+        (
+            ["-DSELECT_OPS_YAML=ON", "-DSELECT_ALL_OPS=ON"],
+            "SELECT_ALL_OPS and SELECT_OPS_YAML exclude each other",
+        ),
+        (
+            ["-DEXECUTORCH_SELECT_OPS_LIST=aten::add.out"],
+            r"EXECUTORCH_SELECT_OPS_LIST \(here: SELECT_OPS_LIST\)",
+        ),
+    ],
+)
+def test_options_that_the_example_refuses(
+    root: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    example = root / "native" / "examples" / "selective_build"
+    assert re.search(message, refused(configure(example, tmp_path, *options)))
 
 
 @pytest.mark.native

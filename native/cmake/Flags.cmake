@@ -78,5 +78,5 @@ function(sg_executable name)
     INSTALL_RPATH ""
     BUILD_WITH_INSTALL_NAME_DIR ON
     INSTALL_NAME_DIR "@rpath"
-    RULE_LAUNCH_LINK "sh ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/link_logged.sh" LINKER_LANGUAGE C)
+    RULE_LAUNCH_LINK "sh \"${CMAKE_CURRENT_FUNCTION_LIST_DIR}/link_logged.sh\"" LINKER_LANGUAGE C)
 endfunction()

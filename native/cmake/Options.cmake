@@ -1,5 +1,7 @@
 # Options of a build, and the check that none was given in vain.
 
+include("${CMAKE_CURRENT_LIST_DIR}/PyTorchOptions.cmake")
+
 set(SG_OPTIMIZE "-Os" CACHE STRING "Optimization: -Os or -O2")
 option(SG_UNWIND_TABLES "Keep unwind tables" OFF)
 set(SG_SANITIZE "" CACHE STRING "Sanitizers, such as address,undefined")
@@ -20,7 +22,13 @@ function(sg_check_options)
     get_property(type CACHE ${name} PROPERTY TYPE)
     get_property(found_by_us CACHE ${name} PROPERTY ADVANCED)
     if(help STREQUAL "No help, variable specified on the command line." AND NOT name MATCHES "^CMAKE_")
-      list(APPEND unknown ${name})
+      sg_accepts_pytorch_option(accepted ${name})
+      sg_name_here(here ${name})
+      if(here)
+        list(APPEND unknown "${name} (here: ${here})")
+      elseif(NOT accepted)
+        list(APPEND unknown ${name})
+      endif()
     elseif(name MATCHES "^(SG_|SELECT|DTYPE_|TRACING_|SIZEGUARD)" AND NOT type MATCHES "INTERNAL|STATIC" AND NOT found_by_us)
       list(APPEND known ${name})
     endif()
@@ -33,6 +41,28 @@ function(sg_check_options)
   if(CMAKE_BUILD_TYPE)
     message(FATAL_ERROR "CMAKE_BUILD_TYPE has no effect on this build: SG_OPTIMIZE says how to optimize, and debug information is always there.")
   endif()
+endfunction()
+
+# An option that is a path. OFF and the like are none; ON is no path.
+function(sg_path_option name help)
+  sg_switch_value(asked "$CACHE{${name}}")
+  if(asked STREQUAL "ON")
+    message(FATAL_ERROR "${name} is the path of a file here, not ${${name}}: ${help}")
+  elseif(asked STREQUAL "OFF")
+    set(${name} "" CACHE FILEPATH "${help}" FORCE)
+  endif()
+  set(${name} "" CACHE FILEPATH "${help}")
+endfunction()
+
+# An option that is a list of names. OFF and the like are none; ON is no name.
+function(sg_list_option name help)
+  sg_switch_value(asked "$CACHE{${name}}")
+  if(asked STREQUAL "ON")
+    message(FATAL_ERROR "${name} is a list of names, not ${${name}}: ${help}")
+  elseif(asked STREQUAL "OFF")
+    set(${name} "" CACHE STRING "${help}" FORCE)
+  endif()
+  set(${name} "" CACHE STRING "${help}")
 endfunction()
 
 # Two options of which one leaves nothing to the other.

@@ -5,10 +5,19 @@
 #   gen_operators_lib(LIB_NAME my_ops KERNEL_LIBS sg_kernels my_kernels DEPS sg_runtime)
 #   target_link_libraries(my_app PRIVATE my_ops)
 #
+# Calls without keywords are understood as ExecuTorch's first releases had them:
+#
+#   gen_selected_ops("${ops_schema_yaml}" "${root_ops}" "${include_all_ops}")
+#   generate_bindings_for_kernels("${functions_yaml}" "${custom_ops_yaml}")
+#   gen_operators_lib(my_ops KERNEL_LIBS sg_kernels DEPS sg_runtime)
+#
+# Names may be ExecuTorch's: aten::add.out is aten::add.Tensor, by native/operators/pytorch_names.yaml.
+#
 # The selection and the models that it comes from are build dependencies. Each dtype switch has a header of its own,
 # rewritten only when its content changes: a changed selection recompiles the sources that it touches and no others.
 
 include_guard(GLOBAL)
+include("${CMAKE_CURRENT_LIST_DIR}/PyTorchOptions.cmake")
 
 # Where this project lies; a property, since callers may be in folders that do not see our variables.
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
@@ -68,6 +77,42 @@ macro(_sg_arguments function names)
   endif()
 endmacro()
 
+# The LIB_NAME of a selection that has none, since it was made without keywords.
+set_property(GLOBAL PROPERTY SG_UNNAMED selected_ops)
+
+# The name that a property of LIB_NAME is kept under: its own, else that of the selection without a name.
+function(_sg_named result lib_name property)
+  get_property(own GLOBAL PROPERTY SG_${lib_name}_${property})
+  get_property(unnamed GLOBAL PROPERTY SG_UNNAMED)
+  if(own)
+    set(${result} ${lib_name} PARENT_SCOPE)
+  else()
+    set(${result} ${unnamed} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Whether the first argument of a call is a keyword of its function.
+function(_sg_has_keywords result names)
+  set(${result} OFF PARENT_SCOPE)
+  if("${ARGV2}" IN_LIST names OR "${ARGV2}" MATCHES "^[A-Z][A-Z_]+$")
+    set(${result} ON PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Drops OFF and the like, which projects of ExecuTorch pass for what is not given; ON is no name and no path.
+function(_sg_given result function keyword)
+  set(given)
+  foreach(value IN LISTS ARGN)
+    sg_switch_value(asked "${value}")
+    if(asked STREQUAL "ON")
+      message(FATAL_ERROR "${function}: ${keyword} is not ${value}: give the names or paths")
+    elseif(asked STREQUAL "")
+      list(APPEND given "${value}")
+    endif()
+  endforeach()
+  set(${result} ${given} PARENT_SCOPE)
+endfunction()
+
 # Files as absolute paths, each after the option: --selection /…/a.yaml --selection /…/b.yaml
 function(_sg_file_options result option)
   set(options)
@@ -92,7 +137,9 @@ function(_sg_codegen target)
     message(FATAL_ERROR "sizeguard codegen for ${target}:\n${message}")
   endif()
   string(STRIP "${message}" message)
-  if(message)
+  if(message MATCHES "(^|\n)warning: ")
+    message(WARNING "sizeguard codegen for ${target}:\n${message}")
+  elseif(message)
     message(STATUS "sizeguard codegen for ${target}:\n${message}")
   endif()
   file(STRINGS "${arg_OUTPUT_DIR}/outputs.txt" outputs)
@@ -116,7 +163,8 @@ endfunction()
 #   ROOT_OPS               keep these, by name
 #   INCLUDE_ALL_OPS        keep everything
 #   OPS_FROM_MODEL         keep what these model files name
-#   SELECTED_OP_LIST       selection files, such as `sizeguard trace` writes; kept as they are, without callees
+#   SELECTED_OP_LIST       selection files, such as `sizeguard trace` writes; kept as they are, without callees. Those of
+#                          PyTorch and ExecuTorch are translated, and bring their callees
 #   DTYPE_SELECTIVE_BUILD  the selection says which dtypes to keep, too: SELECTED_OP_LIST must, or OPS_FROM_MODEL
 #   OP_DEPS                further op_deps.yaml files, for the operators of other kernel libraries
 #   EXACT                  do not keep what those operators can call; they fail when they reach it
@@ -124,8 +172,26 @@ endfunction()
 # Operators call operators: what OPS_SCHEMA_YAML, ROOT_OPS and OPS_FROM_MODEL can call is kept, too, by
 # native/operators/op_deps.yaml, which `sizeguard select static --op-deps` writes from the full build.
 function(gen_selected_ops)
-  _sg_arguments(gen_selected_ops
-    "LIB_NAME;OPS_SCHEMA_YAML;ROOT_OPS;INCLUDE_ALL_OPS;OPS_FROM_MODEL;SELECTED_OP_LIST;DTYPE_SELECTIVE_BUILD;OP_DEPS;EXACT" ${ARGN})
+  set(names LIB_NAME OPS_SCHEMA_YAML ROOT_OPS INCLUDE_ALL_OPS OPS_FROM_MODEL SELECTED_OP_LIST DTYPE_SELECTIVE_BUILD OP_DEPS
+    EXACT)
+  _sg_has_keywords(keywords "${names}" "${ARGV0}")
+  if(keywords)
+    _sg_arguments(gen_selected_ops "${names}" ${ARGN})
+  elseif(ARGC GREATER_EQUAL 3)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "OPS_FROM_MODEL;SELECTED_OP_LIST;DTYPE_SELECTIVE_BUILD;OP_DEPS;EXACT")
+    if(arg_UNPARSED_ARGUMENTS)
+      message(FATAL_ERROR "gen_selected_ops: unknown arguments ${arg_UNPARSED_ARGUMENTS}; there are ${names}")
+    endif()
+    get_property(arg_LIB_NAME GLOBAL PROPERTY SG_UNNAMED)
+    set(arg_OPS_SCHEMA_YAML "${ARGV0}")
+    set(arg_ROOT_OPS "${ARGV1}")
+    set(arg_INCLUDE_ALL_OPS "${ARGV2}")
+  else()
+    message(FATAL_ERROR "gen_selected_ops: its arguments without keywords are OPS_SCHEMA_YAML, ROOT_OPS and INCLUDE_ALL_OPS")
+  endif()
+  foreach(keyword OPS_SCHEMA_YAML ROOT_OPS OPS_FROM_MODEL SELECTED_OP_LIST OP_DEPS)
+    _sg_given(arg_${keyword} "gen_selected_ops(${arg_LIB_NAME})" ${keyword} ${arg_${keyword}})
+  endforeach()
   set(named ${arg_OPS_SCHEMA_YAML} ${arg_ROOT_OPS} ${arg_OPS_FROM_MODEL} ${arg_SELECTED_OP_LIST})
   if(arg_INCLUDE_ALL_OPS AND named)
     message(FATAL_ERROR "gen_selected_ops(${arg_LIB_NAME}): INCLUDE_ALL_OPS leaves nothing to select; drop it or ${named}")
@@ -166,7 +232,9 @@ function(gen_selected_ops)
   if(NOT arg_INCLUDE_ALL_OPS)
     set(deps "${root}/native/operators/op_deps.yaml" ${arg_OP_DEPS})
     _sg_file_options(callees --op-deps ${deps})
-    list(APPEND options ${callees})
+    set(translation "${root}/native/operators/pytorch_names.yaml")
+    list(APPEND options ${callees} --pytorch-names "${translation}")
+    list(APPEND deps "${translation}")
     if(arg_EXACT)
       list(APPEND options --exact)
     endif()
@@ -192,8 +260,21 @@ endfunction()
 #                                    features are kept too
 #   LIBRARY                          the name that operators are registered under, LIB_NAME otherwise
 function(generate_bindings_for_kernels)
-  _sg_arguments(generate_bindings_for_kernels
-    "LIB_NAME;FUNCTIONS_YAML;CUSTOM_OPS_YAML;KERNEL_SOURCES;DTYPE_SELECTIVE_BUILD;SHARED_WITH;LIBRARY" ${ARGN})
+  set(names LIB_NAME FUNCTIONS_YAML CUSTOM_OPS_YAML KERNEL_SOURCES DTYPE_SELECTIVE_BUILD SHARED_WITH LIBRARY)
+  set(arguments ${ARGN})
+  list(REMOVE_ITEM arguments ADD_EXCEPTION_BOUNDARY)  # kernels throw nothing
+  _sg_has_keywords(keywords "${names}" "${ARGV0}")
+  if(keywords)
+    _sg_arguments(generate_bindings_for_kernels "${names}" ${arguments})
+  elseif(ARGC LESS_EQUAL 2)
+    get_property(arg_LIB_NAME GLOBAL PROPERTY SG_UNNAMED)
+    set(arg_FUNCTIONS_YAML "${ARGV0}")
+    set(arg_CUSTOM_OPS_YAML "${ARGV1}")
+  else()
+    message(FATAL_ERROR "generate_bindings_for_kernels: its arguments without keywords are FUNCTIONS_YAML and CUSTOM_OPS_YAML")
+  endif()
+  _sg_given(arg_CUSTOM_OPS_YAML "generate_bindings_for_kernels(${arg_LIB_NAME})" CUSTOM_OPS_YAML ${arg_CUSTOM_OPS_YAML})
+  _sg_named(arg_LIB_NAME ${arg_LIB_NAME} YAML)
   get_property(selection GLOBAL PROPERTY SG_${arg_LIB_NAME}_YAML)
   if(NOT selection)
     message(FATAL_ERROR "generate_bindings_for_kernels(${arg_LIB_NAME}): call gen_selected_ops first")
@@ -240,6 +321,7 @@ endfunction()
 
 # Compiles a target against the headers that generate_bindings_for_kernels made for LIB_NAME.
 function(sg_use_selection target lib_name)
+  _sg_named(lib_name ${lib_name} CODE)
   get_property(folder GLOBAL PROPERTY SG_${lib_name}_CODE)
   if(NOT folder)
     message(FATAL_ERROR "sg_use_selection(${target}): call generate_bindings_for_kernels for ${lib_name} first")
@@ -259,8 +341,15 @@ endfunction()
 #   DTYPE_SELECTIVE_BUILD  kernels and runtime are built again for this app, with its dtypes and features; shared otherwise
 #   SOURCES                further sources that register operators by hand
 function(gen_operators_lib)
-  _sg_arguments(gen_operators_lib "LIB_NAME;KERNEL_LIBS;DEPS;DTYPE_SELECTIVE_BUILD;SOURCES" ${ARGN})
-  get_property(folder GLOBAL PROPERTY SG_${arg_LIB_NAME}_CODE)
+  set(names LIB_NAME KERNEL_LIBS DEPS DTYPE_SELECTIVE_BUILD SOURCES)
+  _sg_has_keywords(keywords "${names}" "${ARGV0}")
+  if(keywords)
+    _sg_arguments(gen_operators_lib "${names}" ${ARGN})
+  else()
+    _sg_arguments(gen_operators_lib "${names}" LIB_NAME ${ARGN})
+  endif()
+  _sg_named(selection ${arg_LIB_NAME} CODE)
+  get_property(folder GLOBAL PROPERTY SG_${selection}_CODE)
   if(NOT folder)
     message(FATAL_ERROR "gen_operators_lib(${arg_LIB_NAME}): call generate_bindings_for_kernels first")
   endif()
@@ -278,8 +367,12 @@ function(gen_operators_lib)
   # An app compiles against the runtime's headers, which ask what is selected.
   add_library(${arg_LIB_NAME} INTERFACE)
   target_include_directories(${arg_LIB_NAME} INTERFACE "${folder}")
-  add_dependencies(${arg_LIB_NAME} ${arg_LIB_NAME}_code)
+  add_dependencies(${arg_LIB_NAME} ${selection}_code)
   target_sources(${arg_LIB_NAME} INTERFACE $<TARGET_OBJECTS:${objects}>)
+  # An app has one such library: two would register operators twice. CMake says so if two differ in this property.
+  set_target_properties(${arg_LIB_NAME} PROPERTIES
+    INTERFACE_GENERATED_OPERATORS_OF_ONE_LIBRARY ${arg_LIB_NAME}
+    COMPATIBLE_INTERFACE_STRING GENERATED_OPERATORS_OF_ONE_LIBRARY)
   foreach(library IN LISTS arg_KERNEL_LIBS arg_DEPS)
     get_target_property(selective ${library} SG_SELECTIVE)
     if(arg_DTYPE_SELECTIVE_BUILD AND selective)
@@ -317,4 +410,28 @@ function(sg_share_kernels)
     _sg_build_again(own ${library} ${arg_FROM})
     add_library(${arg_LIB_NAME}_${library} ALIAS ${own})
   endforeach()
+endfunction()
+
+# Merges two lists of operators into OUTPUT_DIR/merged.yaml: an operator of both is that of FUNCTIONS_YAML.
+function(merge_yaml)
+  cmake_parse_arguments(arg "" "FUNCTIONS_YAML;FALLBACK_YAML;OUTPUT_DIR" "" ${ARGN})
+  foreach(keyword FUNCTIONS_YAML FALLBACK_YAML OUTPUT_DIR)
+    if(NOT arg_${keyword})
+      message(FATAL_ERROR "merge_yaml: ${keyword} is missing")
+    endif()
+    get_filename_component(arg_${keyword} "${arg_${keyword}}" ABSOLUTE)
+  endforeach()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "merge_yaml: unknown arguments ${arg_UNPARSED_ARGUMENTS}; there are FUNCTIONS_YAML, FALLBACK_YAML, OUTPUT_DIR")
+  endif()
+  get_property(sizeguard GLOBAL PROPERTY SG_SIZEGUARD_COMMAND)
+  execute_process(
+    COMMAND "${sizeguard}" codegen --merge-yaml "${arg_FUNCTIONS_YAML}" "${arg_FALLBACK_YAML}" --output-dir "${arg_OUTPUT_DIR}"
+    RESULT_VARIABLE status OUTPUT_VARIABLE message ERROR_VARIABLE message)
+  if(NOT status EQUAL 0)
+    string(STRIP "${message}" message)
+    message(FATAL_ERROR "merge_yaml:\n${message}")
+  endif()
+  # A changed list is merged again: what is generated of it is known when the build is configured.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${arg_FUNCTIONS_YAML}" "${arg_FALLBACK_YAML}")
 endfunction()

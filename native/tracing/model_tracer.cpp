@@ -1,9 +1,15 @@
 // model_tracer: runs every bundled input of every model and writes what they used as a selection.
 //
-//   model_tracer --model_input_path a.sgp,b.sgp --build_yaml_path out.yaml [--executed-only]
+//   model_tracer --model_input_path a.sgp,b.pt2 --build_yaml_path out.yaml [--executed-only]
 //
-// Roots are the operators that the programs name, on any path; --executed-only leaves out those
-// that no input reached. Exit codes: 0 written, 1 something is missing in this build, 2 bad input.
+// A .pt2 is imported first, with case0_input0.npy … beside it, by the sizeguard command:
+// $SIZEGUARD, else the one that this program was built with, else the one on the PATH. Roots are
+// the operators that the programs name, on any path; --executed-only leaves out those that no input
+// reached. Exit codes: 0 written, 1 something is missing in this build, 2 bad input.
+
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -27,17 +33,68 @@ int fail(const sg::Context& context, const char* path) {
   return context.error() == sg::Error::Missing ? 1 : 2;
 }
 
+bool has_suffix(const char* text, const char* suffix) {
+  const size_t length = std::strlen(text);
+  const size_t end = std::strlen(suffix);
+  return length > end && strcasecmp(text + length - end, suffix) == 0;
+}
+
+/// Imports a .pt2 as a program; false after a message.
+bool import_exported(const char* path, const char* program) {
+  const char* given = std::getenv("SIZEGUARD");
+  const char* command = given != nullptr && *given != 0 ? given
+                        : access(SG_COMMAND, X_OK) == 0 ? SG_COMMAND
+                                                        : "sizeguard";
+  const pid_t child = fork();
+  if (child == 0) {
+    execlp(command, command, "import", "--cases-beside", "-o", program, "--", path, nullptr);
+    std::fprintf(stderr,
+                 "error: %s: cannot be started; name the sizeguard command: SIZEGUARD=path\n",
+                 command);
+    _exit(127);
+  }
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/// Reads the bytes of a program, or of one that a .pt2 is imported as; null after a message.
+void* read_model(sg::Context& context, const char* path, size_t* size) {
+  if (has_suffix(path, ".ptl") || has_suffix(path, ".pt") || has_suffix(path, ".pth")) {
+    std::fprintf(stderr, "error: %s: TorchScript is not traced: export it as .pt2\n", path);
+    return nullptr;
+  }
+  if (!has_suffix(path, ".pt2")) return sg::read_file(context, path, size);
+  if (access(path, R_OK) != 0) {
+    std::fprintf(stderr, "error: %s: cannot read\n", path);
+    return nullptr;
+  }
+  const char* folder = std::getenv("TMPDIR");
+  char program[4096];
+  const int length = std::snprintf(program, sizeof program, "%s/model_tracer.XXXXXX",
+                                   folder != nullptr && *folder != 0 ? folder : "/tmp");
+  const int file = length < static_cast<int>(sizeof program) ? mkstemp(program) : -1;
+  if (file < 0) {
+    std::fprintf(stderr, "error: %s: cannot write\n", program);
+    return nullptr;
+  }
+  close(file);
+  void* bytes = import_exported(path, program) ? sg::read_file(context, program, size) : nullptr;
+  unlink(program);
+  return bytes;
+}
+
 /// Runs all bundled inputs of one model.
 int trace_model(const char* path, Trace& trace) {
   size_t size;
   sg::Context context;
-  void* bytes = sg::read_file(context, path, &size);
+  void* bytes = read_model(context, path, &size);
   if (bytes == nullptr) return 2;
   sg::Program program;
   if (!program.load(context, bytes, size).ok()) return fail(context, path);
   if (program.cases() == 0) {
-    std::fprintf(stderr, "error: %s: has no bundled inputs to run: import the model with --case\n",
-                 path);
+    std::fprintf(stderr, "error: %s: has no inputs to run: %s\n", path,
+                 has_suffix(path, ".pt2") ? "put case0_input0.npy beside the model"
+                                          : "import the model with --case");
     return 2;
   }
   for (size_t i = 0; i < program.operators(); ++i) {
@@ -209,32 +266,29 @@ bool write_selection(const char* path, const Trace& trace) {
   return std::fclose(file) == 0 && written && std::rename(temporary, path) == 0;
 }
 
-}  // namespace
+/// The value of an option, which follows it or stands after an equals sign; null for another word.
+char* value_of(const char* option, char** argv, int argc, int& i) {
+  const size_t length = std::strlen(option);
+  const char* word = argv[i] + (std::strncmp(argv[i], "--", 2) == 0 ? 2 : 1);
+  if (argv[i][0] != '-' || std::strncmp(word, option, length) != 0) return nullptr;
+  if (word[length] == '=') return argv[i] + (word - argv[i]) + length + 1;
+  return word[length] == 0 && i + 1 < argc ? argv[++i] : nullptr;
+}
 
-int main(int argc, char** argv) {
-  Trace trace;
-  char* models = nullptr;
-  const char* output = nullptr;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--executed-only") == 0) {
-      trace.executed_only = true;
-    } else if (std::strcmp(argv[i], "--model_input_path") == 0 && i + 1 < argc) {
-      models = argv[++i];
-    } else if (std::strcmp(argv[i], "--build_yaml_path") == 0 && i + 1 < argc) {
-      output = argv[++i];
-    } else {
-      models = nullptr;
-      break;
-    }
+/// The next path of a list with commas, without the spaces around it; null at the end.
+char* next_path(char* list) {
+  while (char* path = std::strtok(list, ",")) {
+    list = nullptr;
+    path += std::strspn(path, " \t\n");
+    size_t length = std::strlen(path);
+    while (length > 0 && std::strchr(" \t\n", path[length - 1]) != nullptr) path[--length] = 0;
+    if (length > 0) return path;
   }
-  if (models == nullptr || output == nullptr) {
-    std::fputs(
-        "usage: model_tracer --model_input_path A.sgp,B.sgp --build_yaml_path OUT.yaml "
-        "[--executed-only]\n",
-        stderr);
-    return 2;
-  }
-  for (char* path = std::strtok(models, ","); path != nullptr; path = std::strtok(nullptr, ",")) {
+  return nullptr;
+}
+
+int trace_models(char* models, Trace& trace) {
+  for (char* path = next_path(models); path != nullptr; path = next_path(nullptr)) {
     if (trace.model_count == sg::kMaxModels) {
       std::fprintf(stderr, "error: more than %zu models in one trace\n", sg::kMaxModels);
       return 2;
@@ -244,6 +298,38 @@ int main(int argc, char** argv) {
     const int failed = trace_model(path, trace);
     if (failed != 0) return failed;
   }
+  if (trace.model_count > 0) return 0;
+  std::fputs("error: --model_input_path names no model\n", stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Trace trace;
+  char* models = nullptr;
+  const char* output = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--executed-only") == 0) {
+      trace.executed_only = true;
+    } else if (char* list = value_of("model_input_path", argv, argc, i)) {
+      models = list;
+    } else if (const char* path = value_of("build_yaml_path", argv, argc, i)) {
+      output = path;
+    } else {
+      models = nullptr;
+      break;
+    }
+  }
+  if (models == nullptr || output == nullptr) {
+    std::fputs(
+        "usage: model_tracer --model_input_path A.sgp,B.pt2 --build_yaml_path OUT.yaml "
+        "[--executed-only]\n",
+        stderr);
+    return 2;
+  }
+  const int failed = trace_models(models, trace);
+  if (failed != 0) return failed;
   if (!write_selection(output, trace)) {
     std::fprintf(stderr, "error: %s: cannot write\n", output);
     return 2;

@@ -15,6 +15,7 @@ from sizeguard.claims.universe import Universe
 from sizeguard.claims.verdict import Verification
 from sizeguard.runtimes.known import runtimes, source_tree
 from sizeguard.selection.read import read_selection
+from sizeguard.selection.selection import Selection
 from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence, gather
 from sizeguard.verify.known_names import FULL, ClaimNames, known_builds
@@ -75,7 +76,7 @@ def list_claims(root: Path, path: Path, requested: RequestedClaims, given: Files
         return _of_build(root, build, requested, named)
     if requested.selection is not None:
         universe = universe_of(root, requested.full)
-        selection = read_selection(requested.selection).selection
+        selection = _read(root, requested.selection)
         asked = universe.resolve(selection, str(requested.selection))
         claims = source_tree(root)[0].claims(universe, asked, None)
         return ListedClaims(path.name, str(requested.selection), claims, named)
@@ -106,11 +107,16 @@ def _of_build(
         against = "all operators" if built.include_all_operators else str(build.selection)
     else:
         dtypes = build.dtypes if requested.selection is None else True
-        selection = read_selection(asked_file).selection
+        selection = _read(root, asked_file)
         asked = universe.resolve(selection, str(asked_file), dtypes=dtypes)
         against = _shown(root, asked_file)
     claims = source_tree(root)[0].claims(universe, asked, built)
     return ListedClaims(build.app or build.variant, against, claims, named)
+
+
+def _read(root: Path, file: Path) -> Selection:
+    """Read a selection as builds of the project's sources understand it."""
+    return source_tree(root)[1].translated(read_selection(file).selection)
 
 
 def full_beside(build: Build) -> Build | None:

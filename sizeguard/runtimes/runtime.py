@@ -136,6 +136,10 @@ class SourceTree(Protocol):
         """List the names that selections can have."""
         ...
 
+    def translated(self, selection: Selection) -> Selection:
+        """Translate a selection of another runtime's tools, as builds do; else it stays."""
+        ...
+
     def call_table(self) -> CallTable | None:
         """Read the calls of operators, as selective builds do; None without such a file."""
         ...

@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 
 from sizeguard.operators.name import family_of
 from sizeguard.selection.finding import Level, LintFinding
+from sizeguard.selection.foreign.translation import translated_file
 from sizeguard.selection.read import SelectionFile
 from sizeguard.selection.selectable import (
     Selectable,
@@ -49,6 +50,13 @@ def lint(
     places: kernel tag → the switches with that tag, if the runtime's sources are here
     """
     findings: list[LintFinding] = []
+    files = [
+        # Lists of ExecuTorch's are not looked up here: the operators may be of its libraries.
+        file
+        if file.selection.et_kernel_metadata
+        else translated_file(file, known.calls, known.pytorch)
+        for file in files
+    ]
     for file in files:
         own = [
             *file.findings,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sizeguard.names.nearest import nearest_names
 from sizeguard.operators.dtypes import CODES
 from sizeguard.operators.name import family_of
+from sizeguard.selection.foreign.pytorch_names import PytorchNames
 from sizeguard.selection.op_deps import OpDeps
 from sizeguard.selection.selection import Selection
 
@@ -22,6 +23,7 @@ class Selectable:
     operators: with overloads
     dtypes:    kernel tag → dtypes that its switches have a case for; empty if that is not known
     calls:     which operators call which others, and which tags each runs
+    pytorch:   what PyTorch calls the same operators and tags
     """
 
     operators: Collection[str]
@@ -29,6 +31,7 @@ class Selectable:
     classes: Collection[str] | None = None
     features: Collection[str] | None = None
     calls: OpDeps | None = None
+    pytorch: PytorchNames = field(default_factory=PytorchNames)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.models.operator_info import OperatorInfo
-from sizeguard.operators.library import read_operator_libraries
+from sizeguard.operators.schema_names import schema_names
+from sizeguard.selection.foreign.pytorch_names import PytorchNames, read_pytorch_names
+from sizeguard.selection.foreign.translation import Translation, translated
 from sizeguard.selection.of_models import selection_of_model
 from sizeguard.selection.op_deps import OpDeps, read_op_deps
 from sizeguard.selection.reachable_needs import WithCallees, needs_of_model, with_callees
@@ -34,6 +36,7 @@ class SelectionSources:
     op_deps:      op_deps.yaml files; what names and models can reach by them is kept, too
     exact:        keep what is named alone; op_deps then only tell the tags of models' operators
     features:     build features to keep if dtypes of models are selected; None if they are not
+    names:        pytorch_names.yaml files; names of PyTorch and ExecuTorch are translated by them
     """
 
     selections: tuple[Path, ...]
@@ -45,6 +48,7 @@ class SelectionSources:
     op_deps: tuple[Path, ...] = ()
     exact: bool = False
     features: frozenset[str] | None = None
+    names: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,28 +88,58 @@ def united_selection(
         raise InputError(
             "no selection: give --selection FILE, --root-ops, --ops-from-model or --all-operators"
         )
-    asked = _named_parts(sources)
+    names = read_pytorch_names(sources.names)
+    asked = _named_parts(sources, names)
     deps = read_calls(sources.op_deps, {name for _, part in asked for name in part.operators})
     notes: list[str] = []
-    parts = [(path.name, _read(path)) for path in sources.selections]
+    parts: list[tuple[str, Selection]] = []
+    for path in sources.selections:
+        translation = translated(_read(path), deps, names, exact=sources.exact)
+        notes += _translation_notes(path.name, translation, dtypes=sources.features is not None)
+        parts.append((path.name, translation.selection))
     for name, part in asked:
         reached = _reached(sources, part, deps)
         notes += _notes(name, reached)
         parts.append((name, reached.selection))
     for path in sources.models:
-        info = read_model(path)
-        reached = _reached(sources, selection_of_model(info), deps)
-        notes += _notes(path.name, reached)
-        parts.append((path.name, reached.selection))
-        if sources.features is not None and deps.tags and not info.kernel_keys:
-            needs = needs_of_model(deps, info, sources.features, reached.selection.operators)
-            parts[-1] = (path.name, needs.selection)
-            notes += _whole_tags(path.name, needs.whole_tags)
+        chosen, said = _of_model(sources, read_model(path), path.name, (deps, names))
+        parts.append((path.name, chosen))
+        notes += said
     return United(
         parts[0][1] if len(parts) == 1 else merge(parts).selection,
         ", ".join([*map(str, named), *(["--root-ops"] if sources.root_ops else [])]),
         tuple(notes),
     )
+
+
+def _of_model(
+    sources: SelectionSources, info: OperatorInfo, name: str, tables: tuple[OpDeps, PytorchNames]
+) -> tuple[Selection, list[str]]:
+    """Select what a model needs; the second result are notes."""
+    deps, names = tables
+    if info.kernel_keys:
+        translation = translated(selection_of_model(info), deps, names, exact=sources.exact)
+        dtypes = sources.features is not None
+        return translation.selection, _translation_notes(name, translation, dtypes=dtypes)
+    reached = _reached(sources, selection_of_model(info), deps)
+    notes = _notes(name, reached)
+    if sources.features is None or not deps.tags:
+        return reached.selection, notes
+    needs = needs_of_model(deps, info, sources.features, reached.selection.operators)
+    return needs.selection, [*notes, *_whole_tags(name, needs.whole_tags)]
+
+
+def _translation_notes(name: str, translation: Translation, *, dtypes: bool) -> list[str]:
+    """Say what was left out and added. dtypes: they are selected, so that tags have an effect."""
+    notes = [
+        f"warning: {name}: {each.message}"
+        for each in translation.left_out
+        if dtypes or each.key != "kernel_metadata"
+    ]
+    if translation.added:
+        added = ", ".join(translation.added)
+        notes.append(f"{name}: {len(translation.added)} callees are kept: {added}")
+    return [*notes, *(_whole_tags(name, translation.whole_tags) if dtypes else [])]
 
 
 def read_calls(files: Iterable[Path], roots: Collection[str]) -> OpDeps:
@@ -117,11 +151,11 @@ def read_calls(files: Iterable[Path], roots: Collection[str]) -> OpDeps:
     )
 
 
-def _named_parts(sources: SelectionSources) -> list[tuple[str, Selection]]:
+def _named_parts(sources: SelectionSources, known: PytorchNames) -> list[tuple[str, Selection]]:
     """Return the selection of the operators that are given by name and by library."""
     if not sources.root_ops and not sources.ops_schemas:
         return []
-    names = [*sources.root_ops, *read_operator_libraries(sources.ops_schemas)]
+    names = map(known.functional, [*sources.root_ops, *schema_names(sources.ops_schemas)])
     root = SelectedOperator(is_used_for_training=False, include_all_overloads=False)
     selection = Selection(
         operators=dict.fromkeys(names, root),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -67,6 +68,13 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     metavar="FILE",
     help="Also keep what named operators and models can call, by this op_deps.yaml.",
 )
+@click.option(
+    "--pytorch-names",
+    multiple=True,
+    type=FILE,
+    metavar="FILE",
+    help="Translate names of PyTorch and ExecuTorch by this pytorch_names.yaml.",
+)
 @click.option("--exact", is_flag=True, help="Keep no callees, whatever op_deps.yaml says.")
 @click.option("--all-operators", is_flag=True, help="Select everything.")
 @click.option("--no-operators", is_flag=True, help="Select nothing: a runtime that can only load.")
@@ -105,6 +113,13 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     help="Print the files that generate code, one a line, and exit.",
 )
 @click.option(
+    "--merge-yaml",
+    nargs=2,
+    type=FILE,
+    metavar="FUNCTIONS FALLBACK",
+    help="Only merge two lists of operators into merged.yaml; the first one wins.",
+)
+@click.option(
     "--output-dir",
     required=True,
     type=FILE,
@@ -125,6 +140,7 @@ def command(
     ops_schema_yaml: tuple[Path, ...],
     ops_from_model: tuple[Path, ...],
     op_deps: tuple[Path, ...],
+    pytorch_names: tuple[Path, ...],
     exact: bool,
     all_operators: bool,
     no_operators: bool,
@@ -133,6 +149,7 @@ def command(
     shared_with: tuple[Path, ...],
     dispatch_keys: str,
     library_name: str,
+    merge_yaml: tuple[Path, Path] | None,
     output_dir: Path,
     stamp: Path | None,
     selection_only: bool,
@@ -148,7 +165,8 @@ def command(
           --output-dir build/generated
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.files import cannot_write
+    from sizeguard.base.files import cannot_write, write_if_changed
+    from sizeguard.operators.schema_names import MERGED, merged_lists
     from sizeguard.runtimes.model_files import read_operators
     from sizeguard.runtimes.sizeguard.codegen.generate import Inputs, generate, write_outputs
     from sizeguard.runtimes.sizeguard.sources.asked_names import scan_features
@@ -161,9 +179,12 @@ def command(
         united_selection_file,
     )
 
+    if merge_yaml:
+        write_if_changed(output_dir / MERGED, merged_lists(*merge_yaml))
+        return
     sources = SelectionSources(
         selections,
-        tuple(filter(None, root_ops.replace(" ", ",").split(","))),
+        tuple(filter(None, re.split(r"[\s,;]+", root_ops))),
         ops_schema_yaml,
         ops_from_model,
         all_operators,
@@ -171,6 +192,7 @@ def command(
         op_deps,
         exact,
         frozenset(scan_features(source_files(kernel_sources))) if require_dtypes else None,
+        pytorch_names,
     )
     united = united_selection(sources, read_operators)
     selection, source = united.selection, united.source

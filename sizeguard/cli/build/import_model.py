@@ -26,6 +26,11 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     help="Bundle an input: one array for each input of the model. May be given again.",
 )
 @click.option(
+    "--cases-beside",
+    is_flag=True,
+    help="Bundle the inputs beside the model: case0_input0.npy, case0_input1.npy, case1_…",
+)
+@click.option(
     "--prepack",
     is_flag=True,
     help="Lay out the weights of linear layers when the program is loaded.",
@@ -42,6 +47,7 @@ def command(
     model: Path,
     output: Path,
     cases: tuple[str, ...],
+    cases_beside: bool,
     prepack: bool,
     operator_files: tuple[Path, ...],
     runtime_source: Path | None,
@@ -55,6 +61,7 @@ def command(
     from sizeguard.projects.root import find_sources
     from sizeguard.report.writers.printable import plain_text
     from sizeguard.runtimes.known import library
+    from sizeguard.runtimes.sizeguard.building.programs import cases_beside as inputs_beside
     from sizeguard.runtimes.sizeguard.importing.importer import import_model
     from sizeguard.runtimes.sizeguard.native_tree import op_deps
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
@@ -62,6 +69,8 @@ def command(
     source = find_sources(runtime_source)
     operators = read_operator_libraries(operator_files) if operator_files else library(source)
     arrays = [[Path(name) for name in case.split(",")] if case else [] for case in cases]
+    if cases_beside:
+        arrays += inputs_beside(model)
     imported = import_model(
         model, operators, output.stem, arrays, prepack, op_deps(None if operator_files else source)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import SizeguardError
@@ -63,6 +64,8 @@ def check_selections(
                 models = (read_model(root, model, store, source) for model in app.models)
                 subject = read_subject(root, app, models, calls)
                 lint = lint_findings(root, tree, app, subject.file, store)
+                own = tree.translated(subject.file.selection)
+                subject = replace(subject, file=replace(subject.file, selection=own))
                 find = functools.partial(surplus_findings, prices=Prices(full), mode=surplus)
                 found += check_selection(subject, tracer, lint, find)
             except SizeguardError as error:

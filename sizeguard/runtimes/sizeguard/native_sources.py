@@ -16,7 +16,9 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_vari
 from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
 from sizeguard.runtimes.sizeguard.sources.asked_names import scan_features
 from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
+from sizeguard.selection.foreign.translation import translated
 from sizeguard.selection.selectable import Selectable
+from sizeguard.selection.selection import Selection
 
 
 class NativeSources:
@@ -58,6 +60,13 @@ class NativeSources:
     def selectable(self) -> Selectable:
         """Read names.json, op_deps.yaml and the sources: 0.3 s."""
         return selectable_names(self._source)
+
+    def translated(self, selection: Selection) -> Selection:
+        """Translate one of PyTorch's or ExecuTorch's by pytorch_names.yaml and op_deps.yaml."""
+        deps = native_tree.op_deps(self._source)
+        if deps is None:
+            return selection
+        return translated(selection, deps, native_tree.pytorch_names(self._source)).selection
 
     def call_table(self) -> CallTable | None:
         """Read native/operators/op_deps.yaml."""

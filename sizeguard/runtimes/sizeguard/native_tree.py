@@ -11,6 +11,7 @@ from sizeguard.base.import_closure import PACKAGE, import_closure
 from sizeguard.runtimes.model_files import READERS
 
 if TYPE_CHECKING:
+    from sizeguard.selection.foreign.pytorch_names import PytorchNames
     from sizeguard.selection.op_deps import OpDeps
     from sizeguard.toolchains.targets import TargetMachine
 
@@ -28,6 +29,8 @@ OPERATOR_FILES = tuple(
 # Beside them: which operators each operator calls, as read from the full build.
 OP_DEPS = "op_deps.yaml"
 _OP_DEPS_FILE = (_CARRIED if _CARRIED.is_dir() else PACKAGE.parent / FOLDER / "operators") / OP_DEPS
+# And what PyTorch calls the same operators and kernel tags.
+PYTORCH_NAMES = "pytorch_names.yaml"
 # The names of a full build, as `sizeguard select names` writes them.
 NAMES = Path(FOLDER) / "operators" / "names.json"
 NAMES_FILE = _CARRIED / NAMES.name if _CARRIED.is_dir() else PACKAGE.parent / NAMES
@@ -111,6 +114,14 @@ def op_deps(root: Path | None) -> OpDeps | None:
 
     path = op_deps_file(root)
     return read_op_deps(path) if path.is_file() else None
+
+
+def pytorch_names(root: Path | None) -> PytorchNames:
+    """Read PyTorch's names for a project's operators; none if its sources are older than these."""
+    from sizeguard.selection.foreign.pytorch_names import read_pytorch_names
+
+    path = op_deps_file(root).with_name(PYTORCH_NAMES)
+    return read_pytorch_names([path] if path.is_file() else [])
 
 
 def names_file(root: Path | None) -> Path:

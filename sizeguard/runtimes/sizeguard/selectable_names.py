@@ -13,6 +13,7 @@ from sizeguard.runtimes.sizeguard.native_tree import (
     names_file,
     op_deps,
     operator_files,
+    pytorch_names,
 )
 from sizeguard.runtimes.sizeguard.sources.asked_names import scan_classes, scan_features
 from sizeguard.runtimes.sizeguard.sources.tags import scan_tags, source_files
@@ -34,7 +35,9 @@ def selectable_names(source: Path | None, kernels: Sequence[Path] = ()) -> Selec
         features |= {*scan_features(files)}
         dtypes |= dict.fromkeys(scan_tags(kernel_folders(source)).keys() - dtypes.keys(), ())
     if not kernels:
-        return Selectable(operators, dtypes, classes, features, op_deps(source))
+        return Selectable(
+            operators, dtypes, classes, features, op_deps(source), pytorch_names(source)
+        )
     files = source_files(kernels)
     tags = dict.fromkeys(scan_tags(files), ())
     return Selectable(operators, tags, scan_classes(files), features | {*scan_features(files)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
@@ -63,8 +63,12 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
     known = Selectable(
         operators, dict.fromkeys(tags, ()), scan_classes(sources), scan_features(sources)
     )
-    check_names(inputs.selection, inputs.source, known)
-    effective = effective_selection(inputs.selection, operators, tags, all_dtypes=inputs.all_dtypes)
+    # Dtypes that are not selected are not looked up, either.
+    selection = (
+        replace(inputs.selection, kernel_metadata={}) if inputs.all_dtypes else inputs.selection
+    )
+    check_names(selection, inputs.source, known)
+    effective = effective_selection(selection, operators, tags, all_dtypes=inputs.all_dtypes)
 
     header, source = ops_files(operators.values())
     files = {"generated/ops.h": header, "generated/ops.cpp": source}

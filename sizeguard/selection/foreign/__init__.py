@@ -1,0 +1,1 @@
+"""Selections in the words of PyTorch and ExecuTorch."""

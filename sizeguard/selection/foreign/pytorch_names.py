@@ -1,0 +1,76 @@
+"""Read pytorch_names.yaml: PyTorch's names for operators and kernel tags that a runtime has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
+
+_KEYS = ("operators", "tags", "kernels")
+
+
+@dataclass(frozen=True, slots=True)
+class PytorchNames:
+    """PyTorch's names and those of a runtime for the same.
+
+    operators: overloads that write into an argument, and copies of views → functional overload
+    tags:      PyTorch's kernel tag → tags of the runtime's kernels for the same operators
+    kernels:   operator of the runtime → PyTorch's kernel tags that a trace of it shows
+    """
+
+    operators: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    kernels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def functional(self, name: str) -> str:
+        """Return the operator that a name stands for: aten::add.out is aten::add.Tensor.
+
+        `aten::mm.default` is the name that exported programs have for aten::mm.
+        """
+        plain = name.removesuffix(".default")
+        return self.operators.get(plain, plain)
+
+
+def read_pytorch_names(files: Iterable[Path]) -> PytorchNames:
+    """Read such files; a later one adds to those before.
+
+    Raises InputError with the place for another file.
+    """
+    operators: dict[str, str] = {}
+    tags: dict[str, frozenset[str]] = {}
+    kernels: dict[str, frozenset[str]] = {}
+    for path in files:
+        top = _table(read_nodes(path, "table of names"), path)
+        for key, node in top.items():
+            if key not in _KEYS:
+                raise InputError(
+                    f"{path}:{node.line}: unknown key '{key}'; keys are {', '.join(_KEYS)}"
+                )
+            for name, value in _table(node, path).items():
+                if key == "operators":
+                    operators[name] = _text(value, path)
+                else:
+                    of = tags if key == "tags" else kernels
+                    of[name] = of.get(name, frozenset()) | _texts(value, path)
+    return PytorchNames(operators, tags, kernels)
+
+
+def _table(node: Node, path: Path) -> dict[str, Node]:
+    if not isinstance(node, YamlTable):
+        raise InputError(f"{path}:{node.line}: expected a mapping of names")
+    return {key.text: value for key, value in node.pairs}
+
+
+def _texts(node: Node, path: Path) -> frozenset[str]:
+    if not isinstance(node, Listing):
+        raise InputError(f"{path}:{node.line}: expected a list of names")
+    return frozenset(_text(item, path) for item in node.items)
+
+
+def _text(node: Node, path: Path) -> str:
+    if not isinstance(node, Scalar) or node.kind != "str":
+        raise InputError(f"{path}:{node.line}: expected a name")
+    return node.text

@@ -1,0 +1,243 @@
+"""Translate a selection of PyTorch's or ExecuTorch's into the names of this runtime.
+
+PyTorch's tracer writes its own kernel tags, and operators that its own kernels call. ExecuTorch's
+lists name overloads that write into an argument, and kernel keys. A translated selection names this
+runtime's operators with all that they can call, and its kernels' dtypes: those that the file states
+for an operator, every dtype for operators that it states none of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from sizeguard.names.nearest import nearest_names
+from sizeguard.operators.dtypes import DTYPES, NAME_OF_CODE, SCALAR_TYPES
+from sizeguard.operators.name import family_of
+from sizeguard.selection.finding import Level, LintFinding
+from sizeguard.selection.foreign.pytorch_names import PytorchNames
+from sizeguard.selection.op_deps import OpDeps
+from sizeguard.selection.reachable_needs import met_dtypes, with_callees
+from sizeguard.selection.read import SelectionFile
+from sizeguard.selection.selection import SelectedOperator, Selection
+
+_Dtypes = dict[str, frozenset[str]]
+
+_CHECKS = {
+    "operators": "foreign-operator",
+    "kernel_metadata": "foreign-tag",
+    "custom_classes": "foreign-class",
+}
+# PyTorch's own namespaces: what a trace shows of them may be calls inside of PyTorch.
+_NAMESPACES = ("aten", "prim", "prims", "quantized", "_quantized", "mkldnn", "xnnpack")
+# Endings of PyTorch's kernel tags, for tags of operators that the table does not have.
+_FOREIGN_TAG = re.compile(r"\w+(_stub|_cpu_?|_cuda|_kernel|_impl|_out_frame|_channels_last)|\w+_")
+
+
+@dataclass(frozen=True, slots=True)
+class Untranslated:
+    """A name that this runtime has nothing for, which is left out.
+
+    key, name: its place in the selection
+    """
+
+    key: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A selection in this runtime's names.
+
+    is_foreign: the file was PyTorch's or ExecuTorch's; else nothing was done
+    left_out:   what was left out
+    added:      callee → an operator that calls it
+    whole_tags: tags that keep every dtype, since the file does not state theirs
+    """
+
+    selection: Selection
+    is_foreign: bool = False
+    left_out: tuple[Untranslated, ...] = ()
+    added: Mapping[str, str] | None = None
+    whole_tags: frozenset[str] = frozenset()
+
+
+def is_foreign(selection: Selection, deps: OpDeps, names: PytorchNames) -> bool:
+    """Tell whether names or kernel keys of a selection are PyTorch's or ExecuTorch's."""
+    own = _own_tags(deps)
+    return bool(
+        selection.et_kernel_metadata
+        or any(names.functional(name) != name for name in selection.operators)
+        or any(_is_foreign_tag(tag, own, names) for tag in selection.kernel_metadata)
+    )
+
+
+def translated(
+    selection: Selection, deps: OpDeps, names: PytorchNames, *, exact: bool = False
+) -> Translation:
+    """Translate a selection; one in this runtime's names stays as it is.
+
+    deps:  of this runtime; without any, nothing is known, and nothing is done
+    exact: add no callees
+    """
+    if not deps.calls or not is_foreign(selection, deps, names):
+        return Translation(selection)
+    left_out: list[Untranslated] = []
+    operators = _operators(selection, deps, names, left_out)
+    tags, stated = _tags(selection, deps, names, left_out)
+    classes = _classes(selection, deps, left_out)
+    named = replace(
+        selection,
+        operators=operators,
+        kernel_metadata=tags,
+        et_kernel_metadata={},
+        custom_classes=classes,
+    )
+    reached = with_callees(named, OpDeps(dict.fromkeys(deps.calls, frozenset())) if exact else deps)
+    whole: frozenset[str] = frozenset()
+    if not selection.all_non_operators_included:
+        keyed = _keyed(selection, names)
+        _add_keys(tags, keyed, deps)
+        known = _stated_operators(stated, names) | keyed.keys()
+        chosen = {*reached.selection.selected_operators(deps.calls), *classes}
+        whole = frozenset().union(*(deps.tags.get(name, frozenset()) for name in chosen - known))
+        tags |= dict.fromkeys(whole, frozenset(DTYPES))
+    return Translation(
+        replace(reached.selection, kernel_metadata=tags),
+        True,
+        tuple(left_out),
+        reached.added,
+        whole,
+    )
+
+
+def translated_file(file: SelectionFile, deps: OpDeps | None, names: PytorchNames) -> SelectionFile:
+    """Translate a file for lint. What is left out becomes a warning at its line."""
+    done = translated(file.selection, deps or OpDeps({}), names)
+    warnings = (
+        LintFinding(
+            file.name,
+            file.line(each.key, each.name),
+            Level.WARNING,
+            _CHECKS[each.key],
+            each.message,
+        )
+        for each in done.left_out
+    )
+    return replace(file, selection=done.selection, findings=(*file.findings, *warnings))
+
+
+def _own_tags(deps: OpDeps) -> frozenset[str]:
+    return frozenset().union(*deps.tags.values())
+
+
+def _is_foreign_tag(tag: str, own: Collection[str], names: PytorchNames) -> bool:
+    if tag in own:
+        return False
+    return tag in names.tags or (
+        _FOREIGN_TAG.fullmatch(tag) is not None and not nearest_names(tag, own)
+    )
+
+
+def _operators(
+    selection: Selection, deps: OpDeps, names: PytorchNames, left_out: list[Untranslated]
+) -> dict[str, SelectedOperator]:
+    """Rename operators; leave out those that only PyTorch's own kernels call."""
+    families = {family_of(name) for name in deps.calls}
+    operators: dict[str, SelectedOperator] = {}
+    for name, entry in selection.operators.items():
+        own = names.functional(name)
+        exists = own in deps.calls or (entry.include_all_overloads and own in families)
+        inner = not entry.is_root_operator and own.partition("::")[0] in _NAMESPACES
+        if not exists and inner:
+            message = f"{name} is called inside of PyTorch alone; this runtime does not have it"
+            left_out.append(Untranslated("operators", name, message))
+            continue
+        before = operators.get(own)
+        operators[own] = entry if before is None else _joined(before, entry)
+    return operators
+
+
+def _joined(one: SelectedOperator, other: SelectedOperator) -> SelectedOperator:
+    return SelectedOperator(
+        one.is_root_operator or other.is_root_operator,
+        one.is_used_for_training or other.is_used_for_training,
+        one.include_all_overloads or other.include_all_overloads,
+        one.debug_info | other.debug_info,
+    )
+
+
+def _tags(
+    selection: Selection, deps: OpDeps, names: PytorchNames, left_out: list[Untranslated]
+) -> tuple[_Dtypes, frozenset[str]]:
+    """Translate kernel_metadata. The second result are PyTorch's tags that the table has."""
+    own = _own_tags(deps)
+    tags: _Dtypes = {}
+    stated = set()
+    for tag, listed in selection.kernel_metadata.items():
+        dtypes = listed - (frozenset(SCALAR_TYPES) - frozenset(DTYPES))
+        for dtype in sorted(listed - dtypes):
+            message = f"kernel tag {tag}: kernels of this runtime do not compute {dtype}"
+            left_out.append(Untranslated("kernel_metadata", tag, message))
+        if tag in own or tag not in names.tags:
+            if tag not in own:
+                left_out.append(_foreign_tag(tag, listed, names))
+                continue
+            tags[tag] = tags.get(tag, frozenset()) | dtypes
+        if tag in names.tags:
+            stated.add(tag)
+            for each in names.tags[tag]:
+                tags[each] = tags.get(each, frozenset()) | met_dtypes(dtypes)
+    return tags, frozenset(stated)
+
+
+def _foreign_tag(tag: str, dtypes: Iterable[str], names: PytorchNames) -> Untranslated:
+    near = nearest_names(tag, names.tags)
+    advice = f"; the nearest of PyTorch's is {near[0]}" if near else ""
+    message = (
+        f"kernel tag {tag} is of no operator of this runtime; it would have kept"
+        f" {', '.join(sorted(dtypes)) or 'no dtype'}{advice}"
+    )
+    return Untranslated("kernel_metadata", tag, message)
+
+
+def _classes(selection: Selection, deps: OpDeps, left_out: list[Untranslated]) -> frozenset[str]:
+    """Leave out classes of PyTorch; one that is like a class of ours may be misspelt."""
+    own = [name for name in deps.calls if "::" not in name]
+    kept = set()
+    for name in sorted(selection.custom_classes):
+        if name in own or nearest_names(name, own):
+            kept.add(name)
+        else:
+            message = f"class {name} is of no operator of this runtime"
+            left_out.append(Untranslated("custom_classes", name, message))
+    return frozenset(kept)
+
+
+def _stated_operators(stated: Collection[str], names: PytorchNames) -> frozenset[str]:
+    """List the operators whose dtypes a trace shows."""
+    return frozenset(name for name, tags in names.kernels.items() if tags & frozenset(stated))
+
+
+def _keyed(selection: Selection, names: PytorchNames) -> _Dtypes:
+    """Operator → dtypes of its kernel keys, unless one of them is the default kernel."""
+    return {
+        names.functional(name): _dtypes_of_keys(keys)
+        for name, keys in selection.et_kernel_metadata.items()
+        if keys and all("/" in key for key in keys)
+    }
+
+
+def _dtypes_of_keys(keys: Iterable[str]) -> frozenset[str]:
+    """Read v1/6;0,1|6;0,1: one dtype and dimension order for each tensor."""
+    codes = {part.partition(";")[0] for key in keys for part in key.split("/")[1].split("|")}
+    found = {NAME_OF_CODE.get(int(code), code) for code in codes if code.isdecimal()}
+    return frozenset(found & frozenset(DTYPES))
+
+
+def _add_keys(tags: _Dtypes, keyed: Mapping[str, frozenset[str]], deps: OpDeps) -> None:
+    for name, dtypes in keyed.items():
+        for tag in deps.tags.get(name, ()):
+            tags[tag] = tags.get(tag, frozenset()) | met_dtypes(dtypes)
