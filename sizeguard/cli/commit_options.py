@@ -42,11 +42,30 @@ class CommitBuild:
 
         Raises InputError for options that exclude each other.
         """
-        return (
-            self._runtime_recipe(repository)
-            if self.build_command is None
-            else self._command_recipe()
-        )
+        if self.build_command is not None:
+            return self._command_recipe()
+        return self._recipe_of_app(repository) or self._runtime_recipe(repository)
+
+    def _recipe_of_app(self, repository: Path) -> Recipe | None:
+        """Choose the commands of sizeguard.yaml that build an app of any project."""
+        from sizeguard.base.errors import InputError
+        from sizeguard.projects.any_build import recipe_of_app
+        from sizeguard.projects.project import CONFIG
+        from sizeguard.projects.reader import read_config
+
+        if not self.app or not (repository / CONFIG).is_file():
+            return None
+        apps = {app.name: app for app in read_config(repository).apps if not app.is_selective}
+        if self.app not in apps:
+            return None
+        app = apps[self.app]
+        target = self.target or app.targets[0]
+        if target not in app.targets:
+            raise InputError(f"{CONFIG}: {app.name} is for {', '.join(app.targets)}, not {target}")
+        recipe = recipe_of_app(app, target)
+        if recipe is None:
+            raise InputError(f"{app.place}: {app.name} has no build: its commits cannot be built")
+        return recipe
 
     def _command_recipe(self) -> Recipe:
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
@@ -132,6 +151,8 @@ def home_of(repository: Path) -> Path:
     from sizeguard.base.errors import InputError
     from sizeguard.git.git import common_folder, git
 
+    if (repository / ".sizeguard" / ".gitignore").is_file():
+        return repository / ".sizeguard"  # the gate's own folder, which ignores itself
     try:
         git(repository, "check-ignore", "--quiet", ".sizeguard/")
     except InputError:

@@ -1,4 +1,4 @@
-"""Check that an app's build keeps what its selection names and nothing else."""
+"""Check what a build holds and does: claims on it, and the command that runs after it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from sizeguard.builds.open_build import files_of
 from sizeguard.builds.shipped_libraries import shipped_libraries
 from sizeguard.claims.verdict import OK, Verification
 from sizeguard.gate.cache.kept_verification import verified
-from sizeguard.gate.gate_result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, Check
+from sizeguard.gate.gate_result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, RUN, Check
 from sizeguard.gate.verified_builds import verify_symbols
+from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App
 from sizeguard.snapshots.store import Store
 
 METRIC = "elimination"
+RUN_RULE = "the command after the build ends with 0"
 RULE = "what is not selected is gone, what is selected is there"
 NAMED_RULE = "what absent names is gone, what present names is there"
 
@@ -59,6 +61,30 @@ def check_named_claims(
     check = judged_elimination(root, app, build, found, ())
     id_ = f"{app.name}/{build.target}/{METRIC}"
     return (replace(check, id=id_, rule=NAMED_RULE),), found
+
+
+def run_checks(app: App, target: str, head: HeadBuild) -> tuple[Check, ...]:
+    """Judge the command of the app; no check if there is none, or nothing was built."""
+    command = app.steps[target].run
+    if not command or head.recipe is None or head.in_place:
+        return ()
+    failed = bool(head.failed_run)
+    return (
+        Check(
+            id=f"{app.name}/{target}/{RUN}",
+            app=app.name,
+            target=target,
+            metric=RUN,
+            limit=0,
+            actual=int(failed),
+            headroom=-int(failed),
+            verdict=FAIL if failed else PASS,
+            rule=RUN_RULE,
+            advice=f"{command}: {head.failed_run}" if failed else "",
+            kind=RUN,
+            pattern=RUN,
+        ),
+    )
 
 
 def judged_elimination(

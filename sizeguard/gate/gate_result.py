@@ -17,11 +17,11 @@ from sizeguard.claims.verdict import Verification
 
 PASS, FAIL, INCONCLUSIVE, NOT_RUN = "pass", "fail", "inconclusive", "not_run"
 
-# Kinds of checks. elimination counts claims that do not hold, needed is of one new library; the
-# others compare bytes.
+# Kinds of checks. elimination counts claims that do not hold, needed is of one new library, run is
+# of a command that has to end with 0; the others compare bytes.
 ABSOLUTE, GROWTH, CREEP, ELIMINATION = "absolute", "growth", "creep", "elimination"
-NEEDED = "needed"
-CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION, NEEDED)
+NEEDED, RUN = "needed", "run"
+CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION, NEEDED, RUN)
 SIZE_KINDS = (ABSOLUTE, GROWTH, CREEP)
 
 # States of a waiver. All but used and unused fail. Unused: this run did not measure its app or

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -17,6 +18,7 @@ from sizeguard.runtimes.known import short_name
 SHOWN = 200  # causes by name; the rest is one row
 _UNWIND = frozenset({"unwind", "unwind index", "exception table"})
 _PADDING = frozenset({"padding", "page slack", "section gap"})
+_TEMPORARY = re.compile(r"(^|/)cc[A-Za-z0-9]{6}\.(ltrans\d+\.ltrans\.)?o$")
 _LEVELS = ("operator", "dtype", "symbol", "object", "kind")
 _Key: TypeAlias = tuple[str, str, str, str, str]  # of a cause: a name for each of _LEVELS
 
@@ -99,7 +101,9 @@ def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Ke
     if kind in _PADDING:
         return "", "", "", "", "padding"
     if symbol and not symbol.startswith("("):
-        return operator, dtype, symbol, object_, "symbol"
+        # A compiler that links at once gives its object another name each time
+        known = "" if _TEMPORARY.search(object_) else object_
+        return operator, dtype, symbol, known, "symbol"
     return operator, "", "", "", "other"
 
 

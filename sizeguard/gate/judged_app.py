@@ -13,7 +13,7 @@ from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised
-from sizeguard.gate.elimination import check_elimination, check_named_claims
+from sizeguard.gate.elimination import check_elimination, check_named_claims, run_checks
 from sizeguard.gate.gate_result import (
     CREEP,
     FAIL,
@@ -33,7 +33,7 @@ from sizeguard.gate.gate_result import (
     overall,
 )
 from sizeguard.gate.growth_causes import causes_between, causes_by_operator, growth_by_operator
-from sizeguard.gate.model_runs import command_run, compare_model
+from sizeguard.gate.model_runs import compare_model
 from sizeguard.gate.policy.baselines import toolchain_key
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
 from sizeguard.gate.policy.file_growth import file_check
@@ -156,6 +156,7 @@ def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> Meas
         tree=request.tree if pair.head is None else None,
         recipe=recipe,
         head=pair.head.commit if pair.head is not None else "",
+        in_place=pair.head is not None and pair.head.in_place,
     )
 
 
@@ -169,7 +170,8 @@ def _checked_app(measured: MeasuredApp, waivers: Sequence[Waiver]) -> CheckedApp
 def _claims(request: Request, pair: Pair) -> tuple[tuple[Check, ...], Verification | None]:
     """Judge the claims of the app's selection, or those that sizeguard.yaml names."""
     if pair.head is not None:
-        return check_named_claims(request.root, pair.app, pair.selective)
+        claims, verification = check_named_claims(request.root, pair.app, pair.selective)
+        return (*claims, *run_checks(pair.app, pair.target.name, pair.head)), verification
     store = request.history.place.store
     check, verification = check_elimination(
         request.root, pair.app, pair.selective, store, request.source, pair.full
@@ -264,8 +266,6 @@ def run_models(request: Request, pair: Pair) -> tuple[ModelResult, ...]:
     Raises InconclusiveError if the target should run here and cannot.
     """
     app, target = pair.app, pair.target
-    if pair.head is not None:
-        return command_run(app, target.name, pair.head)
     if not target.run or pair.full is None:
         names = [model.stem if model.stem != "model" else model.parent.name for model in app.models]
         return tuple(

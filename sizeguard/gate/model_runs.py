@@ -6,8 +6,6 @@ from pathlib import Path
 
 from sizeguard.builds.build_record import Build
 from sizeguard.gate.gate_result import FAIL, NOT_RUN, PASS, ModelResult
-from sizeguard.projects.head_builds import HeadBuild
-from sizeguard.projects.project import App
 from sizeguard.runtimes.runtime import ModelRun, Models
 from sizeguard.snapshots.store import Store, content_key
 from sizeguard.toolchains.targets import run_prefix
@@ -57,15 +55,6 @@ def compare_model(
             return failed(case, f"case {case}: {app} gives other results than full")
         runs += pair
     return ModelResult(name, app, PASS, cases, (), "", target, all(run.cached for run in runs))
-
-
-def command_run(app: App, target: str, head: HeadBuild) -> tuple[ModelResult, ...]:
-    """Say how the command ended that an app of any project runs after its build."""
-    steps = app.steps[target]
-    if not steps.run or not head.commit:
-        return ()
-    verdict = FAIL if head.failed_run else PASS
-    return (ModelResult(steps.run, app.name, verdict, 1, (), head.failed_run, target),)
 
 
 def _kept_run(

@@ -149,7 +149,7 @@ def _found(root: Path, path: str, command: str) -> Path:
         raise DoesNotBuildError(
             f"the build command made no file {path}"
             if command
-            else f"there is no file {path}; build it first, or say how with build:"
+            else f"there is no file {path}; build it first"
         )
     return found
 

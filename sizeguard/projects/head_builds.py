@@ -31,7 +31,8 @@ class HeadBuild:
     """The build of an app from what is checked out.
 
     recipe: how its other commits are built; None for an image that is measured as found
-    commit: of the files that are checked out; empty without a recipe
+    commit: of the files that are checked out; empty without a recipe, and outside of git
+    in_place: the image is that of the checkout's own build
     failed_run: why the command after the build failed; empty if there is none, or it ended with 0
     """
 
@@ -39,6 +40,7 @@ class HeadBuild:
     recipe: AnyBuildRecipe | None
     commit: str
     failed_run: str = ""
+    in_place: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ class HeadBuilds:
         """
         recipe = recipe_of_app(app, target)
         if recipe is None or self.in_place:
-            return HeadBuild(self._found(app, target, recipe), recipe, "")
+            found = self._found(app, target, recipe)
+            commit = self.commit if recipe is not None and self.is_git else ""
+            return HeadBuild(found, recipe, commit, in_place=recipe is not None)
         if not self.is_git:
             raise InputError(
                 f"{self.root}: not the root of a git repository with commits, which"
@@ -127,7 +131,7 @@ class HeadBuilds:
             made = replace(made, fingerprint=self._content(files))
             return _kept(folder, made.fingerprint) or gather(self.root, made, folder)
         except DoesNotBuildError as error:
-            hint = f": {recipe.steps.build}" if recipe is not None else ""
+            hint = f": {recipe.steps.build}" if recipe is not None else ", or say how with build"
             raise BuildError(f"{app.name} for {target}: {error}{hint}") from error
 
     def _content(self, files: ImageFiles) -> str:

@@ -94,7 +94,7 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.errors import InputError
     from sizeguard.builds.build_record import read_build
-    from sizeguard.builds.open_build import Files, is_build
+    from sizeguard.builds.open_build import Files, is_build, open_build
     from sizeguard.gate.verified_builds import RequestedClaims, list_claims, verify_path
     from sizeguard.projects.root import sources_of
     from sizeguard.report.verify.render import claims_text, verification_text
@@ -108,7 +108,8 @@ def command(
     full_build = read_build(full) if full is not None else None
     claims = RequestedClaims(selection, absent, present, base, unknown == "ok", full_build)
     source = Path.cwd()
-    if selection is not None or is_build(subject):
+    build = open_build(subject, given).build if is_build(subject) else None
+    if selection is not None or (build is not None and build.selection is not None):
         source = sources_of(subject, runtime_source)
     if is_list:
         if output.format not in ("terminal", "json"):

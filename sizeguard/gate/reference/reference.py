@@ -50,6 +50,8 @@ class MeasuredApp:
               for an image that is measured as found
     head:     of any other build: the commit of the files that are checked out, which alone are
               read; empty if it is measured as found
+    in_place: it was built in the checkout, at another path than other commits, by whatever was
+              there
     """
 
     app: App
@@ -61,6 +63,7 @@ class MeasuredApp:
     tree: SourceTree | None
     recipe: Recipe | None
     head: str = ""
+    in_place: bool = False
 
 
 def growth_reference(
@@ -83,7 +86,9 @@ def growth_reference(
     text = f"{source} {commit[:7]}"
     if _reads_elsewhere(root, commit, subject):
         return reviewed, REVIEWED
-    is_equal = not differs_from(history, commit, subject)
+    is_equal = not subject.in_place and not differs_from(history, commit, subject)
+    if subject.in_place:
+        text += ", built at another path"
     if is_equal and find_measured(history.place, commit, history.key(commit, recipe)) is None:
         return SizeReference(text, subject.now), source  # equal inputs make equal images
     try:
@@ -233,6 +238,8 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
     """
     recipe = subject.recipe
     if history.head is None or recipe is None or subject.now.analysis is None:
+        return
+    if subject.in_place:
         return
     read = _read(subject)
     if subject.head:

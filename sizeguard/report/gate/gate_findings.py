@@ -17,6 +17,7 @@ from sizeguard.gate.gate_result import (
     NEEDED,
     NOT_RUN,
     PASS,
+    RUN,
     AppResult,
     Cause,
     Check,
@@ -47,6 +48,7 @@ RULES = {
     "limit/creep": "A size grows at most by what sizeguard.yaml allows, since a release",
     "elimination": "What a selection leaves out is gone from the app, and what it keeps is there",
     "needed": "An app needs no library that its base does not need",
+    "run": "The command after the build ends with 0",
     "library": "Each library that ships with an app counts in its sizes",
     "model": "A model gives the same bits on the selective as on the full build",
     "selection/operator": "A model needs no operator that its selection lacks",
@@ -225,6 +227,13 @@ def _needed(app: AppResult, check: Check) -> GateFinding:
     )  # fmt: skip
 
 
+def _run(app: AppResult, check: Check) -> GateFinding:
+    message = "" if check.verdict == PASS else f"run failed: {check.advice}"
+    return GateFinding(
+        "run", app.app, app.target, check.metric, check.id, check.verdict, message, check=check
+    )
+
+
 def _of_app(app: AppResult) -> Iterator[GateFinding]:
     if app.growth_since_base is not None:
         yield _growth(app)
@@ -233,7 +242,7 @@ def _of_app(app: AppResult) -> Iterator[GateFinding]:
     for library in app.libraries:
         yield _library(app, library)
     for check in app.checks:
-        make = {ELIMINATION: _elimination, NEEDED: _needed}.get(check.kind, _limit)
+        make = {ELIMINATION: _elimination, NEEDED: _needed, RUN: _run}.get(check.kind, _limit)
         yield make(app, check)
     for model in app.models:
         yield _model(app, model)

@@ -1,0 +1,270 @@
+"""Builds of any project: what commands make, what goes wrong with them, what is left behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizeguard.base.errors import InputError
+from sizeguard.projects.reader import parse_config
+from tests.support.any_project import AnyProject, Ended, made_project
+
+SOURCES = {
+    "main.c": (
+        '#include <stdio.h>\nint f(int);\nint main(int c, char** v) {\n  printf("%s %d\\n",'
+        " __FILE__, f(c));\n}\n"
+    ),
+    "lib.c": "int f(int x) {\n  return x * 3;\n}\n",
+    "Makefile": (
+        "all: app libf.so\napp: main.c lib.c\n\tcc -Os -g $(MORE) main.c lib.c -o app"
+        " -Wl,-Map,app.map\nlibf.so: lib.c\n\tcc -Os -fPIC -shared lib.c -o libf.so\n"
+        "clean:\n\trm -f app libf.so\n"
+    ),
+}
+GROWN = f"int g(int x) {{\n  volatile int y = x;\n  {'y = y * 3 + 1; ' * 100}\n  return y;\n}}\n"
+
+
+def config_of(*lines: str, image: str = "image: app") -> str:
+    """One app, `a`, with these lines."""
+    return "apps:\n  a:\n" + "".join(f"    {line}\n" for line in (image, *lines))
+
+
+def project_of(folder: Path, *lines: str, image: str = "image: app") -> AnyProject:
+    """A project in C built by make, with one commit."""
+    return made_project(folder, config_of(*lines, image=image), SOURCES)
+
+
+def result_of(ended: Ended) -> Any:
+    """The JSON result of a gate."""
+    return json.loads(ended.out)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        ("echo hello; exit 3", "does not build: hello"),
+        ("echo 'x.c:1: error: no such type' >&2; exit 1", "x.c:1: error: no such type"),
+        ("exit 7", "ended with 7 without a message"),
+        ("make; rm app", "the build command made no file app"),
+        ("make; echo text > app", "app is no image that can be measured"),
+        ("rm -rf app; mkdir app", "the build command made no file app"),
+        ("kill -9 $$", "was stopped (signal 9)"),
+        ("cp lib.c app", "app is no image that can be measured"),
+    ],
+)
+def test_a_bad_command_is_one_line(tmp_path: Path, build: str, message: str) -> None:
+    project = project_of(tmp_path, f"build: {json.dumps(build)}")
+    done = project.run("baseline", "update")
+    errors = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert done.code == 4
+    assert len(errors) == 1
+    assert message in errors[0]
+    assert not (project.root / "baselines").exists()
+    assert project.git("status", "--porcelain") == ""
+
+
+@pytest.mark.native
+def test_what_hangs_forks_and_prints_ends_within_its_time(tmp_path: Path) -> None:
+    forks = "make; (setsid sleep 4321 &); (setsid env -i sleep 4322 &); sleep 1"
+    project = project_of(tmp_path, f"build: {json.dumps(forks)}", "timeout: 1 s")
+    start = time.monotonic()
+    done = project.run("baseline", "update")
+    assert done.code == 4
+    assert "did not end within" in done.err
+    assert time.monotonic() - start < 20
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert "sleep 4321" not in listed.stdout
+    assert "sleep 4322" not in listed.stdout
+
+    noisy = f"build: {json.dumps('make; yes | head -c 90000000')}"
+    project.write({"sizeguard.yaml": config_of(noisy)})
+    assert project.run("baseline", "update").code == 0
+    log = next((project.root / ".sizeguard" / "worktrees").glob("*.log"))
+    assert log.stat().st_size <= (64 << 20) + 100
+
+
+@pytest.mark.native
+def test_each_image_of_a_build_is_gated_and_built_once(tmp_path: Path) -> None:
+    images = "images: {app: app, lib: {image: libf.so, limits: {load: 1 KiB}}}"
+    project = project_of(
+        tmp_path, "build: make", "limits: {load: {growth: 1%}, ram: 1 MiB}", image=images
+    )
+    done = project.run("baseline", "update")
+    assert done.err.count("building") == 1
+    assert sorted(path.name.partition(".x86")[0] for path in tmp_path.glob("baselines/*")) == [
+        "a.app",
+        "a.lib",
+    ]
+    project.commit("Review the sizes")
+    found = result_of(project.run("gate", "--format", "json"))
+    failing = [check["id"] for check in found["checks"] if check["verdict"] == "fail"]
+    assert failing == ["a.lib/x86_64-linux/load/absolute"]
+    assert {app["app"] for app in found["apps"]} == {"a.app", "a.lib"}
+    only = result_of(project.run("gate", "--app", "a.app", "--format", "json"))
+    assert [app["app"] for app in only["apps"]] == ["a.app"]
+    assert only["verdict"] == "pass"
+
+
+@pytest.mark.native
+def test_paths_and_a_dirty_checkout_make_no_growth_and_commits_share_a_creep(
+    tmp_path: Path,
+) -> None:
+    project = project_of(
+        tmp_path,
+        "env: {MORE: -fno-ident}",
+        "build: make app",
+        'limits: {load: {growth: 0, creep: "64 B since v1"}}',
+    )
+    project.git("tag", "v1")
+    assert project.run("baseline", "update").code == 0
+    project.commit("Review the sizes")
+    assert project.run("gate").code == 0
+    project.write({"untracked.txt": "read by nobody\n"})
+    dirty = result_of(project.run("gate", "--format", "json"))
+    assert dirty["verdict"] == "pass"
+    assert dirty["apps"][0]["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
+
+    project.write({"lib.c": SOURCES["lib.c"] + GROWN})
+    grown = project.commit("Add g")
+    found = result_of(project.run("gate", "--format", "json"))
+    creep = next(check for check in found["checks"] if check["kind"] == "creep")
+    assert (creep["verdict"], creep["shares"][0]["commit"]) == ("fail", grown[:7])
+    assert creep["shares"][0]["delta"] == creep["actual"] - creep["base"]
+    assert "what" not in [cause["symbol"] for cause in found["apps"][0]["causes"]]
+    assert found["apps"][0]["causes"][0]["symbol"] == "g"
+
+    bisected = project.run("bisect", "v1", "HEAD", "--app", "a", "--format", "json")
+    assert [each["commit"] for each in json.loads(bisected.out)["culprits"]] == [grown]
+    assert json.loads(bisected.out)["builds"] == 0
+
+    waived = ["--bytes", "5000", "--owner", "me", "--reason", "x", "--expires", "2999-01-01"]
+    assert project.run("waive", "load", "--app", "a", *waived).code == 0
+    assert project.run("gate").code == 0
+
+
+@pytest.mark.native
+def test_the_checkouts_own_build_is_measured_in_place(tmp_path: Path) -> None:
+    project = project_of(tmp_path, "build: make app", "limits: {load: {growth: 256 B}}")
+    assert project.run("gate", "--in-place").code == 4
+    project.run("baseline", "update")
+    project.write({".gitignore": "app\napp.map\n"})
+    project.commit("Review the sizes")
+    project.write({"lib.c": SOURCES["lib.c"] + GROWN})
+    subprocess.run(["make", "-s", "app"], cwd=project.root, check=True)
+    done = project.run("gate", "--in-place", "--format", "json")
+    check = next(each for each in result_of(done)["checks"] if each["metric"] == "load")
+    assert (check["verdict"], check["kind"]) == ("fail", "growth")
+    assert "built at another path" in check["since"]
+    # What was measured in place is no measurement of a commit
+    project.git("checkout", "--", ".")
+    assert project.run("gate").code == 0
+
+
+@pytest.mark.native
+def test_claims_the_run_and_libraries_that_ship_count(tmp_path: Path) -> None:
+    project = project_of(
+        tmp_path, "build: make", "map: app.map", "also: libf.so", "run: ./app", "present: [main]"
+    )
+    assert project.run("baseline", "update").code == 0
+    project.commit("Review the sizes")
+    found = result_of(project.run("gate", "--format", "json"))
+    assert found["verdict"] == "pass", found["problems"]
+    kinds = {check["kind"]: check["verdict"] for check in found["checks"]}
+    assert (kinds["run"], kinds["elimination"]) == ("pass", "pass")
+    (library,) = found["apps"][0]["libraries"]
+    assert library["name"] == "also/libf.so"
+    assert found["apps"][0]["sizes"]["load"] > library["load"] > 0
+
+    lines = ("build: make", "run: 'false'", "absent: [main]")
+    project.write({"sizeguard.yaml": config_of(*lines)})
+    found = result_of(project.run("gate", "--format", "json"))
+    kinds = {check["kind"]: check["verdict"] for check in found["checks"]}
+    assert (kinds["run"], kinds["elimination"]) == ("fail", "fail")
+
+
+@pytest.mark.native
+def test_targets_replace_keys_and_a_kept_tree_is_cleaned(tmp_path: Path) -> None:
+    project = project_of(
+        tmp_path,
+        "setup: echo >> set_up.txt",
+        "build: make app && cat set_up.txt | wc -l > times.txt && test ! -s stop",
+        "clean: make clean && echo >> cleaned.txt",
+        "targets: {small: {setup: 'true', build: make app MORE=-DNDEBUG}}",
+    )
+    done = project.run("baseline", "update")
+    names = sorted(path.name for path in (project.root / "baselines").glob("a.*"))
+    assert done.code == 0, done.err
+    assert [name.split(".")[1].partition("-")[0] for name in names] == ["small", "x86_64"]
+    for text in ("1", "2"):
+        project.write({"lib.c": f"{SOURCES['lib.c']}int more = {text};\n"})
+        assert project.run("gate", "--target", "x86_64-linux").code in (0, 1)
+    tree = project.root / ".sizeguard" / "worktrees" / "tree-00"
+    assert (tree / "times.txt").read_text().strip() == "1"
+    assert (tree / "cleaned.txt").read_text().count("\n") >= 1
+
+
+@pytest.mark.native
+def test_submodules_come_along_with_their_changes(tmp_path: Path) -> None:
+    part = made_project(tmp_path / "part", "", {"lib.c": SOURCES["lib.c"]})
+    rest = {name: text for name, text in SOURCES.items() if name != "lib.c"}
+    rest["Makefile"] = rest["Makefile"].replace("lib.c", "part/lib.c")
+    config = config_of("build: make app", "limits: {load: {growth: 256 B}}")
+    project = made_project(tmp_path / "whole", config, rest)
+    local = ("-c", "protocol.file.allow=always")
+    project.git(*local, "submodule", "--quiet", "add", str(part.root), "part")
+    project.commit("Add the part")
+    assert project.run("baseline", "update").code == 0
+    project.commit("Review the sizes")
+    assert project.run("gate").code == 0
+    project.write({"part/lib.c": SOURCES["lib.c"] + GROWN})
+    found = result_of(project.run("gate", "--format", "json"))
+    assert found["verdict"] == "fail"
+    assert found["apps"][0]["causes"][0]["symbol"] == "g"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{image: x, setup: y}", "setup is for a build command, and there is no build"),
+        ("{build: make}", "names no image"),
+        ("{build: make, image: /bin/sh}", "'/bin/sh' is no path inside of the source tree"),
+        ("{build: make, image: ../x}", "'../x' is no path inside of the source tree"),
+        ("{build: make, images: {}}", "names no images"),
+        ("{images: {p: x}, map: y}", "map belongs to one image"),
+        ("{image: x, build: make, timeout: soon}", "'soon' is no time; write 90 s or 30 min"),
+        ("{image: x, build: make, timeout: 0}", "'0' is no time"),
+        ("{image: x, build: make, env: [A-B]}", "'A-B' is no name of a variable"),
+        ("{image: x, biuld: make}", "unknown key 'biuld'; nearest is 'build'"),
+        ("{image: x, models: []}", "models is for apps of a known runtime"),
+        ("{images: {p: {image: x, oops: 1}}}", "unknown key 'oops'"),
+        ("{images: {'a b': x}}", "'a b' is no name of an image"),
+    ],
+)
+def test_a_wrong_line_of_the_configuration_is_named(text: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_config(Path("/p"), f"apps:\n  a: {text}\n".encode())
+    assert str(error.value).startswith("sizeguard.yaml:")
+    assert message in str(error.value)
+
+
+def test_two_images_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match=r"two apps or images are called 'a\.p'"):
+        parse_config(Path("/p"), b"apps: {a: {images: {p: x}}, a.p: {image: y}}\n")
+
+
+def test_a_target_that_only_an_app_names_is_one_more() -> None:
+    config = parse_config(
+        Path("/p"),
+        b"targets: {x86_64-linux: }\n"
+        b"apps: {a: {build: b, image: i, targets: {arm: {build: c, limits: {load: 1 B}}}}}\n",
+    )
+    (app,) = config.apps
+    assert app.targets == ("x86_64-linux", "arm")
+    assert [app.steps[name].build for name in app.targets] == ["b", "c"]
+    assert [(limit.metric, limit.target) for limit in config.limits] == [("load", "arm")]
