@@ -65,6 +65,21 @@ SPELLINGS = {
         "typeinfo name for ns::Box<int> (ns::Box<int> const&)",
         "typeinfo name for ns::Box (ns::Box const&)",
     ),
+    "_ZTIZN2ns5localIiEEvT_EUliE_": (
+        "typeinfo for ns::local<int>(int)::{lambda(int)#1}",
+        "typeinfo for void ns::local<int>(int)::'lambda'(int)",
+    ),
+    "_ZN2ns4bindIXadL_ZNS_4makeIiEENS_1AET_EEEEvv": (
+        "void ns::bind<&(ns::A ns::make<int>(int))>()",
+        "void ns::bind<&ns::A ns::make<int>(int)>()",
+        "ns::bind<&(ns::A ns::make<int>(int))>",
+        "ns::bind",
+    ),
+    "_ZN2ns3runIZNS_4eachIiEEvvEUlvE_EEvT_.cold": (
+        "void ns::run<ns::each<int>()::{lambda()#1}>(ns::each<int>()::{lambda()#1}) [clone .cold]",
+        "void ns::run<void ns::each<int>()::'lambda'()>(void ns::each<int>()::'lambda'()) (.cold)",
+    ),
+    "_ZN2ns5chainIiEEPFvvEv": ("void (*ns::chain<int>())()", "ns::chain<int>", "ns::chain"),
     "main": ("main", "main(int, char**)"),
 }
 KNOWN = SymbolNames.of(SPELLINGS)
@@ -100,6 +115,11 @@ def test_every_spelling_finds_its_symbol_on_elf_and_macho(symbol: str, text: str
         "ns::scan(char const*, long*)",
         "typeinfo for ns::Box<int>",
         "ns::foo().part",
+        "typeinfo for ns::local<long>(int)::{lambda(int)#1}",
+        "typeinfo for int ns::local<int>(long)::{lambda(int)#1}",
+        "void ns::bind<&(ns::A ns::make<long>(int))>()",
+        "void ns::run<ns::each<int>()::{lambda()#2}>(ns::each<int>()::{lambda()#2})",
+        "void ns::run<ns::other<int>()::{lambda()#1}>(ns::each<int>()::{lambda()#1})",
         "<i16 as core::fmt::Debug>::fmt",
         "_ZN2ns3fooEl",
         "Main",

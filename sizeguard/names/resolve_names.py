@@ -45,6 +45,9 @@ _WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 _HASH = re.compile(r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+")
 _TAGS = re.compile(r"\[(?:abi:\w+|[0-9a-f]{5,16})\]")
 _RUST = re.compile(rb"17h[0-9a-f]{16}E")
+_OF_OTHER = re.compile(
+    r"(?:vtable|VTT|typeinfo(?: name)?|guard variable|[a-z-]+ thunk) (?:for|to) "
+)
 _NEAR = 400  # symbols whose spelling is compared with an unknown one
 _GRAM = 3  # characters of a piece of a name
 # Claims ask for the instances of few templates again and again. In libtorch_cpu.so that many names
@@ -333,7 +336,8 @@ def _plain(
     whole, ends = [], []
     for name, text in candidates:
         shown = (demangled_path(name) or text) if text == name else text
-        if special and not shown.startswith(special):
+        # The table of a class is no member of it: their words differ.
+        if not shown.startswith(special) or (not special and _OF_OTHER.match(shown)):
             continue
         bare = bare_of(shown[len(special) :].lstrip() if special else shown)
         if bare is None:

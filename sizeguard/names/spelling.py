@@ -36,6 +36,7 @@ _REWRITES = (
     (re.compile(r"(?<=\w)\[[0-9a-f]{5,16}\]"), ""),  # of crates
     (re.compile(r"(?<=\w): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
     (re.compile(r" \[clone ([^]]*)\]"), r"\1"),
+    (re.compile(r" \((\.[\w.]+)\)\Z"), r"\1"),
     (re.compile(r"\(bool\)1\b"), "true"),
     (re.compile(r"\(bool\)0\b"), "false"),
     (re.compile(r"\bstd::(?:__cxx11|__1|__ndk1)::"), "std::"),
@@ -56,9 +57,18 @@ _WORDS = re.compile(r"~?\w+")
 _GROUP = re.compile(r"<[^<>()]*>|\([^<>()]*\)")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _ADDRESSED = re.compile(r"(?<=[<,])&(?:[\w:]|\(anonymous ?namespace\))+\(")
-_BARE = re.compile(r"(?:[\w:*& ]+[ &*])?([\w:~]+)")
+_BARE = re.compile(r"(?:[\w:*& ]+[ &*])?([\w:~'$]+)")
+# Call operators, what has other brackets or another grammar, and qualifiers before a local name.
+_CALL = re.compile(r"\boperator\(\)(?=[(<])")
+_ODD = re.compile(r"\boperator(?!\$)|decltype| for |\$(?<!operator\$)|''|\([*&]+\w")
+_MEMBER = re.compile(r"(?: (?:const|volatile|&&?))+(?=::)")
 _TAIL = re.compile(r"(?: (?:const|volatile|&&?))*(?:\.[\w.]+)?\Z")
-_SPECIAL = re.compile(r"(?:.* )?(?:for|to)\Z")
+# typeinfo for void f<int>(int)::'lambda'(): what it is of may have a result.
+_SPECIAL = re.compile(r"((?:[\w#-]+ )+?(?:for|to))(?: (.*))?\Z")
+# The end of a result, also where _tight left out the space behind it.
+_BEFORE_NAME = re.compile(r"(?: |(?<=[&*>]))(?=\w+::|\(anonymous ?namespace\)::)")
+_PIECE = re.compile(r"[<>(),\n]|[^<>(),\n]+")
+_FUNCTION = re.compile(r"&\((?![*&])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +176,8 @@ def spelling_of(text: str) -> Spelling:
     text = _SHOWN_HASH.sub("", _normal(text))
     name = split_name(text)
     rest = name.head + name.parameters + name.suffix
-    special, result = (name.result, "") if _SPECIAL.match(name.result) else ("", name.result)
+    of = _SPECIAL.match(name.result)
+    special, result = (of[1], of[2] or "") if of else ("", name.result)
     clone = ""
     if name.parameters and (dot := re.search(r"\.[\w.]+\Z", name.suffix)):
         clone = dot[0]
@@ -178,18 +189,19 @@ def spelling_of(text: str) -> Spelling:
 def bare_path(shown: str) -> str | None:
     """Return scopes and name of a demangled function or variable, quickly; None for all else.
 
-    9 µs, where spelling_of takes 0.2 ms and more: templates have thousands of instances.
+    9 µs, where spelling_of takes 0.2 ms and more: templates have thousands of instances, each with
+    lambdas. Operators other than the call are among all else.
     """
-    if "operator" in shown or "'" in shown or "decltype" in shown or " for " in shown:
+    text = _CALL.sub("operator$", shown)
+    if _ODD.search(text):
         return None
-    text = _ABI.sub("", _SHOWN_HASH.sub("", shown).replace(f"{_ANONYMOUS}::", ""))
+    text = _ABI.sub("", _SHOWN_HASH.sub("", text).replace(f"{_ANONYMOUS}::", ""))
     before = ""
     while text != before:
         before, text = text, _GROUP.sub("", text)
-    if " const::" in text:
-        return None
+    text = _MEMBER.sub("", text)
     match = _BARE.fullmatch(_TAIL.sub("", _normal(text)))
-    return match[1] if match else None
+    return match[1].replace("$", "()") if match and not match[1].endswith("::") else None
 
 
 def _normal(text: str) -> str:
@@ -279,6 +291,7 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
     """Compare two texts; tags and nameless namespaces count only if a person spells any."""
     if one == other:
         return True
+    written_text = one
     if not written.has_tags:
         other = _ABI.sub("", other)
     if not written.is_nameless:
@@ -287,8 +300,38 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
         before = ""
         while other != before:
             before, other = other, _ARGUMENTS.sub("", other)
+    spaced = other
     one, other = one.replace(" ", ""), other.replace(" ", "")
-    return one == other or ("&" in one and one == _without_addressed(other))
+    if one == other or ("&" in one and one == _without_addressed(other)):
+        return True
+    return "(" in one and _without_results(spaced) == _without_results(written_text)
+
+
+def _without_results(text: str) -> str:
+    """Leave out the results of functions that others are local to: <void f<int>(int)::'lambda'>.
+
+    LLVM's demangler writes them, binutils' does not. The latter writes &(int f(int)).
+    """
+    while match := _FUNCTION.search(text):
+        depth, end = 1, match.end()
+        while depth and end < len(text):
+            depth += (text[end] == "(") - (text[end] == ")")
+            end += 1
+        text = f"{text[: match.start()]}&{text[match.end() : end - 1]}{text[end:]}"
+    kept: list[str] = []  # pieces between brackets and commas
+    begins = [0]  # where the argument at each depth begins, as a place in `kept`
+    for piece in _PIECE.findall(_BEFORE_NAME.sub("\n", text).replace(" ", "")):
+        if piece == "\n":
+            del kept[begins[-1] :]
+            continue
+        if piece in ">)" and len(begins) > 1:
+            begins.pop()
+        kept.append(piece)
+        if piece in "<(":
+            begins.append(len(kept))
+        elif piece == ",":
+            begins[-1] = len(kept)
+    return "".join(kept)
 
 
 def _without_addressed(text: str) -> str:

@@ -9,13 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 _RUST = re.compile(r"\A_?_R|17h[0-9a-f]{16}E")
 _CLONE = re.compile(r" \[clone [^]]*\]")
+# binutils resolves the template parameters of a function to which an argument is local as those of
+# the function with the argument.
+_LOCAL_ARGUMENT = re.compile(r"I\w*Z\w*T\d*_\w*EU[lt]")
 _LITERAL = re.compile(r"\{|operator|\[with|decltype|'|->|requires")
 
 
 def demangled(symbols: Sequence[str], *options: str) -> list[str]:
     """Demangle symbols with c++filt, those of Rust, too."""
+    return _filtered(symbols, "c++filt", *options)
+
+
+def _filtered(symbols: Sequence[str], *command: str) -> list[str]:
     done = subprocess.run(
-        ["c++filt", *options],
+        command,
         input="\n".join(symbols) + "\n",
         capture_output=True,
         text=True,
@@ -31,7 +38,11 @@ def spellings(symbols: Sequence[str], underscore: str = "") -> Iterator[tuple[st
     """
     plain = [symbol.removeprefix(underscore) for symbol in symbols]
     whole, short = demangled(plain), demangled(plain, "-p")
-    for symbol, bare, full, named in zip(symbols, plain, whole, short, strict=True):
+    other = _filtered(plain, "llvm-cxxfilt-19")
+    for symbol, bare, full, named, llvm in zip(symbols, plain, whole, short, other, strict=True):
+        if _LOCAL_ARGUMENT.search(bare):
+            yield symbol, {"mangled": symbol, "demangled by LLVM": llvm}
+            continue
         yield symbol, _spellings(bare, symbol, _CLONE.sub("", full), _CLONE.sub("", named))
 
 
