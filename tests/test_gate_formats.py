@@ -54,12 +54,12 @@ ENDINGS = {
 # Findings of each sample by verdict, counted by hand: pass, fail, inconclusive, not run.
 COUNTS = {
     "passing": (27, 0, 0, 0),
-    "failing": (6, 1, 0, 0),
+    "failing": (7, 1, 0, 0),
     "undecided": (4, 0, 1, 0),
     "skipped": (27, 0, 0, 0),
     "empty": (0, 1, 0, 0),
     "everything": (16, 10, 3, 2),
-    "terms": (14, 3, 0, 1),
+    "terms": (15, 3, 0, 1),
 }
 
 

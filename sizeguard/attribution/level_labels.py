@@ -171,9 +171,7 @@ def _places(ledger: Ledger, owner: Int) -> tuple[Int32, list[str]]:
     owners = ledger.owners
     found = first_known(at(inputs, owners.input[owner]), at(sections, owners.section[owner]))
     if len(ledger.parts):
-        analyzer = owners.analyzer[owner]
-        for name, before, after in (("function starts", "(", ")"), ("function table", "", "")):
-            part = np.where(analyzer == ANALYZER[name], owners.part[owner], NONE).astype(np.int32)
-            if len(part) and int(part.max()) >= 0:
-                found = first_known(at(pool.add(ledger.parts, before, after), part), found)
+        is_function = owners.analyzer[owner] == ANALYZER["function starts"]
+        part = np.where(is_function, owners.part[owner], NONE)
+        found = first_known(at(pool.add(ledger.parts, "(", ")"), part.astype(np.int32)), found)
     return found, pool.texts

@@ -24,6 +24,8 @@ NEEDED, RUN = "needed", "run"
 CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION, NEEDED, RUN)
 SIZE_KINDS = (ABSOLUTE, GROWTH, CREEP)
 
+MOVED = "moved"  # kind of causes that only changed their operator
+
 # States of a waiver. All but used and unused fail. Unused: this run did not measure its app or
 # target.
 USED, UNUSED, SPENT, EXCEEDED, EXPIRED = "used", "unused", "spent", "exceeded", "expired"
@@ -97,14 +99,15 @@ class Check:
 
     id:      unique: vision/x86_64-linux/load/growth
     kind:    one of CHECK_KINDS
-    limit:   the most that is allowed, waivers included; None, like headroom, if there is nothing to
-             compare with
+    limit:   the most that is allowed, waived and moved bytes included; None, like headroom, if
+             there is nothing to compare with
     base:    the number that growth and creep are counted from; None for the others
     rule:    as written in the policy: max(1%, 512B)
     since:   source of the base: "merge base 4f2a91c", "baseline", "v1.2"
     place:   of the limit in the policy: sizeguard.yaml:14:7
     pattern: the metric as written in the policy: operator/*; equal to metric if it names one thing
     waived:  bytes that waivers allow beyond the rule
+    moved:   bytes of an operator that were another's in the base: they are no growth
     shares:  of creep that fails: the share of each commit; they sum to actual - base
     advice:  the next step; empty if the check passes
     """
@@ -126,6 +129,7 @@ class Check:
     pattern: str = ""
     waived: int = 0
     shares: tuple[Share, ...] = ()
+    moved: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +150,12 @@ class Cause:
     operator, dtype, symbol: empty where there is none. symbol is demangled; it is empty for kind
             "unwind", "padding" and "other"
     kind:   symbol; unwind (unwind tables of all symbols); padding; other (headers, tables, and all
-    that
-            is too small to be named)
+            that is too small to be named); moved (bytes that only changed their operator: old and
+            new are equal)
     cause:  as in a diff: grew, shrank, added, removed, more_instances, fewer_instances, moved,
             padding
     place:  the symbol's source, with its line if debug information has it; empty if unknown
+    origin: of moved bytes, the operators that had them
     """
 
     operator: str
@@ -161,6 +166,7 @@ class Cause:
     kind: str = "symbol"
     cause: str = ""
     place: str = ""
+    origin: str = ""
 
     @property
     def delta(self) -> int:

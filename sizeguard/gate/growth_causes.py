@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
-from sizeguard.gate.gate_result import Cause, Growth
+from sizeguard.gate.gate_result import MOVED, Cause, Growth
+from sizeguard.gate.reference.moved_bytes import holders_of, may_move
 from sizeguard.gate.source_lines import SourceLines
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.runtimes.known import short_name
@@ -52,6 +53,26 @@ def causes_by_operator(growth: Iterable[Growth]) -> tuple[Cause, ...]:
     return tuple(sorted(rows, key=lambda cause: (-abs(cause.delta), cause.operator)))
 
 
+class _Row(NamedTuple):
+    """The labels of a row of a diff by _LEVELS."""
+
+    operator: str
+    dtype: str
+    symbol: str
+    object: str
+    kind: str
+
+    @property
+    def piece(self) -> tuple[str, ...]:
+        """All but the operator."""
+        return self[1:]
+
+    @staticmethod
+    def of(operator: str, piece: tuple[str, ...]) -> _Row:
+        """Make a row of an operator and a piece."""
+        return _Row(operator, *piece)
+
+
 @dataclass(slots=True)
 class _Sum:
     """A row of causes while it is summed.
@@ -68,9 +89,10 @@ class _Sum:
 def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[Cause, ...]:
     """List the causes between two analyses, the largest change first.
 
-    They sum to the change of the load. Beyond the first SHOWN, one row has the sum.
+    They sum to the change of the load. Beyond the first SHOWN, one row has the sum. Bytes that
+    only changed their operator come last.
     """
-    sums = _summed(diff(old, new, _LEVELS))
+    sums, moved = _summed(diff(old, new, _LEVELS))
     changed = [item for item in sums.items() if item[1].old != item[1].new]
     changed.sort(key=lambda item: (-abs(item[1].new - item[1].old), item[0]))
     causes = [_cause(key, row, sources) for key, row in changed[:SHOWN]]
@@ -78,20 +100,60 @@ def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[
     if rest:
         before, now = sum(row.old for row in rest), sum(row.new for row in rest)
         causes.append(Cause("", "", "", before, now, kind="other"))
-    return tuple(causes)
+    return (*causes, *moved)
 
 
-def _summed(found: Diff) -> dict[_Key, _Sum]:
-    """Sum the rows of a diff by cause."""
+def _summed(found: Diff) -> tuple[dict[_Key, _Sum], tuple[Cause, ...]]:
+    """Sum the rows of a diff by cause; what only changed its operator is listed beside them."""
+    rows = [(_Row(*found.keys(i)), int(found.old[i]), int(found.new[i])) for i in range(len(found))]
+    left: dict[_Row, int] = {}
+    came: dict[_Row, int] = {}
+    origins: dict[_Row, set[str]] = {}
+    by_piece = holders_of((row.operator, row.piece, old, new) for row, old, new in rows)
+    for piece, holders in by_piece:
+        if may_move(piece[1], holders):
+            left |= {_Row.of(name, piece): size for name, size in holders.left().items()}
+            for name, size in holders.moved().items():
+                came[_Row.of(name, piece)] = size
+                origins[_Row.of(name, piece)] = {*holders.left()}
     sums: dict[_Key, _Sum] = {}
-    for i in range(len(found)):
-        row = sums.setdefault(_key(*found.keys(i)), _Sum())
-        row.old += int(found.old[i])
-        row.new += int(found.new[i])
-        size = abs(int(found.delta[i]))
-        if size >= row.largest:
-            row.largest, row.cause = size, CAUSES[int(found.cause[i])]
-    return sums
+    for i, (keys, old, new) in enumerate(rows):
+        row = sums.setdefault(_key(*keys), _Sum())
+        old, new = old - left.get(keys, 0), new - came.get(keys, 0)
+        row.old += old
+        row.new += new
+        if abs(new - old) >= row.largest:
+            row.largest, row.cause = abs(new - old), CAUSES[int(found.cause[i])]
+    return sums, _moved(came, origins)
+
+
+def _moved(came: Mapping[_Row, int], origins: Mapping[_Row, set[str]]) -> tuple[Cause, ...]:
+    """Make a cause of each symbol that came to an operator, the largest first."""
+    sums: dict[tuple[str, str, str], int] = {}
+    named: dict[tuple[str, str, str], set[str]] = {}
+    for row, size in came.items():
+        symbol = row.symbol if row.kind not in _UNWIND and not row.symbol.startswith("(") else ""
+        key = row.operator, row.dtype if symbol else "", symbol
+        sums[key] = sums.get(key, 0) + size
+        named.setdefault(key, set()).update(origins[row])
+    found = [
+        Cause(
+            operator,
+            dtype,
+            short_name(symbol) if symbol else "",
+            size,
+            size,
+            MOVED,
+            MOVED,
+            origin=", ".join(sorted(named[operator, dtype, symbol])),
+        )
+        for (operator, dtype, symbol), size in sums.items()
+        if size
+    ]
+    found.sort(key=lambda cause: (-cause.new, cause.operator, cause.symbol))
+    rest = sum(cause.new for cause in found[SHOWN:])
+    more = (Cause("", "", "", rest, rest, MOVED, MOVED),) if rest else ()
+    return (*found[:SHOWN], *more)
 
 
 def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Key:

@@ -42,6 +42,7 @@ from sizeguard.gate.policy.needed import needed_checks
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes
 from sizeguard.gate.reference.base_growth import growth_since_base
 from sizeguard.gate.reference.creep import creep_shares
+from sizeguard.gate.reference.moved_bytes import Moves
 from sizeguard.gate.reference.reference import (
     MeasuredApp,
     counted_from,
@@ -163,7 +164,11 @@ def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> Meas
 def _checked_app(measured: MeasuredApp, waivers: Sequence[Waiver]) -> CheckedApp:
     app, target = measured.app.name, measured.target
     return CheckedApp(
-        app, target, measured.now, lambda metric: waived_bytes(waivers, app, target, metric)
+        app,
+        target,
+        measured.now,
+        lambda metric: waived_bytes(waivers, app, target, metric),
+        Moves(measured.now).of,
     )
 
 

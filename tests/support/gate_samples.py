@@ -16,6 +16,7 @@ from sizeguard.gate.gate_result import (
     GROWTH,
     INCONCLUSIVE,
     MEASURED,
+    MOVED,
     NEEDED,
     NOT_RUN,
     PASS,
@@ -279,6 +280,12 @@ def failing() -> GateResult:
         check("vision", "x86_64-linux", "load", 41_204, 41_000, advice=advice),
         check("vision", "x86_64-linux", "ram", 1_312, 4_096),
         check("vision", "x86_64-linux", "operator/aten::convolution", 6_630, 7_000),
+        check("vision", "x86_64-linux", "operator/aten::sigmoid", 1_900, 1_900, moved=1_460),
+    )
+    shared = "(shared by operators)"
+    moved = (
+        Cause("aten::sigmoid", "", "elementwise", 1_019, 1_019, MOVED, MOVED, origin=shared),
+        Cause("aten::sigmoid", "", "empty_in_order", 441, 441, MOVED, MOVED, origin=shared),
     )
     app = app_result(
         "vision",
@@ -287,7 +294,7 @@ def failing() -> GateResult:
         40_000,
         *checks,
         verdict=FAIL,
-        causes=grown(),
+        causes=(*grown(), *moved),
         commands=COMMANDS,
     )
     covered = SelectionFinding("vision", "covered", "", PASS, "2 models covered, 0 missing")

@@ -48,12 +48,14 @@ class CheckedApp:
     """An app for a target, with its present sizes.
 
     waived: bytes that waivers allow of a metric
+    moved:  bytes of an operator that were another's in an earlier measurement
     """
 
     app: str
     target: str
     now: Measurement
     waived: Callable[[str], int]
+    moved: Callable[[Measurement, str], int] = lambda _, __: 0
 
 
 def size_checks(
@@ -136,10 +138,10 @@ def _check(subject: CheckedApp, metric: str, limit: Limit, reference: SizeRefere
         place=limit.place,
         pattern=limit.metric,
     )
-    return _judged(undecided, subject, limit)
+    return _judged(undecided, subject, limit, reference)
 
 
-def _judged(check: Check, subject: CheckedApp, limit: Limit) -> Check:
+def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeReference) -> Check:
     """Decide a check, unless its metric was not measured or there is nothing to compare with."""
     if subject.now.value(check.metric) is None:
         missing = f"{check.metric} was not measured: the image for {check.target} does not tell it"
@@ -151,6 +153,11 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit) -> Check:
         return replace(check, advice=check.advice or missing)
     else:
         bound = check.base + limit.allowance.allowed(check.base)
+    moved = 0
+    level, name = split_metric(check.metric)
+    if level == "operator" and reference.measured is not None and check.actual > bound:
+        moved = min(subject.moved(reference.measured, name), check.actual - bound)
+        bound += moved
     # A waiver of growth does not raise a cap that holds without it.
     is_held = limit.kind == ABSOLUTE and check.actual <= bound
     waived = 0 if is_held else subject.waived(check.metric)
@@ -161,6 +168,7 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit) -> Check:
         headroom=most - check.actual,
         verdict=PASS if check.actual <= most else FAIL,
         waived=waived,
+        moved=moved,
         advice="",
     )
 

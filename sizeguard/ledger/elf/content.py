@@ -103,15 +103,11 @@ def part_ranges(
 
 @dataclass(frozen=True, slots=True)
 class ContentSources:
-    """Ranges on the line that analyzers know.
-
-    part_analyzers: who found each part; None for entries that objects tell of
-    """
+    """Ranges on the line that analyzers know."""
 
     symbols: DisjointSymbols
     inputs: RowRanges
     parts: RowRanges
-    part_analyzers: Int8 | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +163,7 @@ def _uncut_rows(
     low, high = line.at[chosen], line.at[chosen] + line.size[chosen]
     symbols, inputs, parts = evidence.symbols, evidence.inputs, evidence.parts
     by_input: Int32 | int = NONE
-    by_part: Any = NONE
+    by_part: Int32 | int = NONE
     if not len(inputs.start) and not len(parts.start):
         start, which, count = cut_by_symbols(low, high, symbols)
     else:
@@ -182,10 +178,7 @@ def _uncut_rows(
     analyzer = _of(symbols.analyzer, which, ANALYZER["unattributed"])
     if not isinstance(by_input, int):
         analyzer[(which < 0) & (by_input >= 0)] = ANALYZER["linker map"]
-        is_part = by_part >= 0
-        analyzer[is_part] = ANALYZER["part"]
-        if evidence.part_analyzers is not None:
-            analyzer[is_part] = evidence.part_analyzers[by_part[is_part]]
+        analyzer[by_part >= 0] = ANALYZER["part"]
     rows = PieceRows(
         start,
         stop,

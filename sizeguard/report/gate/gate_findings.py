@@ -30,6 +30,7 @@ from sizeguard.gate.gate_result import (
     ShippedSection,
     WaiverUse,
 )
+from sizeguard.report.gate.moved_code import changed
 from sizeguard.report.verify.verify_words import claim_message
 
 # What a trailer can accept: the beginnings of `what`.
@@ -277,6 +278,7 @@ def limit_message(check: Check) -> str:
         )
     over = check.actual - check.limit
     waived = f", {check.waived:,} of them waived" if check.waived else ""
+    waived += f", {check.moved:,} moved from other operators" if check.moved else ""
     if over <= 0:
         return (
             f"{check.metric} is {check.actual:,} bytes, {rule_text(check)} allows"
@@ -301,10 +303,10 @@ def causes_of(app: AppResult, metric: str) -> tuple[Cause, ...]:
     """
     level, _, name = metric.partition("/")
     if level == "operator":
-        return tuple(cause for cause in app.causes if cause.operator == name)
+        return tuple(cause for cause in changed(app) if cause.operator == name)
     if level == "dtype":
-        return tuple(cause for cause in app.causes if cause.dtype == name)
-    return app.causes
+        return tuple(cause for cause in changed(app) if cause.dtype == name)
+    return changed(app)
 
 
 def _elimination(app: AppResult, check: Check) -> GateFinding:

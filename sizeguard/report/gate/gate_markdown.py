@@ -14,7 +14,6 @@ from sizeguard.gate.gate_result import (
     PASS,
     REVIEWED,
     UNUSED,
-    AppResult,
     Base,
     Cause,
     Check,
@@ -42,6 +41,7 @@ from sizeguard.report.gate.gate_words import (
     waiver_line,
     word,
 )
+from sizeguard.report.gate.moved_code import changed, moved_lines
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.markdown import code, fenced, html_code, instruction, prose, row
 from sizeguard.report.writers.printable import middle
@@ -214,8 +214,11 @@ def _failing(build: Placed) -> Iterator[Block]:
         yield Block(1, [""], rows)
     if is_urgent(build):
         yield from table
-    if app.causes:
-        yield _causes(app, 2)
+    if changed(app):
+        yield _causes(changed(app), 2)
+    moved = [f"- {size} bytes: {prose(text)}" for size, text in moved_lines(app)]
+    if moved:
+        yield Block(2, ["", "**What only changed its operator**", ""], moved)
     yield from (_shares(check) for check in app.checks if check.shares)
     yield from _todo(build)
 
@@ -255,9 +258,9 @@ def _limit(line: CheckLine) -> str:
     )
 
 
-def _causes(app: AppResult, rank: int) -> Block:
+def _causes(causes: Sequence[Cause], rank: int) -> Block:
     """Write the five largest changes; a last row has the sum of the others."""
-    total = sum(cause.delta for cause in app.causes)
+    total = sum(cause.delta for cause in causes)
     head = [
         "",
         f"**{'What grew' if total > 0 else 'What changed'}**",
@@ -274,9 +277,9 @@ def _causes(app: AppResult, rank: int) -> Block:
                 _unbroken(f"{cause.old:,} → {cause.new:,}"),
             ]
         )
-        for cause in app.causes[:CAUSES]
+        for cause in causes[:CAUSES]
     ]
-    rest = app.causes[CAUSES:]
+    rest = causes[CAUSES:]
     foot = (
         [row([f"{sum(cause.delta for cause in rest):+,}", "", f"{len(rest):,} more changes", ""])]
         if rest

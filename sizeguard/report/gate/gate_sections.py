@@ -25,6 +25,7 @@ from sizeguard.report.gate.gate_words import (
     others,
     waiver_line,
 )
+from sizeguard.report.gate.moved_code import changed, moved_lines
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import Style
@@ -72,11 +73,24 @@ def failures(build: Placed, style: Style) -> Iterator[str]:
 
 def changes(app: AppResult, style: Style) -> Iterator[str]:
     """Write the largest changes since the base; they sum to the change of `load`."""
-    if not app.causes:
+    causes = changed(app)
+    yield from _largest(app, causes, style)
+    lines = moved_lines(app)
+    if lines:
+        yield ""
+        yield "what only changed its operator"
+    for size, text in lines[:CAUSES]:
+        yield from wrapped(f"  {size:>9}  {printable(text)}", 0, style)
+    if len(lines) > CAUSES:
+        yield f"  {'':>9}  {len(lines) - CAUSES:,} more"
+
+
+def _largest(app: AppResult, causes: Sequence[Cause], style: Style) -> Iterator[str]:
+    if not causes:
         return
-    total = sum(cause.delta for cause in app.causes)
+    total = sum(cause.delta for cause in causes)
     limit = CAUSES if app.verdict != PASS else 3
-    rows = [(cause, *_cause(cause, style)) for cause in app.causes[:limit]]
+    rows = [(cause, *_cause(cause, style)) for cause in causes[:limit]]
     width = max(len(text) for _, text, _ in rows)
     yield ""
     yield "what grew" if total > 0 else "what changed"
@@ -91,10 +105,10 @@ def changes(app: AppResult, style: Style) -> Iterator[str]:
             yield line
             if place:
                 yield f"{'':<13}{style.dim(cut(place, style.width - 13))}"
-    rest = app.causes[limit:]
+    rest = causes[limit:]
     if rest:
         yield f"  {sum(cause.delta for cause in rest):>+9,}  {len(rest):,} more changes"
-    if len(app.causes) > 1:
+    if len(causes) > 1:
         yield f"  {total:>+9,}  = the change of `load`"
 
 

@@ -218,6 +218,7 @@ def _line(check: Check) -> CheckLine:
         else ""
     )
     waived = f"{check.waived:,} waived, " if check.waived else ""
+    waived += f"{check.moved:,} moved, " if check.moved else ""
     rule = f"at most {check.rule}" if check.kind == ABSOLUTE else check.rule
     return CheckLine(
         check.metric,

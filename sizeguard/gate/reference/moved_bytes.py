@@ -1,0 +1,105 @@
+"""Bytes that only changed their operator since a reference: shared code that became exclusive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.diff.compare import diff
+from sizeguard.measurement.measurement import Measurement
+
+_LEVELS = ("operator", "symbol", "object", "kind")
+
+
+@dataclass(slots=True)
+class Holders:
+    """Bytes of one piece of code or data by operator, before and after."""
+
+    old: dict[str, int]
+    new: dict[str, int]
+
+    @property
+    def is_unchanged(self) -> bool:
+        """True if the piece as a whole has the bytes that it had."""
+        return sum(self.old.values()) == sum(self.new.values())
+
+    def moved(self) -> dict[str, int]:
+        """Return the bytes that came to each operator from others.
+
+        What the piece grew by as a whole is left out of all of them.
+        """
+        delta = {
+            name: self.new.get(name, 0) - self.old.get(name, 0) for name in {*self.old, *self.new}
+        }
+        gained = {name: more for name, more in delta.items() if more > 0}
+        lost = -sum(less for less in delta.values() if less < 0)
+        total = sum(gained.values())
+        return {name: more * min(lost, total) // total for name, more in gained.items()}
+
+    def left(self) -> dict[str, int]:
+        """Return the bytes that left each operator for others; their sum is that of moved()."""
+        rest = sum(self.moved().values())
+        found = {}
+        for name in sorted(self.old):
+            less = min(rest, max(0, self.old[name] - self.new.get(name, 0)))
+            rest -= less
+            if less:
+                found[name] = less
+        return found
+
+
+def may_move(symbol: str, holders: Holders) -> bool:
+    """Tell whether a piece is the same before and after.
+
+    The rest of a section, such as (.rodata), is only if its bytes as a whole did not change.
+    """
+    return bool(symbol) and (not symbol.startswith("(") or holders.is_unchanged)
+
+
+def moved_bytes(old: Analysis, new: Analysis) -> Mapping[str, int]:
+    """Sum, for each operator, the bytes that were another's before and are its own now."""
+    found = diff(old, new, _LEVELS)
+    rows = ((found.keys(i), int(found.old[i]), int(found.new[i])) for i in range(len(found)))
+    sums: dict[str, int] = {}
+    for (symbol, *_), holders in holders_of((keys[0], keys[1:], a, b) for keys, a, b in rows):
+        if may_move(symbol, holders):
+            for name, size in holders.moved().items():
+                if size:
+                    sums[name] = sums.get(name, 0) + size
+    return sums
+
+
+class Moves:
+    """Bytes that came to the operators of one measurement from others, by reference."""
+
+    def __init__(self, now: Measurement) -> None:
+        """Compare nothing yet: most checks hold without."""
+        self._now = now
+        self._found: list[tuple[Measurement, Mapping[str, int]]] = []
+
+    def of(self, reference: Measurement, operator: str) -> int:
+        """Return the bytes of an operator that were another's in a reference.
+
+        None are known of a baseline, which has no symbols.
+        """
+        if reference.analysis is None or self._now.analysis is None:
+            return 0
+        for known, moved in self._found:
+            if known is reference:
+                return moved.get(operator, 0)
+        moved = moved_bytes(reference.analysis, self._now.analysis)
+        self._found.append((reference, moved))
+        return moved.get(operator, 0)
+
+
+def holders_of(
+    rows: Iterable[tuple[str, tuple[str, ...], int, int]],
+) -> Iterable[tuple[tuple[str, ...], Holders]]:
+    """Collect rows of operator, piece, old and new bytes by piece."""
+    found: dict[tuple[str, ...], Holders] = {}
+    for operator, piece, old, new in rows:
+        holders = found.setdefault(piece, Holders({}, {}))
+        holders.old[operator] = holders.old.get(operator, 0) + old
+        holders.new[operator] = holders.new.get(operator, 0) + new
+    return found.items()

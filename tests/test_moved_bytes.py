@@ -1,0 +1,126 @@
+"""Bytes that only changed their operator: shown as such, and no growth of an operator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.gate_result import FAIL, GROWTH, MOVED, PASS, Check
+from sizeguard.gate.growth_causes import causes_between
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
+from sizeguard.gate.policy.limits import Limit, parse_limit
+from sizeguard.gate.reference.moved_bytes import Moves, moved_bytes
+from sizeguard.gate.source_lines import SourceLines
+from sizeguard.measurement.measurement import Measurement
+from tests.support.made_up import MadeUp, Part
+
+ROOT = Path(__file__).parents[1]
+SHARED = "(shared by operators)"
+Rows = dict[tuple[str, str], int]  # bytes by operator and symbol
+
+
+def image(rows: Rows, kind: str = "code") -> MadeUp:
+    return MadeUp(
+        [
+            Part({"operator": operator, "symbol": symbol, "object": "a.o", "kind": kind}, size)
+            for (operator, symbol), size in rows.items()
+        ]
+    )
+
+
+def measured(rows: Rows) -> Measurement:
+    table: dict[str, int] = {}
+    for (operator, _), size in rows.items():
+        table[operator] = table.get(operator, 0) + size
+    load = sum(rows.values())
+    return Measurement(Sizes(load, 0, load, 0), {"operator": table}, {}, image(rows))
+
+
+def checked(old: Measurement, new: Measurement) -> dict[str, Check]:
+    limit = Limit("operator/*", GROWTH, parse_limit("max(10%, 512B)", "x"))
+    subject = CheckedApp("vision", "linux", new, lambda _: 0, Moves(new).of)
+    found = size_checks(subject, [limit], SizeReference("base", old), {})
+    return {check.metric.partition("/")[2]: check for check in found}
+
+
+BEFORE = {(SHARED, "rows"): 4000, ("aten::tanh", "tanh"): 300, ("aten::sigmoid", "sigmoid"): 400}
+AFTER = {("aten::sigmoid", "rows"): 4000, ("aten::sigmoid", "sigmoid"): 400}
+
+
+def test_shared_code_that_became_exclusive_is_no_growth() -> None:
+    check = checked(measured(BEFORE), measured(AFTER))["aten::sigmoid"]
+    assert (check.verdict, check.actual, check.base) == (PASS, 4400, 400)
+    assert (check.moved, check.limit) == (3488, 4400)
+
+
+def test_growth_beside_moved_bytes_is_growth() -> None:
+    """New code, and moved code that grew: no more than the limit without the move."""
+    for more in ({("aten::sigmoid", "new"): 513}, {("aten::sigmoid", "rows"): 4513}):
+        check = checked(measured(BEFORE), measured({**AFTER, **more}))["aten::sigmoid"]
+        assert (check.verdict, check.headroom) == (FAIL, -1)
+    check = checked(measured(BEFORE), measured({**AFTER, ("aten::sigmoid", "new"): 512}))
+    assert check["aten::sigmoid"].verdict == PASS
+
+
+def test_code_of_another_name_did_not_move() -> None:
+    clone = {("aten::sigmoid", "rows2"): 4000, ("aten::sigmoid", "sigmoid"): 400}
+    assert checked(measured(BEFORE), measured(clone))["aten::sigmoid"].verdict == FAIL
+
+
+def test_the_rest_of_a_section_moves_as_a_whole_alone() -> None:
+    """Bytes without a name are the same only if the section part as a whole did not change."""
+    old, new = {(SHARED, "(.rodata)"): 600}, {("aten::a", "(.rodata)"): 600}
+    assert moved_bytes(image(old), image(new)) == {"aten::a": 600}
+    assert moved_bytes(image(old), image({("aten::a", "(.rodata)"): 601})) == {}
+
+
+def test_a_baseline_has_no_symbols_that_could_have_moved() -> None:
+    old = measured(BEFORE)
+    baseline = Measurement(old.sizes, old.tables, {})
+    assert checked(baseline, measured(AFTER))["aten::sigmoid"].verdict == FAIL
+
+
+def test_moves_stand_beside_the_causes_and_change_no_sum() -> None:
+    grown = {**AFTER, ("aten::sigmoid", "rows"): 4010}
+    causes = causes_between(image(BEFORE), image(grown), SourceLines(ROOT))
+    assert [(c.operator, c.symbol, c.delta) for c in causes if c.kind != MOVED] == [
+        ("aten::tanh", "tanh", -300),
+        ("aten::sigmoid", "rows", 10),
+    ]
+    (moved,) = [cause for cause in causes if cause.kind == MOVED]
+    assert (moved.operator, moved.symbol, moved.origin) == ("aten::sigmoid", "rows", SHARED)
+    assert (moved.old, moved.new) == (4000, 4000)
+
+
+ROWS = st.dictionaries(
+    st.tuples(st.sampled_from([SHARED, "aten::a", "aten::b"]), st.sampled_from("fgh")),
+    st.integers(0, 50),
+    max_size=9,
+)
+
+
+@given(ROWS, ROWS)
+def test_no_growth_of_a_piece_counts_as_moved(old: Rows, new: Rows) -> None:
+    """All bytes that came to operators left others; what a symbol grew by is in none of them."""
+    moved = moved_bytes(image(old), image(new))
+    limit = 0
+    for symbol in "fgh":
+        before = {name: size for (name, each), size in old.items() if each == symbol}
+        after = {name: size for (name, each), size in new.items() if each == symbol}
+        names = {*before, *after}
+        lost = sum(max(0, before.get(name, 0) - after.get(name, 0)) for name in names)
+        came = sum(max(0, after.get(name, 0) - before.get(name, 0)) for name in names)
+        limit += min(lost, came)
+    assert sum(moved.values()) <= limit
+    assert all(size > 0 for size in moved.values())
+    back = moved_bytes(image(new), image(old))
+    assert abs(sum(back.values()) - sum(moved.values())) <= 6  # of roundings
+
+
+@given(ROWS, ROWS)
+def test_causes_sum_to_the_change(old: Rows, new: Rows) -> None:
+    causes = causes_between(image(old), image(new), SourceLines(ROOT))
+    assert sum(cause.delta for cause in causes) == sum(new.values()) - sum(old.values())
