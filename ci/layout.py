@@ -65,6 +65,7 @@ REPORT_TYPES = frozenset(
         "attribution.size_report",
         "bisect.bisect_result",
         "builds.build_record",
+        "builds.link_record",
         "claims.claim",
         "claims.verdict",
         "diff.diff_result",

@@ -24,7 +24,7 @@ from sizeguard.linkgraph.merged_functions import coarse_objects
 from sizeguard.linkgraph.open_graph import graph_of_objects, graph_of_path
 from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.dtype_of import dtype_of
-from sizeguard.toolchains.link_record import link_command
+from sizeguard.toolchains.links.asked_link import link_command
 from tests.support.link_cases import FIXTURES, Linked, link, linker_flags, model
 
 LINKERS = ("bfd", "gold", "lld-22", "mold")
@@ -197,11 +197,11 @@ def test_lto_needs_what_the_linker_kept(tmp_path: Path, compiler: str) -> None:
 
 
 def load_inputs(command: object) -> LinkInputs:
+    from sizeguard.builds.link_record import LinkRecord
     from sizeguard.linkgraph.inputs.command_line import parse_command
     from sizeguard.linkgraph.inputs.recorded_link import linker_named
-    from sizeguard.toolchains.link_record import LinkCommand
 
-    assert isinstance(command, LinkCommand)
+    assert isinstance(command, LinkRecord)
     return parse_command(command.arguments, command.folder, linker_named(command.linker, "test"))
 
 
@@ -222,7 +222,7 @@ def test_unusable_inputs_are_one_line(library: Path, tmp_path: Path) -> None:
         "damaged": whole[: len(whole) // 2],
         "neither an object": b"plain text",
         "damaged archive": b"!<arch>\nnonsense" + b" " * 80,
-        "a thin archive": b"!<thin>\n",
+        "damaged thin archive": b"!<thin>\nnonsense" + b" " * 80,
     }
     for message, content in cases.items():
         broken.write_bytes(content)
@@ -279,3 +279,38 @@ def test_loading_twice_is_the_same(library: Path) -> None:
     first, second = (load(load_inputs(command)) for _ in range(2))
     assert [found.label for found in first.objects] == [found.label for found in second.objects]
     assert first.numbers == second.numbers
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("mode", ["", "-shared -Wl,--version-script=script"])
+def test_symbols_that_a_shared_library_names(
+    tmp_path: Path, native_tools: None, linker: str, mode: str
+) -> None:
+    """GNU ld and gold keep hidden ones that the library defines, and those of version scripts."""
+    flags = ("-fPIC",)
+    compiled(
+        tmp_path,
+        "library",
+        'extern "C" { int asked(); int both(int x) { return x + 1; }'
+        " int overridden(int x) { return x * 9; }"
+        " int called(int x) { return asked() + x; } }",
+        *flags,
+    )
+    subprocess.run(["g++", "-shared", "library.o", "-o", "lib.so"], cwd=tmp_path, check=True)
+    compiled(
+        tmp_path,
+        "main",
+        'extern "C" { __attribute__((visibility("hidden"))) int both(int x) { return x + 2; }'
+        ' __attribute__((visibility("hidden"))) int asked() { return 2; }'
+        " int overridden(int x) { return x * 5; } int called(int);"
+        " int api(int x) { return called(x); } int main(int n, char **) { return called(n); } }",
+        *flags,
+    )
+    (tmp_path / "script").write_text("{ global: api; main; local: *; };")
+    driver = ["g++", "main.o", "lib.so", "-o", "out", *linker_flags(linker), *mode.split()]
+    driver.append("-Wl,--allow-shlib-undefined")
+    linked = link(driver, tmp_path, tmp_path / "out")
+    assert isinstance(linked, Linked), linked
+    assert linked.differences == ({}, {})
+    keeps_hidden = linker == "gold" or (linker == "bfd" and not mode)
+    assert is_live(linked, "both") == keeps_hidden

@@ -6,6 +6,7 @@ commands save that do without it; a report of libtorch_cpu.so may take 0.8 s in 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
 from sizeguard.builds.open_build import Files, open_build
+from sizeguard.builds.recorded_links import has_records
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.elf.layout import SHF_TLS
@@ -85,7 +87,13 @@ def analysis_of(
     options = ReadingOptions(preset, rules, arch)
     if path.is_dir() and not (path / RECORD).exists():
         return _joined_analysis(path, given, options)
-    return analysis_of_files(open_build(path, given), options)
+    files = open_build(path, given)
+    if files.build is None and path.is_file() and has_records(path):
+        from sizeguard.linkgraph.recorded_files import with_record  # 60 ms
+
+        with contextlib.suppress(InconclusiveError):  # then names decide, as without a record
+            files = with_record(files)
+    return analysis_of_files(files, options)
 
 
 def analysis_of_files(

@@ -18,6 +18,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "import": {0: _DONE, 2: f"{_USAGE} as a model", 4: _INTERNAL},
         "codegen": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "trace": {0: _DONE, 2: _USAGE, 4: f"a model does not run, {_BUILD}"},
+        "record": {0: "recorded", 2: _USAGE, 3: "nothing was linked", 4: _BUILD},
         "select": {2: _USAGE},
         "select ops": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "select names": {0: _DONE, 2: _USAGE, 4: _BUILD},

@@ -28,6 +28,7 @@ COMMANDS = {
     "codegen": ("build.codegen", "Write registration sources and selection headers."),
     "trace": ("build.trace", "Run models on the instrumented build and write what they used."),
     "select": ("select.sub_commands", "Read, merge and check operator selections."),
+    "record": ("build.record", "Run a build and record each link, for why, verify and report."),
     "report": ("measure.report", "Show where the bytes of a binary went."),
     "diff": ("measure.diff", "Show what changed between two binaries, and why."),
     "predict": (

@@ -21,6 +21,7 @@ from sizeguard.linkgraph.inputs.objects import names_of
 from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
+from sizeguard.linkgraph.recorded_files import missing_record, with_record
 
 
 def graph_of_path(path: Path, objects: Sequence[Path] = ()) -> SectionGraph:
@@ -36,11 +37,11 @@ def graph_of_files(files: Files) -> SectionGraph:
     """Make the section graph of the files of one link; see graph_of_path."""
     build = files.build
     if build is None:
-        image = files.image
-        record = image.with_name(f"{image.name.removesuffix('.stripped')}.link.json")
-        if not files.objects and record.is_file():
-            return graph_of(load(without_lto(read_link(record))))
-        return graph_of_objects(image, files.objects)
+        if files.link_record is None and not files.objects:
+            files = with_record(files)
+        if files.link_record is not None:
+            return graph_of(load(without_lto(read_link(files.link_record))))
+        return graph_of_objects(files.image, files.objects)
     if build.target.endswith("-macos"):
         return build_macho_graph(build.objects, library=build.link == "shared")
     if files.link_record is None:
@@ -57,9 +58,7 @@ def graph_of_objects(image: Path, objects: Sequence[Path]) -> SectionGraph:
     The options of the link are inferred from the image.
     """
     if not objects:
-        raise InconclusiveError(
-            f"{image}: no objects of its link are known; name them with --objects"
-        )
+        raise InconclusiveError(f"{missing_record(image)}, or name its objects with --objects")
     elf = read_elf(image)
     inputs = without_lto(inferred(elf, expand(objects)))
     loaded = load(inputs)

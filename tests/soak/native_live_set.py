@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from sizeguard.runtimes.sizeguard.building.variants import Variant
-from sizeguard.toolchains.link_record import link_command
+from sizeguard.toolchains.links.asked_link import link_command
 from sizeguard.toolchains.toolchain import find_toolchain
 from tests.support.link_cases import COMPILERS, LEVELS, LINKERS, MODES, linker_flags, model
 from tests.support.lld_chains import driver_words

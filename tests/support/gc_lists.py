@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from sizeguard.formats.archive import THIN_MAGIC
 from sizeguard.formats.elf import SHF_MERGE
 from sizeguard.formats.gc_log import parse_gc_log
 from sizeguard.linkgraph.graph import SectionGraph
@@ -54,4 +55,12 @@ def removed_by_model(loaded: Loaded, graph: SectionGraph) -> Removed:
 def _normal(file: str, folder: Path) -> str:
     path, bracket, member = file.partition("(")
     member = re.sub(r" at \d+", "", member)
+    if bracket and (folder / path).is_file() and is_thin(folder / path):
+        return os.path.realpath((folder / path).parent / member.removesuffix(")"))
     return os.path.realpath(folder / path) + bracket + member
+
+
+def is_thin(path: Path) -> bool:
+    """Whether an archive only names its members, which GNU ld's log then calls by their files."""
+    with path.open("rb") as file:
+        return file.read(len(THIN_MAGIC)) == THIN_MAGIC

@@ -19,7 +19,7 @@ from sizeguard.builds.measured_sizes import measure
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verification
 from sizeguard.formats.elf import Symbol, read_elf
 from sizeguard.gate.verified_builds import RequestedClaims, verify_build
-from sizeguard.toolchains.link_record import record_link
+from sizeguard.toolchains.links.asked_link import record_link
 from sizeguard.toolchains.targets import find_target
 from sizeguard.verify.evidence.macho import read_macho_image
 from tests.support.places import ROOT

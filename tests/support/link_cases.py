@@ -6,13 +6,14 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.builds.link_record import LinkRecord
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs.command_line import parse_command
 from sizeguard.linkgraph.inputs.loaded import Loaded
 from sizeguard.linkgraph.inputs.loader import load
 from sizeguard.linkgraph.inputs.recorded_link import linker_named
-from sizeguard.toolchains.link_record import LinkCommand, link_command
+from sizeguard.toolchains.links.asked_link import link_command
 from tests.support.gc_lists import Removed, removed_by_log, removed_by_model
 from tests.support.places import DATA
 
@@ -57,7 +58,7 @@ class Linked:
     loaded, graph: the model of it, made without the log.
     """
 
-    command: LinkCommand
+    command: LinkRecord
     log: str
     output: Path
     loaded: Loaded
@@ -128,7 +129,7 @@ def link(
     return model(link_command(driver, folder), done.stdout + done.stderr, output)
 
 
-def model(command: LinkCommand, log: str, output: Path) -> Linked:
+def model(command: LinkRecord, log: str, output: Path) -> Linked:
     loaded = load(
         parse_command(command.arguments, command.folder, linker_named(command.linker, "test"))
     )

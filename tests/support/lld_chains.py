@@ -16,7 +16,7 @@ from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.graph import ENTRY, SectionGraph
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.subjects import GraphSubject
-from sizeguard.toolchains.link_record import link_command
+from sizeguard.toolchains.links.asked_link import link_command
 from tests.support.link_cases import Linked, linker_flags, model
 
 _LINE = re.compile(

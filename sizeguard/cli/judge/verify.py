@@ -96,6 +96,7 @@ def command(
     from sizeguard.builds.build_record import read_build
     from sizeguard.builds.open_build import Files, is_build, open_build
     from sizeguard.gate.verified_builds import RequestedClaims, list_claims, verify_path
+    from sizeguard.linkgraph.recorded_files import with_record
     from sizeguard.projects.root import sources_of
     from sizeguard.report.verify.render import claims_text, verification_text
 
@@ -105,6 +106,8 @@ def command(
     given = Files(
         subject, shipped, objects, link_map, gc_log, link_map.resolve().parent if link_map else None
     )
+    if not is_build(subject):
+        given = with_record(given)
     full_build = read_build(full) if full is not None else None
     claims = RequestedClaims(selection, absent, present, base, unknown == "ok", full_build)
     source = Path.cwd()

@@ -24,6 +24,13 @@ from sizeguard.cli.image_options import ImagePath, Output, table_output_options
     help="Objects of the link.",
 )
 @click.option(
+    "--map",
+    "link_map",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="FILE",
+    help="The linker's map.",
+)
+@click.option(
     "--roots",
     default=3,
     show_default=True,
@@ -32,15 +39,20 @@ from sizeguard.cli.image_options import ImagePath, Output, table_output_options
 )
 @table_output_options
 def command(
-    path: Path, subject: str, objects: tuple[Path, ...], roots: int, output: Output
+    path: Path,
+    subject: str,
+    objects: tuple[Path, ...],
+    link_map: Path | None,
+    roots: int,
+    output: Output,
 ) -> None:
     """Show why something is in the image.
 
     The chain of references from what the linker keeps by itself, and what a cut would free.
 
     SUBJECT is an operator (aten::erf), a dtype of it (aten::erf:Float), a symbol (mangled or as it
-    is written) or a section. The objects of the link are those of the build, or --objects. What is
-    gone has no chain, and that is said.
+    is written) or a section. The link is that of the build, or the one that `sizeguard record`
+    noted; else its objects are given by --objects. What is gone has no chain, and that is said.
 
     \b
     Examples:
@@ -52,12 +64,15 @@ def command(
     from sizeguard.builds.open_build import Files, open_build
     from sizeguard.linkgraph.chains import why
     from sizeguard.linkgraph.open_graph import graph_of_files
+    from sizeguard.linkgraph.recorded_files import with_record
     from sizeguard.linkgraph.subjects import find_subject
     from sizeguard.names.dtype_of import dtype_of
     from sizeguard.report.why.render import why_chunks
     from sizeguard.verify.evidence.image_presence import check_one_link, check_presence
 
-    files = open_build(path, Files(path, objects=objects))
+    folder = link_map.resolve().parent if link_map is not None else None
+    given = Files(path, objects=objects, link_map=link_map, folder=folder)
+    files = with_record(open_build(path, given))
     graph = graph_of_files(files)
     meant = find_subject(graph, subject, dtype_of)
     check_presence(check_one_link(files), graph, meant)

@@ -86,7 +86,12 @@ def _exported(loaded: Loaded, visible: Bool, definition: dict[int, int]) -> list
     names = list(loaded.numbers)
     found = []
     for number, row in definition.items():
-        if row < 0 or not visible[number]:
+        if row < 0:
+            continue
+        if _is_kept_for_library(loaded, number, bool(visible[number])):
+            found.append(row)
+            continue
+        if not visible[number]:
             continue
         name = names[number]
         if inputs.exports is not None:
@@ -105,6 +110,24 @@ def _exported(loaded: Loaded, visible: Bool, definition: dict[int, int]) -> list
         if is_exported:
             found.append(row)
     return found
+
+
+def _is_kept_for_library(loaded: Loaded, number: int, is_visible: bool) -> bool:
+    """Whether GNU ld or gold keep a symbol that a shared library names, also if it is hidden.
+
+    They do so for a visible symbol that the library defines or asks for, even if a version script
+    hides it. For a hidden one that the library defines GNU ld does it in executables, gold always.
+    lld and mold keep neither.
+    """
+    inputs = loaded.inputs
+    if inputs.linker.family not in ("bfd", "gold") or inputs.exports is not None:
+        return False
+    is_named = loaded.in_shared[number]
+    if is_visible:
+        is_named |= loaded.from_shared[number]
+    elif inputs.linker.family == "bfd" and inputs.mode == "shared":
+        return False
+    return bool(is_named) and not (inputs.exclude_libs and _is_excluded(loaded, number))
 
 
 def _start_stop(loaded: Loaded, sections: Sections, visible: Bool) -> list[int]:

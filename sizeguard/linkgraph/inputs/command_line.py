@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.input_files import readable
+from sizeguard.builds.linker_options import read_options
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs, kind_of
-from sizeguard.linkgraph.inputs.linker_options import read_options
 from sizeguard.linkgraph.inputs.version_script import Visible, parse_version_script
 
+_NO_COPIES: Mapping[Path, Path] = MappingProxyType({})
 
-def parse_command(arguments: Sequence[str], folder: Path, linker: Linker) -> LinkInputs:
-    """Read a linker's arguments without its own name. `folder` is where it ran.
+
+def parse_command(
+    arguments: Sequence[str],
+    folder: Path,
+    linker: Linker,
+    *,
+    copies: Mapping[Path, Path] = _NO_COPIES,
+    lto: Sequence[Path] = (),
+) -> LinkInputs:
+    """Read a linker's arguments without its own name.
+
+    folder: where it ran
+    copies: absolute path of a file that is gone → its copy
+    lto:    objects that the linker made of its inputs
 
     Raises InconclusiveError for options that change which sections are kept and are not modelled:
     a custom linker script, --wrap.
     """
-    return _Command(folder, linker).parse(list(read_options(arguments, folder)))
+    options = list(read_options(arguments, folder, copies))
+    made = tuple(LinkInput(path, "object", copy=copies.get(path)) for path in lto)
+    return replace(_Command(folder, linker, copies).parse(options), lto=made)
 
 
 @dataclass(slots=True)
@@ -46,6 +63,7 @@ class _Command:
 
     folder: Path
     linker: Linker
+    copies: Mapping[Path, Path]
     files: list[LinkInput] = field(default_factory=list)
     searched: list[Path] = field(default_factory=list)
     state: _State = field(default_factory=_State)
@@ -101,6 +119,10 @@ class _Command:
     def _path(self, text: str) -> Path:
         return Path(text) if text.startswith("/") else self.folder / text
 
+    def _content(self, path: Path) -> Path:
+        """Return the file that holds what the linker read at a path."""
+        return self.copies.get(Path(os.path.normpath(path)), path)
+
     def _library(self, name: str) -> None:
         exact = name.startswith(":")
         candidates = (
@@ -112,7 +134,7 @@ class _Command:
         )
         for folder in self.searched:
             for candidate in candidates:
-                if (folder / candidate).is_file():
+                if self._content(folder / candidate).is_file():
                     self._file(folder / candidate, f"-l{name}")
                     return
         raise InputError(
@@ -121,17 +143,18 @@ class _Command:
         )
 
     def _file(self, path: Path, shown: str) -> None:
-        kind = kind_of(path)
+        content = self._content(path)
+        kind = kind_of(content)
         if kind == "script":
             self._script(path, shown)
-        else:
-            self.files.append(
-                LinkInput(path, kind, self.state.whole, self.state.as_needed, self.group)
-            )
+            return
+        state = self.state
+        copy = content if content != path else None
+        self.files.append(LinkInput(path, kind, state.whole, state.as_needed, self.group, copy))
 
     def _script(self, path: Path, shown: str) -> None:
         """Add the files that a script such as libc.so names: GROUP ( a b AS_NEEDED ( c ) )."""
-        text = _file_list(path, shown)
+        text = _file_list(self._content(path), shown)
         outer, outer_group = replace(self.state), self.group
         commands: list[str] = []
         for word in re.findall(r"[()]|[^\s(),;]+", text):
@@ -226,7 +249,8 @@ class _Command:
         hidden: list[str] = []
         for text in paths:
             try:
-                found = parse_version_script(readable(self._path(text)).read_text(), text)
+                path = self._content(self._path(text))
+                found = parse_version_script(readable(path).read_text(), text)
             except OSError as error:
                 raise InputError(f"{text}: cannot read: {error.strerror}") from error
             shown += found.shown

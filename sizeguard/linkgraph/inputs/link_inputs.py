@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
+from sizeguard.formats.archive import MAGIC, THIN_MAGIC
 from sizeguard.linkgraph.inputs.version_script import Visible
 
 FAMILIES = ("bfd", "gold", "lld", "mold")
@@ -30,9 +31,11 @@ class Linker:
 class LinkInput:
     """File of a link.
 
+    path:  as the linker named it
     kind:  object, archive or shared
     whole: every member of the archive is taken
     group: number of the --start-group that it is in; 0 for none
+    copy:  the file to read, if the one at path is gone
     """
 
     path: Path
@@ -40,6 +43,12 @@ class LinkInput:
     whole: bool = False
     as_needed: bool = False
     group: int = 0
+    copy: Path | None = None
+
+    @property
+    def content(self) -> Path:
+        """Return the file that holds what the linker read."""
+        return self.copy or self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,7 @@ class LinkInputs:
     version_script: what a version script hides
     exports:        names that the image exports, where they are known instead of the options
     folder:         where the linker ran
+    lto:            objects that the linker made of its inputs, and that were kept
     """
 
     files: tuple[LinkInput, ...]
@@ -72,32 +82,31 @@ class LinkInputs:
     exports: frozenset[bytes] | None = None
     folder: Path = field(default_factory=Path)
     output: Path | None = None
+    lto: tuple[LinkInput, ...] = ()
 
 
-_ARCHIVE, _ELF, _BITCODE = b"!<arch>\n", b"\x7fELF", b"BC\xc0\xde"
+_ELF, _BITCODE = b"\x7fELF", (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 def kind_of(path: Path) -> str:
     """Tell an object, archive, shared, bitcode or script by its first bytes.
 
-    Raises InputError for a file that cannot be read and for a thin archive.
+    Raises InputError for a file that cannot be read.
     """
     try:
         with readable(path).open("rb") as file:
             head = file.read(20)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}") from error
-    if head[:8] == _ARCHIVE:
+    if head[:8] in (MAGIC, THIN_MAGIC):
         return "archive"
-    if head[:8] == b"!<thin>\n":
-        raise InputError(f"{path}: a thin archive; give the objects that it names")
     if head[:4] == _ELF and len(head) >= 18:
         return (
             "shared"
             if int.from_bytes(head[16:18], "little" if head[5] == 1 else "big") == 3
             else "object"
         )
-    if head[:4] == _BITCODE:
+    if head[:4] in _BITCODE:
         return "bitcode"
     return "script"
 

@@ -61,14 +61,14 @@ class LinkState:
         self.machine = self.machine or found.elf.machine
         return found
 
-    def archive(self, path: Path) -> Archive:
+    def archive(self, file: LinkInput) -> Archive:
         """Open an archive, once. An archive without an index gets one."""
-        if path not in self.archives:
-            archive = open_archive(path)
+        if file.path not in self.archives:
+            archive = replace(open_archive(file.content), path=file.path)
             if archive.index is None:
                 archive = replace(archive, index=tuple(self._index(archive)))
-            self.archives[path] = archive
-        return self.archives[path]
+            self.archives[file.path] = archive
+        return self.archives[file.path]
 
     def _index(self, archive: Archive) -> Iterator[tuple[bytes, int]]:
         """List the symbols that an archive's members define, with the member's position."""
@@ -82,7 +82,7 @@ class LinkState:
 
     def _library(self, file: LinkInput) -> Library:
         if file.path not in self.libraries:
-            self.libraries[file.path] = read_library(file.path, self.machine)
+            self.libraries[file.path] = read_library(file.content, self.machine)
         return self.libraries[file.path]
 
     def enter(self, added: Object) -> list[bytes]:

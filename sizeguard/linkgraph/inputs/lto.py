@@ -13,31 +13,35 @@ from sizeguard.linkgraph.inputs.objects import is_lto
 
 
 def without_lto(inputs: LinkInputs, kept: Sequence[Path] = ()) -> LinkInputs:
-    """Replace the inputs of LTO by what the linker kept: `kept`, or files found beside the output.
+    """Replace the inputs of LTO by what was kept: `kept`, the record's, or files beside the output.
 
     Raises InconclusiveError if there are such inputs and nothing was kept, since no other object
     holds the image's code.
     """
     is_input = [
         file.kind == "bitcode"
-        or (file.kind in ("object", "archive") and is_lto(read_bytes(file.path)))
+        or (file.kind in ("object", "archive") and is_lto(read_bytes(file.content)))
         for file in inputs.files
     ]
     if not any(is_input):
         return inputs
-    objects = tuple(kept) or _beside(inputs.output)
+    objects = (
+        tuple(LinkInput(path, "object") for path in kept)
+        or inputs.lto
+        or tuple(LinkInput(path, "object") for path in _beside(inputs.output))
+    )
     if not objects:
         first = next(file.path for file, lto in zip(inputs.files, is_input, strict=True) if lto)
         raise InconclusiveError(
-            f"{first}: made for LTO, and the linker kept no objects; link with -Wl,--save-temps or"
-            " gcc's -save-temps"
+            f"{first}: made for LTO, and the linker kept no objects; record the"
+            " build with sizeguard record, or link with -Wl,--save-temps or gcc's -save-temps"
         )
     files: list[LinkInput] = []
     for file, lto in zip(inputs.files, is_input, strict=True):
         if not lto:
             files.append(file)
         elif objects:
-            files += [LinkInput(path, "object") for path in objects]
+            files += objects
             objects = ()
     return replace(inputs, files=tuple(files))
 

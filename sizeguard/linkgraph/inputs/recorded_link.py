@@ -1,36 +1,37 @@
-"""Inputs of a link, read from the record that a build leaves beside its image."""
+"""Inputs of a link, read from its record."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
-from sizeguard.base.input_files import readable
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.builds.link_record import LinkRecord, read_link_record
 from sizeguard.linkgraph.inputs.command_line import parse_command
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInputs
 
 
 def read_link(path: Path) -> LinkInputs:
-    """Read a link record. Raises InputError for a file that is none."""
-    try:
-        content = json.loads(readable(path).read_text())
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot read: {error.strerror}; build again with sizeguard build"
-        ) from error
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON: {error}") from error
-    match content:
-        case {
-            "schema_version": 1,
-            "linker": str(name),
-            "folder": str(folder),
-            "arguments": list(words),
-        } if all(isinstance(word, str) for word in words):
-            return parse_command(words, Path(folder), linker_named(name, str(path)))
-    raise InputError(f"{path}: not a link record of version 1; build again with sizeguard build")
+    """Read a link record, as `sizeguard record` or a build of the runtime writes it.
+
+    Raises InputError for a file that is none, InconclusiveError if inputs changed since the link.
+    """
+    return link_of(read_link_record(path), str(path))
+
+
+def link_of(record: LinkRecord, where: str) -> LinkInputs:
+    """Read the command line of a record. `where` is used in the error messages."""
+    changed = record.changed_inputs()
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise InconclusiveError(
+            f"{changed[0]}{more}: changed or gone since the link was recorded; record the build"
+            " again"
+        )
+    linker = linker_named(record.linker, where)
+    return parse_command(
+        record.arguments, record.folder, linker, copies=record.copies, lto=record.lto
+    )
 
 
 def linker_named(text: str, where: str) -> Linker:

@@ -35,15 +35,15 @@ def _add_like_gnu(link: LinkState, file: LinkInput) -> None:
     if file.kind == "object":
         if (file.path, -1) not in link.taken or not file.group:
             link.taken.add((file.path, -1))
-            link.enter(link.read(file.path, "", read_bytes(file.path)))
+            link.enter(link.read(file.path, "", read_bytes(file.content)))
     elif file.kind == "shared":
         if link.is_needed(file):
             link.add_library(file)
     elif file.whole:
-        for found in link.take_all(link.archive(file.path)):
+        for found in link.take_all(link.archive(file)):
             link.enter(found)
     else:
-        _search(link, link.archive(file.path))
+        _search(link, link.archive(file))
 
 
 def _search(link: LinkState, archive: Archive) -> None:
@@ -64,15 +64,15 @@ def load_like_lld(link: LinkState) -> None:
     """Load files as lld does: members as soon as something asks for them, before or after."""
     for file in link.inputs.files:
         if file.kind == "object":
-            _load_deep(link, link.read(file.path, "", read_bytes(file.path)))
+            _load_deep(link, link.read(file.path, "", read_bytes(file.content)))
         elif file.kind == "shared":
             for name in link.add_library(file):
                 _extract(link, name)
         elif file.whole:
-            for found in link.take_all(link.archive(file.path)):
+            for found in link.take_all(link.archive(file)):
                 _load_deep(link, found)
         else:
-            _add_lazy(link, link.archive(file.path))
+            _add_lazy(link, link.archive(file))
 
 
 def _add_lazy(link: LinkState, archive: Archive) -> None:
@@ -131,9 +131,9 @@ def _certain_objects(link: LinkState, order: dict[tuple[Path, int], int]) -> Ite
     """
     for file in link.inputs.files:
         if file.kind == "object":
-            yield link.read(file.path, "", read_bytes(file.path))
+            yield link.read(file.path, "", read_bytes(file.content))
         elif file.kind == "archive":
-            archive = link.archive(file.path)
+            archive = link.archive(file)
             for member in archive.members:
                 order.setdefault((file.path, member.position), len(order))
             if file.whole:

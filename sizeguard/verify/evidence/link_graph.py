@@ -40,10 +40,13 @@ class Linked:
 def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
     """Make the graph of the link as it is recorded."""
     inputs = read_link(record)
-    graph = graph_of(
-        load(without_lto(replace(inputs, gc_sections=True), given if objects.lto else ()))
-    )
-    numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
+    used = without_lto(replace(inputs, gc_sections=True), given if objects.lto else ())
+    graph = graph_of(load(used))
+    names = {file.content: file.path for file in used.files}
+    numbers = {
+        (str(names.get(file.path, file.path)), file.member): number
+        for number, file in enumerate(objects.files)
+    }
     nodes = _nodes(graph, [_number(numbers, label) for label in graph.objects])
     kept = live(graph)
     reachable = (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.formats.archive import read_archive
+from sizeguard.formats.archive import MAGIC, THIN_MAGIC, read_archive
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import (
     RELOCATION_TYPES,
@@ -269,7 +269,7 @@ def contents(
                 head = file.read(8)
         except OSError as error:
             raise InputError(f"{path}: cannot read: {error.strerror}") from error
-        if head == b"!<arch>\n":
+        if head in (MAGIC, THIN_MAGIC):
             for member, data in read_archive(path):
                 yield path, f"{shown}({member})", member, bytes(data)
         elif head[:4] in (*magics, *BITCODE):

@@ -50,7 +50,7 @@ from sizeguard.toolchains.environment import (
     code_variables,
     recorded_environment,
 )
-from sizeguard.toolchains.link_record import record_link
+from sizeguard.toolchains.links.asked_link import record_link
 from sizeguard.toolchains.logged import first_error
 from sizeguard.toolchains.targets import TargetMachine, find_target
 from sizeguard.toolchains.toolchain import Toolchain, require

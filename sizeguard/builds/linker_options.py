@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
@@ -21,6 +23,7 @@ _VALUE_FOLLOWS = """
 _TAKES_VALUE = frozenset(_VALUE_FOLLOWS.split())
 # One-letter options that may be joined with their value: -ofile, -Lfolder.
 _JOINED = ("-L", "-l", "-o", "-e", "-u", "-m", "-z", "-h", "-T", "-y")
+_DEEPEST = 16  # response files that name each other
 _OPTIONAL_VALUE = {"--hash-style", "-O"}  # the value is never a word of its own
 _LONG = {
     "--entry": "-e",
@@ -30,32 +33,68 @@ _LONG = {
     "--output": "-o",
     "--script": "-T",
 }
+_NO_COPIES: Mapping[Path, Path] = MappingProxyType({})
 # Options that begin like a joined one.
 _NOT_JOINED = ("-export-dynamic", "-shared", "-static", "-nostdlib", "-no-pie", "-melf_x86_64")
 
 
-def read_options(arguments: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:
+def read_options(
+    arguments: Sequence[str], folder: Path, copies: Mapping[Path, Path] = _NO_COPIES
+) -> Iterator[tuple[str, str]]:
     """Yield options and their values; a file is the option "".
 
     Response files (@file) are expanded, and long spellings replaced by the short ones.
 
     folder: where the linker ran
+    copies: path of a response file that is gone → its copy
 
     Raises InputError if the last option lacks its value.
     """
-    words = list(_expand(arguments, folder))
+    words = list(_expand(arguments, folder, copies, 0))
+    if words[:1] == ["-flavor"]:
+        words = words[2:]
     i = 0
     while i < len(words):
         option, value, i = _option(words, i)
         yield option, value
 
 
-def _expand(arguments: Sequence[str], folder: Path) -> Iterator[str]:
+def _expand(
+    arguments: Sequence[str], folder: Path, copies: Mapping[Path, Path], depth: int
+) -> Iterator[str]:
     for word in arguments:
-        if word.startswith("@") and (folder / word[1:]).is_file():
-            yield from _expand(readable(folder / word[1:]).read_text().split(), folder)
-        else:
+        path = Path(os.path.normpath(folder / word[1:])) if word.startswith("@") else None
+        path = copies.get(path, path) if path is not None else None
+        if path is None or not path.is_file() or depth > _DEEPEST:
             yield word
+        else:
+            content = os.fsdecode(readable(path).read_bytes())
+            yield from _expand(response_words(content), folder, copies, depth + 1)
+
+
+def response_words(text: str) -> list[str]:
+    """Split a response file: quotes hold words together, a backslash escapes any character."""
+    words: list[str] = []
+    word: list[str] | None = None
+    quote = ""
+    characters = iter(text)
+    for character in characters:
+        if not quote and character in " \t\r\n\v\f":
+            if word is not None:
+                words.append("".join(word))
+            word = None
+            continue
+        word = [] if word is None else word
+        if character == "\\":
+            word.append(next(characters, ""))
+        elif quote:
+            quote = "" if character == quote else quote
+            word += [character] if quote else []
+        elif character in "\"'":
+            quote = character
+        else:
+            word.append(character)
+    return words if word is None else [*words, "".join(word)]
 
 
 def _option(words: Sequence[str], i: int) -> tuple[str, str, int]:

@@ -1,40 +1,17 @@
-"""Record the linker's own command line of a link, for later analyses."""
+"""Ask a compiler driver for the linker's own command line, without linking."""
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
-from sizeguard.base.files import write_atomic
+from sizeguard.builds.link_record import SUFFIX, LinkRecord, write_link_record
 
 _LINKERS = re.compile(r"(^|/)(collect2|(\S+-)?ld(\.\w+)?(-\d+)?|ld64\.lld(-\d+)?|lld|mold|gold)$")
-
-
-@dataclass(frozen=True, slots=True)
-class LinkCommand:
-    """A linker's command line.
-
-    linker: its name as --version prints it; arguments: without the program; folder: where it ran.
-    """
-
-    linker: str
-    arguments: tuple[str, ...]
-    folder: Path
-
-    def to_json(self) -> dict[str, object]:
-        """Return the content of the record."""
-        return {
-            "schema_version": 1,
-            "linker": self.linker,
-            "folder": str(self.folder),
-            "arguments": list(self.arguments),
-        }
 
 
 def record_link(line: Sequence[str], folder: Path, image: Path) -> Path:
@@ -42,7 +19,7 @@ def record_link(line: Sequence[str], folder: Path, image: Path) -> Path:
 
     line: the words of ninja's command, `. && sh link_logged.sh DRIVER … && :`.
     """
-    record = folder / f"{image.name}.link.json"
+    record = folder / f"{image.name}{SUFFIX}"
     if not record.is_file() or record.stat().st_mtime_ns < image.stat().st_mtime_ns:
         start = next(
             (i + 1 for i, word in enumerate(line) if word.endswith("link_logged.sh")), None
@@ -50,13 +27,11 @@ def record_link(line: Sequence[str], folder: Path, image: Path) -> Path:
         if start is None:
             raise BuildError(f"{image}: its link does not run by link_logged.sh")
         end = line.index("&&", start) if "&&" in line[start:] else len(line)
-        write_atomic(
-            record, json.dumps(link_command(line[start:end], folder).to_json(), indent=1) + "\n"
-        )
+        write_link_record(record, link_command(line[start:end], folder))
     return record
 
 
-def link_command(driver: Sequence[str], folder: Path) -> LinkCommand:
+def link_command(driver: Sequence[str], folder: Path) -> LinkRecord:
     """Ask the driver for the linker's command (-###), and the linker for its name.
 
     Raises BuildError if either does not tell.
@@ -87,7 +62,7 @@ def link_command(driver: Sequence[str], folder: Path) -> LinkCommand:
     )
     if not name:
         raise BuildError(f"{driver[0]} -Wl,--version names no linker that is known")
-    return LinkCommand(name, tuple(words[1:]), folder)
+    return LinkRecord(name, tuple(words[1:]), folder)
 
 
 def _words(line: str) -> list[str]:

@@ -1,0 +1,223 @@
+"""The record of a link: the linker's own command line, and copies of files that are gone.
+
+There is one format. A native build writes IMAGE.link.json beside its image; `sizeguard record`
+writes a folder of such files, with an index by image and a folder `files` of copies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import readable
+from sizeguard.builds.linker_options import read_options
+from sizeguard.formats.elf import read_elf
+from sizeguard.formats.sniff import ELF, image_format
+
+SUFFIX = ".link.json"
+_VERSION = 1
+_HOW = "build again with sizeguard build, or record the build with sizeguard record"
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """Size in bytes and time of the last change in ns, by which a changed file is known."""
+
+    size: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImageIdentity:
+    """An image, known by its build id (empty without one) and a hash of what it loads.
+
+    Both stay if the image is moved or stripped.
+    """
+
+    build_id: str
+    loaded: str
+
+    def is_of(self, other: ImageIdentity) -> bool:
+        """Whether both are one link's; a build id that both have decides."""
+        if self.build_id and other.build_id:
+            return self.build_id == other.build_id
+        return self.loaded == other.loaded
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRecord:
+    """A linker's command line.
+
+    linker:    its name as --version prints it
+    arguments: without the program
+    folder:    where it ran
+    program:   the linker's file; empty in records that builds of the runtime write
+    output:    the file that it made; None in those records
+    image:     of the output when the link ended; None if that is not known
+    copies:    absolute path of an input that is gone or changed → its copy as the linker read it
+    lto:       objects that the linker made of its inputs; each has a copy
+    inputs:    absolute path of an input → its state when it was linked
+    map:       the linker's map of this link; None without one
+    map_state: of a map that the build wrote, and may write again
+    """
+
+    linker: str
+    arguments: tuple[str, ...]
+    folder: Path
+    program: str = ""
+    output: Path | None = None
+    image: ImageIdentity | None = None
+    copies: Mapping[Path, Path] = field(default_factory=dict)
+    lto: tuple[Path, ...] = ()
+    inputs: Mapping[Path, FileState] = field(default_factory=dict)
+    map: Path | None = None
+    map_state: FileState | None = None
+
+    def to_json(self, place: Path | None = None) -> dict[str, object]:
+        """Return the content of the record, with copies relative to its folder `place`."""
+        found: dict[str, object] = {
+            "schema_version": _VERSION,
+            "linker": self.linker,
+            "folder": str(self.folder),
+            "arguments": list(self.arguments),
+        }
+        if self.program:
+            found["program"] = self.program
+        if self.output is not None:
+            found["output"] = str(self.output)
+        if self.image is not None:
+            found["image"] = {"build_id": self.image.build_id, "loaded": self.image.loaded}
+        if self.copies:
+            found["copies"] = {
+                str(path): os.path.relpath(copy, place) if place else str(copy)
+                for path, copy in self.copies.items()
+            }
+        if self.lto:
+            found["lto"] = list(map(str, self.lto))
+        if self.map is not None:
+            found["map"] = os.path.relpath(self.map, place) if place else str(self.map)
+        if self.map_state is not None:
+            found["map_state"] = [self.map_state.size, self.map_state.changed]
+        if self.inputs:
+            found["inputs"] = {
+                str(path): [state.size, state.changed] for path, state in self.inputs.items()
+            }
+        return found
+
+    def path_of(self, name: str) -> Path:
+        """Return the absolute path of a name on the command line."""
+        return Path(os.path.normpath(self.folder / name))
+
+    def option_file(self, *options: str) -> Path | None:
+        """Return the file that one of some options names, the last if there are several."""
+        try:
+            words = list(read_options(self.arguments, self.folder, self.copies))
+        except InputError:
+            return None
+        found = [value for option, value in words if option in options and value]
+        return self.path_of(found[-1]) if found else None
+
+    @property
+    def link_map(self) -> Path | None:
+        """The map, unless it is gone or another was written in its place."""
+        state = state_of_file(self.map) if self.map is not None else None
+        if state is None or (self.map_state is not None and state != self.map_state):
+            return None
+        return self.map
+
+    def changed_inputs(self) -> list[Path]:
+        """List the inputs that differ from what the linker read, and have no copy."""
+        return [
+            path
+            for path, state in self.inputs.items()
+            if path not in self.copies and state_of_file(path) != state
+        ]
+
+
+def state_of_file(path: Path) -> FileState | None:
+    """Return the state of a file; None if it is not there."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return FileState(about.st_size, about.st_mtime_ns)
+
+
+def image_identity(path: Path) -> ImageIdentity:
+    """Identify an image by what it loads; what is no ELF file, by all its bytes.
+
+    Raises InputError for a damaged or unreadable image.
+    """
+    total = hashlib.sha256()
+    if image_format(path) != ELF:
+        with readable(path).open("rb") as file:
+            return ImageIdentity("", hashlib.file_digest(file, "sha256").hexdigest())
+    elf = read_elf(path)
+    for section in elf.sections:
+        if section.is_allocated or elf.is_relocatable:
+            place = f"{section.name}\0{section.address}\0{section.size}\0"
+            total.update(place.encode("utf-8", "replace"))
+            total.update(elf.content(section))
+    if not elf.sections:
+        total.update(elf.data.tobytes())
+    return ImageIdentity(elf.build_id, total.hexdigest())
+
+
+def write_link_record(path: Path, record: LinkRecord) -> None:
+    """Write a record, with its copies relative to its folder."""
+    content = record.to_json(path.parent)
+    write_atomic(path, json.dumps(content, indent=1) + "\n")
+
+
+def read_link_record(path: Path) -> LinkRecord:
+    """Read a record. Raises InputError for a file that is none."""
+    try:
+        content = json.loads(readable(path).read_text())
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}; {_HOW}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON: {error}") from error
+    match content:
+        case {
+            "schema_version": 1,
+            "linker": str(linker),
+            "folder": str(folder),
+            "arguments": list(words),
+        } if all(isinstance(word, str) for word in words):
+            record = LinkRecord(linker, tuple(words), Path(folder))
+            try:
+                return _with_details(record, content, path.parent)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise InputError(f"{path}: a damaged link record: {error}; {_HOW}") from error
+    raise InputError(f"{path}: not a link record of version {_VERSION}; {_HOW}")
+
+
+def _with_details(record: LinkRecord, content: Mapping[str, object], place: Path) -> LinkRecord:
+    """Add what only `sizeguard record` writes."""
+    image, output, map_ = (content.get(key) for key in ("image", "output", "map"))
+    map_state = content.get("map_state")
+    copies, inputs, lto = (content.get(key) or {} for key in ("copies", "inputs", "lto"))
+    if not isinstance(copies, dict) or not isinstance(inputs, dict):
+        raise TypeError("copies and inputs are no mappings")
+    return replace(
+        record,
+        program=str(content.get("program", "")),
+        output=Path(str(output)) if output else None,
+        image=ImageIdentity(str(image["build_id"]), str(image["loaded"]))
+        if isinstance(image, dict)
+        else None,
+        copies={Path(name): place / str(copy) for name, copy in copies.items()},
+        lto=tuple(Path(str(name)) for name in lto) if isinstance(lto, list) else (),
+        inputs={
+            Path(name): FileState(int(size), int(changed))
+            for name, (size, changed) in inputs.items()
+        },
+        map=place / str(map_) if map_ else None,
+        map_state=FileState(*map(int, map_state)) if isinstance(map_state, list) else None,
+    )

@@ -1,0 +1,176 @@
+"""Folders of link records, and the record of an image among them.
+
+An image is found by its path. If it is somewhere else (installed, moved, stripped into another
+file) its build id or a hash of what it loads tells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
+from sizeguard.builds.link_record import (
+    SUFFIX,
+    ImageIdentity,
+    LinkRecord,
+    image_identity,
+    read_link_record,
+    write_link_record,
+)
+
+USUAL = Path(".sizeguard") / "links"  # below the folder where `sizeguard record` runs
+COPIES = "files"  # folder of copies, by content
+_INDEX = "index.json"
+HOW_TO_RECORD = "record its build with `sizeguard record -- BUILD COMMAND`"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecord:
+    """The record of an image, or why there is none.
+
+    record: path of the file; None if there is none that is the image's
+    why:    in words, with how to get one; empty if there is one
+    """
+
+    record: Path | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of the index: the output, the file of its record, and the output's identity."""
+
+    output: Path
+    file: str
+    image: ImageIdentity | None
+
+
+def record_name(output: Path) -> str:
+    """Return the file name of an output's record; one output has one, so the last link stays."""
+    digest = hashlib.sha256(os.fsencode(output)).hexdigest()[:16]
+    return f"{output.name[:80]}-{digest}{SUFFIX}"
+
+
+def write_records(folder: Path, records: Iterable[LinkRecord]) -> list[Path]:
+    """Write records of links into a folder, each in place of an earlier one of its output.
+
+    Earlier records whose output is gone are removed, and copies that no record names.
+    """
+    entries = {entry.output: entry for entry in _entries(folder) if os.path.lexists(entry.output)}
+    written = []
+    for record in records:
+        if record.output is None:
+            continue
+        path = folder / record_name(record.output)
+        write_link_record(path, record)
+        written.append(path)
+        entries[record.output] = _Entry(record.output, path.name, record.image)
+    content = [
+        {
+            "output": str(entry.output),
+            "record": entry.file,
+            "image": {"build_id": entry.image.build_id, "loaded": entry.image.loaded}
+            if entry.image
+            else None,
+        }
+        for entry in entries.values()
+    ]
+    write_atomic(folder / ".gitignore", "*\n")
+    write_atomic(folder / _INDEX, json.dumps(content, indent=1) + "\n")
+    _remove_others(folder, {entry.file for entry in entries.values()})
+    return written
+
+
+def _remove_others(folder: Path, files: set[str]) -> None:
+    """Remove records that the index does not name, and copies that no record names."""
+    used: set[Path] = set()
+    for path in folder.glob(f"*{SUFFIX}"):
+        if path.name not in files:
+            path.unlink(missing_ok=True)
+            continue
+        record = read_link_record(path)
+        used.update(copy.parent for copy in record.copies.values())
+        used.update(record.map.parent for _ in range(1) if record.map is not None)
+    for copies in (folder / COPIES).glob("*"):
+        if copies not in used:
+            shutil.rmtree(copies, ignore_errors=True)
+
+
+def _entries(folder: Path) -> list[_Entry]:
+    """Read the index of a folder; empty if there is none."""
+    try:
+        content = json.loads((folder / _INDEX).read_text())
+    except (OSError, ValueError):
+        return []
+    return [
+        _Entry(Path(output), file, _identity(found.get("image")))
+        for found in content
+        if isinstance(found, dict)
+        and isinstance(output := found.get("output"), str)
+        and isinstance(file := found.get("record"), str)
+    ]
+
+
+def _identity(content: object) -> ImageIdentity | None:
+    if not isinstance(content, Mapping):
+        return None
+    return ImageIdentity(str(content.get("build_id", "")), str(content.get("loaded", "")))
+
+
+def find_record(image: Path, folders: Iterable[Path] = ()) -> FoundRecord:
+    """Find the record of an image: beside it, in given folders, or in the usual ones.
+
+    The usual folders are .sizeguard/links of the image's folder, of the current one, and of all
+    folders above them.
+
+    Raises InputError for an image that cannot be read.
+    """
+    beside = image.with_name(f"{image.name.removesuffix('.stripped')}{SUFFIX}")
+    if beside.is_file():
+        return FoundRecord(beside)
+    path = Path(os.path.realpath(image))
+    other: _Entry | None = None
+    indexes = {folder: _entries(folder) for folder in (*folders, *_usual_folders(image))}
+    # Hashing 434 MB takes 0.3 s, so only where there is something to compare with.
+    identity = image_identity(image) if any(indexes.values()) else ImageIdentity("", "")
+    for folder, entries in indexes.items():
+        same = [entry for entry in entries if Path(os.path.realpath(entry.output)) == path]
+        alike = [entry for entry in entries if entry.image and entry.image.is_of(identity)]
+        for entry in [entry for entry in same if entry in alike] + alike:
+            if (folder / entry.file).is_file():
+                return FoundRecord(folder / entry.file)
+        other = other or next(iter(same), None)
+    if other is not None:
+        return FoundRecord(
+            None,
+            f"{image}: it was linked again after its link was recorded; {HOW_TO_RECORD}",
+        )
+    return FoundRecord(None, f"{image}: no record of its link is known; {HOW_TO_RECORD}")
+
+
+def has_records(image: Path) -> bool:
+    """Tell at once whether any links were recorded where the record of an image may be."""
+    beside = image.with_name(f"{image.name.removesuffix('.stripped')}{SUFFIX}")
+    return beside.is_file() or any(True for _ in _usual_folders(image))
+
+
+def _usual_folders(image: Path) -> Iterator[Path]:
+    for start in (Path(os.path.realpath(image)).parent, Path.cwd()):
+        for folder in (start, *start.parents):
+            if (folder / USUAL / _INDEX).is_file():
+                yield folder / USUAL
+
+
+def records_of(folder: Path) -> list[LinkRecord]:
+    """Read all records of a folder. Raises InputError if it has none."""
+    entries = _entries(folder)
+    if not entries:
+        raise InputError(f"{folder}: no link records")
+    return [read_link_record(folder / entry.file) for entry in entries]

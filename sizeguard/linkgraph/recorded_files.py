@@ -1,0 +1,58 @@
+"""Files of a link that was recorded: its objects, its map and its record, found by the image."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.link_record import read_link_record
+from sizeguard.builds.open_build import Files
+from sizeguard.builds.recorded_links import find_record
+from sizeguard.formats.sniff import ELF, image_format
+from sizeguard.linkgraph.inputs.link_inputs import LinkInputs
+from sizeguard.linkgraph.inputs.lto import without_lto
+from sizeguard.linkgraph.inputs.recorded_link import link_of
+
+# Files of the toolchain lie in folders with one of these; the map names those that are used.
+_START_FILES = ("crt1.o", "Scrt1.o", "crti.o", "crtbegin.o", "crtbeginS.o", "libgcc.a", "libc.a")
+
+
+def with_record(files: Files) -> Files:
+    """Add what the record of an image's link knows; files that were given stay.
+
+    Nothing is added to a build, which has a record of its own, or if objects are given.
+
+    Raises InconclusiveError if the link's inputs have changed since it was recorded.
+    """
+    if files.build is not None or files.objects or image_format(files.image) != ELF:
+        return files
+    path = files.link_record or find_record(files.image).record
+    if path is None:
+        return files
+    record = read_link_record(path)
+    inputs = without_lto(link_of(record, str(path)))
+    return replace(
+        files,
+        link_record=path,
+        objects=_own_objects(inputs),
+        link_map=files.link_map or record.link_map,
+        folder=files.folder or record.folder,
+    )
+
+
+def missing_record(image: Path) -> str:
+    """Say why an image has no record of its link, and how to get one."""
+    return find_record(image).why
+
+
+def _own_objects(inputs: LinkInputs) -> tuple[Path, ...]:
+    """List the objects and archives of the link that are not the toolchain's."""
+    found = [file for file in inputs.files if file.kind in ("object", "archive")]
+    folders = {file.path.parent.resolve() for file in found if file.path.name in _START_FILES}
+    own = [file.content for file in found if file.path.parent.resolve() not in folders]
+    if not own:
+        raise InconclusiveError(
+            f"{inputs.output}: its link has no objects but those of the toolchain"
+        )
+    return tuple(dict.fromkeys(own))

@@ -1,0 +1,52 @@
+"""Write what a recording of links found, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sizeguard.builds.link_record import LinkRecord
+from sizeguard.report.writers.printable import plain_text
+
+_SHOWN = 20  # links; a large build has thousands
+
+
+def link_lines(links: Sequence[LinkRecord], failed: int, folder: Path, here: Path) -> str:
+    """Write a line a link whose output is there, and a sum.
+
+    failed: runs of linkers that failed
+    folder: where the records are kept
+    here:   the current folder; outputs below it are written relative to it
+    """
+    return plain_text(_lines(links, failed, folder, here))
+
+
+def _lines(links: Sequence[LinkRecord], failed: int, folder: Path, here: Path) -> Iterator[str]:
+    there = [link for link in links if link.output is not None and link.output.exists()]
+    for link in there[:_SHOWN]:
+        copied = f", {len(link.copies)} copied" if link.copies else ""
+        linker = link.linker or "an unknown linker"
+        yield f"{_shown(link.output, here)}  {linker}  {len(link.inputs)} inputs{copied}"
+    if len(there) > _SHOWN:
+        yield f"… and {len(there) - _SHOWN} more"
+    gone = len(links) - len(there)
+    about = [
+        *([f"{gone} of images that are gone or moved"] if gone else []),
+        *([f"{failed} failed"] if failed else []),
+    ]
+    if links:
+        more = f" ({', '.join(about)})" if about else ""
+        count = f"{len(links)} link{'s' if len(links) > 1 else ''}"
+        yield f"recorded {count}{more} in {_shown(folder, here)}"
+    else:
+        more = f"; {failed} failed" if failed else ""
+        yield (
+            f"nothing was linked{more}: everything was built already, or the linkers were started"
+            " where they cannot be seen; build from clean"
+        )
+
+
+def _shown(path: Path | None, here: Path) -> str:
+    if path is None:
+        return "?"
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

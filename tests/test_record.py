@@ -1,0 +1,194 @@
+"""Links recorded while a build runs: by every linker the live set is that of the linker's log."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sizeguard.builds.link_record import read_link_record
+from sizeguard.builds.recorded_links import USUAL, find_record
+from tests.support.recorded_links import (
+    FLAGS,
+    REMOVE,
+    UNUSED,
+    check_live_set,
+    record,
+    record_file,
+    run,
+    sizeguard,
+    write_sources,
+)
+
+pytestmark = pytest.mark.native
+
+COMPILERS = ("gcc", "clang-19")
+LINKERS = {
+    "bfd": "-fuse-ld=bfd",
+    "gold": "-fuse-ld=gold",
+    "lld": "-fuse-ld=lld -B/usr/lib/llvm-19/bin",
+    "mold": "-B/usr/libexec/mold",
+}
+ODD = "a b'c\"é\nd"  # as a folder's name
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_live_set_is_the_linkers_own(tmp_path: Path, compiler: str, linker: str) -> None:
+    """A temporary object, a thin archive, a response file and a version script that vanish."""
+    folder = write_sources(tmp_path / ODD)
+    script = (
+        f"{compiler} {FLAGS} -fPIC -c one.c three.c && ar rcT lib.a three.o"
+        " && printf '%s\\n' one.o \"'lib.a'\" -Wl,--export-dynamic-symbol=nothing > args.rsp"
+        " && echo '{ global: main; local: *; };' > hidden.map"
+        f" && {compiler} {FLAGS} main.c @args.rsp -Wl,--version-script=hidden.map {REMOVE}"
+        f" {LINKERS[linker]} -o out && rm args.rsp hidden.map"
+    )
+    assert run(folder, "sh", "-c", script).code == 0
+    plain = (folder / "out").read_bytes()
+    done = record(folder, script)
+    assert done.code == 0, done.log
+    assert (folder / "out").read_bytes() == plain
+    check_live_set(folder, folder / "out", done.log, UNUSED)
+    copies = read_link_record(record_file(folder, folder / "out")).copies
+    assert folder / "hidden.map" in copies
+    assert any(path.suffix == ".o" and path.parent != folder for path in copies)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_rust_programs(tmp_path: Path, linker: str) -> None:
+    """Temporary objects and libraries of rustc; its linker's output goes to a file."""
+    (tmp_path / "main.rs").write_text('fn main() { println!("{}", std::env::args().count()); }\n')
+    driver = tmp_path / "driver"
+    driver.write_text(f'#!/bin/sh\nexec cc "$@" {REMOVE} {LINKERS[linker]} >log.txt 2>&1\n')
+    driver.chmod(0o755)
+    script = "rustc -C opt-level=s -C linker=./driver -C codegen-units=1 main.rs -o out"
+    assert run(tmp_path, "sh", "-c", script).code == 0
+    plain = (tmp_path / "out").read_bytes()
+    assert record(tmp_path, script).code == 0
+    assert (tmp_path / "out").read_bytes() == plain
+    check_live_set(tmp_path, tmp_path / "out", (tmp_path / "log.txt").read_text(), set())
+
+
+@pytest.mark.parametrize(
+    ("compiler", "linker"),
+    [("gcc", "bfd"), ("gcc", "gold"), ("gcc", "mold"), ("clang-19", "lld")],
+)
+def test_objects_of_lto_are_kept(tmp_path: Path, compiler: str, linker: str) -> None:
+    folder = write_sources(tmp_path)
+    script = (
+        f"{compiler} {FLAGS} -flto -c main.c one.c three.c"
+        f" && {compiler} {FLAGS} -flto main.o one.o three.o {REMOVE} {LINKERS[linker]} -o out"
+    )
+    assert run(folder, "sh", "-c", script).code == 0
+    plain = (folder / "out").read_bytes()
+    done = record(folder, script)
+    assert done.code == 0, done.log
+    assert (folder / "out").read_bytes() == plain
+    assert read_link_record(record_file(folder, folder / "out")).lto
+    assert "main" in sizeguard(folder, "why", "out", "main").stdout
+
+
+def test_every_kind_of_link_and_of_builder(tmp_path: Path) -> None:
+    """Side by side, one output twice, one that fails, nested, without an environment."""
+    folder = write_sources(tmp_path)
+    link = f"gcc {FLAGS} {REMOVE} main.o one.o three.o"
+    done = record(
+        folder,
+        f"gcc {FLAGS} -c main.c one.c three.c\n"
+        + "".join(f"{link} -o same{i} &\n" for i in range(4))
+        + f"wait\nenv -i PATH=/usr/bin:/bin {link} -o cleared"
+        f"\n{link} missing.o -o failed\n{link} -o twice -Wl,--build-id=0x01"
+        f"\n{link} -o twice -Wl,--build-id=0x02"
+        "\ngcc -r main.o one.o -o part.o\nld -o bare -e one one.o"
+        f"\ngcc {FLAGS} -shared -fPIC one.c -o 'lib é.so'\n{link} -static -o fixed"
+        f"\nld --version\nccache {link} -o cached"
+        f"\n{link} -o moved -Wl,--build-id=0x03 && mv moved elsewhere"
+        f"\nstrip -o stripped twice\n{link} -o stripped_later -Wl,--build-id=none"
+        "\nstrip stripped_later\naarch64-linux-gnu-gcc -r -nostdlib main.c -o other.o",
+    )
+    assert done.code == 0, done.log
+    names = ["cleared", "twice", "part.o", "bare", "lib é.so", "fixed", "cached", "elsewhere"]
+    names += ["stripped", "stripped_later", "other.o", *(f"same{i}" for i in range(4))]
+    found = {name: read_link_record(record_file(folder, folder / name)) for name in names}
+    assert "(1 of images that are gone or moved, 1 failed)" in done.stderr
+    assert "--build-id=0x02" in found["stripped"].arguments
+    assert found["elsewhere"].output == folder / "moved"
+    assert found["other.o"].program.endswith("aarch64-linux-gnu-ld.bfd")
+    assert "-r" in found["part.o"].arguments
+    assert find_record(folder / "one.o", [folder / USUAL]).record is None
+
+
+def test_a_linker_without_a_loader_and_the_wrappers(tmp_path: Path) -> None:
+    """A static linker, and the wrappers that are used without a compiler."""
+    folder = write_sources(tmp_path)
+    (folder / "bin").mkdir()
+    (folder / "ld.c").write_text(
+        "#include <unistd.h>\nint main(int n, char **v)"
+        '{ char *none[] = {0}; execve("/usr/bin/ld.bfd", v, none); return 1; }\n'
+    )
+    assert run(folder, "gcc", "-static", "ld.c", "-o", "bin/ld").code == 0
+    link = f"{FLAGS} {REMOVE} main.c one.c three.c"
+    done = record(folder, f"gcc {link} -Bbin -o out")
+    assert done.code == 0, done.log
+    assert read_link_record(record_file(folder, folder / "out")).program == "bin/ld"
+    check_live_set(folder, folder / "out", done.log, UNUSED)
+    for compiler, more in (
+        ("gcc", ""),
+        ("gcc", "-fuse-ld=gold"),
+        ("clang-19", "-fuse-ld=lld"),
+        ("aarch64-linux-gnu-gcc", ""),
+    ):
+        done = record(folder, f"{compiler} {link} {more} -o out", "--wrappers")
+        assert done.code == 0, done.log
+        check_live_set(folder, folder / "out", done.log, UNUSED)
+
+
+def test_what_the_commands_make_of_a_record(tmp_path: Path) -> None:
+    folder = write_sources(tmp_path)
+    script = f"gcc {FLAGS} -c main.c one.c three.c && gcc main.o one.o three.o"
+    script += " -Wl,--gc-sections -o out"
+    assert run(folder, "sh", "-c", script).code == 0
+    before = sizeguard(folder, "why", "out", "one")
+    assert before.code == 3
+    assert "sizeguard record -- BUILD COMMAND" in before.stderr
+    assert record(folder, script).code == 0
+    assert "main" in sizeguard(folder, "why", "out", "one").stdout
+    assert "two is not in the image" in sizeguard(folder, "why", "out", "two").stdout
+    claims = ("--absent", "two", "--absent", "four", "--present", "three")
+    assert sizeguard(folder, "verify", "out", *claims).code == 0
+    assert sizeguard(folder, "verify", "out", "--absent", "one").code == 1
+    report = sizeguard(folder, "report", "out", "--by", "object", "--format", "json")
+    rows = json.loads(report.stdout)["rows"]
+    assert {"main.o", "one.o", "three.o"} <= {row["object"] for row in rows}
+    # Another link of the same image without a record
+    assert run(folder, "sh", "-c", script.replace("-Os", "-O0")).code == 0
+    after = sizeguard(folder, "why", "out", "one")
+    assert (after.code, "linked again" in after.stderr) == (3, True)
+
+
+def test_builds_that_link_nothing_or_fail(tmp_path: Path) -> None:
+    nothing = record(tmp_path, "ld --version; echo built")
+    assert (nothing.code, nothing.stdout.endswith("built\n")) == (3, True)
+    assert "nothing was linked" in nothing.stderr
+    failed = record(tmp_path, "exit 7")
+    assert (failed.code, failed.stderr.splitlines()[-1]) == (
+        4,
+        "error: sh: the build ended with exit code 7",
+    )
+    assert sizeguard(tmp_path, "record", "--", "no-such-program").code == 2
+    assert sizeguard(tmp_path, "record").code == 2
+    assert not list((tmp_path / USUAL).glob("raw-*"))
+
+
+def test_a_record_outlives_its_temporaries_and_notices_changes(tmp_path: Path) -> None:
+    folder = write_sources(tmp_path)
+    script = f"gcc {FLAGS} -c main.c one.c three.c && gcc main.o one.o three.o -o out"
+    assert record(folder, script).code == 0
+    shutil.copy(folder / "out", tmp_path / "installed")
+    assert "main" in sizeguard(folder, "why", "installed", "main").stdout
+    (folder / "one.o").write_bytes(b"other")
+    changed = sizeguard(folder, "why", "out", "one")
+    assert (changed.code, "changed or gone" in changed.stderr) == (3, True)
