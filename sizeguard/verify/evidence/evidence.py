@@ -203,7 +203,7 @@ class Evidence:
     @property
     def has_lto(self) -> bool:
         """Whether the objects are output of LTO, which places functions in objects as it likes."""
-        return _has_temporaries(self.objects)
+        return bool(self.objects.made_by_lto)
 
     @cached_property
     def foreign_data(self) -> bytes:
@@ -360,7 +360,7 @@ def _lost(missing: Iterable[str], objects: Objects) -> list[str]:
 
 def _missing(image: Binary, own: int, objects: Objects, link_map: LinkMap | None) -> list[str]:
     gaps = []
-    if objects.lto and (link_map is None or not own or not _has_temporaries(objects)):
+    if objects.lto and (link_map is None or not own or not objects.made_by_lto):
         gaps.append(
             f"{len(objects.lto)} LTO objects hold no machine code, such as {objects.lto[0]}: "
             "link with -save-temps and pass what it leaves, too"
@@ -372,7 +372,3 @@ def _missing(image: Binary, own: int, objects: Objects, link_map: LinkMap | None
     if image.is_stripped:
         gaps.append("the image is stripped: pass its twin with symbols")
     return gaps
-
-
-def _has_temporaries(objects: Objects) -> bool:
-    return any("ltrans" in file.label or ".lto." in file.label for file in objects.files)

@@ -68,6 +68,10 @@ def _by_map(
         if not row.file or row.is_merged:
             continue
         numbers = candidates.get(file_key(row.file))
+        if numbers is None and (made := _made_of(objects, row.file, plain(symbol.name))):
+            node, inside = made
+            address.setdefault(node, symbol.address - inside)
+            continue
         if numbers is None:
             is_library = row.file.endswith((".tbd", ".dylib"))
             if not is_library and file_key(row.file) not in {
@@ -88,6 +92,21 @@ def _by_map(
                 f" {symbol.address:#x} in {image}; pass the objects of this image"
             )
     return address, tuple(missing)
+
+
+def _made_of(objects: Objects, file: str, name: str) -> tuple[Node, int] | None:
+    """Find a symbol of a bitcode file in the object that LTO made of it.
+
+    Maps give symbols that outlive LTO, such as main, to the file that first defined them. A
+    linker has one global definition of a name; its bytes are compared with the image.
+    """
+    if file.endswith((".tbd", ".dylib")):
+        return None
+    for number in objects.made_by_lto:
+        for symbol in objects.files[number].symbols:
+            if symbol.name == name and symbol.section and symbol.binding:
+                return (number, symbol.section), symbol.address
+    return None
 
 
 def _definitions(objects: Objects, number: int) -> Mapping[str, tuple[Node, int]]:

@@ -180,6 +180,15 @@ class Objects:
                     )
         return self._index
 
+    @cached_property
+    def made_by_lto(self) -> tuple[int, ...]:
+        """Numbers of the objects that the linker made of others, by how linkers name them."""
+        return tuple(
+            number
+            for number, file in enumerate(self.files)
+            if "ltrans" in file.label or ".lto." in file.label
+        )
+
     def find(self, symbol: str) -> list[NamedPiece]:
         """List the definitions of a symbol and of its clones, f.cold and f.constprop.0."""
         pieces = list(self.index.get(symbol, ()))
