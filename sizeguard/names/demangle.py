@@ -30,12 +30,18 @@ _GROWING = re.compile(rf"{_TYPE}|{_ARGUMENT}|{_PACK}")
 _REFERENCES = re.compile(rf"{_TYPE}|(?<!sZ)(?<!sp){_ARGUMENT}")
 _CLASS_NAMES = [f"{length - 1}{'a' * (length - 1)}" for length in range(10)]
 
+_SWIFT = ("$s", "$S", "_T0", "_TF", "_TW", "_TM", "_Tt")
+_MOST_SWIFT = 1 << 10
+_SWIFT_REFERENCE = re.compile(r"A[a-z]*[A-Z_]")
+_RUST_REFERENCE = re.compile(r"B[0-9a-zA-Z]*_")
+_MOST_RUST_REFERENCES = 20
+
 # As gcc's and clang's clones end: .isra.0, .cold, .llvm.4711, .constprop.0.isra.0.
 _CLONE = re.compile(r"\.[a-z0-9_]+(?:\.[0-9]+)*")
 
 
 def demangle(name: str) -> str:
-    """Demangle a name of ELF or Mach-O; a name that is not mangled C++ comes back as it is.
+    """Demangle a name of C++, Rust, Swift or Microsoft's C++; others come back as they are.
 
     So does one whose text is longer than MOST_SHOWN. Clones are spelled as c++filt does:
     f(int) const [clone .isra.0].
@@ -46,7 +52,7 @@ def demangle(name: str) -> str:
     # Mach-O puts one more underscore before each name.
     base = name[1:] if name.startswith("__Z") else name
     if not base.startswith("_Z") or len(base) > MOST_MANGLED:
-        return name
+        return _of_others(name) or name
     # Compilers add .isra.0, .cold and the like, which are no part of the grammar.
     head, dot, suffix = base.partition(".")
     if _may_explode(head):
@@ -70,14 +76,50 @@ def demangled_path(name: str) -> str:
     return _demangled(_REFERENCES.sub(_class_name, base.partition(".")[0]))
 
 
+def _of_others(name: str) -> str:
+    """Demangle a name of another language than C++ as gcc and clang mangle it; else empty."""
+    base = name[1:] if name.startswith(("__R", "__T", "_$", "_?")) else name
+    text = ""
+    if len(base) > MOST_MANGLED:
+        return ""
+    if base.startswith("_R"):
+        head, dot, suffix = base.partition(".")
+        text = demangle_rust(head)
+        text = text + _clones(dot + suffix) if text and dot else text
+    elif base.startswith("?"):
+        text = _demangled(base)
+    elif base.startswith(_SWIFT):
+        text = _swift(base)
+    return text if len(text) <= MOST_SHOWN else ""
+
+
 def demangle_rust(name: str) -> str:
-    """Demangle a name of Rust's own scheme, _R…; empty for what is no such name."""
+    """Demangle a name of Rust's own scheme, _R…; empty for what is no such name.
+
+    Each reference to what a name said before can double the text: behind the first ones, _ stands
+    for what they name.
+    """
     import pycxxfilt
 
+    found = list(_RUST_REFERENCE.finditer(name))
+    if len(found) > _MOST_RUST_REFERENCES:
+        start = found[_MOST_RUST_REFERENCES].start()
+        name = name[:start] + _RUST_REFERENCE.sub("C1_", name[start:])
     try:
-        return str(pycxxfilt.rust_demangle(name))
+        return str(pycxxfilt.rust_demangle(name) or "")
     except ValueError:
         return ""
+
+
+def _swift(name: str) -> str:
+    """Demangle a name of Swift; empty for one that may have a text without end."""
+    if len(name) > _MOST_SWIFT or len(_SWIFT_REFERENCE.findall(name)) > _MOST_RUST_REFERENCES:
+        return ""
+    try:
+        import pydemumble  # 2 ms, for Swift alone
+    except ImportError:
+        return ""  # there is no wheel for this platform
+    return str(pydemumble.demangle(name) or "")
 
 
 def _demangled(name: str) -> str:
