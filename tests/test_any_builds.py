@@ -268,3 +268,34 @@ def test_a_target_that_only_an_app_names_is_one_more() -> None:
     assert app.targets == ("x86_64-linux", "arm")
     assert [app.steps[name].build for name in app.targets] == ["b", "c"]
     assert [(limit.metric, limit.target) for limit in config.limits] == [("load", "arm")]
+
+
+@pytest.mark.native
+def test_a_snapshot_stands_for_the_base_and_needs_no_baseline(tmp_path: Path) -> None:
+    project = project_of(tmp_path, "limits: {load: {growth: 256 B}}")
+    subprocess.run(["make", "-s", "app"], cwd=project.root, check=True)
+    assert project.run("report", "app", "--save", "base.snapshot").code == 0
+    held = project.run("gate", "--base-snapshot", "base.snapshot", "--format", "json")
+    growth = {c["metric"]: c for c in result_of(held)["checks"] if c["kind"] == "growth"}
+    assert (growth["load"]["verdict"], growth["load"]["since"]) == (
+        "pass",
+        "snapshot base.snapshot",
+    )
+    assert result_of(held)["apps"][0]["base"] == "snapshot"
+
+    project.write({"lib.c": SOURCES["lib.c"] + GROWN})
+    subprocess.run(["make", "-s", "app"], cwd=project.root, check=True)
+    grown = result_of(project.run("gate", "--base-snapshot", "a=base.snapshot", "--format", "json"))
+    assert "a/x86_64-linux/load/growth" in [
+        check["id"] for check in grown["checks"] if check["verdict"] == "fail"
+    ]
+    assert grown["apps"][0]["causes"][0]["symbol"] == "g"
+
+    for words, message in (
+        (["b=base.snapshot"], "has no such app"),
+        (["missing.snapshot"], "there is no file missing.snapshot"),
+        (["Makefile"], "Makefile"),
+    ):
+        done = project.run("gate", "--base-snapshot", *words)
+        assert done.code == 2, done
+        assert message in done.err + done.out

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.gate.source_lines import SourceLines
 from tests.support.any_project import CONFIG, SOURCES, AnyProject, made_project
 
-pytestmark = pytest.mark.native
+native = pytest.mark.native
 GROWN = "  volatile int x = n;\n" + "  x = x * 3 + 1;\n" * 80 + "  return x;\n"
 
 
@@ -23,6 +24,7 @@ def reviewed(tmp_path_factory: pytest.TempPathFactory) -> AnyProject:
     return project
 
 
+@native
 def test_a_change_that_grows_a_function_fails_with_its_name_and_line(reviewed: AnyProject) -> None:
     assert reviewed.run("gate").code == 0
     source = "src/main.cpp"
@@ -39,11 +41,13 @@ def test_a_change_that_grows_a_function_fails_with_its_name_and_line(reviewed: A
     assert found["apps"][0]["base"] == "merge base"
 
 
+@native
 def test_nothing_is_left_in_the_user_s_checkout(reviewed: AnyProject) -> None:
     assert reviewed.git("status", "--porcelain") == ""
     assert reviewed.git("branch", "--list").split() == ["*", "main"]
 
 
+@native
 def test_a_change_of_an_ignored_file_builds_nothing(reviewed: AnyProject) -> None:
     reviewed.run("gate")
     reviewed.write({"README.md": "Words, counted.\n"})
@@ -55,6 +59,7 @@ def test_a_change_of_an_ignored_file_builds_nothing(reviewed: AnyProject) -> Non
     assert "building" not in done.err
 
 
+@native
 @pytest.mark.parametrize(
     ("limit", "code"),
     [("symbol/twice*: 0", 1), ("symbol/*: 3 KiB", 0), ("symbol/nothing_like_this: 0", 3)],
@@ -73,9 +78,25 @@ def test_an_image_without_a_build_is_measured_as_found(
     }  # fmt: skip
 
 
+@native
 def test_a_failing_build_is_one_line(tmp_path: Path) -> None:
     broken = {**SOURCES, "src/words.cpp": "#error no words\n"}
     done = made_project(tmp_path, CONFIG, broken).run("gate")
     assert done.code == 4
     assert "#error no words" in done.out
     assert "Traceback" not in done.out + done.err
+
+
+def test_a_function_is_found_in_the_only_source_that_defines_it(tmp_path: Path) -> None:
+    sources = {
+        "src/lib.rs": "pub(crate) unsafe fn grow<T>(x: T) {}\nfn other() { grow(1); }\n",
+        "a.c": "static int twice(int x);\nstatic int twice(int x) {\n  return x;\n}\n",
+        "b.c": "int thrice(int x) {\n}\n",
+        "c.c": "int thrice(int x) {\n}\n",
+    }
+    project = made_project(tmp_path, "", sources)
+    lines = SourceLines(tmp_path, commit=project.git("rev-parse", "HEAD"))
+    assert lines.place("", "hi::grow") == "src/lib.rs:1"
+    assert lines.place("", "twice") == "a.c:2"
+    assert lines.place("", "thrice") == ""
+    assert lines.place("", "nothing") == ""

@@ -33,6 +33,7 @@ WAIVER_STATES = (USED, UNUSED, SPENT, EXCEEDED, EXPIRED)
 
 # Sources of the sizes that growth is counted from.
 MEASURED, PARENT, REVIEWED = "merge base", "first parent", "baseline"
+SNAPSHOT = "snapshot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +236,7 @@ class AppResult:
     sizes:     of the selective build; None if it could not be measured: then a problem says why
     full:      of the full build
     old_sizes: of the base; None if there is none
-    base:      MEASURED, PARENT, REVIEWED or empty: the source of old_sizes and causes
+    base:      MEASURED, PARENT, REVIEWED, SNAPSHOT or empty: the source of old_sizes and causes
     folder:    the build, relative to the source tree: build/vision
     runs:      False if the target's configuration says run: false
     unchanged: the result is that of an earlier run with the same inputs

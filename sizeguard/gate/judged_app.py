@@ -21,6 +21,7 @@ from sizeguard.gate.gate_result import (
     MEASURED,
     NOT_RUN,
     PARENT,
+    SNAPSHOT,
     AppResult,
     Base,
     Cause,
@@ -42,6 +43,7 @@ from sizeguard.gate.policy.needed import needed_checks
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes
 from sizeguard.gate.reference.base_growth import growth_since_base
 from sizeguard.gate.reference.creep import creep_shares
+from sizeguard.gate.reference.given_snapshot import snapshot_reference
 from sizeguard.gate.reference.moved_bytes import Moves
 from sizeguard.gate.reference.reference import (
     MeasuredApp,
@@ -79,7 +81,7 @@ def judge_app(
     ]
     measured = _measured_app(request, pair, limits)
     keep_as_head(history, measured)
-    growth, source = growth_reference(root, history, base, measured)
+    growth, source = _growth(request, base, measured)
     since = sorted({limit.since for limit in limits if limit.kind == CREEP})
     creep = {name: creep_reference(root, history, name, measured) for name in since}
     subject = _checked_app(measured, in_force(waivers, request.today))
@@ -116,6 +118,16 @@ def judge_app(
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name
     return advised(result, commit[:7], snapshot, image, request.today), reviewed
+
+
+def _growth(
+    request: Request, base: Base | None, measured: MeasuredApp
+) -> tuple[SizeReference, str]:
+    """Find what growth is counted from; a snapshot that was handed in comes first."""
+    given = request.snapshot_of(measured.app, measured.target)
+    if given is None:
+        return growth_reference(request.root, request.history, base, measured)
+    return snapshot_reference(given, measured), SNAPSHOT
 
 
 def _library(library: ShippedLibrary) -> LibrarySize:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +15,14 @@ from sizeguard.gate.policy.read_limits import read_limits
 from sizeguard.gate.reference.history import History
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.head_builds import HeadBuilds
-from sizeguard.projects.project import App, Config, Target, chosen_apps, chosen_targets
+from sizeguard.projects.project import CONFIG, App, Config, Target, chosen_apps, chosen_targets
 from sizeguard.runtimes.known import models_of, source_tree
 from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
+
+
+def _names(app: App, target: str) -> tuple[str, ...]:
+    """List what may name an app for a target, the most exact last."""
+    return "", app.name, f"{app.name}/{target}"
 
 
 def _today() -> datetime.date:
@@ -34,6 +40,7 @@ class Request:
     timeout: seconds for one bundled input of a model
     source: the folder with the runtime's sources, if that is not the root
     in_place: measure images of other builds as they are in the checkout
+    base_snapshots: by APP or APP/TARGET, empty for the only image: what growth is counted from
     """
 
     root: Path
@@ -48,6 +55,42 @@ class Request:
     today: datetime.date = field(default_factory=_today)
     source: Path | None = None
     in_place: bool = False
+    base_snapshots: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """True if an earlier run with the same inputs can stand for this one."""
+        apps = (app for app, _ in self.pairs())
+        return not self.base_snapshots and all(app.is_selective for app in apps)
+
+    def check_snapshots(self) -> None:
+        """Check that each snapshot is for one image.
+
+        Raises InputError for a name that no app has, and for a snapshot of several images.
+        """
+        names = {name for app, target in self.pairs() for name in _names(app, target.name)}
+        for name in self.base_snapshots:
+            if name not in names:
+                raise InputError(
+                    f"--base-snapshot {name}=…: {CONFIG} has no such app, or APP/TARGET"
+                )
+            images = [1 for app, target in self.pairs() if name in _names(app, target.name)]
+            if len(images) > 1:
+                raise InputError(
+                    "--base-snapshot: there are several images; give each its own as"
+                    " APP/TARGET=FILE"
+                )
+
+    def snapshot_of(self, app: App, target: str) -> Path | None:
+        """Return the snapshot that was handed in as the base of an app for a target."""
+        return next(
+            (
+                self.base_snapshots[name]
+                for name in reversed(_names(app, target))
+                if name in self.base_snapshots
+            ),
+            None,
+        )
 
     @property
     def is_selective(self) -> bool:

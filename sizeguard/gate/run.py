@@ -31,14 +31,14 @@ def run_gate(request: Request) -> GateResult:
     counted from the base that was asked for.
     """
     request.check_limits()
+    request.check_snapshots()
     base = request.history.base(request.base)
     waivers = all_waivers(request, base)
     _, earlier = earlier_run(request, base, waivers)
     changes = changed_terms(request, base, waivers)
     if earlier is not None:
         return with_changed_terms(earlier, changes)
-    is_kept = all(app.is_selective for app, _ in request.pairs())
-    before = terms_key(request, waivers) if is_kept else None
+    before = terms_key(request, waivers) if request.is_repeatable else None
     result = _gate(request, base, waivers)
     # If files changed during the run, the result belongs to no key.
     store_result(request, base, waivers, before, result)

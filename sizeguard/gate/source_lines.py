@@ -12,7 +12,21 @@ from sizeguard.git.tree_contents import commit_files
 from sizeguard.runtimes.known import short_name, source_tree
 
 _MEMBER = re.compile(r".*\((.+)\)")
-_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl")
+_SOURCES = (
+    ".c",
+    ".cc",
+    ".cpp",
+    ".cxx",
+    ".c++",
+    ".C",
+    ".h",
+    ".hh",
+    ".hpp",
+    ".hxx",
+    ".ipp",
+    ".inl",
+    ".rs",
+)
 _MOST_PLACES = 2  # more say no more
 
 
@@ -87,6 +101,8 @@ class SourceLines:
         begins = re.compile(
             rf"^(?:\[\[[^\]]*\]\]\s*)*(?:[A-Za-z_][^=;(){{}}]*[\s*&:]){re.escape(name[1])}\s*\((?!.*;\s*$)"
         )
+        if path.endswith(".rs"):
+            begins = re.compile(rf"^\s*(?:[\w()\"]+\s+)*fn\s+{re.escape(name[1])}\s*[<(]")
         found = [i + 1 for i, line in enumerate(self.lines[path]) if begins.match(line)]
         return found[0] if len(found) == 1 else 0
 

@@ -36,6 +36,20 @@ def _copies(
     return tuple((format_, Path(file)) for format_, _, file in pairs)
 
 
+def _snapshots(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, Path], ...]:
+    """Parse APP=FILE or FILE; a file that is not there is refused before anything is built."""
+    pairs = []
+    for value in values:
+        name, equals, file = value.partition("=")
+        is_file = not equals or Path(value).is_file()
+        pairs.append(("", Path(value)) if is_file else (name, Path(file)))
+        if not pairs[-1][1].is_file():
+            raise click.BadParameter(f"there is no file {pairs[-1][1]}", context, parameter)
+    return tuple(pairs)
+
+
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """The options that say how and where the result is printed.
@@ -137,6 +151,14 @@ _output_options = option_group(
     is_flag=True,
     help="Measure the images that the checkout's own build made; paths in them may differ.",
 )
+@click.option(
+    "--base-snapshot",
+    "base_snapshots",
+    multiple=True,
+    callback=_snapshots,
+    metavar="[APP[/TARGET]=]FILE",
+    help="Count growth from this snapshot or image; the base is not built. May be given again.",
+)
 @_output_options
 @click.pass_context
 def command(
@@ -151,6 +173,7 @@ def command(
     timeout: float,
     stored: Path | None,
     in_place: bool,
+    base_snapshots: tuple[tuple[str, Path], ...],
     outputs: Outputs,
 ) -> None:
     """Build full and each app's selective runtime, run every model on both, and judge the sizes.
@@ -188,6 +211,7 @@ def command(
                 timeout,
                 source=source_of(config, runtime_source),
                 in_place=in_place,
+                base_snapshots=dict(base_snapshots),
             )
         )
         print_policy(root, in_result=outputs.format == "terminal" and outputs.file is None)

@@ -48,7 +48,7 @@ def earlier_run(
     If nothing differs from the base, there is no growth. If the base itself passed, counted from
     its baseline, this run passes too.
     """
-    if not all(app.is_selective for app, _ in request.pairs()):
+    if not request.is_repeatable:
         return None, None
     key = inputs_key(request, base, waivers)
     if key is None or request.again:
@@ -81,7 +81,7 @@ def store_result(
 
     before: terms_key as it was before the run
     """
-    if not all(app.is_selective for app, _ in request.pairs()):
+    if not request.is_repeatable:
         return
     if before is None or terms_key(request, waivers) != before:
         return

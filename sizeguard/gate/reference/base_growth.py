@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.sizes import Sizes
-from sizeguard.gate.gate_result import MEASURED, Base, SizeGrowth
+from sizeguard.gate.gate_result import MEASURED, SNAPSHOT, Base, SizeGrowth
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.reference import MeasuredApp
@@ -19,8 +19,8 @@ def growth_since_base(
     growth, source: what growth is judged by. A change that brings its own baseline is judged by
                     that; the merge base is measured nevertheless.
     """
-    if base is None or not base.commit:
-        return None
+    if base is None or not base.commit or source == SNAPSHOT:
+        return None  # whoever hands in a snapshot does not want the base built
     if source == MEASURED and growth.measured is not None:
         old: Sizes | None = growth.measured.sizes
     else:
