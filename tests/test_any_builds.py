@@ -299,3 +299,33 @@ def test_a_snapshot_stands_for_the_base_and_needs_no_baseline(tmp_path: Path) ->
         done = project.run("gate", "--base-snapshot", *words)
         assert done.code == 2, done
         assert message in done.err + done.out
+
+
+@pytest.mark.native
+def test_a_run_with_nothing_changed_is_skipped_also_where_nothing_was_built(tmp_path: Path) -> None:
+    project = project_of(
+        tmp_path, "build: make app", "ignore: '*.md'", "limits: {load: {growth: 256 B}}"
+    )
+    assert project.run("baseline", "update").code == 0
+    project.commit("Review the sizes")
+    assert result_of(project.run("gate", "--format", "json"))["skipped"] == ""
+    assert result_of(project.run("gate", "--format", "json"))["skipped"]
+
+    # As in CI: a change of a document, in a checkout that has the store alone
+    project.git("checkout", "--quiet", "-b", "change")
+    project.write({"NOTES.md": "Read by people.\n"})
+    project.commit("Add notes")
+    (project.root / ".sizeguard" / "builds").rename(tmp_path / ".sizeguard" / "gone")
+    done = project.run("gate", "--format", "json")
+    assert result_of(done)["skipped"]
+    assert result_of(done)["apps"][0]["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
+    assert "building" not in done.err
+
+    for name, text in (
+        ("sizeguard.yaml", config_of("build: make app", "limits: {load: 1 B}")),
+        ("lib.c", SOURCES["lib.c"] + GROWN),
+    ):
+        project.write({name: text})
+        assert project.run("gate").code == 1
+        project.git("checkout", "--quiet", "--", ".")
+    assert project.run("gate", "--again", "--format", "json").out.count('"skipped": ""') == 1

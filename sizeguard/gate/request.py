@@ -60,8 +60,16 @@ class Request:
     @property
     def is_repeatable(self) -> bool:
         """True if an earlier run with the same inputs can stand for this one."""
-        apps = (app for app, _ in self.pairs())
-        return not self.base_snapshots and all(app.is_selective for app in apps)
+        if self.base_snapshots:
+            return False
+        if self.is_any_build:
+            return not self.in_place and self.history.head is not None
+        return all(app.is_selective for app, _ in self.pairs())
+
+    @property
+    def is_any_build(self) -> bool:
+        """True if no app that is judged is of a known runtime."""
+        return not any(app.is_selective for app, _ in self.pairs())
 
     def check_snapshots(self) -> None:
         """Check that each snapshot is for one image.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
 from sizeguard.projects.gathered import MadeImage, gather, moved
-from sizeguard.projects.project import App, ImageFiles
+from sizeguard.projects.project import App
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 FOLDER = ".sizeguard"
@@ -125,17 +125,17 @@ class HeadBuilds:
         """Gather the files of an image as they are."""
         ignore_own_folder(self.root)
         files = app.steps[target].images[app.image]
-        made = MadeImage(app.name, target, files, "")
+        made = MadeImage(app.name, target, files, self.content(app, target))
         folder = self._folder(app.name, target)
         try:
-            made = replace(made, fingerprint=self._content(files))
             return _kept(folder, made.fingerprint) or gather(self.root, made, folder)
         except DoesNotBuildError as error:
             hint = f": {recipe.steps.build}" if recipe is not None else ", or say how with build"
             raise BuildError(f"{app.name} for {target}: {error}{hint}") from error
 
-    def _content(self, files: ImageFiles) -> str:
-        """Hash what an image's measurement depends on."""
+    def content(self, app: App, target: str) -> str:
+        """Hash what the measurement of an image as found depends on."""
+        files = app.steps[target].images[app.image]
         globs = (*files.objects, *files.also)
         named = [files.image, files.map, files.debug, files.shipped]
         found = [self.root / name for name in named if name]

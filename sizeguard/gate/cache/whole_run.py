@@ -17,6 +17,7 @@ from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.fingerprint import code_hash, file_hash, files_key
 from sizeguard.base.plain_data import decode, encode
 from sizeguard.builds.build_inputs import BuildInputs
+from sizeguard.gate.cache.any_run_key import any_references, any_terms
 from sizeguard.gate.cache.build_records import keep_record, known_inputs, present_digest
 from sizeguard.gate.gate_result import CREEP, Base, GateResult, SizeGrowth, Waiver
 from sizeguard.gate.policy.baselines import FOLDER
@@ -85,13 +86,16 @@ def store_result(
         return
     if before is None or terms_key(request, waivers) != before:
         return
-    if keep_record(request, _pairs_with_tools(request)):
+    if not request.is_selective or keep_record(request, _pairs_with_tools(request)):
         keep_result(request, inputs_key(request, base, waivers), result)
 
 
 def terms_key(request: Request, waivers: Iterable[Waiver]) -> str | None:
     """Hash all that the verdict depends on besides what builds and the base's builds read."""
     try:
+        if request.is_any_build:
+            packages = _packages()
+            return content_key(any_terms(request, waivers, packages)) if packages else None
         terms = _terms(request, _pairs_with_tools(request), waivers)
     except (BuildError, InputError):
         return None
@@ -108,6 +112,11 @@ def inputs_key(
     as_base: the key of a run on the base itself, if nothing differs from it.
     """
     try:
+        if request.is_any_build:
+            if not (packages := _packages()):
+                return None
+            every = any_terms(request, waivers, packages)
+            return content_key({**every, **any_references(request, base, as_base)})
         pairs = _pairs_with_tools(request)
         terms = _terms(request, pairs, waivers)
         known = known_inputs(request, pairs)
@@ -129,7 +138,7 @@ def _terms(
     request: Request, pairs: Sequence[tuple[App, Target, Toolchain]], waivers: Iterable[Waiver]
 ) -> Mapping[str, object] | None:
     """Collect all but what builds read; None if the machine's packages are not known."""
-    packages = [path for path in _PACKAGES if path.is_file()]
+    packages = _packages()
     if not packages:
         return None
     tools = [Path(tool) for _, _, each in pairs for tool in (each.cc, each.cxx)]
@@ -148,6 +157,10 @@ def _terms(
         ],
         "waivers": [_plain(waiver) for waiver in in_force(waivers, request.today)],
     }
+
+
+def _packages() -> list[Path]:
+    return [path for path in _PACKAGES if path.is_file()]
 
 
 def _pairs_with_tools(request: Request) -> list[tuple[App, Target, Toolchain]]:

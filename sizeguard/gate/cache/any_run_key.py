@@ -1,0 +1,90 @@
+"""The key of a run on apps that commands build: everything that its verdict depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from sizeguard.base.fingerprint import code_hash, files_key, fingerprint
+from sizeguard.gate.gate_result import CREEP, Base, Waiver
+from sizeguard.gate.policy.baselines import FOLDER
+from sizeguard.gate.policy.waiver_use import in_force
+from sizeguard.gate.request import Request
+from sizeguard.git.checked_out import checked_out_commit
+from sizeguard.git.tree_contents import commit_files
+from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
+from sizeguard.projects.project import CONFIG
+
+
+def any_terms(
+    request: Request, waivers: Iterable[Waiver], packages: Iterable[Path]
+) -> Mapping[str, object]:
+    """Collect all but what other commits are built from.
+
+    packages: lists of what is installed on this machine
+    """
+    reviewed = sorted((request.root / FOLDER).rglob("*.yaml"))
+    return {
+        "any": 1,
+        "code": code_hash(),
+        "machine": files_key(packages),
+        "files": [
+            [path.relative_to(request.root).as_posix() for path in reviewed],
+            files_key([request.root / CONFIG, *reviewed]),
+        ],
+        "builds": _keys(request, checked_out_commit(request.root)),
+        "waivers": [
+            {name: str(value) for name, value in asdict(waiver).items()}
+            for waiver in in_force(waivers, request.today)
+        ],
+    }
+
+
+def any_references(request: Request, base: Base | None, as_base: bool) -> Mapping[str, object]:
+    """Collect what growth and creep are counted from.
+
+    as_base: as in a run on the base itself, if nothing differs from it
+    """
+    history = request.history
+    since = {limit.since for limit in request.limits if limit.kind == CREEP}
+    creep = {name: _keys(request, history.commit(name).id) for name in sorted(since)}
+    if base is None or not base.commit or history.head is None:
+        return {"base": [], "creep": creep}
+    keys = _keys(request, base.commit)
+    is_equal = keys == _keys(request, request.heads.commit)
+    is_same = is_equal and (as_base or history.head.id == base.commit)
+    # The base itself, or what reads the same, is judged by its first parent.
+    parent = history.first_parent(base.commit) if is_same else ""
+    before = [base.commit, parent] if parent else [base.commit]
+    reviewed = [_reviewed(request, commit) for commit in before]
+    return {
+        "base": [str(is_same), keys, _keys(request, parent) if parent else [], reviewed],
+        "creep": creep,
+    }
+
+
+def _keys(request: Request, commit: str) -> list[str]:
+    """Return the key of each image's measurement at a commit; of one as found its content."""
+    found = []
+    for app, target in request.pairs():
+        recipe = recipe_of_app(app, target.name)
+        key = (
+            request.heads.content(app, target.name)
+            if recipe is None
+            else fingerprint({"measured": request.history.key(commit, recipe), **_also(recipe)})
+        )
+        found.append(f"{app.name}/{target.name} {key}")
+    return found
+
+
+def _also(recipe: AnyBuildRecipe) -> Mapping[str, object]:
+    """Collect what decides besides the measurement."""
+    steps = recipe.steps
+    return {"run": steps.run, "claims": [*steps.absent, "", *steps.present]}
+
+
+def _reviewed(request: Request, commit: str) -> Mapping[str, str]:
+    """Return git's ids of the reviewed files of a commit, by path."""
+    entries = commit_files(request.root, commit).entries
+    return {path: entry[1] for path, entry in entries.items() if path.startswith(f"{FOLDER}/")}
