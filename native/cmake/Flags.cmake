@@ -49,21 +49,33 @@ endif()
 if(SG_LTO)
   include(Lto)
 endif()
-if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+set(sg_headers)
+if(APPLE)
+  set(sg_headers SG_MACOS_HEADERS)
   include(LinkMacos)
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Android" OR SG_ANDROID_NAMES)
+  set(sg_headers SG_ANDROID_HEADERS)
+  include(LinkAndroid)
 else()
   include(LinkLinux)
 endif()
+foreach(name SG_MACOS_HEADERS SG_ANDROID_HEADERS)
+  if(${name} AND NOT name STREQUAL "${sg_headers}")
+    message(FATAL_ERROR "${name} has no effect on a build for ${CMAKE_SYSTEM_NAME}")
+  endif()
+endforeach()
 
 if(SG_SANITIZE)
   target_compile_options(sg_flags INTERFACE -fsanitize=${SG_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(sg_flags INTERFACE -fsanitize=${SG_SANITIZE})
 endif()
 
-# Members in the order given, no time stamps, no user ids.
-set(CMAKE_CXX_ARCHIVE_CREATE "<CMAKE_AR> qcD <TARGET> <LINK_FLAGS> <OBJECTS>")
-set(CMAKE_CXX_ARCHIVE_APPEND "<CMAKE_AR> qD <TARGET> <LINK_FLAGS> <OBJECTS>")
-set(CMAKE_CXX_ARCHIVE_FINISH "<CMAKE_RANLIB> -D <TARGET>")
+# Members in the order given, no time stamps, no user ids. Apple's tools know no -D.
+if(NOT CMAKE_HOST_APPLE)
+  set(CMAKE_CXX_ARCHIVE_CREATE "<CMAKE_AR> qcD <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_CXX_ARCHIVE_APPEND "<CMAKE_AR> qD <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_CXX_ARCHIVE_FINISH "<CMAKE_RANLIB> -D <TARGET>")
+endif()
 
 # An executable of ours, or what SG_LINK makes of it: linked by the C driver, so that nothing drags in libstdc++; map and
 # gc log beside it.

@@ -1,9 +1,5 @@
 # How everything is linked for Linux: options of sg_flags, and sg_link_beside_map.
 
-if(SG_MACOS_HEADERS)
-  message(FATAL_ERROR "SG_MACOS_HEADERS has no effect on a build for Linux")
-endif()
-
 target_link_options(sg_flags INTERFACE
   -Wl,--gc-sections
   -Wl,--print-gc-sections

@@ -18,6 +18,15 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import ET_DYN, ET_EXEC, read_elf
+from sizeguard.formats.elf.layout import (
+    SHT_DYNAMIC,
+    SHT_DYNSYM,
+    SHT_GNU_HASH,
+    SHT_GNU_VERDEF,
+    SHT_GNU_VERSYM,
+    SHT_HASH,
+    SHT_STRTAB,
+)
 from sizeguard.formats.elf.needed import needed_libraries
 from sizeguard.formats.sniff import (
     COFF,
@@ -36,6 +45,17 @@ _DEBUG_BUNDLE = ".dSYM"
 # CMake tries the compiler there: 3.25.1, CMakeScratch, CMakeTmp.
 _TRIALS = re.compile(r"CMakeFiles/(\d[^/]*|CMakeScratch|CMakeTmp)")
 _MACHO_IMAGES = (2, 6, 8)  # MH_EXECUTE, MH_DYLIB, MH_BUNDLE
+_LINKER_TABLES = frozenset(
+    {
+        SHT_DYNSYM,
+        SHT_STRTAB,
+        SHT_HASH,
+        SHT_GNU_HASH,
+        SHT_GNU_VERSYM,
+        SHT_GNU_VERDEF,
+        SHT_DYNAMIC,
+    }
+)
 _HEAD = 20  # bytes that tell what a file is
 
 
@@ -63,7 +83,8 @@ def library_files(folder: Path, apart: Iterable[Path]) -> list[Path]:
     """
     left_out = {name for path in apart for name in (path, path.with_name(path.name + STRIPPED))}
     found = {path.resolve() for path in _files(folder) if path not in left_out and _is_linked(path)}
-    return sorted(found - {path.resolve() for path in left_out})
+    found -= {path.resolve() for path in left_out}
+    return sorted(path for path in found if not _is_stub(path))
 
 
 def shipped_libraries(build: Build) -> tuple[ShippedLibrary, ...]:
@@ -151,6 +172,16 @@ def _is_linked(path: Path) -> bool:
     form = MACHO_MAGICS.get(head[:4])
     # A universal file has no objects of a link.
     return form is None or struct.unpack_from(f"{form[0]}I", head, 12)[0] in _MACHO_IMAGES
+
+
+def _is_stub(path: Path) -> bool:
+    """Check for a library that only lists names of another: it has tables for the linker alone."""
+    if image_format(path) != ELF:
+        return False
+    loaded = [section for section in read_elf(path).sections if section.is_allocated]
+    return bool(loaded) and all(
+        section.type in _LINKER_TABLES or section.size == 0 for section in loaded
+    )
 
 
 def _name(path: Path, folder: Path) -> str:

@@ -18,6 +18,7 @@ from sizeguard.projects.head_builds import HeadBuilds
 from sizeguard.projects.project import CONFIG, App, Config, Target, chosen_apps, chosen_targets
 from sizeguard.runtimes.known import models_of, source_tree
 from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
+from sizeguard.toolchains.targets import find_target
 
 
 def _names(app: App, target: str) -> tuple[str, ...]:
@@ -35,7 +36,7 @@ class Request:
 
     apps, targets: names; all if empty
     base:    a branch or commit to count growth from; the usual one if empty
-    compiler, linker: override the targets' tools (not for macOS)
+    compiler, linker: override the targets' tools (not for macOS, iOS and Android)
     again:   do the work even if nothing changed since it passed
     timeout: seconds for one bundled input of a model
     source: the folder with the runtime's sources, if that is not the root
@@ -181,7 +182,8 @@ class Request:
         return found
 
     def _with_tools(self, target: Target) -> Target:
-        if target.machine.endswith("-macos") or not (self.compiler or self.linker):
+        is_llvm_only = find_target(target.machine).is_llvm_only
+        if is_llvm_only or not (self.compiler or self.linker):
             return target
         return replace(
             target,

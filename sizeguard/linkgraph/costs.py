@@ -47,7 +47,8 @@ def costs_of(graph: SectionGraph) -> Costs:
     places = np.unique(
         np.stack([source[absolute].astype(np.int64), edges.offset[absolute]]), axis=1
     )[0]
-    if graph.is_pic:
+    # Packed, a relative relocation is a bit of a bitmap, and any other one a few bytes.
+    if graph.is_pic and not graph.packing:
         load += RELOCATION_SIZE * np.bincount(places, minlength=len(nodes))
     load[nodes.kind == FDE] += HEADER_ENTRY
     imports = np.flatnonzero(nodes.kind == IMPORT)
@@ -57,7 +58,7 @@ def costs_of(graph: SectionGraph) -> Costs:
         load[imports] += (
             SYMBOL_SIZE
             + _name_sizes(graph, imports)
-            + RELOCATION_SIZE
+            + (0 if graph.packing == "android" else RELOCATION_SIZE)
             + SLOT_SIZE
             + np.where(called[imports], PLT_SIZE, 0)
         )

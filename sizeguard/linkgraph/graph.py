@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.texts import Int
+from sizeguard.formats.linkmap.link_map import is_mapping_symbol
 
 # Kinds of nodes.
 SECTION, ENTRY, STRING, FDE, CIE, IMPORT, CONSTANT = range(7)
@@ -108,6 +109,7 @@ class SectionGraph:
     names:      by node: a section's name, an import's symbol, a string's text
     root_kind:  nodes that are kept unconditionally → why
     is_pic:     absolute addresses are relocated when the image is loaded
+    packing:    how relocations are packed: relr (relative ones), android (all), empty (none)
     is_dynamic: the image has a dynamic symbol table
     providers:  import → the library and the symbol's version there
     linker:     family
@@ -127,6 +129,7 @@ class SectionGraph:
     linker: str
     literals: Mapping[tuple[int, int], str] = field(default_factory=dict)
     contents: Mapping[int, bytes] = field(default_factory=dict)
+    packing: str = ""
 
     @property
     def roots(self) -> Int:
@@ -146,7 +149,8 @@ class SectionGraph:
         ]
         found: dict[int, int] = {}
         for i in order.tolist():
-            if self.symbols.names[i]:
+            name = self.symbols.names[i]
+            if name and not (name[:1] == b"$" and is_mapping_symbol(name.decode("latin-1"))):
                 found.setdefault(int(y.node[i]), i)
         return found
 

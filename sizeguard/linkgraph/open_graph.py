@@ -11,6 +11,7 @@ import numpy as np
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files, open_build
 from sizeguard.formats.elf import STT_FUNC, STT_OBJECT, Elf, read_elf
+from sizeguard.formats.sniff import MACHO, image_format
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs.inferred import inferred
@@ -42,7 +43,7 @@ def graph_of_files(files: Files) -> SectionGraph:
         if files.link_record is not None:
             return graph_of(load(without_lto(read_link(files.link_record))))
         return graph_of_objects(files.image, files.objects)
-    if build.target.endswith("-macos"):
+    if image_format(build.image) == MACHO:
         return build_macho_graph(build.objects, library=build.link == "shared")
     if files.link_record is None:
         raise InconclusiveError(

@@ -120,7 +120,7 @@ class ImageLayout:
         A relocation may have two edges, to its target and to a string in it, so places are counted.
         """
         nodes, edges = self.graph.nodes, self.graph.edges
-        if not self.graph.is_pic:
+        if not self.graph.is_pic or self.graph.packing:
             return np.zeros(len(nodes), np.int64)
         source = edges.source.astype(np.int64)
         absolute = np.isin(edges.type, ABSOLUTE) & (edges.symbol >= 0) & nodes.is_alloc[source]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 # What the tools' manuals name: gcc (Environment Variables), clang, ld, CMake, ccache, Python.
 _REACHES = re.compile(
     r"PATH|CC|CXX|CPP|AR|AS|LD|NM|RANLIB|STRIP|\w*FLAGS|\w*(CPATH|INCLUDE_PATH)"
     r"|(COMPILER|LIBRARY|PKG_CONFIG)_PATH|(LD|GCC|CCC|CLANG|LLVM|CMAKE|CCACHE|PYTHON|QEMU)_?\w*"
-    r"|COLLECT_\w+|SOURCE_DATE_EPOCH|SDKROOT|\w+_DEPLOYMENT_TARGET|ZERO_AR_DATE|VIRTUAL_ENV"
+    r"|COLLECT_\w+|ANDROID_NDK(_HOME|_ROOT)?|SOURCE_DATE_EPOCH|SDKROOT|\w+_DEPLOYMENT_TARGET|ZERO_AR_DATE|VIRTUAL_ENV"
 )
 # Passed on and not recorded: they name places and people, which are no input of a build.
 _PLACES = frozenset({"HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SIZEGUARD_WORKTREE"})
@@ -37,6 +38,15 @@ def build_environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the whole environment of CMake, ninja and what they start."""
     places = {name: given[name] for name in _PLACES if name in given}
     return {**recorded_environment(given), **places, "LC_ALL": "C.UTF-8"}
+
+
+def android_ndk(given: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the folder of the Android NDK that the environment names; None without one.
+
+    native/cmake/toolchains/arm64-android.cmake reads the same variables in the same order.
+    """
+    names = ("ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT")
+    return next((Path(given[name]) for name in names if given.get(name)), None)
 
 
 def code_variables(environment: Mapping[str, str]) -> dict[str, str]:

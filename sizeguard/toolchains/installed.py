@@ -9,18 +9,21 @@ from pathlib import Path
 
 from sizeguard.base.import_closure import PACKAGE
 from sizeguard.builds.build_inputs import BuildInputs
-from sizeguard.toolchains.environment import code_variables
+from sizeguard.toolchains.environment import android_ndk, code_variables
 
 # Where systems install programs and headers. Builds of all commits read the same ones.
 _FOLDERS = ("/usr", "/opt", "/lib", "/lib64", "/bin", "/sbin", "/nix")
 
 
 def is_installed(path: str, root: Path) -> bool:
-    """Whether a file belongs to the machine: the system, the interpreter, or this package.
+    """Whether a file belongs to the machine: the system, the interpreter, the NDK, this package.
 
     root: of the project; the package counts as the project's if it lies there
     """
     folders = [*_FOLDERS, sys.prefix, sys.base_prefix]
+    ndk = android_ndk()
+    if ndk is not None:
+        folders += [str(Path.cwd() / ndk), os.path.realpath(ndk)]
     if not PACKAGE.is_relative_to(root):
         folders.append(str(PACKAGE))
     below = tuple(f"{folder}/" for folder in folders)

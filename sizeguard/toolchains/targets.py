@@ -14,13 +14,15 @@ QEMU_SYSROOT = "/usr/aarch64-linux-gnu"
 class TargetMachine:
     """A machine and system to build for.
 
-    triple:   the prefix of Debian's cross tools, and clang's --target
-    is_macho: macOS, not ELF
+    triple:     the prefix of Debian's cross tools, and clang's --target
+    is_macho:   macOS or iOS, not ELF
+    is_android: ELF for bionic, not glibc
     """
 
     name: str
     triple: str
     is_macho: bool = False
+    is_android: bool = False
 
     @property
     def is_native(self) -> bool:
@@ -28,14 +30,19 @@ class TargetMachine:
         return self.name == host_target()
 
     @property
+    def is_llvm_only(self) -> bool:
+        """Whether clang and lld alone build for it, with headers that are not this system's."""
+        return self.is_macho or self.is_android
+
+    @property
     def tool_prefix(self) -> str:
         """The prefix of binutils' names, empty for this machine."""
-        return "" if self.is_native or self.is_macho else f"{self.triple}-"
+        return "" if self.is_native or self.is_llvm_only else f"{self.triple}-"
 
     @property
     def strip(self) -> str:
         """The command that strips images."""
-        return "llvm-strip-19" if self.is_macho else f"{self.tool_prefix}strip"
+        return "llvm-strip-19" if self.is_llvm_only else f"{self.tool_prefix}strip"
 
 
 TARGETS = {
@@ -45,6 +52,8 @@ TARGETS = {
         TargetMachine("aarch64-linux", "aarch64-linux-gnu"),
         TargetMachine("arm64-macos", "arm64-apple-macos13.0", is_macho=True),
         TargetMachine("x86_64-macos", "x86_64-apple-macos13.0", is_macho=True),
+        TargetMachine("arm64-android", "aarch64-linux-android30", is_android=True),
+        TargetMachine("arm64-ios", "arm64-apple-ios15.0", is_macho=True),
     )
 }
 

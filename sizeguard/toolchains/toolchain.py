@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
+from sizeguard.toolchains.environment import android_ndk
 from sizeguard.toolchains.targets import TargetMachine, find_target
 
 COMPILERS = ("gcc", "clang")
@@ -43,8 +44,8 @@ class Toolchain:
     """A compiler with a linker, for a target.
 
     linker:          as chosen, such as lld-22
-    headers:         folder with the C and C++ headers of macOS; None for Linux
-    headers_version: such as ziglang 0.17.0; empty for Linux
+    headers:         folder with C and C++ headers for a target whose own are not here; else None
+    headers_version: such as ziglang 0.17.0; empty without headers
     """
 
     compiler: str
@@ -81,14 +82,20 @@ def find_toolchain(
         else ("clang-19", "clang++-19")
     )
     ld = _linker_command(what, linker)
+    ndk = android_ndk() if what.is_android else None
+    if ndk is not None:
+        cc, cxx, ld = (_ndk_tool(ndk, name) for name in ("clang", "clang++", "ld.lld"))
     needed = [cc, cxx, ld, what.strip]
     if what.is_macho:
         needed += ["llvm-ar-19", "dsymutil-19", "llvm-install-name-tool-19"]
+    elif what.is_android:
+        needed += ["llvm-ar-19"]
     elif not what.is_native:
         # Clang takes libc, start files and archives from gcc's cross toolchain.
         needed += [f"{what.tool_prefix}gcc", f"{what.tool_prefix}ar"]
     require(*needed)
-    headers, headers_version = _macos_headers() if what.is_macho else (None, "")
+    is_borrowed = what.is_llvm_only and ndk is None
+    headers, headers_version = _headers(what) if is_borrowed else (None, "")
     return Toolchain(
         compiler,
         linker,
@@ -104,15 +111,15 @@ def find_toolchain(
 
 def _choice(target: TargetMachine, compiler: str | None, linker: str | None) -> tuple[str, str]:
     """Fill in the defaults, and check that compiler and linker work for the target."""
-    compiler = compiler or ("clang" if target.is_macho else "gcc")
+    compiler = compiler or ("clang" if target.is_llvm_only else "gcc")
     if compiler not in COMPILERS:
         raise InputError(f"unknown compiler {compiler}; there are {', '.join(COMPILERS)}")
     linker = linker or ("bfd" if compiler == "gcc" else "lld")
     if linker not in LINKERS:
         raise InputError(f"unknown linker {linker}; there are {', '.join(LINKERS)}")
-    if target.is_macho and compiler != "clang":
+    if target.is_llvm_only and compiler != "clang":
         raise InputError(f"{compiler} does not build for {target.name}; clang does")
-    if target.is_macho and not linker.startswith("lld"):
+    if target.is_llvm_only and not linker.startswith("lld"):
         raise InputError(f"{linker} does not link for {target.name}; lld does")
     return compiler, linker
 
@@ -125,21 +132,29 @@ def _linker_command(target: TargetMachine, linker: str) -> str:
     return "mold" if linker == "mold" else f"{target.tool_prefix}ld.{linker}"
 
 
-def _macos_headers() -> tuple[Path, str]:
+def _headers(target: TargetMachine) -> tuple[Path, str]:
     """Return the lib folder of the Python package ziglang, and its version.
 
-    It has the headers of libSystem and libc++, which no Debian package has.
+    It has the headers of libSystem, musl and libc++, which no Debian package has.
     """
     found = importlib.util.find_spec("ziglang")
     if found is None or not found.submodule_search_locations:
         raise BuildError(
-            "ziglang not found, whose headers builds for macOS take; install with: pip install"
-            " ziglang"
+            f"ziglang not found, whose headers builds for {target.name} take; install with: pip"
+            " install ziglang"
         )
     return (
         Path(found.submodule_search_locations[0]) / "lib",
         f"ziglang {importlib.metadata.version('ziglang')}",
     )
+
+
+def _ndk_tool(ndk: Path, name: str) -> str:
+    """Return the path of a tool of the NDK. Raises BuildError if there is none."""
+    found = sorted(ndk.glob(f"toolchains/llvm/prebuilt/*/bin/{name}"))
+    if not found:
+        raise BuildError(f"{ndk}: no {name} in this Android NDK; unset ANDROID_NDK to do without")
+    return str(found[0])
 
 
 def require(*tools: str) -> None:

@@ -1,7 +1,7 @@
 """Build every target, compiler, linker and kind of link, and check every image.
 
     python -m tests.soak.targets [--apps core,mlp,full] [--targets
-    x86_64-linux,aarch64-linux,arm64-macos,x86_64-macos] [--results FILE]
+    x86_64-linux,aarch64-linux,arm64-macos,x86_64-macos,arm64-android,arm64-ios] [--results FILE]
 
 With --results, rows that passed are written to the file as they pass, with the commit, and are not
 built again: a run that was stopped goes on, and runs of different targets may write to one file
@@ -47,8 +47,10 @@ def rows(apps: list[str], targets: list[str]) -> Iterator[Row]:
     for target, app, compiler, optimize, form, linker in itertools.product(
         targets, apps, ("gcc", "clang"), "s2", FORMS, LINKERS
     ):
-        is_macho = TARGETS[target].is_macho
-        if is_macho and (compiler == "gcc" or not linker.startswith("lld") or linker == "lld-14"):
+        machine = TARGETS[target]
+        if machine.is_llvm_only and (compiler == "gcc" or not linker.startswith("lld")):
+            continue
+        if machine.is_macho and linker == "lld-14":
             continue  # refused, and lld 14 reads neither these stubs' end nor chained fix-ups
         row = Row(app, compiler, optimize, form, linker, "" if target == host_target() else target)
         if row.is_possible:

@@ -31,13 +31,16 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--target",
     metavar="TARGET",
-    help="x86_64-linux, aarch64-linux, arm64-macos or x86_64-macos; this machine if left out.",
+    help=(
+        "x86_64-linux, aarch64-linux, arm64-macos, x86_64-macos, arm64-android or arm64-ios; this"
+        " machine if left out."
+    ),
     shell_complete=candidates.one_of(candidates.machines),
 )
 @click.option(
     "--compiler",
     metavar="gcc|clang",
-    help="The compiler; gcc if left out, clang for macOS.",
+    help="The compiler; gcc if left out, clang for macOS, iOS and Android.",
     shell_complete=candidates.one_of(candidates.compilers),
 )
 @click.option(

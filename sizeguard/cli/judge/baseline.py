@@ -39,7 +39,7 @@ def command() -> None:
 @click.option(
     "--compiler",
     metavar="gcc|clang",
-    help="Instead of what targets say, but for those of macOS.",
+    help="Override the targets' tools (not for macOS, iOS and Android).",
     shell_complete=candidates.one_of(candidates.compilers),
 )
 @click.option(

@@ -319,6 +319,7 @@ class _Builder:
                 self.loaded, self.sections, self.symbols, self.rules, self.lsda_roots
             ),
             is_pic=self.inputs.pic,
+            packing=self.inputs.packing,
             is_dynamic=self.inputs.mode != "static" or self.inputs.pic,
             providers=self.providers,
             linker=self.inputs.linker.family,

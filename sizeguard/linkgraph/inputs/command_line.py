@@ -202,6 +202,7 @@ class _Command:
             mode=self._mode(is_shared, is_pie),
             linker=self.linker,
             pic=is_shared or is_pie,
+            packing=self._packing(),
             gc_sections=self._has(("--gc-sections", "-gc-sections"), ("--no-gc-sections",)),
             start_stop_gc=self._start_stop_gc(),
             export_dynamic=self._has(
@@ -229,6 +230,13 @@ class _Command:
             return "shared"
         is_dynamic = is_pie or any(file.kind == "shared" for file in self.files)
         return "executable" if is_dynamic else "static"
+
+    def _packing(self) -> str:
+        asked = self._last("--pack-dyn-relocs") or "none"
+        if "android" in asked:
+            return "android"
+        is_relative = "pack-relative-relocs" in self.values.get("-z", [])
+        return "relr" if asked == "relr" or is_relative else ""
 
     def _start_stop_gc(self) -> bool:
         keywords = self.values.get("-z", [])

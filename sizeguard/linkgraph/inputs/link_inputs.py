@@ -57,6 +57,7 @@ class LinkInputs:
 
     mode:           of MODES; a PIE is an executable
     pic:            absolute addresses need relocations at load time (PIE and shared)
+    packing:        how relocations are packed: relr (relative ones), android (all), empty (none)
     undefined:      symbols that -u asks for
     exported:       symbols that an executable exports by name; None if it names none
     version_script: what a version script hides
@@ -69,6 +70,7 @@ class LinkInputs:
     mode: str
     linker: Linker
     pic: bool = True
+    packing: str = ""
     gc_sections: bool = True
     start_stop_gc: bool = False
     export_dynamic: bool = False

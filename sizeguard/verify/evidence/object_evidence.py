@@ -29,6 +29,7 @@ from sizeguard.formats.elf import (
     Symbol,
     parse_elf,
 )
+from sizeguard.formats.linkmap.link_map import is_mapping_symbol
 from sizeguard.verify.evidence.code_search import Pattern, pattern_of
 
 _ELF = (b"\x7fELF",)
@@ -124,13 +125,18 @@ class ElfFile(ObjectFile):
                 and symbol.name
                 and symbol.type != STT_SECTION
             ):
-                if symbol.type not in (
-                    STT_FUNC,
-                    STT_OBJECT,
-                    STT_IFUNC,
-                    STT_TLS,
-                    STT_NOTYPE,
-                ) or symbol.name.startswith(".L"):
+                if (
+                    symbol.type
+                    not in (
+                        STT_FUNC,
+                        STT_OBJECT,
+                        STT_IFUNC,
+                        STT_TLS,
+                        STT_NOTYPE,
+                    )
+                    or symbol.name.startswith(".L")
+                    or is_mapping_symbol(symbol.name)
+                ):
                     continue
                 size = symbol.size or self._reach(symbol)
                 found.append((symbol.name, symbol.section, symbol.address, size))
@@ -154,6 +160,7 @@ class ElfFile(ObjectFile):
             s.address
             for s in self.symbols
             if s.section == symbol.section and s.address > symbol.address and s.type != STT_SECTION
+            if not is_mapping_symbol(s.name)
         ]
         return min([*after, size]) - symbol.address
 

@@ -68,7 +68,8 @@ class Variant:
         if toolchain_file is not None:
             options.append(f"-DCMAKE_TOOLCHAIN_FILE={toolchain_file}")
         if toolchain.headers is not None:
-            options.append(f"-DSG_MACOS_HEADERS={toolchain.headers}")
+            system = "MACOS" if find_target(toolchain.target).is_macho else "ANDROID"
+            options.append(f"-DSG_{system}_HEADERS={toolchain.headers}")
         if self.kind == "instrumented":
             options.append("-DTRACING_BASED=ON")
         elif self.kind == "core":
@@ -131,7 +132,7 @@ def _selective(root: Path, asked: Variant) -> Variant:
 def check_combination(variant: Variant, toolchain: Toolchain) -> None:
     """Raise InputError for what the linkers cannot do."""
     linker, compiler, target = toolchain.linker, toolchain.compiler, find_target(toolchain.target)
-    if target.is_macho and variant.link.startswith("static"):
+    if target.is_llvm_only and variant.link.startswith("static"):
         raise InputError(f"{toolchain.target} has no static programs: --link executable or shared")
     if variant.link == "static-pie" and linker == "gold":
         raise InputError("gold links no static-pie: it lacks --no-dynamic-linker")
@@ -153,7 +154,7 @@ def check_combination(variant: Variant, toolchain: Toolchain) -> None:
             f"{linker} is another LLVM than the compiler's, whose LTO objects it need not read:"
             " --linker lld"
         )
-    if variant.sanitize and (target.is_macho or variant.link != "executable"):
+    if variant.sanitize and (target.is_llvm_only or variant.link != "executable"):
         raise InputError("sanitizers are for executables on Linux")
 
 

@@ -1,0 +1,43 @@
+// Names of bionic's libc that builds here may link.
+
+#include "names.S"
+
+function __errno
+function __libc_init
+function __stack_chk_fail
+function _setjmp
+function abort
+function calloc
+function close
+function fclose
+function fopen
+function fprintf
+function fputs
+function fread
+function free
+function fseek
+function fstat
+function ftell
+function longjmp
+function malloc
+function memchr
+function memcmp
+function memcpy
+function memmove
+function memset
+function open
+function read
+function setjmp
+function snprintf
+function strchr
+function strcmp
+function strcspn
+function strlen
+function strncmp
+function strspn
+function strstr
+function strtoll
+function unlink
+function vsnprintf
+function write
+pointer stderr
