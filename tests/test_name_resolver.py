@@ -80,6 +80,23 @@ SPELLINGS = {
         "void ns::run<void ns::each<int>()::'lambda'()>(void ns::each<int>()::'lambda'()) (.cold)",
     ),
     "_ZN2ns5chainIiEEPFvvEv": ("void (*ns::chain<int>())()", "ns::chain<int>", "ns::chain"),
+    "_ZThn16_N2ns3BoxIiED0Ev": ("non-virtual thunk to ns::Box<int>::~Box()",),
+    "_ZN2nslsERSoi": (
+        "ns::operator<<(std::basic_ostream<char, std::char_traits<char> >&, int)",
+        "ns::operator<<(std::ostream&, int)",
+    ),
+    "_ZZN2ns4eachEvENKUlRT_E_clIiEEDaS1_": (
+        "auto ns::each()::{lambda(auto:1&)#1}::operator()<int>(int&) const",
+        "auto ns::each()::'lambda'(auto&)::operator()<int>(auto&) const",
+    ),
+    "_ZN2ns4callIXadL_ZNS_3BoxIiE3runEiEEEEvv": (
+        "void ns::call<&ns::Box<int>::run>()",
+        "void ns::call<&(ns::Box<int>::run(int))>()",
+    ),
+    "_ZN2ns4withIZ5plainIiEvT_EUlvE_EEvT_": (
+        "void ns::with<plain<int>(int)::{lambda()#1}>(plain<int>(int)::{lambda()#1})",
+        "void ns::with<void plain<int>(int)::'lambda'()>(void plain<int>(int)::'lambda'())",
+    ),
     "main": ("main", "main(int, char**)"),
 }
 KNOWN = SymbolNames.of(SPELLINGS)
@@ -94,6 +111,8 @@ OPERATORS = ("aten::add.Tensor", "aten::add.Scalar", "aten::gelu")
 def test_every_spelling_finds_its_symbol_on_elf_and_macho(symbol: str, text: str) -> None:
     assert symbol in KNOWN.find(text)
     assert f"_{symbol}" in MACHO.find(text)
+    # Words of Rust stand without their length, and both are in the table above
+    assert symbol in SymbolNames.of([symbol]).find(text)
     # verify reads Mach-O without its underscores, and people copy them from nm
     assert symbol in KNOWN.find(f"_{symbol}")
 
@@ -115,6 +134,10 @@ def test_every_spelling_finds_its_symbol_on_elf_and_macho(symbol: str, text: str
         "ns::scan(char const*, long*)",
         "typeinfo for ns::Box<int>",
         "ns::foo().part",
+        "ns::operator<<(std::istream&, int)",
+        "auto ns::each()::{lambda(auto:1&)#1}::operator()<int>(int*) const",
+        "void ns::call<&ns::Box<long>::run>()",
+        "void ns::with<plain<long>(int)::{lambda()#1}>(plain<int>(int)::{lambda()#1})",
         "typeinfo for ns::local<long>(int)::{lambda(int)#1}",
         "typeinfo for int ns::local<int>(long)::{lambda(int)#1}",
         "void ns::bind<&(ns::A ns::make<long>(int))>()",

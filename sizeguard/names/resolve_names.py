@@ -43,7 +43,11 @@ _ABBREVIATED = frozenset(
 _WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 # The hash of a Rust function, and the number of a lambda.
 _HASH = re.compile(r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+")
-_TAGS = re.compile(r"\[(?:abi:\w+|[0-9a-f]{5,16})\]")
+# Tags, clones and `thunk to` stand in mangled names otherwise or not at all.
+_UNMANGLED = re.compile(
+    r"\[(?:abi:\w+|[0-9a-f]{5,16})\]|\A[a-z -]+ thunk to "
+    r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
+)
 _RUST = re.compile(rb"17h[0-9a-f]{16}E")
 _OF_OTHER = re.compile(
     r"(?:vtable|VTT|typeinfo(?: name)?|guard variable|[a-z-]+ thunk) (?:for|to) "
@@ -196,7 +200,9 @@ class SymbolNames:
 
     def _candidates(self, text: str) -> list[str]:
         """Find the symbols that hold all words of a spelling; what is repeated stands once."""
-        words = {word for word in _WORD.findall(_TAGS.sub("", text)) if not _HASH.fullmatch(word)}
+        words = {
+            word for word in _WORD.findall(_UNMANGLED.sub("", text)) if not _HASH.fullmatch(word)
+        }
         coded = [self._coded(word) for word in words if word not in _ABBREVIATED]
         if not coded:
             return self._with_shown(words)

@@ -47,6 +47,8 @@ _REWRITES = (
         ),
         "std::string",
     ),
+    (re.compile(r"\bstd::basic_(i|o|io)stream<char, ?std::char_traits<char> ?>"), r"std::\1stream"),
+    (re.compile(r"\bauto:\d+"), "auto"),
     # People write const T&, demanglers T const&.
     (re.compile(r"(?<=[(<,])( ?)const ((?:unsigned |long )*[\w:]+)(?=[&*,)> ])"), r"\1\2 const"),
 )
@@ -56,7 +58,7 @@ _QUALIFIERS = re.compile(r"(?: ?(?:const|volatile|&&?))+(?=\.|\Z)")
 _WORDS = re.compile(r"~?\w+")
 _GROUP = re.compile(r"<[^<>()]*>|\([^<>()]*\)")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
-_ADDRESSED = re.compile(r"(?<=[<,])&(?:[\w:]|\(anonymous ?namespace\))+\(")
+_ADDRESSED = re.compile(r"(?<=[<,])&(?=[\w(])")
 _BARE = re.compile(r"(?:[\w:*& ]+[ &*])?([\w:~'$]+)")
 # Call operators, what has other brackets or another grammar, and qualifiers before a local name.
 _CALL = re.compile(r"\boperator\(\)(?=[(<])")
@@ -66,7 +68,11 @@ _TAIL = re.compile(r"(?: (?:const|volatile|&&?))*(?:\.[\w.]+)?\Z")
 # typeinfo for void f<int>(int)::'lambda'(): what it is of may have a result.
 _SPECIAL = re.compile(r"((?:[\w#-]+ )+?(?:for|to))(?: (.*))?\Z")
 # The end of a result, also where _tight left out the space behind it.
-_BEFORE_NAME = re.compile(r"(?: |(?<=[&*>]))(?=\w+::|\(anonymous ?namespace\)::)")
+_BEFORE_NAME = re.compile(
+    r" (?!(?:int|long|short|char|double|const|volatile)\b)"
+    r"(?=\w+(?:::|[<(])|\(anonymous ?namespace\)::)"
+    r"|(?<=[&*>])(?=\w+(?:::|<)|\(anonymous ?namespace\)::)"
+)
 _PIECE = re.compile(r"[<>(),\n]|[^<>(),\n]+")
 _FUNCTION = re.compile(r"&\((?![*&])")
 
@@ -282,9 +288,17 @@ def _part_agrees(written: Spelling, one: _Part, other: _Part) -> bool:
     return (
         _agree(written, one.name, other.name)
         and (not one.arguments or _agree(written, one.arguments, other.arguments))
-        and (not one.parameters or _agree(written, one.parameters, other.parameters))
+        and (not one.parameters or _parameters_agree(written, one.parameters, other.parameters))
         and (not one.qualifiers or one.qualifiers == other.qualifiers)
     )
+
+
+def _parameters_agree(written: Spelling, one: str, other: str) -> bool:
+    """Compare parameters; a demangler may show what `auto` of a generic lambda stands for."""
+    if _agree(written, one, other):
+        return True
+    pieces = re.split(r"\bauto\b", other)
+    return len(pieces) > 1 and re.fullmatch(".+".join(map(re.escape, pieces)), one) is not None
 
 
 def _agree(written: Spelling, one: str, other: str) -> bool:
@@ -304,7 +318,10 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
     one, other = one.replace(" ", ""), other.replace(" ", "")
     if one == other or ("&" in one and one == _without_addressed(other)):
         return True
-    return "(" in one and _without_results(spaced) == _without_results(written_text)
+    if "(" not in one:
+        return False
+    one, other = _without_results(written_text), _without_results(spaced)
+    return one == other or ("&" in one and one == _without_addressed(other))
 
 
 def _without_results(text: str) -> str:
@@ -313,10 +330,7 @@ def _without_results(text: str) -> str:
     LLVM's demangler writes them, binutils' does not. The latter writes &(int f(int)).
     """
     while match := _FUNCTION.search(text):
-        depth, end = 1, match.end()
-        while depth and end < len(text):
-            depth += (text[end] == "(") - (text[end] == ")")
-            end += 1
+        end = _group_end(text, match.start() + 1)
         text = f"{text[: match.start()]}&{text[match.end() : end - 1]}{text[end:]}"
     kept: list[str] = []  # pieces between brackets and commas
     begins = [0]  # where the argument at each depth begins, as a place in `kept`
@@ -336,12 +350,32 @@ def _without_results(text: str) -> str:
 
 def _without_addressed(text: str) -> str:
     """Write &f for &f(int): binutils' demangler leaves out what a function's address takes."""
-    kept = []
-    at = 0
-    while match := _ADDRESSED.search(text, at):
-        kept.append(text[at : match.end() - 1])
-        depth, at = 1, match.end()
-        while depth and at < len(text):
-            depth += (text[at] == "(") - (text[at] == ")")
+    for match in reversed(list(_ADDRESSED.finditer(text))):
+        begin = _name_end(text, match.end())
+        if text[begin : begin + 1] == "(":
+            text = text[:begin] + text[_group_end(text, begin) :]
+    return text
+
+
+def _name_end(text: str, at: int) -> int:
+    """Return where a name with its template arguments ends: at its parameters, if it has any."""
+    while at < len(text):
+        if text[at] == "<" or text.startswith(("(anonymousnamespace)", "(anonymous "), at):
+            at = _group_end(text, at)
+        elif text[at].isalnum() or text[at] in "_:~":
             at += 1
-    return "".join([*kept, text[at:]])
+        else:
+            break
+    return at
+
+
+def _group_end(text: str, at: int) -> int:
+    """Return the end of the group that begins with the bracket at a place."""
+    opening, closing = text[at], ">" if text[at] == "<" else ")"
+    depth = 0
+    while at < len(text):
+        depth += (text[at] == opening) - (text[at] == closing)
+        at += 1
+        if not depth:
+            break
+    return at
