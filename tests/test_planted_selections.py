@@ -75,7 +75,7 @@ MISTAKES = {
     "another case": operator("aten::ReLU", "unknown operator aten::ReLU; nearest: aten::relu"),
     "another namespace": operator("torch::relu", "operator torch::relu; nearest: aten::relu"),
     "no namespace": operator("relu", "relu has no namespace, so it matches nothing"),
-    "an out variant": operator("aten::add.out", "unknown operator aten::add.out"),
+    "an out variant": operator("aten::subb.out", "unknown operator aten::subb.out"),
     "a family without its flag": operator("aten::add", "unknown operator aten::add; nearest"),
     "not needed": operator("aten::gelu", "no model can reach aten::gelu", PASS),
     "not needed, with callees": operator("aten::lstm.input", "can reach aten::lstm.input", PASS),
@@ -124,7 +124,9 @@ MISTAKES = {
     "tag misspelt": tag(
         "convolution: [Float]", "convolutoin: [Float]", "matches no dtype switch; nearest: convol"
     ),
-    "tag as torch has it": tag(ADD, "add: [Float]\n  add_stub: [Float]", "tag add_stub matches no"),
+    "tag as torch has none": tag(
+        ADD, "add: [Float]\n  ad_stub: [Float]", "the nearest of PyTorch's is add_stub", PASS
+    ),
     "tag named as an operator": tag(ADD, "aten::add: [Float]", "nearest: add"),
     "tag that nothing selected runs": tag(
         ADD, "add: [Float]\n  gelu: [Float]", f"{UNREACHED} gelu", PASS

@@ -89,9 +89,10 @@ def _operators(selection: Selection, operators: Collection[str]) -> Iterator[Unk
         if name in operators or (entry.include_all_overloads and name in families):
             continue
         if "::" not in name:
+            like = nearest_names(name.replace(".", "::", 1), operators) if "." in name else ()
             what = (
                 f"{name or 'an empty name'} has no namespace, so it matches nothing; write"
-                f" aten::{name or 'add'}"
+                f" {like[0] if like else f'aten::{name}' if name else 'aten::add'}"
             )
             yield UnknownName("no-namespace", "operators", name, what)
             continue

@@ -71,7 +71,7 @@ class SelectionBench:
         path = self.folder / f"{name}.yaml"
         text = app.selection.read_text(encoding="utf-8")
         path.write_text(edit(text), encoding="utf-8")
-        changed = replace(app, selection=path)
+        changed = replace(app, selection_file=path)
         models = [self.model(model) for model in app.models]
         try:
             case = read_subject(self.root, changed, models, self.calls)
@@ -96,6 +96,8 @@ class SelectionBench:
     def _found(self, case: SelectionCase, mode: str) -> list[tuple[str, str]]:
         tree = source_tree(self.root)[1]
         lint = lint_findings(self.root, tree, case.app, case.file, None)
+        own = tree.translated(case.selection)
+        case = replace(case, file=replace(case.file, selection=own))
         find = functools.partial(surplus_findings, prices=self._prices, mode=mode)
         found = check_selection(case, self.tracer, lint, find)
         return [(each.verdict, each.message) for each in found if not _is_quiet(each)]
