@@ -17,8 +17,10 @@ from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import RECORD, Build
 from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.causes.growth_causes import causes_between, growth_by_operator
+from sizeguard.gate.causes.savings import savings
+from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.gate_result import Check
-from sizeguard.gate.growth_causes import causes_between, growth_by_operator
 from sizeguard.gate.model_runs import compare_model
 from sizeguard.gate.policy.baselines import (
     baseline_of,
@@ -36,8 +38,6 @@ from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_
 from sizeguard.gate.request import Request
 from sizeguard.gate.review_result import Baseline
 from sizeguard.gate.run import run_gate
-from sizeguard.gate.savings import savings
-from sizeguard.gate.source_lines import SourceLines
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.reader import read_config

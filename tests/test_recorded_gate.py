@@ -17,8 +17,14 @@ from sizeguard.builds.build_inputs import BuildInputs, content_hash, glob_hash
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.advice import advised
+from sizeguard.gate.causes.growth_causes import (
+    causes_between,
+    causes_by_operator,
+    growth_by_operator,
+)
+from sizeguard.gate.causes.savings import savings
+from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.gate_result import AppResult, Cause, Check, SizeGrowth
-from sizeguard.gate.growth_causes import causes_between, causes_by_operator, growth_by_operator
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
 from sizeguard.gate.reference.base_growth import growth_since_base
@@ -32,8 +38,6 @@ from sizeguard.gate.reference.reference import (
     keep_as_head,
     reviewed_reference,
 )
-from sizeguard.gate.savings import savings
-from sizeguard.gate.source_lines import SourceLines
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.pairs import recipe_of_build

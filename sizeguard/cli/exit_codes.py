@@ -11,6 +11,9 @@ _INTERNAL = "an internal error, or the disk is full"
 _BUILD = "a build failed, or an internal error"
 _OTHER_LINK = "files of another link, or a name that nothing knows"
 
+# Exit codes of commands that end with a verdict.
+BY_VERDICT: Mapping[str, int] = MappingProxyType({"pass": 0, "fail": 1, "inconclusive": 3})
+
 # Command → exit code → what it means. base/errors.py has the errors behind codes 1 to 4.
 EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
     {
@@ -40,9 +43,10 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             4: _INTERNAL,
         },
         "diff": {
-            0: "shown, whatever changed",
+            0: "shown, whatever changed, and no --fail-if is true",
+            1: "a --fail-if is true",
             2: _USAGE,
-            3: "files of another link",
+            3: "files of another link, or a --fail-if that cannot be decided",
             4: _INTERNAL,
         },
         "predict": {0: "predicted", 2: _USAGE, 3: _OTHER_LINK, 4: _INTERNAL},

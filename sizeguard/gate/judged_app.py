@@ -13,6 +13,13 @@ from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised
+from sizeguard.gate.causes.growth_causes import (
+    causes_between,
+    causes_by_operator,
+    growth_by_operator,
+)
+from sizeguard.gate.causes.savings import savings
+from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.elimination import check_elimination, check_named_claims, run_checks
 from sizeguard.gate.gate_result import (
     CREEP,
@@ -33,7 +40,6 @@ from sizeguard.gate.gate_result import (
     Waiver,
     overall,
 )
-from sizeguard.gate.growth_causes import causes_between, causes_by_operator, growth_by_operator
 from sizeguard.gate.model_runs import compare_model
 from sizeguard.gate.policy.baselines import toolchain_key
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
@@ -55,8 +61,6 @@ from sizeguard.gate.reference.reference import (
     symbol_patterns,
 )
 from sizeguard.gate.request import Request
-from sizeguard.gate.savings import savings
-from sizeguard.gate.source_lines import SourceLines
 from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.pairs import Pair, recipe_of_build

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import Output, judged_output_options
 from sizeguard.cli.source_option import RUNTIME_SOURCE
 
 FILE = click.Path(path_type=Path)
-EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
 BROKEN = 4
 
 
@@ -122,4 +122,4 @@ def command(
         return
     result = verify_path(source, subject, claims, given)
     output.emit([verification_text(result, output.format, output.style()), "\n"])
-    context.exit(BROKEN if result.canary != "ok" else EXIT_CODES[result.verdict])
+    context.exit(BROKEN if result.canary != "ok" else BY_VERDICT[result.verdict])

@@ -8,6 +8,7 @@ import click
 
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.cli import candidates
+from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import (
     ImageOptions,
     Output,
@@ -50,21 +51,32 @@ from sizeguard.cli.image_options import (
     help="Only these rows: TEXT, GLOB* or /REGEX/; or: unattributed.",
     shell_complete=candidates.filters,
 )
+@click.option(
+    "--fail-if",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="End with 1 if it is true: 'load > +1%', 'file > 2MiB', 'symbol/std::regex* > 0'.",
+)
 @output_options
 @evidence_options
+@click.pass_context
 def command(
+    context: click.Context,
     old: Path,
     new: Path,
     by: str | None,
     limit: int,
     metric: str,
     filters: tuple[str, ...],
+    conditions: tuple[str, ...],
     output: Output,
     evidence: ImageOptions,
 ) -> None:
     """Show what changed between two images, builds or snapshots, each change with its cause.
 
-    The rows sum to the difference.
+    The rows sum to the difference. --fail-if makes it a gate without a file: + is growth, a size
+    without + is the most that NEW may have.
 
     Clones (.cold, .isra.0, .llvm.…) and hashes in names do not count as new names, names of folded
     functions are one, and what another object brings in has moved. --objects, --map and
@@ -75,22 +87,35 @@ def command(
       sizeguard diff old/build/vision build/vision --by operator,dtype
       sizeguard diff yesterday.snapshot libtorch_cpu.so --by symbol -n 50
       sizeguard diff a b --by section --metric file --format markdown
+      sizeguard diff a b --fail-if 'load > +1%' --fail-if 'ram > +max(1%, 512B)'
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from dataclasses import replace
 
+    from sizeguard.attribution.analysis import Analysis
     from sizeguard.attribution.containers.several_images import default_levels
     from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.diff.compare import diff_of
+    from sizeguard.gate.fail_if import Judged
     from sizeguard.report.diff.render import diff_chunks
 
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
     known = KnownLabels()
+    judged = Judged(conditions)
+
+    def opened(path: Path, options: ImageOptions, *, is_new: bool) -> Analysis:
+        analysis = options.analysis_of(path, known)
+        judged.measure(analysis, is_new=is_new)
+        return analysis
+
     result = diff_of(
-        lambda: of_old.analysis_of(old, known),
-        lambda: evidence.analysis_of(new, known),
+        lambda: opened(old, of_old, is_new=False),
+        lambda: opened(new, evidence, is_new=True),
         levels_of(by) if by is not None else default_levels(new),
         filters,
         metric,
     )
     output.emit(diff_chunks(result, output.format, limit, output.style()))
+    for line in judged.lines():
+        click.echo(line, err=True)
+    context.exit(BY_VERDICT[judged.verdict])

@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
+from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.gate_result import MOVED, Cause, Growth
 from sizeguard.gate.reference.moved_bytes import holders_of, may_move
-from sizeguard.gate.source_lines import SourceLines
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.runtimes.known import short_name
 

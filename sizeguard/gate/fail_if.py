@@ -1,0 +1,90 @@
+"""Judge two images by conditions of a command line: load > +1%, symbol/std::regex* > 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.base.errors import InputError
+from sizeguard.gate.gate_result import ABSOLUTE, GROWTH, Check, overall
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
+from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_limit, parse_size
+from sizeguard.gate.reference.reference import symbol_patterns
+from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measurement import Measurement
+from sizeguard.measurement.metric_names import MetricNames
+
+FORMS = "METRIC > +1%, METRIC > '+max(1%, 512B)' or METRIC > 40KiB"
+
+
+class Judged:
+    """Conditions on two images, each judged once both are measured."""
+
+    def __init__(self, conditions: Iterable[str]) -> None:
+        """Parse METRIC > LIMIT: + begins allowed growth, a size without it is the most of NEW.
+
+        Raises InputError for a text that is none, or a metric that does not exist.
+        """
+        self._limits = tuple(map(_limit, conditions))
+        self._patterns = symbol_patterns(limit.metric for limit in self._limits)
+        self._measured: dict[bool, Measurement] = {}
+
+    def measure(self, analysis: Analysis, *, is_new: bool) -> None:
+        """Measure what the conditions name in one of the two images."""
+        if self._limits:
+            self._measured[is_new] = measurement_of(analysis, self._patterns)
+
+    @cached_property
+    def checks(self) -> Sequence[Check]:
+        """Judge NEW, and its growth since OLD; a name that neither has is inconclusive."""
+        if not self._limits:
+            return ()
+        subject = CheckedApp("", "", self._measured[True], lambda metric: 0)
+        old = SizeReference("OLD", self._measured[False])
+        return size_checks(subject, self._limits, old, _NO_CREEP)
+
+    @property
+    def verdict(self) -> str:
+        """Fail if one condition is true, inconclusive if one cannot be decided."""
+        return overall({check.verdict for check in self.checks})
+
+    def lines(self) -> Iterable[str]:
+        """Say each condition's verdict and figures."""
+        for check in self.checks:
+            if check.limit is None or check.advice:
+                # The gate's advice names sizeguard.yaml, which a comparison has none of.
+                why = check.advice.partition("; write `unknown")[0]
+                yield f"{check.verdict} {check.metric}: {why}"
+                continue
+            sizes = f"{check.actual:,} B"
+            if check.base is not None:
+                sizes = f"{check.base:,} → {sizes} ({check.actual - check.base:+,})"
+            yield f"{check.verdict} {check.metric}: {sizes}, at most {check.limit:,} ({check.rule})"
+
+
+_NO_CREEP: Mapping[str, SizeReference] = {}
+
+
+def _limit(text: str) -> Limit:
+    # Names may end with >: symbol/std::operator>> > 0
+    sign = " > " if " > " in text else ">"
+    metric, found, bound = (part.strip() for part in text.rpartition(sign))
+    where = f"--fail-if '{text}'"
+    if not found or not metric or not bound or bound.startswith("="):
+        raise InputError(f"{where}: no condition; write {FORMS}")
+    if problem := MetricNames(None).problem(metric):
+        raise InputError(f"{where}: {problem}")
+    if bound.startswith("+"):
+        return Limit(metric, GROWTH, _growth(bound, where), only_images_know=True)
+    if bound.startswith("-"):
+        raise InputError(f"{where}: no condition; write {FORMS}")
+    if "%" in bound:
+        raise InputError(f"{where}: a share is of growth; write +{bound}")
+    size = parse_size(bound, where)
+    return Limit(metric, ABSOLUTE, GrowthLimit(bound, 0, size), only_images_know=True)
+
+
+def _growth(bound: str, where: str) -> GrowthLimit:
+    found = parse_limit(bound[1:], where)
+    return GrowthLimit(f"+{found.text}", found.milli_percent, found.bytes)

@@ -1,0 +1,109 @@
+"""`diff --fail-if`: a gate on two files, without a policy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sizeguard.base.errors import InputError
+from sizeguard.cli.main import cli
+from tests.support.edited_elf import ALLOC, PROGBITS, EditedElf, Header
+from tests.support.recorded_builds import recorded_runtime
+
+GROWN = 2048
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An image, and the same with a section of 2 KiB more."""
+    old = recorded_runtime(tmp_path_factory.mktemp("old")).build.image
+    new = tmp_path_factory.mktemp("new") / "new"
+    edited = EditedElf.of(old.read_bytes())
+    edited.add(Header(".grown", PROGBITS, ALLOC, 0x900000, 0, 0), bytes(GROWN))
+    new.write_bytes(edited.file())
+    return old, new
+
+
+def compared(pair: tuple[Path, Path], *conditions: str, more: tuple[str, ...] = ()) -> Result:
+    words = [word for each in conditions for word in ("--fail-if", each)]
+    return CliRunner().invoke(cli, ["diff", *map(str, pair), "--by", "section", *words, *more])
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("load > +1KiB", 1),
+        ("load > +2048B", 0),
+        ("load > +2047 B", 1),
+        ("load>+0", 1),
+        ("load > +max(50%, 1KiB)", 0),
+        ("load > 1MiB", 0),
+        ("load > 100 B", 1),
+        ("file > +0", 1),
+        ("ram > +0", 0),
+        ("section/.grown > 0", 1),
+        ("section/.gr* > +0", 1),
+        ("section/.text > +0", 0),
+        ("section/.txet > +0", 3),
+        ("symbol/*no_such_thing* > 0", 0),
+        ("symbol/no_such_thing > 0", 3),
+    ],
+)
+def test_a_condition_decides_the_exit_code(
+    pair: tuple[Path, Path], condition: str, code: int
+) -> None:
+    done = compared(pair, condition)
+    assert done.exit_code == code, done.stderr
+    metric = condition.partition(">")[0].strip().replace("*", "")
+    assert metric.partition("/")[0] in done.stderr
+
+
+def test_the_worst_condition_decides_and_each_is_said(pair: tuple[Path, Path]) -> None:
+    done = compared(pair, "load > +1GiB", "section/.txet > 0", "file > +0")
+    assert done.exit_code == 1
+    assert [line.split()[0] for line in done.stderr.splitlines()] == [
+        "pass",
+        "inconclusive",
+        "fail",
+    ]
+    assert "nearest is" in done.stderr
+
+
+def test_equal_images_grow_by_nothing(pair: tuple[Path, Path]) -> None:
+    assert compared((pair[0], pair[0]), "load > +0", "section/* > +0").exit_code == 0
+
+
+def test_the_result_on_stdout_stays_the_formats(pair: tuple[Path, Path]) -> None:
+    done = compared(pair, "load > +0", more=("--format", "json"))
+    assert done.exit_code == 1
+    json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ("load", "no condition"),
+        ("laod > 1B", "nearest is 'load'"),
+        ("load > 1%", "write +1%"),
+        ("load >= 1KiB", "no condition"),
+        ("load < 1KiB", "no condition"),
+        ("load > -1%", "no condition"),
+        ("load > +1 furlong", "is no limit"),
+        ("load > much", "is no size"),
+        ("> 1KiB", "no condition"),
+        ("symbol/ > 0", "names no symbol"),
+    ],
+)
+def test_what_is_no_condition_is_refused_before_anything_is_read(condition: str, says: str) -> None:
+    done = compared((Path("/no/such/old"), Path("/no/such/new")), condition)
+    assert isinstance(done.exception, InputError)
+    assert says in str(done.exception)
+
+
+def test_a_name_may_end_with_the_sign(pair: tuple[Path, Path]) -> None:
+    done = compared(pair, "symbol/std::operator>> > 0")
+    assert done.exit_code == 3
+    assert "std::operator>>" in done.stderr
