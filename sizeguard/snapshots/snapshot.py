@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.group import distinct
+from sizeguard.attribution.level_labels import archives
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
@@ -75,7 +76,8 @@ def snapshot_bytes(analysis: Analysis) -> bytes:
     blocks: dict[str, bytes] = {}
     sizes: dict[str, int] = {}
     labels = {}
-    for level in LEVELS:
+    levels = [*_ORDER, *_several(analysis)]
+    for level in levels:
         ids, texts = _sorted_texts(analysis.label(level))
         labels[level] = ids
         blocks[f"{level}/shared"], blocks[f"{level}/added"], blocks[f"{level}/bytes"] = pack_texts(
@@ -83,12 +85,12 @@ def snapshot_bytes(analysis: Analysis) -> bytes:
         )
         sizes[level] = sum(map(len, texts))
         blocks[f"{level}/count"] = pack_numbers(np.array([len(texts)], np.int64))
-    columns = [labels[level] for level in _ORDER]
+    columns = [labels[level] for level in levels]
     aliases = analysis.aliases()
     if aliases is not None:
         columns.append(_add_aliases(blocks, sizes, aliases))
     row, first = pack(columns)
-    for level in LEVELS:
+    for level in levels:
         blocks[f"{level}/ids"] = pack_numbers(labels[level][first])
     if aliases is not None:
         blocks["aliases/group"] = pack_numbers(columns[-1][first])
@@ -106,6 +108,13 @@ def snapshot_bytes(analysis: Analysis) -> bytes:
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     content = struct.pack("<I", len(text)) + text + b"".join(packed.values())
     return MAGIC + struct.pack("<H", VERSION) + hashlib.sha256(content).digest() + content
+
+
+def _several(analysis: Analysis) -> tuple[str, ...]:
+    """Return the level of images unless all rows are of the one that the header states."""
+    texts = distinct(analysis.label("image")).texts
+    shown = [texts[i] for i in range(len(texts))]
+    return () if shown in ([], [analysis.image.title]) else ("image",)
 
 
 def _stated(image: ImageInfo) -> dict[str, object]:
@@ -198,13 +207,20 @@ class Snapshot:
         if level not in LEVELS:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
         if level not in self._labels:
-            try:
-                texts = self._texts(level)
-                ids = self._ids(f"{level}/ids", self._rows, len(texts))
-            except DamagedError as error:
-                raise InputError(f"{self._path}: damaged snapshot: {error}") from error
-            self._labels[level] = Label(ids, texts)
+            self._labels[level] = self._read(level)
         return self._labels[level]
+
+    def _read(self, level: str) -> Label:
+        """Read a level's texts, or make them of what another level or the header says."""
+        if level == "archive":
+            return archives(self.label("object"))
+        if level == "image" and f"{level}/count" not in self._blocks:
+            return Label(np.zeros(self._rows, np.int32), Texts.of([self.image.title]))
+        try:
+            texts = self._texts(level)
+            return Label(self._ids(f"{level}/ids", self._rows, len(texts)), texts)
+        except DamagedError as error:
+            raise InputError(f"{self._path}: damaged snapshot: {error}") from error
 
     @property
     def users(self) -> None:
