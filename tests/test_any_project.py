@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.gate.source_lines import SourceLines
+from sizeguard.gate.causes.source_lines import SourceLines
 from tests.support.any_project import CONFIG, SOURCES, AnyProject, made_project
 
 native = pytest.mark.native
