@@ -329,3 +329,37 @@ def test_a_run_with_nothing_changed_is_skipped_also_where_nothing_was_built(tmp_
         assert project.run("gate").code == 1
         project.git("checkout", "--quiet", "--", ".")
     assert project.run("gate", "--again", "--format", "json").out.count('"skipped": ""') == 1
+
+
+@pytest.mark.native
+def test_names_come_from_a_debug_file_and_its_bytes_do_not_count(tmp_path: Path) -> None:
+    split = (
+        "make app && objcopy --only-keep-debug app app.debug && strip app"
+        " && objcopy --add-gnu-debuglink=app.debug app"
+    )
+    project = project_of(
+        tmp_path, f"build: {split}", "debug: app.debug", "limits: {symbol/main: 1 KiB}"
+    )
+    assert project.run("baseline", "update").code == 0
+    found = result_of(project.run("gate", "--format", "json"))
+    named = next(check for check in found["checks"] if check["metric"] == "symbol/main")
+    assert named["verdict"] == "pass"
+    assert named["actual"] > 0
+    assert found["apps"][0]["sizes"]["file"] < 20_000
+    assert found["apps"][0]["libraries"] == []
+
+
+@pytest.mark.native
+def test_a_change_cannot_bring_builds_along(tmp_path: Path) -> None:
+    project = project_of(tmp_path, "build: make app", "limits: {load: 1 B}")
+    project.write({".sizeguard/builds/a.x86_64-linux/build.json": "{}"})
+    project.commit("Bring a build")
+    done = project.run("gate")
+    assert done.code == 2
+    assert "git tracks .sizeguard/builds/a.x86_64-linux/build.json" in done.err
+
+
+def test_windows_line_ends_are_line_ends() -> None:
+    config = parse_config(Path("/p"), config_of("build: make app", "run: ./app").encode())
+    text = config_of("build: make app", "run: ./app").replace("\n", "\r\n").encode()
+    assert parse_config(Path("/p"), text) == config

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import BuildError
 from sizeguard.base.files import write_atomic
-from sizeguard.base.fingerprint import fingerprint, package_hash
+from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
@@ -23,6 +23,7 @@ from sizeguard.toolchains.environment import (
     recorded_environment,
 )
 from sizeguard.toolchains.host import host_toolchain
+from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.recipe import Limits
 
@@ -64,6 +65,7 @@ class AnyBuildRecipe:
             "environment": self._recorded(),
             "path_length": path_length,
             "toolchain": host_toolchain(),
+            "packages": files_key(package_lists()),
             "package": package_hash(),
         }
 

@@ -14,6 +14,7 @@ from sizeguard.base.progress import Progress
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.git.checked_out import checked_out_commit
+from sizeguard.git.git import git
 from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
 from sizeguard.projects.gathered import MadeImage, gather, moved
@@ -58,7 +59,7 @@ class HeadBuilds:
     @cached_property
     def commit(self) -> str:
         """The commit of the files that are checked out; each run asks once."""
-        ignore_own_folder(self.root)
+        ignore_own_folder(self.root, self.is_git)
         return checked_out_commit(self.root)
 
     def build(self, app: App, target: str) -> HeadBuild:
@@ -123,7 +124,7 @@ class HeadBuilds:
 
     def _found(self, app: App, target: str, recipe: AnyBuildRecipe | None) -> Build:
         """Gather the files of an image as they are."""
-        ignore_own_folder(self.root)
+        ignore_own_folder(self.root, self.is_git)
         files = app.steps[target].images[app.image]
         made = MadeImage(app.name, target, files, self.content(app, target))
         folder = self._folder(app.name, target)
@@ -148,9 +149,18 @@ class HeadBuilds:
         return self.root / _BUILDS / f"{app}.{target}"
 
 
-def ignore_own_folder(root: Path) -> None:
-    """Make .sizeguard, which git ignores with all that is in it."""
+def ignore_own_folder(root: Path, is_git: bool) -> None:
+    """Make .sizeguard, which git ignores with all that is in it.
+
+    Raises InputError if git tracks a file of it: what lies there is believed.
+    """
     folder = root / FOLDER
+    if is_git:
+        listed = git(root, "ls-files", "--", FOLDER)
+        tracked = listed or git(root, "ls-tree", "--name-only", "HEAD", "--", FOLDER)
+        if tracked:
+            first = tracked.splitlines()[0]
+            raise InputError(f"git tracks {first}, so a change can write it: git rm -r {FOLDER}")
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:

@@ -15,6 +15,15 @@ from sizeguard.toolchains.environment import android_ndk, code_variables
 _FOLDERS = ("/usr", "/opt", "/lib", "/lib64", "/bin", "/sbin", "/nix")
 
 
+# Lists of installed packages: they pin headers, libraries and tools whose versions are not asked.
+_PACKAGES = ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed")
+
+
+def package_lists() -> list[Path]:
+    """List the files that say what is installed on this machine; empty if it has none."""
+    return [path for path in map(Path, _PACKAGES) if path.is_file()]
+
+
 def is_installed(path: str, root: Path) -> bool:
     """Whether a file belongs to the machine: the system, the interpreter, the NDK, this package.
 

@@ -30,14 +30,10 @@ from sizeguard.projects.project import CONFIG, App, Target
 from sizeguard.snapshots.store import content_key
 from sizeguard.toolchains.environment import recorded_environment
 from sizeguard.toolchains.host import processor
+from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.targets import run_prefix
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 
-# Lists of installed packages: they pin headers, libraries and tools whose versions are not asked.
-# Without one of these lists nothing is skipped.
-_PACKAGES = tuple(
-    map(Path, ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed"))
-)
 _LOADER = (Path("/etc/ld.so.cache"), Path("/etc/ld.so.preload"))
 
 
@@ -94,7 +90,7 @@ def terms_key(request: Request, waivers: Iterable[Waiver]) -> str | None:
     """Hash all that the verdict depends on besides what builds and the base's builds read."""
     try:
         if request.is_any_build:
-            packages = _packages()
+            packages = package_lists()
             return content_key(any_terms(request, waivers, packages)) if packages else None
         terms = _terms(request, _pairs_with_tools(request), waivers)
     except (BuildError, InputError):
@@ -113,7 +109,7 @@ def inputs_key(
     """
     try:
         if request.is_any_build:
-            if not (packages := _packages()):
+            if not (packages := package_lists()):
                 return None
             every = any_terms(request, waivers, packages)
             return content_key({**every, **any_references(request, base, as_base)})
@@ -137,8 +133,11 @@ def inputs_key(
 def _terms(
     request: Request, pairs: Sequence[tuple[App, Target, Toolchain]], waivers: Iterable[Waiver]
 ) -> Mapping[str, object] | None:
-    """Collect all but what builds read; None if the machine's packages are not known."""
-    packages = _packages()
+    """Collect all but what builds read; None if the machine's packages are not known.
+
+    Without a list of packages nothing is skipped.
+    """
+    packages = package_lists()
     if not packages:
         return None
     tools = [Path(tool) for _, _, each in pairs for tool in (each.cc, each.cxx)]
@@ -157,10 +156,6 @@ def _terms(
         ],
         "waivers": [_plain(waiver) for waiver in in_force(waivers, request.today)],
     }
-
-
-def _packages() -> list[Path]:
-    return [path for path in _PACKAGES if path.is_file()]
 
 
 def _pairs_with_tools(request: Request) -> list[tuple[App, Target, Toolchain]]:
