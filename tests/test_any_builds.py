@@ -363,3 +363,10 @@ def test_windows_line_ends_are_line_ends() -> None:
     config = parse_config(Path("/p"), config_of("build: make app", "run: ./app").encode())
     text = config_of("build: make app", "run: ./app").replace("\n", "\r\n").encode()
     assert parse_config(Path("/p"), text) == config
+
+
+def test_tools_are_chosen_by_the_commands_alone(tmp_path: Path) -> None:
+    project = project_of(tmp_path, "build: make app")
+    done = project.run("gate", "--compiler", "clang")
+    assert done.code == 2
+    assert "--compiler and --linker are for apps of a known runtime" in done.err

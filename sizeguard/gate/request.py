@@ -170,20 +170,24 @@ class Request:
 
         Raises InputError for unknown names, and if no pair is left.
         """
-        targets = [self._with_tools(target) for target in chosen_targets(self.config, self.targets)]
+        targets = chosen_targets(self.config, self.targets)
         found = [
-            (app, target)
+            (app, self._with_tools(target) if app.is_selective else target)
             for app in chosen_apps(self.config, self.apps)
             for target in targets
             if target.name in app.targets
         ]
         if not found:
             raise InputError(f"no app that was asked for is for target {', '.join(self.targets)}")
+        if (self.compiler or self.linker) and not any(app.is_selective for app, _ in found):
+            raise InputError(
+                "--compiler and --linker are for apps of a known runtime; the others' commands"
+                f" choose their own: targets of an app in {CONFIG} can have other commands"
+            )
         return found
 
     def _with_tools(self, target: Target) -> Target:
-        is_llvm_only = find_target(target.machine).is_llvm_only
-        if is_llvm_only or not (self.compiler or self.linker):
+        if not (self.compiler or self.linker) or find_target(target.machine).is_llvm_only:
             return target
         return replace(
             target,
