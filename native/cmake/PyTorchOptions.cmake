@@ -3,10 +3,10 @@
 
 # Name, what is done anyway (ON or OFF), and what there is instead.
 set(SG_PYTORCH_OPTIONS
-  "BUILD_LITE_INTERPRETER|ON|every program is interpreted without TorchScript; there is nothing else to build"
+  "BUILD_LITE_INTERPRETER|ON|every program is interpreted, without TorchScript"
   "BUILD_PYTORCH_MOBILE_WITH_HOST_TOOLCHAIN|ON|give -DCMAKE_TOOLCHAIN_FILE for another machine"
   "INTERN_BUILD_MOBILE|ON|there is no other build"
-  "BUILD_PYTHON|OFF|`pip install .` installs the tools; the runtime has no Python"
+  "BUILD_PYTHON|OFF|the runtime has no Python"
   "BUILD_TEST|OFF|`make test` tests"
   "BUILD_BINARY|OFF|run_program and model_tracer are built anyway"
   "BUILD_CAFFE2|OFF|there is no Caffe2"
@@ -23,13 +23,14 @@ set(SG_PYTORCH_OPTIONS
   "USE_OPENMP|OFF|kernels run in one thread"
   "USE_NUMPY|OFF|run_program reads and writes .npy files without NumPy"
   "USE_LIGHTWEIGHT_DISPATCH|OFF|operators are registered by generated code anyway"
+  "STATIC_DISPATCH_BACKEND|ON|kernels are for CPUs: STATIC_DISPATCH_BACKEND=CPU"
   "USE_STATIC_DISPATCH|OFF|calls between operators are typed anyway"
   "USE_MKLDNN|OFF|kernels are the runtime's own"
   "USE_FBGEMM|OFF|kernels are the runtime's own"
   "USE_QNNPACK|OFF|kernels are the runtime's own"
   "USE_PYTORCH_QNNPACK|OFF|kernels are the runtime's own"
   "USE_NNPACK|OFF|kernels are the runtime's own"
-  "USE_XNNPACK|OFF|kernels are the runtime's own; `sizeguard import --prepack` lays out weights for them"
+  "USE_XNNPACK|OFF|kernels are the runtime's own"
   "USE_KINETO|OFF|`sizeguard trace` records what models use"
   "USE_GFLAGS|OFF|options are read without gflags"
   "USE_GLOG|OFF|there is no log"
@@ -50,7 +51,7 @@ set(SG_OTHER_NAMES
   "EXECUTORCH_ROOT|none: sources are found from SelectedOperators.cmake"
   "MAX_KERNEL_NUM|none: generated code counts the operators"
   "PYTHON_EXECUTABLE|SIZEGUARD, the sizeguard command"
-  "STATIC_DISPATCH_BACKEND|none: calls between operators are typed anyway")
+  "USE_PER_OPERATOR_HEADERS|none: each dtype switch has a header anyway")
 
 # The options of ours that the environment gives in PyTorch's builds.
 set(SG_ENVIRONMENT_OPTIONS TRACING_BASED SELECTED_OP_LIST SELECT_ALL_OPS SELECT_OPS_LIST SELECT_OPS_YAML SELECT_OPS_MODEL
@@ -78,6 +79,12 @@ function(sg_accepts_pytorch_option result name)
     set(done "${CMAKE_MATCH_1}")
     set(instead "${CMAKE_MATCH_2}")
     sg_switch_value(asked "${${name}}")
+    if(asked STREQUAL "" AND name STREQUAL "STATIC_DISPATCH_BACKEND")
+      set(asked ${done})
+      if(NOT "${${name}}" STREQUAL "CPU")
+        set(asked OFF)
+      endif()
+    endif()
     if(asked STREQUAL "")
       message(FATAL_ERROR "${name} is ON or OFF, not '${${name}}'")
     elseif(NOT asked STREQUAL done)

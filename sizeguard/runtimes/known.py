@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sizeguard.runtimes.build_facts import BuildFacts
     from sizeguard.selection.lint_rules import HasPlace
     from sizeguard.selection.selectable import Selectable
+    from sizeguard.selection.selection import Selection
 
 # The first one names what fits no runtime.
 NAMES = ("sizeguard", "executorch", "aten")
@@ -82,6 +83,15 @@ def selectable(source: Path | None, kernels: Sequence[Path] = ()) -> Selectable:
     chosen = [each for each in runtimes() if source is None or each.has_sources(source)]
     found = filter(None, (runtime.selectable(source, kernels) for runtime in chosen))
     return next(found, Selectable(()))
+
+
+def translated(source: Path | None, selection: Selection) -> Selection:
+    """Translate a selection of PyTorch's or ExecuTorch's tools for the runtime that is built.
+
+    source: the folder with its sources; None for the operators that this package knows
+    """
+    chosen = [each for each in runtimes() if source is None or each.has_sources(source)]
+    return functools.reduce(lambda last, each: each.translated(source, last), chosen, selection)
 
 
 def switches_in(folders: Iterable[Path]) -> dict[str, Sequence[HasPlace]]:

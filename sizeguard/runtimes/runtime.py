@@ -236,6 +236,13 @@ class Runtime:
         """
         return ""
 
+    def translated(self, source: Path | None, selection: Selection) -> Selection:
+        """Translate a selection of other runtimes' tools into the names of a folder's operators.
+
+        source: None for the operators that this package knows
+        """
+        return selection
+
     def library(self, source: Path | None) -> Mapping[str, Operator]:
         """List the operators of a folder with sources, by name with overload.
 

@@ -11,7 +11,11 @@ from sizeguard.base.errors import InputError
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.schema_names import schema_names
 from sizeguard.selection.foreign.pytorch_names import PytorchNames, read_pytorch_names
-from sizeguard.selection.foreign.translation import Translation, translated
+from sizeguard.selection.foreign.translation import (
+    translated,
+    translation_notes,
+    whole_tags_notes,
+)
 from sizeguard.selection.of_models import selection_of_model
 from sizeguard.selection.op_deps import OpDeps, read_op_deps
 from sizeguard.selection.reachable_needs import WithCallees, needs_of_model, with_callees
@@ -95,7 +99,7 @@ def united_selection(
     parts: list[tuple[str, Selection]] = []
     for path in sources.selections:
         translation = translated(_read(path), deps, names, exact=sources.exact)
-        notes += _translation_notes(path.name, translation, dtypes=sources.features is not None)
+        notes += translation_notes(path.name, translation, dtypes=sources.features is not None)
         parts.append((path.name, translation.selection))
     for name, part in asked:
         reached = _reached(sources, part, deps)
@@ -120,26 +124,13 @@ def _of_model(
     if info.kernel_keys:
         translation = translated(selection_of_model(info), deps, names, exact=sources.exact)
         dtypes = sources.features is not None
-        return translation.selection, _translation_notes(name, translation, dtypes=dtypes)
+        return translation.selection, translation_notes(name, translation, dtypes=dtypes)
     reached = _reached(sources, selection_of_model(info), deps)
     notes = _notes(name, reached)
     if sources.features is None or not deps.tags:
         return reached.selection, notes
     needs = needs_of_model(deps, info, sources.features, reached.selection.operators)
-    return needs.selection, [*notes, *_whole_tags(name, needs.whole_tags)]
-
-
-def _translation_notes(name: str, translation: Translation, *, dtypes: bool) -> list[str]:
-    """Say what was left out and added. dtypes: they are selected, so that tags have an effect."""
-    notes = [
-        f"warning: {name}: {each.message}"
-        for each in translation.left_out
-        if dtypes or each.key != "kernel_metadata"
-    ]
-    if translation.added:
-        added = ", ".join(translation.added)
-        notes.append(f"{name}: {len(translation.added)} callees are kept: {added}")
-    return [*notes, *(_whole_tags(name, translation.whole_tags) if dtypes else [])]
+    return needs.selection, [*notes, *whole_tags_notes(name, needs.whole_tags)]
 
 
 def read_calls(files: Iterable[Path], roots: Collection[str]) -> OpDeps:
@@ -167,12 +158,6 @@ def _named_parts(sources: SelectionSources, known: PytorchNames) -> list[tuple[s
 def _reached(sources: SelectionSources, part: Selection, deps: OpDeps) -> WithCallees:
     exact = sources.exact or not sources.op_deps
     return WithCallees(part, {}, ()) if exact else with_callees(part, deps)
-
-
-def _whole_tags(name: str, tags: Collection[str]) -> list[str]:
-    if not tags:
-        return []
-    return [f"{name}: does not tell which dtypes {', '.join(sorted(tags))} meet; all are kept"]
 
 
 def _notes(name: str, reached: WithCallees) -> list[str]:

@@ -129,12 +129,16 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.projects.root import build_root, source_root
     from sizeguard.report.build.render import build_text
+    from sizeguard.report.writers.printable import plain_text
     from sizeguard.runtimes.sizeguard.building.driver import build
     from sizeguard.runtimes.sizeguard.building.variants import (
         Variant,
         checked_variant,
         default_folder,
     )
+    from sizeguard.runtimes.sizeguard.native_tree import translation
+    from sizeguard.selection.foreign.translation import translation_notes
+    from sizeguard.selection.read import read_selection
     from sizeguard.toolchains.toolchain import find_toolchain
 
     source = source_root(runtime_source)
@@ -142,5 +146,9 @@ def command(
     asked = Variant(variant, app, selection, not no_dtypes, optimize, sanitize, link, lto)
     what = checked_variant(source, asked)
     folder = output_dir or default_folder(build_root(), what, toolchain)
+    if what.selection is not None:
+        made = translation(source, read_selection(what.selection).selection)
+        for note in translation_notes(what.selection.name, made, dtypes=what.dtypes):
+            click.echo(plain_text([note]), err=True)
     result = build(source, what, toolchain, folder, jobs)
     click.echo(build_text(result, format_))

@@ -89,9 +89,9 @@ def command(
     from sizeguard.builds.open_build import open_build
     from sizeguard.predict.savings.image_savings import Savings
     from sizeguard.predict.what_if import predict, predictor_of
-    from sizeguard.projects.root import build_root, source_root
+    from sizeguard.projects.root import build_root, find_sources, source_root
     from sizeguard.report.predict.render import prediction_chunks
-    from sizeguard.runtimes.known import source_tree
+    from sizeguard.runtimes.known import source_tree, translated
     from sizeguard.selection.read import read_selection
     from sizeguard.selection.selection import Selection
     from sizeguard.verify.evidence.image_presence import check_one_link
@@ -100,13 +100,15 @@ def command(
         raise InputError("give --selection FILE or --app NAME, not both")
     if app:
         selection = source_tree(source_root(runtime_source))[1].usual_selection(app)
-    everything = Selection(include_all_operators=True)
+    asked = Selection(include_all_operators=True)
+    if selection is not None:
+        asked = translated(find_sources(runtime_source), read_selection(selection).selection)
     build = full or build_root() / "build" / "full"
     predictor = predictor_of(build)
     check_one_link(open_build(build))
     result = predict(
         predictor,
-        everything if selection is None else read_selection(selection).selection,
+        asked,
         app or ("everything" if selection is None else str(selection)),
         dtypes=dtypes,
         add=add,

@@ -16,7 +16,6 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_vari
 from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
 from sizeguard.runtimes.sizeguard.sources.asked_names import scan_features
 from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
-from sizeguard.selection.foreign.translation import translated
 from sizeguard.selection.selectable import Selectable
 from sizeguard.selection.selection import Selection
 
@@ -63,10 +62,7 @@ class NativeSources:
 
     def translated(self, selection: Selection) -> Selection:
         """Translate one of PyTorch's or ExecuTorch's by pytorch_names.yaml and op_deps.yaml."""
-        deps = native_tree.op_deps(self._source)
-        if deps is None:
-            return selection
-        return translated(selection, deps, native_tree.pytorch_names(self._source)).selection
+        return native_tree.translation(self._source, selection).selection
 
     def call_table(self) -> CallTable | None:
         """Read native/operators/op_deps.yaml."""

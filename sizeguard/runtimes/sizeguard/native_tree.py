@@ -12,7 +12,9 @@ from sizeguard.runtimes.model_files import READERS
 
 if TYPE_CHECKING:
     from sizeguard.selection.foreign.pytorch_names import PytorchNames
+    from sizeguard.selection.foreign.translation import Translation
     from sizeguard.selection.op_deps import OpDeps
+    from sizeguard.selection.selection import Selection
     from sizeguard.toolchains.targets import TargetMachine
 
 FOLDER = "native"
@@ -122,6 +124,14 @@ def pytorch_names(root: Path | None) -> PytorchNames:
 
     path = op_deps_file(root).with_name(PYTORCH_NAMES)
     return read_pytorch_names([path] if path.is_file() else [])
+
+
+def translation(root: Path | None, selection: Selection) -> Translation:
+    """Translate a selection of PyTorch's or ExecuTorch's for a project's operators."""
+    from sizeguard.selection.foreign.translation import Translation, translated
+
+    deps = op_deps(root)
+    return translated(selection, deps, pytorch_names(root)) if deps else Translation(selection)
 
 
 def names_file(root: Path | None) -> Path:

@@ -49,6 +49,12 @@ class Native(Runtime):
 
         return build_claims(universe, asked, built)
 
+    def translated(self, source: Path | None, selection: Selection) -> Selection:
+        """Translate one of PyTorch's or ExecuTorch's."""
+        from sizeguard.runtimes.sizeguard.native_tree import translation
+
+        return translation(source, selection).selection
+
     def library(self, source: Path | None) -> Mapping[str, Operator]:
         """Read the operators of native/, or those that this package has."""
         from sizeguard.operators.library import read_operator_libraries

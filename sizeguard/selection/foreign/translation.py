@@ -8,6 +8,7 @@ for an operator, every dtype for operators that it states none of.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from sizeguard.selection.selection import SelectedOperator, Selection
 
 _Dtypes = dict[str, frozenset[str]]
 
+_MISSPELT = 0.85  # likeness of tags, so that resize_cpu is not taken for silu_cpu
 _CHECKS = {
     "operators": "foreign-operator",
     "kernel_metadata": "foreign-tag",
@@ -129,6 +131,35 @@ def translated_file(file: SelectionFile, deps: OpDeps | None, names: PytorchName
     return replace(file, selection=done.selection, findings=(*file.findings, *warnings))
 
 
+def translation_notes(name: str, translation: Translation, *, dtypes: bool) -> list[str]:
+    """Say what was left out of a file and added to it, a line each.
+
+    dtypes: they are selected, so that kernel tags have an effect
+    """
+    inner = [each.name for each in translation.left_out if each.key == "operators"]
+    notes = [
+        f"warning: {name}: {each.message}"
+        for each in translation.left_out
+        if each.key != "operators" and (dtypes or each.key != "kernel_metadata")
+    ]
+    if inner:
+        notes.append(
+            f"warning: {name}: {len(inner)} operators that are called inside of PyTorch alone are"
+            f" left out: {', '.join(inner)}"
+        )
+    if translation.added:
+        added = ", ".join(translation.added)
+        notes.append(f"{name}: {len(translation.added)} callees are kept: {added}")
+    return [*notes, *(whole_tags_notes(name, translation.whole_tags) if dtypes else [])]
+
+
+def whole_tags_notes(name: str, tags: Collection[str]) -> list[str]:
+    """Say which tags keep every dtype, since a file or model does not state theirs."""
+    if not tags:
+        return []
+    return [f"{name}: does not tell which dtypes {', '.join(sorted(tags))} meet; all are kept"]
+
+
 def _own_tags(deps: OpDeps) -> frozenset[str]:
     return frozenset().union(*deps.tags.values())
 
@@ -194,7 +225,7 @@ def _tags(
 
 
 def _foreign_tag(tag: str, dtypes: Iterable[str], names: PytorchNames) -> Untranslated:
-    near = nearest_names(tag, names.tags)
+    near = difflib.get_close_matches(tag, names.tags, n=1, cutoff=_MISSPELT)
     advice = f"; the nearest of PyTorch's is {near[0]}" if near else ""
     message = (
         f"kernel tag {tag} is of no operator of this runtime; it would have kept"
