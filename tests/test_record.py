@@ -192,3 +192,27 @@ def test_a_record_outlives_its_temporaries_and_notices_changes(tmp_path: Path) -
     (folder / "one.o").write_bytes(b"other")
     changed = sizeguard(folder, "why", "out", "one")
     assert (changed.code, "changed or gone" in changed.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+def test_links_of_a_build_that_is_done(tmp_path: Path, generator: str) -> None:
+    folder = write_sources(tmp_path)
+    (folder / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(p C)\n"
+        "set(CMAKE_NINJA_FORCE_RESPONSE_FILE ON)\nset(CMAKE_C_FLAGS_MINSIZEREL -Os)\n"
+        "add_compile_options(-ffunction-sections)\nadd_link_options(-Wl,--gc-sections)\n"
+        "add_library(three SHARED three.c)\nadd_executable(app main.c one.c)\n"
+        "target_link_libraries(app three)\n"
+    )
+    configure = ("cmake", "-S", ".", "-B", "build out", "-G", generator)
+    assert run(folder, *configure, "-DCMAKE_BUILD_TYPE=MinSizeRel").code == 0
+    assert run(folder, "cmake", "--build", "build out").code == 0
+    assert sizeguard(folder, "record", "--built", "build out").code == 0
+    images = [folder / "build out" / name for name in ("app", "libthree.so")]
+    kept = [read_link_record(record_file(folder, image)) for image in images]
+    assert [record.output for record in kept] == images
+    why = sizeguard(folder, "why", "build out/app", "one")
+    assert "main" in why.stdout, why.log
+    assert "two is not in the image" in sizeguard(folder, "why", "build out/app", "two").stdout
+    (folder / "nothing").mkdir()
+    assert sizeguard(folder, "record", "--built", "nothing").code == 2

@@ -212,7 +212,7 @@ def test_a_stripped_image_alone_proves_what_is_there_and_nothing_that_is_gone(
     found = verify_path(runtime.root, shipped, claims, Files(shipped))
     assert found.verdict == INCONCLUSIVE
     assert found.gaps == (
-        "no objects were given (--objects)",
+        "no objects were given (--objects), and no link is recorded (sizeguard record)",
         "no linker map was given (--map)",
         "the image is stripped: pass its twin with symbols",
     )
@@ -224,7 +224,10 @@ def test_a_stripped_image_alone_proves_what_is_there_and_nothing_that_is_gone(
 @pytest.mark.parametrize(
     ("change", "gap"),
     [
-        ({"objects": ()}, "no objects were given (--objects)"),
+        (
+            {"objects": ()},
+            "no objects were given (--objects), and no link is recorded (sizeguard record)",
+        ),
         ({"link_map": None}, "no linker map was given (--map)"),
     ],
 )

@@ -57,12 +57,16 @@ def command(
     from sizeguard.base.errors import BuildError, InputError
     from sizeguard.builds.recorded_links import USUAL
     from sizeguard.report.build.link_lines import link_lines
-    from sizeguard.toolchains.links.recording import record_build
+    from sizeguard.toolchains.links.built_links import record_built
+    from sizeguard.toolchains.links.recording import RecordedBuild, record_build
 
     if bool(build) == (built is not None):
         raise InputError("give a build command or --built: sizeguard record -- make")
     folder = records or Path.cwd() / USUAL
-    done = record_build(build, Path.cwd(), os.environ, folder, wrappers=wrappers)
+    if built is not None:
+        done = RecordedBuild(0, record_built(built, folder))
+    else:
+        done = record_build(build, Path.cwd(), os.environ, folder, wrappers=wrappers)
     click.echo(link_lines(done.links.links, done.links.failed, folder, Path.cwd()), err=True)
     if done.code != 0:
         how = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"

@@ -366,7 +366,7 @@ def _missing(image: Binary, own: int, objects: Objects, link_map: LinkMap | None
             "link with -save-temps and pass what it leaves, too"
         )
     elif not own:
-        gaps.append("no objects were given (--objects)")
+        gaps.append("no objects were given (--objects), and no link is recorded (sizeguard record)")
     if link_map is None and image.type != ET_REL:
         gaps.append("no linker map was given (--map)")
     if image.is_stripped:
