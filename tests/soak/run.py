@@ -28,6 +28,7 @@ SCRIPTS = (
     Script("refactorings", 20),
     Script("leaks", 15),
     Script("native_live_set", 60),
+    Script("recorded_links", 10),
     Script("lto_live_set", 30),
     Script("why_live", 5),
     Script("name_spellings", 5),

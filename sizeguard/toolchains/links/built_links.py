@@ -19,7 +19,6 @@ from sizeguard.base.errors import BuildError, InputError, SizeguardError
 from sizeguard.builds.link_record import LinkRecord, image_identity, state_of_file
 from sizeguard.builds.linker_options import read_options
 from sizeguard.builds.recorded_links import write_records
-from sizeguard.formats.sniff import ELF, image_format
 from sizeguard.toolchains.links.asked_link import link_command
 from sizeguard.toolchains.links.recording import RecordedLinks
 
@@ -60,7 +59,7 @@ def _record(driver: Sequence[str], place: Path) -> LinkRecord | None:
     names = [value for option, value in options if option == "-o"] or ["a.out"]
     output = record.path_of(names[-1])
     made = state_of_file(output)
-    if made is None or image_format(output) != ELF:
+    if made is None:
         return None
     files = [record.path_of(value) for option, value in options if option == ""]
     states = {path: state_of_file(path) for path in files}
