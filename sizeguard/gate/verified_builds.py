@@ -16,6 +16,7 @@ from sizeguard.claims.verdict import Verification
 from sizeguard.runtimes.known import runtimes, source_tree
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
+from sizeguard.selection.united import shared_selection
 from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence, gather
 from sizeguard.verify.known_names import FULL, ClaimNames, known_builds
@@ -32,6 +33,7 @@ class RequestedClaims:
     unknown_ok:      whether a claim on a name that nothing knows is decided
     full:            the full build, which says what there is to select from; if it is None, the
                      one beside the build, else the names that were written of an earlier one
+    shared_with:     selections of other apps on the same kernels and runtime
     """
 
     selection: Path | None = None
@@ -40,6 +42,7 @@ class RequestedClaims:
     base: Path | None = None
     unknown_ok: bool = False
     full: Build | None = None
+    shared_with: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,11 @@ def list_claims(root: Path, path: Path, requested: RequestedClaims, given: Files
         return _of_build(root, build, requested, named)
     if requested.selection is not None:
         universe = universe_of(root, requested.full)
-        selection = _read(root, requested.selection)
+        selection = _read(root, requested.selection, requested.shared_with)
         asked = universe.resolve(selection, str(requested.selection))
         claims = source_tree(root)[0].claims(universe, asked, None)
-        return ListedClaims(path.name, str(requested.selection), claims, named)
+        against = _against(str(requested.selection), requested)
+        return ListedClaims(path.name, against, claims, named)
     if not named:
         raise InputError(
             f"{path}: nothing is claimed of it; give --selection, --absent or --present, or a"
@@ -107,16 +111,25 @@ def _of_build(
         against = "all operators" if built.include_all_operators else str(build.selection)
     else:
         dtypes = build.dtypes if requested.selection is None else True
-        selection = _read(root, asked_file)
+        selection = _read(root, asked_file, requested.shared_with)
         asked = universe.resolve(selection, str(asked_file), dtypes=dtypes)
-        against = _shown(root, asked_file)
+        against = _against(_shown(root, asked_file), requested)
     claims = source_tree(root)[0].claims(universe, asked, built)
     return ListedClaims(build.app or build.variant, against, claims, named)
 
 
-def _read(root: Path, file: Path) -> Selection:
-    """Read a selection as builds of the project's sources understand it."""
-    return source_tree(root)[1].translated(read_selection(file).selection)
+def _read(root: Path, file: Path, shared_with: Sequence[Path]) -> Selection:
+    """Read a selection as builds of the project's sources understand it.
+
+    Kernels and a runtime that several apps share have the dtypes and features of all of them.
+    """
+    effective = shared_selection(read_selection(file).selection, shared_with)
+    return source_tree(root)[1].translated(effective)
+
+
+def _against(selection: str, requested: RequestedClaims) -> str:
+    others = ", ".join(map(str, requested.shared_with))
+    return f"{selection}, on kernels shared with {others}" if others else selection
 
 
 def full_beside(build: Build) -> Build | None:

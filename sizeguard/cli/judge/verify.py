@@ -24,6 +24,14 @@ BROKEN = 4
     help="What must be there and what must be gone; a build's own if left out.",
 )
 @click.option(
+    "--shared-with",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="The selection of another app on the same kernels, which have its dtypes and features,"
+    " too. May be given again.",
+)
+@click.option(
     "--objects",
     type=FILE,
     multiple=True,
@@ -70,6 +78,7 @@ def command(
     path: Path | None,
     image: Path | None,
     selection: Path | None,
+    shared_with: tuple[Path, ...],
     objects: tuple[Path, ...],
     link_map: Path | None,
     gc_log: Path | None,
@@ -90,6 +99,7 @@ def command(
       sizeguard verify build/vision
       sizeguard verify build/vision --list --format json
       sizeguard verify app --objects obj/ --map app.map --absent 'kernels::erf' --present main
+      sizeguard verify vision --objects obj/ --selection vision.yaml --shared-with language.yaml
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.errors import InputError
@@ -109,7 +119,9 @@ def command(
     if not is_build(subject):
         given = with_record(given)
     full_build = read_build(full) if full is not None else None
-    claims = RequestedClaims(selection, absent, present, base, unknown == "ok", full_build)
+    claims = RequestedClaims(
+        selection, absent, present, base, unknown == "ok", full_build, shared_with
+    )
     source = Path.cwd()
     build = open_build(subject, given).build if is_build(subject) else None
     if selection is not None or (build is not None and build.selection is not None):
