@@ -42,8 +42,10 @@ target_compile_options(sg_flags INTERFACE
   "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build"
   -Wall -Wextra -Werror
   "$<$<COMPILE_LANGUAGE:CXX>:-std=c++20;-fvisibility-inlines-hidden;-fno-rtti;-fno-threadsafe-statics>")
+set(sg_unwind)
 if(NOT SG_UNWIND_TABLES)
-  target_compile_options(sg_flags INTERFACE -fno-asynchronous-unwind-tables -fno-unwind-tables)
+  set(sg_unwind -fno-asynchronous-unwind-tables -fno-unwind-tables)
+  target_compile_options(sg_flags INTERFACE ${sg_unwind})
 endif()
 
 if(SG_LTO)
