@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,8 +15,13 @@ from click.testing import CliRunner
 from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.cli.main import cli
+from sizeguard.linkgraph.chains import why
+from sizeguard.linkgraph.inputs.link_inputs import expand
+from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
+from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.measurement.metric import Metric, metric_value
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
+from tests.support.macho_samples import SOURCES
 
 pytestmark = pytest.mark.native
 
@@ -38,6 +46,38 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, *flags in (("one",), ("two", "-DMORE")):
         subprocess.run(["g++", "-Os", *flags, "a.cpp", "-o", name], cwd=folder, check=True)
     return folder
+
+
+PLATFORM = ("-platform_version", "macos", "13.0", "13.0")
+MACHO = """
+__attribute__((noinline)) int helper(int a) {
+  int v = a; for (int i = 0; i < a; i++) v ^= i * v + 9; return v; }
+extern int helper2(int);
+asm(".globl _helper2\\n.set _helper2, _helper\\n");
+int main(int c, char** v) { return helper(c) + helper2(c + 1); }
+"""
+
+
+@pytest.fixture(scope="module", params=["arm64", "x86_64"])
+def macho(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("aliases_macho")
+    arch = str(request.param)
+    (folder / "a.c").write_text(MACHO)
+    for words in (
+        ("clang-19", f"--target={arch}-apple-macos13", "-Os", "-c", "a.c", "-o", "a.o"),
+        (
+            "ld64.lld-19",
+            "-arch",
+            arch,
+            *PLATFORM,
+            "a.o",
+            str(SOURCES / "libSystem.tbd"),
+            "-o",
+            "two",
+        ),
+    ):
+        subprocess.run(words, cwd=folder, check=True)
+    return folder / "two"
 
 
 def size_in(place: Path, name: str) -> int:
@@ -112,3 +152,58 @@ def test_every_format_names_the_aliases(place: Path) -> None:
         ("csv", ",helper2"),
     ):
         assert shown in CliRunner().invoke(cli, [*given, "--format", format_]).output
+
+
+def shown_on_page(page: str) -> str:
+    """Decompress the data of a page, which hold all names."""
+    found = re.findall(r"[A-Za-z0-9+/=]{200,}", page)
+    return gzip.decompress(base64.b64decode(max(found, key=len))).decode("utf-8", "replace")
+
+
+def test_a_page_names_the_aliases(place: Path) -> None:
+    done = CliRunner().invoke(
+        cli, ["report", str(place / "two"), "--by", "symbol", "--format", "html"]
+    )
+    names = shown_on_page(done.output)
+    assert "helper (+1 alias: helper2)" in names
+    assert "S::S(int) (+1 alias: S::S(int))" in names
+    assert "main (+" not in names
+
+
+def test_macho_has_one_row_with_aliases(macho: Path) -> None:
+    loaded = [row for row in rows_of(str(macho)) if "helper" in str(row["symbol"]) and row["load"]]
+    assert len(loaded) == 1
+    names = {loaded[0]["symbol"], *loaded[0]["aliases"]}  # type: ignore[misc]
+    assert names == {"_helper", "_helper2"}
+    for name in sorted(map(str, names)):
+        found = rows_of(str(macho), "--filter", f"symbol=={name}")
+        assert sum(int(str(row["load"])) for row in found) == loaded[0]["load"]
+    analysis = analysis_of(macho)
+    assert int(group(analysis, ("symbol",)).load.sum()) == analysis.image.load
+
+
+@pytest.mark.parametrize("name", ["helper", "helper2"])
+def test_why_names_the_aliases(place: Path, name: str) -> None:
+    flags = ("-Os", "-DMORE", "-ffunction-sections")
+    subprocess.run(["g++", *flags, "-c", "a.cpp"], cwd=place, check=True)
+    subprocess.run(
+        ["g++", "-Wl,--gc-sections,-Map=why.map", "a.o", "-o", "why"], cwd=place, check=True
+    )
+    links = ["--objects", str(place / "a.o"), "--map", str(place / "why.map")]
+    given = ["why", str(place / "why"), name, *links]
+    found = json.loads(CliRunner().invoke(cli, [*given, "--format", "json"]).output)
+    assert found["live"]
+    assert {found["chain"][-1]["symbol"], *found["aliases"]} == {"helper", "helper2"}
+    for format_ in ("terminal", "markdown"):
+        told = CliRunner().invoke(cli, [*given, "--format", format_]).output
+        assert "the same bytes are called helper" in told
+    assert "the same bytes" not in CliRunner().invoke(cli, [*given[:2], "main", *links]).output
+
+
+@pytest.mark.parametrize("name", ["helper", "helper2"])
+def test_why_names_the_aliases_of_macho(macho: Path, name: str) -> None:
+    graph = build_macho_graph(expand([macho.with_name("a.o")]), library=False)
+    found = why(graph, find_subject(graph, name, lambda text: ""))
+    assert found.live
+    assert {found.chains[0].steps[-1].symbol, *found.aliases} == {"_helper", "_helper2"}
+    assert why(graph, find_subject(graph, "main", lambda text: "")).aliases == ()

@@ -36,7 +36,11 @@ def why(graph: SectionGraph, subject: GraphSubject, limit: int = 10) -> Why:
     roots.sort(key=lambda root: (int(length[root]), root))
     cuts = _Cuts(graph, kept, costs)
     chains = tuple(_chain(cuts, root, step_to, length) for root in roots[: limit or None])
-    return Why(subject.name, True, size, frees, len(roots), chains, coarse)
+    aliases: dict[str, None] = {}
+    if subject.kind in ("symbol", "kernel"):
+        for node in subject.nodes:
+            aliases |= dict.fromkeys(graph.aliases_of(node))
+    return Why(subject.name, True, size, frees, len(roots), chains, coarse, tuple(aliases))
 
 
 @dataclass(slots=True, eq=False)

@@ -5,6 +5,7 @@ It knows no file format and no command.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -85,6 +86,10 @@ class Edges:
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
 
+_LABEL = re.compile(r"ltmp\d+|\.L.*")  # what assemblers call places by themselves
+_NAMING = (0, 1, 2, 6, 10)  # types of symbols that name code or data
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphSymbols:
     """Defined symbols as parallel columns.
@@ -143,7 +148,7 @@ class SectionGraph:
         A function or object at its start; a global symbol before a local one.
         """
         y = self.symbols
-        named = np.flatnonzero((y.node >= 0) & np.isin(y.type, (0, 1, 2, 6, 10)))
+        named = np.flatnonzero((y.node >= 0) & np.isin(y.type, _NAMING))
         order = named[
             np.lexsort((~y.is_global[named], y.type[named] == 0, y.offset[named], y.node[named]))
         ]
@@ -159,6 +164,19 @@ class SectionGraph:
         symbol = self._first_symbols.get(node)
         return (
             "" if symbol is None else self.symbols.names[symbol].decode("utf-8", "backslashreplace")
+        )
+
+    def aliases_of(self, node: int) -> tuple[str, ...]:
+        """Return the other names of the place that a section's first symbol names, sorted."""
+        first = self._first_symbols.get(node)
+        if first is None:
+            return ()
+        y = self.symbols
+        same = (y.node == node) & (y.offset == y.offset[first]) & np.isin(y.type, _NAMING)
+        names = {y.names[i].decode("utf-8", "backslashreplace") for i in np.flatnonzero(same)}
+        names -= {"", self.symbol_of(node)}
+        return tuple(
+            sorted(n for n in names if not is_mapping_symbol(n) and not _LABEL.fullmatch(n))
         )
 
     def section_of(self, node: int) -> int:

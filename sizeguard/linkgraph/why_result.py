@@ -41,6 +41,7 @@ class Why:
     roots:  number of roots that reach it; there may be fewer chains
     chains: one for each root, the shortest first
     coarse: objects whose functions stay or go together, which makes every chain less exact
+    aliases: other names of the subject's code or data, mangled
     """
 
     subject: str
@@ -50,3 +51,4 @@ class Why:
     roots: int
     chains: tuple[Chain, ...]
     coarse: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()

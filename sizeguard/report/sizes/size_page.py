@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from sizeguard.attribution.size_report import Report
+from sizeguard.columns.label import Label
+from sizeguard.columns.texts import Texts
+from sizeguard.report.sizes.size_tree import count_of_aliases
 from sizeguard.report.writers.html_page import PageColumn, html_page
+from sizeguard.report.writers.printable import shown
+
+_MOST_ALIASES = 3
 
 
 def report_html(report: Report) -> Iterator[str]:
@@ -23,12 +31,29 @@ def report_html(report: Report) -> Iterator[str]:
     ]
     columns.append(PageColumn("n", report.count, area=False))
     extra: dict[str, object] = {}
+    levels = zip(report.by, report.labels, strict=True)
     if report.left_out is not None:
         extra["leftOut"] = {name: getattr(report.left_out, name) for name in names}
     id_ = f"  id {report.image.id[:8]}" if report.image.id else ""
     yield from html_page(
         f"{report.image.title}  {report.image.arch}{id_}",
         columns,
-        list(zip(report.by, report.labels, strict=True)),
+        [(level, _with_aliases(report, level, label)) for level, label in levels],
         extra,
     )
+
+
+def _with_aliases(report: Report, level: str, label: Label) -> Label:
+    """Add the other names of a symbol's bytes to what the page shows, so that a search finds it."""
+    if level != "symbol" or report.aliases is None:
+        return label
+    ids = label.ids.copy()
+    texts: list[str | bytes] = [*label.texts.all_raw()]
+    for row, others in enumerate(report.aliases.of_rows(label)):
+        if others:
+            names = ", ".join(shown(level, name) for name in others[:_MOST_ALIASES])
+            more = ", …" if len(others) > _MOST_ALIASES else ""
+            name = shown(level, label.texts[int(label.ids[row])])
+            ids[row] = len(texts)
+            texts.append(f"{name} (+{count_of_aliases(len(others))}: {names}{more})")
+    return Label(ids.astype(np.int32), Texts.of(texts))

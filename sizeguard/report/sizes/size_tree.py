@@ -63,7 +63,12 @@ def aliases_of(report: Report, group: RowGroup) -> str:
     if report.aliases is None or group.level != "symbol":
         return ""
     count = len(report.aliases.others(group.text))
-    return f" (+{count} alias{'' if count == 1 else 'es'})" if count else ""
+    return f" (+{count_of_aliases(count)})" if count else ""
+
+
+def count_of_aliases(count: int) -> str:
+    """Write 1 alias or 2 aliases."""
+    return f"{count} alias{'' if count == 1 else 'es'}"
 
 
 def metric_of(report: Report) -> str:

@@ -12,6 +12,7 @@ from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
 
 SCHEMA_VERSION = 1
+_MOST_ALIASES = 8
 ROOTS = {
     "init_array": "run at start-up",
     "preinit_array": "run at start-up",
@@ -68,6 +69,7 @@ def _json(why: Why) -> dict[str, object]:
         "roots": why.roots,
         "chains": chains,
         "without_function_sections": list(why.coarse),
+        "aliases": list(why.aliases),
     }
 
 
@@ -90,6 +92,12 @@ def _verdict(why: Why) -> str:
     )
 
 
+def _also_called(why: Why) -> str:
+    names = ", ".join(shown("symbol", name) for name in why.aliases[:_MOST_ALIASES])
+    more = len(why.aliases) - _MOST_ALIASES
+    return f"the same bytes are called {names}{f' and {more} more' if more > 0 else ''}"
+
+
 def _name(step: WhyStep) -> str:
     return shown("symbol", step.symbol, 60) if step.symbol else printable(step.section)
 
@@ -101,6 +109,8 @@ def _object(label: str) -> str:
 
 def _terminal(why: Why, style: Style) -> Iterator[str]:
     yield style.bold(_verdict(why))
+    if why.aliases:
+        yield _also_called(why)
     for chain in why.chains:
         yield ""
         lines = [
@@ -149,6 +159,9 @@ def _coarse(why: Why) -> Iterator[str]:
 
 def _markdown(why: Why) -> Iterator[str]:
     yield _verdict(why)
+    if why.aliases:
+        yield ""
+        yield markdown_cell(_also_called(why))
     for chain in why.chains:
         yield ""
         yield f"Root: {markdown_cell(ROOTS.get(chain.root_kind, chain.root_kind))}"
