@@ -370,3 +370,28 @@ def test_tools_are_chosen_by_the_commands_alone(tmp_path: Path) -> None:
     done = project.run("gate", "--compiler", "clang")
     assert done.code == 2
     assert "--compiler and --linker are for apps of a known runtime" in done.err
+
+
+@pytest.mark.native
+def test_a_change_of_commands_files_or_claims_is_listed(tmp_path: Path) -> None:
+    lines = ("build: make app", "absent: [nothing]", "limits: {load: 1 MiB}")
+    project = project_of(tmp_path, *lines)
+    project.run("baseline", "update")
+    project.commit("Review the sizes")
+    project.git("checkout", "--quiet", "-b", "change")
+    changed = (
+        "build: make app MORE=-DNDEBUG", "ignore: '*.txt'", "timeout: 1 h", "strip: false",
+        "absent: [nothing, other]", "limits: {load: 1 MiB}",
+    )  # fmt: skip
+    project.write({"sizeguard.yaml": config_of(*changed)})
+    listed = {
+        change["name"]: (change["old"], change["new"], change["loosens"])
+        for change in result_of(project.run("gate", "--format", "json"))["policy_changes"]
+    }
+    at = "a for x86_64-linux"
+    assert listed[f"{at} build"] == ("make app", "make app MORE=-DNDEBUG", True)
+    assert listed[f"{at} ignore"] == ("", "*.txt", True)
+    assert listed[f"{at} strip"] == ("", "false", True)
+    assert listed[f"{at} absent"] == ("nothing", "nothing, other", False)
+    assert listed[f"{at} timeout"] == ("1800", "3600", False)
+    assert len(listed) == 5

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from sizeguard.gate.gate_result import FAIL, PolicyChange
 from sizeguard.gate.policy.limit_changes import limit_changes
@@ -27,6 +27,7 @@ from sizeguard.projects.project import App, Config, Target
 TRAILER = "Size-Accept"
 
 _TARGET_FIELDS = ("machine", "compiler", "linker", "optimize", "link", "lto", "run")
+_CLAIMS = ("absent", "present")
 _SHOWN_ID = 7  # digits of an identity
 
 
@@ -133,10 +134,46 @@ def _apps(old: Iterable[App], new: Iterable[App]) -> Iterator[PolicyChange]:
         for target in after[name].targets:
             if target not in app.targets:
                 yield PolicyChange("app added", f"{name} for {target}", "", target, False)
+        yield from _steps(app, after[name])
     for name, app in after.items():
         if name not in before:
             targets = _listed(app.targets)
             yield PolicyChange("app added", name, "", targets, False, place=app.place)
+
+
+def _steps(old: App, new: App) -> Iterator[PolicyChange]:
+    """Yield what is built or claimed otherwise; more claims and other times loosen nothing."""
+    before, after = _told(old), _told(new)
+    for key in dict.fromkeys([*before, *after]):
+        then, now = before.get(key, ""), after.get(key, "")
+        if then == now or not ({*before} & {*after}):
+            continue
+        field = key.rpartition(" ")[2]
+        only_more = field in _CLAIMS and {*then.split(", ")} - {""} <= {*now.split(", ")}
+        loosens = field != "timeout" and not only_more
+        yield PolicyChange("app changed", f"{new.name} {key}", then, now, loosens, place=new.place)
+    if bool(before) != bool(after):
+        was, now = ("commands or a file" if told else "a selection" for told in (before, after))
+        yield PolicyChange("app changed", f"{new.name} build", was, now, True, place=new.place)
+
+
+def _told(app: App) -> Mapping[str, str]:
+    """Return the steps and files of an app as texts, by target and name."""
+    return {
+        f"for {target} {name}": _text_of(value)
+        for target, steps in app.steps.items()
+        for part in (steps, steps.images.get(app.image))
+        for name, value in (asdict(part) if part is not None else {}).items()
+        if name != "images"
+    }
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={text}" for name, text in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _listed(names: Iterable[str]) -> str:
