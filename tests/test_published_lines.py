@@ -207,6 +207,11 @@ gen_selected_ops("${{CMAKE_CURRENT_SOURCE_DIR}}/list.yaml" "aten::relu,aten::mm.
 generate_bindings_for_kernels("${{native}}/operators/operators.yaml" "")
 gen_operators_lib(mine KERNEL_LIBS sg_kernels DEPS sg_runtime)
 """,
+    "no library name": """
+gen_selected_ops("" "aten::add.out" "")
+generate_bindings_for_kernels(FUNCTIONS_YAML "${{native}}/operators/operators.yaml")
+gen_operators_lib("mine" KERNEL_LIBS sg_kernels DEPS sg_runtime)
+""",
     "keywords": """
 gen_selected_ops(
   LIB_NAME "mine"
@@ -267,6 +272,7 @@ def outer_project(name: str, folder: Path, code: int) -> subprocess.CompletedPro
     ("name", "library", "operators"),
     [
         ("three arguments", "selected_ops", {"aten::relu", "aten::mm", "aten::add.Tensor"}),
+        ("no library name", "selected_ops", {"aten::add.Tensor"}),
         ("keywords", "mine", {"aten::relu", "aten::mm", "aten::add.Tensor"}),
         ("merged", "mine", {"aten::mm", "aten::add.Tensor"}),
     ],
