@@ -74,7 +74,7 @@ OPERATORS = list(library(None))
         ("sizeguard report --by=", list(LEVELS)),
         ("sizeguard diff a b --by operator,k", ["operator,kernel", "operator,kind"]),
         ("sizeguard report --by operator,oper", []),
-        ("sizeguard report --filter o", ["operator=", "object="]),
+        ("sizeguard report --filter o", ["operator=", "object=", "owner="]),
         ("sizeguard report --filter operator=aten::relu", ["relu", "relu_"]),
         ("sizeguard report --filter=operator=aten::relu", ["relu", "relu_"]),
         ("sizeguard report --filter symbol=", []),

@@ -311,8 +311,14 @@ def test_rows_without_a_name_have_that_of_their_place(ledger: Ledger) -> None:
     expected = []
     for row in plain_rows(ledger, [1] * len(ledger.owners)):
         section, place = int(ledger.owners.input[row.owner]), int(ledger.owners.section[row.owner])
+        part = int(ledger.owners.part[row.owner])
+        analyzer = ANALYZERS[ledger.owners.analyzer[row.owner]] if part != NONE else ""
         if row.symbol != NONE:
             expected.append(SYMBOLS[row.symbol])
+        elif analyzer == "function starts":
+            expected.append(f"({ledger.parts[part]})")
+        elif analyzer == "function table":
+            expected.append(ledger.parts[part])
         elif section != NONE:
             expected.append(f"({INPUTS[section].name})")
         else:

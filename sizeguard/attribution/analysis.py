@@ -66,6 +66,11 @@ class Analysis(Protocol):
         """The operators that reach each node of the section graph; None if names decide."""
         ...
 
+    @property
+    def rules(self) -> str | None:
+        """The rules that names were read with, empty if none fits; None if that is not known."""
+        ...
+
     def inlined(self) -> dict[tuple[str, str], int]:
         """Return the loaded bytes of inlined dtype branches, by (operator, dtype)."""
         ...

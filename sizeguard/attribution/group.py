@@ -21,7 +21,6 @@ from sizeguard.columns.sums import sum_by as sum_by
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.magics import SEVERAL_IMAGES
-from sizeguard.ledger.ledger import ImageInfo
 
 SORTS = ("load", "file", "ram", "count", "name")
 
@@ -44,9 +43,20 @@ def check_levels(by: Sequence[str]) -> tuple[str, ...]:
     return tuple(by)
 
 
-def default_levels(image: ImageInfo) -> tuple[str, ...]:
-    """Return the levels of a report for which none were asked."""
-    return ("image",) if image.format in SEVERAL_IMAGES else ("operator",)
+def default_levels(analysis: Analysis) -> tuple[str, ...]:
+    """Return the levels of a report for which none were asked: what fits the image.
+
+    Several images: each of them. A known runtime: its operators. Else namespaces, if there are any.
+    """
+    if analysis.image.format in SEVERAL_IMAGES:
+        return ("image",)
+    if analysis.rules is None or analysis.rules:
+        return ("operator",)
+    namespaces = analysis.label("namespace").texts
+    has_any = any(
+        text and text[0] != "(" for text in map(namespaces.__getitem__, range(len(namespaces)))
+    )
+    return ("namespace", "symbol") if has_any else ("symbol",)
 
 
 def group(
@@ -82,6 +92,7 @@ def group(
         sort=sort,
         filters=tuple(where),
         aliases=_aliases(analysis) if "symbol" in levels else None,
+        rules=analysis.rules,
         left_out=(
             None
             if mask is None

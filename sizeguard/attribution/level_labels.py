@@ -10,6 +10,7 @@ import numpy as np
 from sizeguard.attribution.inherited import inherited_components
 from sizeguard.attribution.owner_rows import OwnerRows, at, first_known
 from sizeguard.attribution.size_report import SHARED, UNATTRIBUTED
+from sizeguard.attribution.teams.team_levels import source_of_object
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool, with_more
 from sizeguard.columns.text_hash import hash_texts
@@ -20,6 +21,7 @@ from sizeguard.ledger.ledger import NONE, Ledger
 if TYPE_CHECKING:
     from sizeguard.attribution.owners.branches import Branched
     from sizeguard.attribution.owners.placed_owners import PlacedOwners
+    from sizeguard.formats.dwarf.sources import UnitSources
     from sizeguard.names.labels import NameLabels
 
 NEUTRAL = "neutral"
@@ -123,18 +125,17 @@ def constant(rows: OwnerRows, text: str) -> Label:
     return Label(rows.of_owner(np.zeros(len(rows.ledger.owners), np.int32)), Texts.of([text]))
 
 
-def archives(label: Label) -> Label:
-    """Label rows with the archive of their object, libx.a of libx.a(y.o); empty without one."""
+def sources(rows: OwnerRows, read: UnitSources, objects: Label) -> Label:
+    """Label rows with the source file of their code, else with that of their object."""
+    memory = rows.ledger.memory
+    owners, first = np.unique(memory.owner, return_index=True)
+    file = np.full(len(rows.ledger.owners), -1, np.int32)
+    file[owners] = read.at(memory.address[first])
     pool = Pool()
-    texts = (label.texts[i] for i in range(len(label.texts)))
-    numbers = [pool.number(archive_of(text)) for text in texts]
-    return pool.label(np.array(numbers or [0], np.int32)[label.ids])
-
-
-def archive_of(path: str) -> str:
-    """Return the archive that an object's path names: libx.a of libx.a(y.o)."""
-    place, bracket, _ = path.partition("(")
-    return place if bracket and path.endswith(")") else ""
+    names = np.array([pool.number(name) for name in read.names] or [0], np.int32)
+    texts = (source_of_object(objects.texts[i]) for i in range(len(objects.texts)))
+    others = np.array([pool.number(text) for text in texts] or [0], np.int32)
+    return pool.label(first_known(at(names, rows.of_owner(file)), others[objects.ids]))
 
 
 def symbols(rows: OwnerRows) -> Label:
@@ -171,7 +172,9 @@ def _places(ledger: Ledger, owner: Int) -> tuple[Int32, list[str]]:
     owners = ledger.owners
     found = first_known(at(inputs, owners.input[owner]), at(sections, owners.section[owner]))
     if len(ledger.parts):
-        is_function = owners.analyzer[owner] == ANALYZER["function starts"]
-        part = np.where(is_function, owners.part[owner], NONE)
-        found = first_known(at(pool.add(ledger.parts, "(", ")"), part.astype(np.int32)), found)
+        analyzer = owners.analyzer[owner]
+        for name, before, after in (("function starts", "(", ")"), ("function table", "", "")):
+            part = np.where(analyzer == ANALYZER[name], owners.part[owner], NONE).astype(np.int32)
+            if len(part) and int(part.max()) >= 0:
+                found = first_known(at(pool.add(ledger.parts, before, after), part), found)
     return found, pool.texts

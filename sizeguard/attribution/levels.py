@@ -19,4 +19,12 @@ LEVELS = (
     "analyzer",
     "image",
     "archive",
+    "source",
+    "directory",
+    "namespace",
+    "package",
+    "owner",
+    "isa",
 )
+# Those that follow from other levels; snapshots do not store them.
+DERIVED = frozenset({"archive", "source", "directory", "namespace", "package", "owner"})

@@ -7,7 +7,7 @@ commands save that do without it; a report of libtorch_cpu.so may take 0.8 s in 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sizeguard.attribution.owners.graph_owners import Reached
     from sizeguard.attribution.owners.placed_owners import PlacedOwners
     from sizeguard.attribution.owners.registered_owners import Served
+    from sizeguard.formats.dwarf.sources import UnitSources
     from sizeguard.formats.elf import Elf
     from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
     from sizeguard.formats.macho.image import MachO
@@ -160,7 +161,8 @@ def _sectioned_analysis(
             raise InputError(f"{given}: is not read for {format_} files")
     title = _title(image, files)
     ledger = sectioned_ledger(read_sectioned(image, format_), title)
-    return LedgerAnalysis(LabelSources(ledger, title, options.choose(ledger)))
+    asked = options.preset != "auto"
+    return LedgerAnalysis(LabelSources(ledger, title, options.choose(ledger), asked=asked))
 
 
 def _title(image: Path, files: Files) -> str:
@@ -210,9 +212,32 @@ def _elf_analysis(
     ledger = branched.ledger if branched is not None else ledger
     return LedgerAnalysis(
         LabelSources(
-            ledger, _title(image, files), choice, owned, served, branched, _libraries(files)
+            ledger,
+            _title(image, files),
+            choice,
+            owned,
+            served,
+            branched,
+            _libraries(files),
+            _code_sources(elf, twin),
+            options.preset != "auto",
         )
     )
+
+
+def _code_sources(elf: Elf, twin: Elf | None) -> Callable[[], UnitSources] | None:
+    """Return a function that reads the sources of code; None without debug information."""
+    holder = next((e for e in (twin, elf) if e is not None and e.section(".debug_info")), None)
+    if holder is None or elf.is_relocatable:
+        return None
+
+    def read() -> UnitSources:
+        from sizeguard.formats.dwarf.sections import elf_sections
+        from sizeguard.formats.dwarf.sources import unit_sources
+
+        return unit_sources(elf_sections(holder), is_big=holder.layout.order == ">")
+
+    return read
 
 
 def _reached(files: Files, link_map: LinkMap | None) -> Reached | None:
@@ -304,6 +329,12 @@ def _macho_analysis(
         branched = _branched(macho, ledger, macho.path, names, choice, options.arch)
     ledger = branched.ledger if branched is not None else ledger
     sources = LabelSources(
-        ledger, title, choice, owned, branched=branched, libraries=_libraries(files)
+        ledger,
+        title,
+        choice,
+        owned,
+        branched=branched,
+        libraries=_libraries(files),
+        asked=options.preset != "auto",
     )
     return LedgerAnalysis(sources)

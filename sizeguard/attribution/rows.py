@@ -19,6 +19,7 @@ from sizeguard.attribution.operator_labels import (
 )
 from sizeguard.attribution.owner_rows import OwnerRows
 from sizeguard.attribution.owners.library_rows import LibraryRows
+from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import WHAT
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from sizeguard.attribution.owners.placed_owners import PlacedOwners
     from sizeguard.attribution.owners.registered_owners import Served
     from sizeguard.builds.shipped_libraries import ShippedLibrary
+    from sizeguard.formats.dwarf.sources import UnitSources
     from sizeguard.linkgraph.retained import NodeUsers
     from sizeguard.names.labels import NameLabels
     from sizeguard.runtimes.recognise import Choice
@@ -45,6 +47,8 @@ class LabelSources:
     served:   functions that registration tables name
     branched: dtype branches inside of functions
     libraries: shipped with the image
+    code_sources: reads which source file code is from; None without debug information
+    asked:    whether somebody named the preset
     """
 
     ledger: Ledger
@@ -54,6 +58,15 @@ class LabelSources:
     served: Served | None = None
     branched: Branched | None = None
     libraries: Sequence[ShippedLibrary] = ()
+    code_sources: Callable[[], UnitSources] | None = None
+    asked: bool = False
+
+    @property
+    def rules(self) -> str:
+        """The rules that names are read with, empty if none fits."""
+        own = "your own" if self.choice.rules is not None else ""
+        preset = self.choice.name if self.choice.fits or self.asked else ""
+        return " and ".join(filter(None, (own, preset)))
 
 
 def analyse(evidence: LabelSources) -> LedgerAnalysis:
@@ -125,6 +138,11 @@ class LedgerAnalysis:
         placed = self._evidence.placed
         return None if placed is None else placed.reached.users
 
+    @property
+    def rules(self) -> str | None:
+        """The rules that names were read with, empty if none fits."""
+        return self._evidence.rules
+
     def inlined(self) -> dict[tuple[str, str], int]:
         """Return the loaded bytes of inlined dtype branches, by (operator, dtype).
 
@@ -193,9 +211,18 @@ class LedgerAnalysis:
             "symbol": lambda: level_labels.symbols(rows),
             "analyzer": lambda: level_labels.analyzers(rows),
             "image": lambda: level_labels.constant(rows, self.image.title),
-            "archive": lambda: level_labels.archives(self._own("object")),
+            "isa": lambda: level_labels.constant(rows, self.image.arch),
+            "source": self._sources,
         }
+        if level not in make:
+            return derived_label(level, self._own)
         return make[level]()
+
+    def _sources(self) -> Label:
+        read = self._evidence.code_sources
+        if read is None:
+            return derived_label("source", self._own)
+        return level_labels.sources(self._rows, read(), self._own("object"))
 
     def _operators(self) -> Label:
         placed, choice = self._evidence.placed, self._evidence.choice

@@ -62,6 +62,7 @@ class Report:
     filters:           conditions that the rows meet
     left_out:          sums of the rows that do not; with them the rows sum to `image`
     aliases:           of symbols, the other names of the same bytes; None if there are none
+    rules:             that names were read with, empty for none; None if that is not known
     """
 
     image: ImageInfo
@@ -77,6 +78,7 @@ class Report:
     filters: tuple[str, ...] = ()
     left_out: ByteSums | None = None
     aliases: SymbolAliases | None = None
+    rules: str | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""

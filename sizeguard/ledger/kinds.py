@@ -80,6 +80,7 @@ ANALYZERS = (
     "section gap",
     "page slack",
     "inline frames",  # of debug information: a dtype's branch inside a function
+    "function table",  # of Go, which names all functions
 )
 
 KIND = {name: code for code, name in enumerate(KINDS)}

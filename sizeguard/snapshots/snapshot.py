@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.group import distinct
-from sizeguard.attribution.level_labels import archives
-from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.levels import DERIVED, LEVELS
+from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.input_files import readable
@@ -206,14 +206,16 @@ class Snapshot:
         """
         if level not in LEVELS:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
+        if level in DERIVED:
+            return derived_label(level, self.label)
+        if level == "isa":
+            return Label(np.zeros(self._rows, np.int32), Texts.of([self.image.arch]))
         if level not in self._labels:
             self._labels[level] = self._read(level)
         return self._labels[level]
 
     def _read(self, level: str) -> Label:
         """Read a level's texts, or make them of what another level or the header says."""
-        if level == "archive":
-            return archives(self.label("object"))
         if level == "image" and f"{level}/count" not in self._blocks:
             return Label(np.zeros(self._rows, np.int32), Texts.of([self.image.title]))
         try:
@@ -225,6 +227,11 @@ class Snapshot:
     @property
     def users(self) -> None:
         """Nothing: a snapshot keeps rows."""
+        return None
+
+    @property
+    def rules(self) -> None:
+        """Nothing: a snapshot keeps labels, not the rules for them."""
         return None
 
     def inlined(self) -> dict[tuple[str, str], int]:

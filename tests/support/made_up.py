@@ -12,7 +12,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sizeguard.attribution.analysis import Aliases
-from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.levels import DERIVED, LEVELS
+from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import WHAT, ColumnSums
 from sizeguard.columns.texts import Int, Texts
@@ -40,6 +41,8 @@ class MadeUp:
     doubled: each row has a text of its own, so that equal texts have several ids.
     """
 
+    rules = None
+
     def __init__(self, parts: Sequence[Part], title: str = "app", *, doubled: bool = False) -> None:
         self.parts = parts
         self.doubled = doubled
@@ -54,6 +57,10 @@ class MadeUp:
         return ColumnSums({what: getattr(self, what) for what in WHAT}).by(ids, count)
 
     def label(self, level: str) -> Label:
+        if level in DERIVED:
+            return derived_label(level, self.label)
+        if level == "isa":
+            return Label(np.zeros(len(self.parts), np.int32), Texts.of([self.image.arch]))
         values = [part.values.get(level, "") for part in self.parts]
         texts = values if self.doubled else sorted(set(values))
         ids = range(len(values)) if self.doubled else [texts.index(value) for value in values]

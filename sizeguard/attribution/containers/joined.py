@@ -112,6 +112,12 @@ class JoinedAnalysis:
         """None: a section graph is one image's."""
         return None
 
+    @property
+    def rules(self) -> str | None:
+        """The rules that members' names were read with."""
+        found = {member.analysis.rules for member in self._members} - {None, ""}
+        return ", ".join(sorted(str(each) for each in found))
+
     def inlined(self) -> dict[tuple[str, str], int]:
         """Return the loaded bytes of inlined dtype branches, by (operator, dtype)."""
         found: dict[tuple[str, str], int] = {}

@@ -68,7 +68,7 @@ class LibraryRows:
         return [library.sizes for library in self._libraries]
 
     def _texts(self, level: str, library: ShippedLibrary) -> tuple[str, str]:
-        if level in ("section", "segment", "object", "component"):
+        if level in ("section", "segment", "object", "component", "image"):
             return library.name, library.name
         if level == "kind":
             return KIND, PAGE_SLACK

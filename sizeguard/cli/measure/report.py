@@ -23,7 +23,7 @@ from sizeguard.cli.image_options import (
     "--by",
     default=None,
     metavar="A,B",
-    help=f"Levels, outermost first: {' '.join(LEVELS)}. Default: operator; image for containers.",
+    help=f"Levels, outermost first: {' '.join(LEVELS)}. Default: what fits the image.",
     shell_complete=candidates.list_of(candidates.levels),
 )
 @click.option(
@@ -91,7 +91,7 @@ def command(
     from sizeguard.report.sizes.render import report_chunks
 
     analysis = evidence.analysis_of(path)
-    levels = levels_of(by) if by is not None else default_levels(analysis.image)
+    levels = levels_of(by) if by is not None else default_levels(analysis)
     report = with_shares(group(analysis, levels, filters, sort), analysis)
     if filters and not len(report):
         raise InputError(f"no row meets {' and '.join(filters)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
@@ -39,11 +40,18 @@ def unpack_member(path: Path) -> None:
     for name in names:
         inside = Path(f"{place}{magics.MEMBER}{name}")
         if not has_stand_in(inside):
-            container = open_container(place)
-            if container is None:
-                raise InputError(f"{place}: holds no members")
+            container = _opened(place)
             stand_in(inside, unpacked(container, container.member(name), _KEPT))
         place = inside
+
+
+@lru_cache(maxsize=4)
+def _opened(path: Path) -> Container:
+    """Open a container once for all members that are asked for."""
+    container = open_container(path)
+    if container is None:
+        raise InputError(f"{path}: holds no members")
+    return container
 
 
 def _split(path: Path) -> tuple[Path, list[str]]:

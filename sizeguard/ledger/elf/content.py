@@ -103,11 +103,15 @@ def part_ranges(
 
 @dataclass(frozen=True, slots=True)
 class ContentSources:
-    """Ranges on the line that analyzers know."""
+    """Ranges on the line that analyzers know.
+
+    part_analyzers: who found each part; None for entries that objects tell of
+    """
 
     symbols: DisjointSymbols
     inputs: RowRanges
     parts: RowRanges
+    part_analyzers: Int8 | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,7 @@ def _uncut_rows(
     low, high = line.at[chosen], line.at[chosen] + line.size[chosen]
     symbols, inputs, parts = evidence.symbols, evidence.inputs, evidence.parts
     by_input: Int32 | int = NONE
-    by_part: Int32 | int = NONE
+    by_part: Any = NONE
     if not len(inputs.start) and not len(parts.start):
         start, which, count = cut_by_symbols(low, high, symbols)
     else:
@@ -178,7 +182,10 @@ def _uncut_rows(
     analyzer = _of(symbols.analyzer, which, ANALYZER["unattributed"])
     if not isinstance(by_input, int):
         analyzer[(which < 0) & (by_input >= 0)] = ANALYZER["linker map"]
-        analyzer[by_part >= 0] = ANALYZER["part"]
+        is_part = by_part >= 0
+        analyzer[is_part] = ANALYZER["part"]
+        if evidence.part_analyzers is not None:
+            analyzer[is_part] = evidence.part_analyzers[by_part[is_part]]
     rows = PieceRows(
         start,
         stop,

@@ -20,6 +20,7 @@ from sizeguard.ledger.elf.content import ContentSources, content_pieces, input_r
 from sizeguard.ledger.elf.disjoint_symbols import defined_symbols, symbol_ranges
 from sizeguard.ledger.elf.distinct_names import DistinctNames, distinct_names, strings_of
 from sizeguard.ledger.elf.imports import add_slots, add_stubs
+from sizeguard.ledger.elf.nameless_functions import nameless_functions
 from sizeguard.ledger.elf.owner_sums import RowSums
 from sizeguard.ledger.elf.owner_table import Book, Holders, Line, pieces_of
 from sizeguard.ledger.elf.regions import (
@@ -166,9 +167,16 @@ def _cut_image(
         input_table.start,
         lambda: described_code(image, line, unwinding),
     )
-    _cut(
-        image, known, book, ContentSources(symbols, input_table, part_table), unwinding, relocations
-    )
+    sources = ContentSources(symbols, input_table, part_table)
+    if (
+        image.is_stripped
+        and names is image
+        and not len(input_table.start)
+        and not image.is_relocatable
+    ):
+        part_table, part_texts, analyzers = nameless_functions(image, line, symbols, unwinding)
+        sources = ContentSources(symbols, input_table, part_table, analyzers)
+    _cut(image, known, book, sources, unwinding, relocations)
     return _Named(known, order, groups, part_texts)
 
 

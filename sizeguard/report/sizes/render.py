@@ -61,6 +61,8 @@ def _json(report: Report) -> Iterator[str]:
         "totals": {"file": image.file, "load": image.load, "ram": image.ram},
         "by": list(report.by),
     }
+    if report.rules is not None:
+        head["rules"] = report.rules
     if report.left_out is not None:
         head |= {"filters": list(report.filters), "left_out": sums_json(report.left_out)}
     columns = columns_of(report)

@@ -59,6 +59,9 @@ class _Table:
     def lines(self, tree: SizeTree) -> Iterator[str]:
         report, style = self.report, self.style
         yield head_line(report.image, style)
+        if report.rules is not None:
+            rules = f"rules: {report.rules}" if report.rules else "rules: none fits these names"
+            yield style.dim(rules)
         if report.filters:
             yield style.dim(f"only rows with {' and '.join(map(printable, report.filters))}")
         yield ""

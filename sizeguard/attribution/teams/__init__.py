@@ -1,0 +1,1 @@
+"""Levels that teams think in: source, directory, namespace, package and owner."""

@@ -1,0 +1,82 @@
+"""Owners of source files, as a CODEOWNERS file names them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
+
+PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+NOBODY = "(no owner)"
+_MOST_RULES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOwners:
+    """Patterns and owners; the last pattern that matches a path decides. root: of the project."""
+
+    root: Path
+    rules: tuple[tuple[re.Pattern[str], str], ...]
+
+    def of(self, source: str) -> str:
+        """Return the owners of a source file; empty for an empty path."""
+        if not source:
+            return ""
+        root = f"{self.root}/"
+        path = source.removeprefix(root).lstrip("/")
+        while path.startswith("../"):
+            path = path[3:]
+        for pattern, owners in reversed(self.rules):
+            if pattern.match(path):
+                return owners or NOBODY
+        return NOBODY
+
+
+def find_code_owners(folder: Path) -> CodeOwners:
+    """Read the file of the project that a folder lies in; without one, nothing has an owner."""
+    here = folder.resolve()
+    for root in (here, *here.parents):
+        for place in PLACES:
+            if (root / place).is_file():
+                return CodeOwners(root, tuple(_rules(root / place)))
+        if (root / ".git").exists():
+            break
+    return CodeOwners(here, ())
+
+
+def _rules(path: Path) -> list[tuple[re.Pattern[str], str]]:
+    try:
+        text = readable(path).read_text("utf-8", "backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+    rules = []
+    for line in text.splitlines()[:_MOST_RULES]:
+        words = line.split("#", 1)[0].split()
+        # [Section] of GitLab names no files.
+        if words and not words[0].startswith(("[", "^[")):
+            rules.append((_pattern(words[0]), " ".join(words[1:])))
+    return rules
+
+
+def _pattern(glob: str) -> re.Pattern[str]:
+    """Translate a pattern of gitignore's kind: `/docs/`, `*.cpp`, `src/**/x.c`."""
+    is_anchored = "/" in glob.rstrip("/")
+    body = glob.strip("/")
+    parts = []
+    at = 0
+    while at < len(body):
+        if body.startswith("**/", at):
+            parts.append("(?:.*/)?")
+            at += 3
+        elif body.startswith("**", at):
+            parts.append(".*")
+            at += 2
+        else:
+            parts.append({"*": "[^/]*", "?": "[^/]"}.get(body[at], re.escape(body[at])))
+            at += 1
+    start = "" if is_anchored else "(?:.*/)?"
+    end = "/.*" if glob.endswith("/") else r"\Z" if glob.endswith("/*") else r"(?:/.*)?\Z"
+    return re.compile(f"{start}{''.join(parts)}{end}")

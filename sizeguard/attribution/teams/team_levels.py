@@ -1,0 +1,70 @@
+"""Levels that follow from others: source, directory, owner, namespace, package."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.columns.label import Label
+from sizeguard.columns.pool import Pool
+from sizeguard.columns.texts import Int32, Texts
+from sizeguard.names.scan.scopes import ScopeReader
+
+# Names of functions that every Go program has.
+_OF_GO = frozenset({"runtime.mallocgc", "runtime.main", "main.main"})
+_BUILD_FOLDER = re.compile(r"(?:.*/)?CMakeFiles/[^/]+\.dir/")
+_SUFFIX = re.compile(r"\.(?:o|obj|lo|os|pic\.o)\Z")
+
+Labels = Callable[[str], Label]
+
+
+def derived_label(level: str, label: Labels) -> Label:
+    """Return the label of one of levels.DERIVED, from those of other levels."""
+    if level in ("namespace", "package"):
+        return _scopes(label("symbol"), level)
+    if level == "source":
+        return mapped(label("object"), source_of_object)
+    if level == "directory":
+        return mapped(label("source"), posixpath.dirname)
+    if level == "archive":
+        return mapped(label("object"), archive_of)
+    from sizeguard.attribution.teams.code_owners import find_code_owners
+
+    return mapped(label("source"), find_code_owners(Path.cwd()).of)
+
+
+def mapped(label: Label, make: Callable[[str], str]) -> Label:
+    """Replace each text of a label by another."""
+    return _with_texts(label.ids, (make(label.texts[i]) for i in range(len(label.texts))))
+
+
+def source_of_object(path: str) -> str:
+    """Return the source that an object was compiled from, by its name; as CMake calls objects."""
+    if not path:
+        return ""
+    member = path.rpartition("(")[2].rstrip(")")
+    return _SUFFIX.sub("", _BUILD_FOLDER.sub("", member))
+
+
+def archive_of(path: str) -> str:
+    """Return the archive that an object's path names: libx.a of libx.a(y.o)."""
+    place, bracket, _ = path.partition("(")
+    return place if bracket and path.endswith(")") else ""
+
+
+def _scopes(symbols: Label, level: str) -> Label:
+    texts = [symbols.texts[i] for i in range(len(symbols.texts))]
+    reader = ScopeReader(is_go=not _OF_GO.isdisjoint(texts))
+    found = reader.read(texts)
+    of = reader.namespace if level == "namespace" else reader.package
+    return _with_texts(symbols.ids, map(of, found))
+
+
+def _with_texts(ids: Int32, texts: Iterable[str]) -> Label:
+    pool = Pool()
+    numbers = np.array([pool.number(text) for text in texts] or [0], np.int32)
+    return Label(numbers[ids], Texts.of(pool.texts))

@@ -1,0 +1,88 @@
+"""Source files of code: the name of the unit of debug information that covers an address."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.formats.dwarf.function_names import FunctionNames
+from sizeguard.formats.dwarf.ranges import AddressRanges
+from sizeguard.formats.dwarf.units import (
+    DW_AT_HIGH_PC,
+    DW_AT_LOW_PC,
+    DW_AT_NAME,
+    DW_AT_RANGES,
+    UT_SPLIT,
+    UT_SPLIT_TYPE,
+    UT_TYPE,
+    DwarfError,
+    Info,
+    Unit,
+    leb,
+)
+from sizeguard.formats.dwarf.walk import read_unit
+
+_COMPILATION_FOLDER = 0x1B  # DW_AT_comp_dir
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSources:
+    """Ranges [start, end) of addresses, ascending, and the file of each: names[file]."""
+
+    start: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    file: npt.NDArray[np.int32]
+    names: tuple[str, ...]
+
+    def at(self, addresses: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """Return the file of each address, -1 for none."""
+        if not len(self.start):
+            return np.full(len(addresses), -1, np.int32)
+        row = np.searchsorted(self.start, addresses, side="right") - 1
+        inside = (row >= 0) & (addresses < self.end[np.maximum(row, 0)])
+        return np.where(inside, self.file[np.maximum(row, 0)], -1).astype(np.int32)
+
+
+def unit_sources(sections: dict[str, bytes], *, is_big: bool) -> UnitSources:
+    """Read the first entry of each unit; damaged debug information tells what it can."""
+    names: dict[str, int] = {}
+    rows: list[tuple[int, int, int]] = []
+    try:
+        info = Info(sections, "big" if is_big else "little")
+        texts, ranges = FunctionNames(info), AddressRanges(info)
+        for unit in info.units:
+            if unit.type in (UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE):
+                continue
+            name, covered = _unit(info, texts, ranges, unit)
+            file = names.setdefault(name, len(names))
+            rows += [(low, high, file) for low, high in covered if high < 1 << 63]
+    except (DwarfError, IndexError, KeyError):
+        pass  # the units before it are read
+    rows.sort()
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    return UnitSources(table[:, 0], table[:, 1], table[:, 2].astype(np.int32), tuple(names))
+
+
+def _unit(
+    info: Info, texts: FunctionNames, ranges: AddressRanges, unit: Unit
+) -> tuple[str, list[tuple[int, int]]]:
+    """Return the source of a unit, relative to the current folder if inside, and its addresses."""
+    read_unit(info, unit)
+    code, position = leb(info.data, unit.entries)
+    found: dict[int, tuple[int, int]] = {}
+    words = {DW_AT_NAME: b"", _COMPILATION_FOLDER: b""}
+    if not code:
+        return "", []
+    for attribute, form, constant in unit.abbreviations[code].attributes:
+        value, position = info.value(unit, form, constant, position)
+        if attribute in words:
+            words[attribute] = texts.text(unit, form, value)
+        elif attribute in (DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES):
+            found[attribute] = (value, form)
+    name, folder = (words[key].decode("utf-8", "backslashreplace") for key in words)
+    path = posixpath.normpath(posixpath.join(folder, name)) if name else ""
+    return path.removeprefix(f"{Path.cwd()}/"), ranges.of(unit, found)

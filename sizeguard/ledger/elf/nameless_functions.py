@@ -1,0 +1,76 @@
+"""Functions of a stripped image: from Go's table with names, else from unwind records."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.texts import Int, Texts
+from sizeguard.formats.elf import Elf, signed
+from sizeguard.ledger.elf.content import RowRanges
+from sizeguard.ledger.elf.disjoint_symbols import DisjointSymbols
+from sizeguard.ledger.elf.owner_table import Line
+from sizeguard.ledger.elf.unwind_owners import Unwinding, described_code
+from sizeguard.ledger.kinds import ANALYZER
+
+# A section of Go's linker, and its name in position-independent files.
+_GO_TABLES = (".gopclntab", ".data.rel.ro.gopclntab")
+_MOST = 1 << 21  # functions; images with more have names
+
+
+def nameless_functions(
+    image: Elf, line: Line, symbols: DisjointSymbols, unwinding: Unwinding
+) -> tuple[RowRanges, Texts, npt.NDArray[np.int8]]:
+    """Find functions in code that no symbol names.
+
+    Returns their ranges on the line, texts that call them, and the analyzer of each text.
+    """
+    start, end = described_code(image, line, unwinding)
+    texts: list[bytes] = []
+    analyzer = ANALYZER["function starts"]
+    named = _go_functions(image, line)
+    if named is not None:
+        start, end, texts = named
+        analyzer = ANALYZER["function table"]
+    which, start, end = _outside(start, end, symbols)
+    if named is None:
+        home = np.searchsorted(line.at, start, side="right") - 1
+        address = start - line.at[home] + line.address[home] if len(start) else start
+        texts = [b"function at %#x" % (place & (1 << 64) - 1) for place in address.tolist()]
+    else:
+        texts = [texts[i] for i in which.tolist()]
+    rows = RowRanges(start, end, np.arange(len(start)))
+    return rows, Texts.of(texts), np.full(len(texts), analyzer, np.int8)
+
+
+def _outside(start: Int, end: Int, symbols: DisjointSymbols) -> tuple[Int, Int, Int]:
+    """Cut functions where the next one or a symbol begins; leave out those inside of a symbol."""
+    start, first = np.unique(start, return_index=True)
+    end = end[first]
+    if len(start) > 1:
+        end[:-1] = np.minimum(end[:-1], start[1:])
+    if len(symbols.start):
+        at = np.searchsorted(symbols.start, start, side="right")
+        inside = (at > 0) & (start < symbols.end[np.maximum(at - 1, 0)])
+        following = np.append(symbols.start, np.iinfo(np.int64).max)[at]
+        end = np.where(inside, start, np.minimum(end, following))
+    kept = np.flatnonzero(start < end)[:_MOST]
+    return first[kept], start[kept], end[kept]
+
+
+def _go_functions(image: Elf, line: Line) -> tuple[Int, Int, list[bytes]] | None:
+    section = next((s for s in image.sections if s.name in _GO_TABLES and s.load_size), None)
+    text = image.section(".text")
+    if section is None or text is None:
+        return None
+    from sizeguard.formats.gopclntab import go_functions  # 1 ms, for Go alone
+
+    found = go_functions(image.content(section), signed(text.address))
+    if found is None:
+        return None
+    offset = found.start - signed(text.address)
+    kept = np.flatnonzero((offset >= 0) & (offset < text.size))
+    at = int(line.at[text.index])
+    end = np.minimum(found.end[kept] - signed(text.address), text.size)
+    names = [found.names[i] or b"(no name)" for i in kept.tolist()]
+    return offset[kept] + at, end + at, names

@@ -1,0 +1,146 @@
+"""Namespace and package of symbols, read off their mangled names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+ANONYMOUS_SPACE = "(anonymous namespace)"
+_GLOBAL = "(global)"
+_PLAIN = "(no namespace)"
+
+_SPECIAL = re.compile(r"T[VTIS]|GV|GR|GTt|T[hvc][^N]*?(?=N)")
+_TYPE_OF_CLASS = re.compile(r"T[VTIS]")
+_CONSTRUCTOR = re.compile(r"C[I]?[1-5]|D[0-5]")
+_NUMBER = re.compile(r"\d+")
+_STANDARD = ("St", "Sa", "Sb", "Ss", "Si", "So", "Sd")
+_RUST_CRATE = re.compile(r"C(?:s[0-9a-zA-Z]*_)?(\d+)_?")
+_RUST_HASH = re.compile(r"h[0-9a-f]{16}")
+_GO = re.compile(r"((?:[\w.~%-]+/)*[\w~%-]+(?:\.[a-z]\w*(?=/))?)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """The scopes around a name, outermost first, and its language; own: the name itself."""
+
+    language: str
+    path: tuple[str, ...]
+    is_class: bool = False
+
+
+@dataclass(slots=True)
+class ScopeReader:
+    """Reads names of one image.
+
+    What has a constructor, a virtual table or template arguments is a class, not a namespace.
+    """
+
+    is_go: bool = False
+    _classes: set[tuple[str, ...]] = field(default_factory=set)
+
+    def read(self, names: Iterable[str]) -> list[Scopes]:
+        """Return the scopes of names, and note the classes that they tell of."""
+        found = [self._scopes(name) for name in names]
+        for scopes in found:
+            if scopes.is_class:
+                self._classes.add(scopes.path)
+        return found
+
+    def namespace(self, scopes: Scopes) -> str:
+        """Return the innermost namespace; empty for what is no name of code or data."""
+        path = scopes.path
+        for end in range(1, len(path) + 1):
+            if path[:end] in self._classes:
+                path = path[: end - 1]
+                break
+        if path:
+            separator = "/" if scopes.language == "go" else "::"
+            return separator.join(path)
+        return {"": "", "c": _PLAIN}.get(scopes.language, _GLOBAL)
+
+    @staticmethod
+    def package(scopes: Scopes) -> str:
+        """Return the crate of Rust or the package of Go; empty for other languages."""
+        return scopes.path[0] if scopes.language in ("rust", "go") and scopes.path else ""
+
+    def _scopes(self, name: str) -> Scopes:
+        if not name or name.startswith("("):
+            return Scopes("", ())
+        base = name[1:] if name.startswith(("__Z", "__R")) else name
+        if base.startswith("_R"):
+            return _rust(base)
+        if base.startswith("_Z"):
+            return _cpp(base)
+        if self.is_go and "." in name:
+            found = _GO.match(name.removeprefix("go:").removeprefix("type:"))
+            return Scopes("go", (found[1],) if found else ())
+        return Scopes("c", ())
+
+
+def _rust(name: str) -> Scopes:
+    crate = _RUST_CRATE.search(name)
+    if crate is None:
+        return Scopes("rust", ())
+    at = crate.end() + int(crate[1])
+    words = [name[crate.end() : at]]
+    while (number := _NUMBER.match(name, at)) is not None:
+        start = number.end() + (name[number.end() : number.end() + 1] == "_")
+        at = start + int(number[0])
+        words.append(name[start:at])
+    return Scopes("rust", tuple(words[:-1]) if len(words) > 1 else tuple(words))
+
+
+def _cpp(name: str) -> Scopes:
+    at = 2
+    special = _SPECIAL.match(name, at)
+    is_type = _TYPE_OF_CLASS.match(name, at) is not None
+    at = special.end() if special else at
+    while name.startswith("Z", at):  # inside of a function
+        at += 1
+    nested = name.startswith("N", at)
+    is_method = False
+    if nested:
+        at += 1
+        while at < len(name) and name[at] in "rVKRO":
+            is_method = True
+            at += 1
+    words, is_class = _words(name, at)
+    if not nested and words[:1] != ["std"]:
+        words = words[:1]
+    if words and _RUST_HASH.fullmatch(words[-1]):
+        clean = [word for word in words[:-2] if not word.startswith("_$")]
+        return Scopes("rust", tuple(clean or words[:1]))
+    path = tuple(words) if is_type or is_class else tuple(words[:-1])
+    return Scopes("c++", path, is_type or is_class or is_method)
+
+
+def _words(name: str, at: int) -> tuple[list[str], bool]:
+    """Read identifiers up to template arguments or the end of the name.
+
+    Returns them, and whether the last one is a class.
+    """
+    words: list[str] = []
+    while at < len(name):
+        if name.startswith(_STANDARD, at):
+            if words:
+                break
+            words.append("std")
+            at += 2
+            if name[at - 1] != "t":
+                return [*words, "basic_string"], True
+            continue
+        if name.startswith("L", at) or name.startswith("B", at):
+            at += 1
+            continue
+        number = _NUMBER.match(name, at)
+        if number is None:
+            is_made = _CONSTRUCTOR.match(name, at) is not None
+            return words, is_made and bool(words)
+        at = number.end() + int(number[0])
+        word = name[number.end() : at]
+        words.append(ANONYMOUS_SPACE if word.startswith("_GLOBAL__N") else word)
+        if name.startswith("I", at):
+            # A template: a class if names follow its arguments, else the function itself.
+            return words, False
+    return words, False

@@ -1,0 +1,185 @@
+"""Levels that teams think in: source, directory, namespace, package, owner, archive."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.attribution.teams.code_owners import NOBODY, find_code_owners
+from sizeguard.names.scan.scopes import ScopeReader
+from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
+from tests.support.gate_history import SIZEGUARD
+from tests.support.macho_samples import tool
+
+_NET = """
+namespace net {
+struct Socket { Socket(int); virtual int send(); int handle; };
+Socket::Socket(int x) : handle(x) {}
+int Socket::send() { return handle * 3; }
+namespace detail { int more(int x) { return x / 7; } }
+}
+int make(int x) { net::Socket s(x); return s.send() + net::detail::more(x); }
+"""
+_MAIN = "int make(int);\nnamespace ui { int draw(int x) { return make(x) + 1; } }\n"
+_MAIN += "int main(int count, char **) { return ui::draw(count); }\n"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in (("src/net/a.cpp", _NET), ("src/ui/b.cpp", _MAIN)):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text)
+    (folder / "CODEOWNERS").write_text("*.cpp @all\n/src/net/ @net # more\n")
+    (folder / "build").mkdir()
+    for source, place in (("src/net/a.cpp", "build/a.o"), ("src/ui/b.cpp", "build/b.o")):
+        tool("g++", "-g", "-O1", "-c", folder / source, "-o", folder / place)
+    tool("ar", "rcs", folder / "build/libnet.a", folder / "build/a.o")
+    tool(
+        *("g++", folder / "build/b.o", folder / "build/libnet.a", "-o", folder / "app"),
+        f"-Wl,-Map={folder / 'app.map'}",
+    )
+    return folder
+
+
+def sums(analysis: Analysis, level: str) -> dict[str, int]:
+    label, load = analysis.label(level), analysis.load
+    found: dict[str, int] = {}
+    for row, text in enumerate(label.ids.tolist()):
+        found[label.texts[text]] = found.get(label.texts[text], 0) + int(load[row])
+    assert sum(found.values()) == analysis.image.load
+    return found
+
+
+@pytest.mark.native
+def test_code_belongs_to_its_source(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    analysis = analysis_of(project / "app")
+    source = sums(analysis, "source")
+    # The sizes of the functions that each file defines, as nm says.
+    sizes = {
+        name: int(size, 16)
+        for _, size, kind, name in (
+            line.split()
+            for line in tool("nm", "-S", project / "app").splitlines()
+            if line.count(" ") == 3
+        )
+        if kind in "Tt"
+    }
+    net = sizes["_ZN3net6Socket4sendEv"] + sizes["_ZN3net6detail4moreEi"] + sizes["_Z4makei"]
+    net += sizes["_ZN3net6SocketC1Ei"]
+    assert 0 <= source["src/net/a.cpp"] - net < 16  # with the padding between functions
+    assert source["src/ui/b.cpp"] == sizes["_ZN2ui4drawEi"] + sizes["main"]
+    directory = sums(analysis, "directory")
+    assert directory["src/net"] == source["src/net/a.cpp"]
+    owner = sums(analysis, "owner")
+    assert owner["@net"] == source["src/net/a.cpp"] and owner["@all"] == source["src/ui/b.cpp"]
+
+
+@pytest.mark.native
+def test_archives_and_sources_by_the_map(project: Path) -> None:
+    analysis = analysis_of(project / "app", map_=project / "app.map")
+    archive = sums(analysis, "archive")
+    assert any(name.endswith("libnet.a") and load for name, load in archive.items())
+    stripped = project / "stripped"
+    tool("objcopy", "--strip-debug", project / "app", stripped)
+    by_object = sums(analysis_of(stripped, map_=project / "app.map"), "source")
+    assert by_object["a"] > 0 or by_object["a.cpp"] > 0
+
+
+@pytest.mark.native
+def test_namespaces_are_no_classes(project: Path) -> None:
+    found = sums(analysis_of(project / "app"), "namespace")
+    assert {"net", "net::detail", "ui", "(global)", "(no namespace)"} <= found.keys()
+    assert "net::Socket" not in found
+    assert sums(analysis_of(project / "app"), "isa").keys() == {"x86_64"}
+
+
+@pytest.mark.native
+def test_snapshots_keep_the_levels(project: Path, tmp_path: Path) -> None:
+    analysis = analysis_of(project / "app")
+    write_snapshot(tmp_path / "s", analysis)
+    kept = read_snapshot(tmp_path / "s")
+    for level in ("namespace", "package", "isa", "image", "archive"):
+        assert sums(kept, level) == sums(analysis, level)
+
+
+@pytest.mark.native
+def test_a_report_shows_what_fits(project: Path) -> None:
+    command = [*SIZEGUARD, "report", str(project / "app"), "--format", "json"]
+    shown = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert shown["by"] == ["namespace", "symbol"] and shown["rules"] == ""
+    text = subprocess.run(command[:-2], check=True, capture_output=True, text=True).stdout
+    assert "rules: none fits these names" in text
+    chosen = subprocess.run([*command, "--preset", "aten"], check=True, capture_output=True).stdout
+    assert json.loads(chosen)["by"] == ["operator"] and json.loads(chosen)["rules"] == "aten"
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "package"),
+    [
+        ("_ZN3foo3barEv", "foo", ""),
+        ("_ZN3foo3Bar3bazEv", "foo", ""),
+        ("_ZN3foo3BarIiE3bazEv", "foo", ""),
+        ("_ZTVN3foo3BarE", "foo", ""),
+        ("_ZSt4sortIPiEvT_S1_", "std", ""),
+        ("_ZNSt6vectorIiSaIiEE9push_backEOi", "std", ""),
+        ("_ZNSs6appendEPKc", "std", ""),
+        ("_ZN12_GLOBAL__N_14helpEv", "(anonymous namespace)", ""),
+        ("_ZZN3foo3barEvE5count", "foo", ""),
+        ("_Z3fooi", "(global)", ""),
+        ("main", "(no namespace)", ""),
+        ("(.text)", "", ""),
+        ("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo", "mycrate"),
+        ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter", "core"),
+        ("_ZN9999999999999999999999x", "(global)", ""),
+        ("_ZN", "(global)", ""),
+    ],
+)
+def test_scopes_of_names(name: str, namespace: str, package: str) -> None:
+    reader = ScopeReader()
+    *_, scopes = reader.read(["_ZN3foo3BarC2Ev", name])
+    assert (reader.namespace(scopes), reader.package(scopes)) == (namespace, package)
+
+
+def test_packages_of_go() -> None:
+    reader = ScopeReader(is_go=True)
+    names = [
+        "runtime.mallocgc",
+        "k8s.io/api/core/v1.(*Pod).Size",
+        "main.main",
+        "github.com/a/b.f.func1",
+    ]
+    found = [reader.package(scopes) for scopes in reader.read(names)]
+    assert found == ["runtime", "k8s.io/api/core/v1", "main", "github.com/a/b"]
+
+
+def test_owners_follow_the_last_pattern_that_matches(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    assert find_code_owners(tmp_path).of("x.c") == NOBODY
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github/CODEOWNERS").write_text(
+        "* @all\n*.js @js\n/build/logs/ @logs\ndocs/* @docs\napps/ @apps\n**/deep @deep\n"
+        "/scripts/*.sh @a @b\n/free/\n[Section] @nobody\n"
+    )
+    owners = find_code_owners(tmp_path)
+    for path, owner in {
+        "x.c": "@all",
+        "a/b.js": "@js",
+        "build/logs/x": "@logs",
+        "a/build/logs/x": "@all",
+        "docs/x.md": "@docs",
+        "docs/more/x.md": "@all",
+        "a/apps/b/c": "@apps",
+        "a/deep": "@deep",
+        "scripts/x.sh": "@a @b",
+        "free/x.c": NOBODY,
+        f"{tmp_path}/x.c": "@all",
+        "": "",
+    }.items():
+        assert owners.of(path) == owner, path
