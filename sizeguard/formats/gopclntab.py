@@ -24,7 +24,7 @@ class GoFunctions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class _GoHeader:
     """text: address that functions count from; names, table: offsets; is_narrow: 32-bit entries."""
 
     order: str
@@ -66,7 +66,7 @@ def go_functions(content: bytes, text: int) -> GoFunctions | None:
     return GoFunctions(starts + base, ends + base, names)
 
 
-def _header(content: bytes) -> _Header | None:
+def _header(content: bytes) -> _GoHeader | None:
     for order in "<>":
         if len(content) < 80:
             return None
@@ -76,11 +76,11 @@ def _header(content: bytes) -> _Header | None:
         form = f"{order}8{'I' if width == 4 else 'Q'}"
         values = struct.unpack_from(form, content, 8)
         if magic == _GO_1_2:
-            return _Header(order, width, values[0], 0, 0, 8 + width, False)
+            return _GoHeader(order, width, values[0], 0, 0, 8 + width, False)
         if magic == _GO_1_16:
-            return _Header(order, width, values[0], 0, values[2], values[6], False)
+            return _GoHeader(order, width, values[0], 0, values[2], values[6], False)
         if magic in (_GO_1_18, _GO_1_20):
-            return _Header(order, width, values[0], values[2], values[3], values[7], True)
+            return _GoHeader(order, width, values[0], values[2], values[3], values[7], True)
     return None
 
 

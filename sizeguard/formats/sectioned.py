@@ -100,7 +100,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeRange:
+class CodeExtent:
     """Bytes [start, end) of a part that one function has, as unwind information says."""
 
     start: int
@@ -108,7 +108,7 @@ class CodeRange:
 
 
 def ranges_of(
-    part: int, room: int, starts: Iterable[Start], functions: Sequence[CodeRange], address: int
+    part: int, room: int, starts: Iterable[Start], functions: Sequence[CodeExtent], address: int
 ) -> list[NamedPart]:
     """Cut a part at names and functions.
 
@@ -141,7 +141,7 @@ def ranges_of(
     return rows
 
 
-def _disjoint(functions: Sequence[CodeRange], room: int) -> dict[int, int]:
+def _disjoint(functions: Sequence[CodeExtent], room: int) -> dict[int, int]:
     """Return the end of each function by its start; a function ends where the next begins."""
     starts = sorted({f.start: f for f in functions if 0 <= f.start < room}.items())
     ends: dict[int, int] = {}

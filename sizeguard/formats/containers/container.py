@@ -20,7 +20,7 @@ MOST_BYTES = 16 << 30
 DEEPEST = 4  # containers in containers
 
 
-class Content(Protocol):
+class MemberContent(Protocol):
     """A member's content, read from the front."""
 
     def read(self, size: int = -1, /) -> bytes:
@@ -44,7 +44,7 @@ class ContainerMember:
     size: int
     stored: int
     head: bytes
-    open: Callable[[], Content]
+    open: Callable[[], MemberContent]
 
     @property
     def format(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sizeguard.formats.containers.container import Content
+from sizeguard.formats.containers.container import MemberContent
 
 
 class FileSlice:
@@ -16,7 +16,7 @@ class FileSlice:
         self._at = 0
 
     @staticmethod
-    def maker(content: memoryview) -> Callable[[], Content]:
+    def maker(content: memoryview) -> Callable[[], MemberContent]:
         """Return a function that opens the buffer."""
         return lambda: FileSlice(content)
 

@@ -14,7 +14,7 @@ from sizeguard.formats.containers.container import (
     MOST_MEMBERS,
     Container,
     ContainerMember,
-    Content,
+    MemberContent,
     without_twins,
 )
 from sizeguard.formats.containers.file_slice import FileSlice
@@ -109,7 +109,7 @@ def _folder(path: Path) -> Container:
 
 
 def _file(path: Path, name: str, size: int) -> ContainerMember:
-    def opened() -> Content:
+    def opened() -> MemberContent:
         try:
             return path.open("rb")
         except OSError as error:

@@ -19,7 +19,7 @@ from sizeguard.formats.containers.container import (
     MOST_MEMBERS,
     Container,
     ContainerMember,
-    Content,
+    MemberContent,
     check_total,
     suffix_of,
     without_twins,
@@ -109,8 +109,10 @@ def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         return file.read(magics.HEAD)
 
 
-def _opener(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Callable[[], Content]:
-    def opened() -> Content:
+def _opener(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path
+) -> Callable[[], MemberContent]:
+    def opened() -> MemberContent:
         with _readable_as(path, "zip file"):
             if info.flag_bits & 1:
                 raise InputError(f"{path}: {info.filename} is encrypted")
@@ -185,10 +187,10 @@ class _Tar:
                     head = file.read(magics.HEAD) if file is not None else b""
                     yield info.name.removeprefix("./"), info.size, head
 
-    def opener(self, name: str) -> Callable[[], Content]:
+    def opener(self, name: str) -> Callable[[], MemberContent]:
         """Return a function that reads a file."""
 
-        def opened() -> Content:
+        def opened() -> MemberContent:
             with _readable_as(self.path, "Debian package"):
                 tar = self._open()
                 for info in tar:

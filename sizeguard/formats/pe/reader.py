@@ -26,7 +26,7 @@ from sizeguard.formats.pe.layout import (
 from sizeguard.formats.pe.symbols import PlacedName, exports, functions, libraries, symbol_names
 from sizeguard.formats.sectioned import (
     Bytes,
-    CodeRange,
+    CodeExtent,
     FilePart,
     NamedPart,
     SectionedImage,
@@ -140,7 +140,7 @@ def _ranges(layout: PeLayout, parts: list[FilePart], first: int) -> Iterator[Nam
         low = bisect_left(begins, section.address)
         high = bisect_left(begins, section.address + section.memory)
         inside = [
-            CodeRange(f.start - section.address, f.end - section.address)
+            CodeExtent(f.start - section.address, f.end - section.address)
             for f in (code[low:high] if section.is_code else ())
         ]
         if starts or inside:

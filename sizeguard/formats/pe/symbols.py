@@ -15,7 +15,7 @@ from sizeguard.formats.pe.layout import (
     PeLayout,
     string_table,
 )
-from sizeguard.formats.sectioned import CodeRange
+from sizeguard.formats.sectioned import CodeExtent
 
 _MOST_EXPORTS = 1 << 20
 _MOST_LIBRARIES = 4096
@@ -107,13 +107,13 @@ def _numbers(raw: bytes, kind: str) -> list[int]:
     return found
 
 
-def functions(layout: PeLayout) -> list[CodeRange]:
+def functions(layout: PeLayout) -> list[CodeExtent]:
     """Return the functions that the exception directory lists, by address."""
     address, size = layout.directory(EXCEPTIONS)
     raw = layout.at(address, size) if size else b""
     if layout.arch == "x86_64":
         rows = np.frombuffer(raw[: len(raw) // 12 * 12], "<u4").reshape(-1, 3)
-        return [CodeRange(low, high) for low, high in rows[:, :2].tolist() if low < high]
+        return [CodeExtent(low, high) for low, high in rows[:, :2].tolist() if low < high]
     unit = _FUNCTION_BITS.get(layout.arch, 0)
     if not unit:
         return []
@@ -126,7 +126,7 @@ def functions(layout: PeLayout) -> list[CodeRange]:
             length = int.from_bytes(layout.at(word, 4), "little") & 0x3FFFF
         begin = start & ~1 if unit == 2 else start  # the lowest bit says Thumb
         if begin and length:
-            found.append(CodeRange(begin, begin + length * unit))
+            found.append(CodeExtent(begin, begin + length * unit))
     return found
 
 

@@ -71,7 +71,7 @@ _CUSTOM_KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class _WasmSection:
     """A section: [start, end) of the file with its header; the content begins at `body`."""
 
     number: int
@@ -141,7 +141,9 @@ def parse_wasm(path: Path, data: Bytes) -> SectionedImage:
     )
 
 
-def _sections(path: Path, content: bytes, known: dict[int, tuple[str, str]]) -> Iterator[_Section]:
+def _sections(
+    path: Path, content: bytes, known: dict[int, tuple[str, str]]
+) -> Iterator[_WasmSection]:
     stream = Stream(path, content, 0)
     stream.at = 8
     while not stream.is_at_end:
@@ -153,15 +155,15 @@ def _sections(path: Path, content: bytes, known: dict[int, tuple[str, str]]) -> 
             inner = Stream(path, content[body : body + min(size, 4096)], body)
             name = inner.name().decode("utf-8", "backslashreplace")
             kind = next((kind for begin, kind in _CUSTOM_KINDS if name.startswith(begin)), "other")
-            yield _Section(number, name, kind, start, body + inner.at, body + size)
+            yield _WasmSection(number, name, kind, start, body + inner.at, body + size)
         elif number in known:
-            yield _Section(number, *known[number], start, body, body + size)
+            yield _WasmSection(number, *known[number], start, body, body + size)
         else:
             stream.at = start
             stream.damaged(f"a section of kind {number}")
 
 
-def _names(path: Path, content: bytes, sections: list[_Section]) -> ModuleNames:
+def _names(path: Path, content: bytes, sections: list[_WasmSection]) -> ModuleNames:
     names = ModuleNames()
     read = {_IMPORT: read_imports, _MEMORY: read_memories, _EXPORT: read_exports}
     custom = {"name": read_names, "linking": read_linking}
@@ -173,7 +175,7 @@ def _names(path: Path, content: bytes, sections: list[_Section]) -> ModuleNames:
 
 
 def _functions(
-    path: Path, content: bytes, section: _Section, names: ModuleNames, part: int
+    path: Path, content: bytes, section: _WasmSection, names: ModuleNames, part: int
 ) -> Iterator[NamedPart]:
     stream = Stream(path, content[section.body : section.end], section.body)
     shift = section.body - section.start
@@ -192,7 +194,7 @@ def _functions(
 
 
 def _segments(
-    path: Path, content: bytes, section: _Section, names: ModuleNames, part: int
+    path: Path, content: bytes, section: _WasmSection, names: ModuleNames, part: int
 ) -> Iterator[NamedPart]:
     symbols: dict[int, list[DataSymbol]] = {}
     for symbol in names.symbols:
@@ -241,7 +243,7 @@ def _expression(stream: Stream) -> None:
             stream.damaged(f"an initial value with the instruction {code:#x}")
 
 
-def _build_id(path: Path, content: bytes, sections: list[_Section]) -> str:
+def _build_id(path: Path, content: bytes, sections: list[_WasmSection]) -> str:
     for section in sections:
         if section.name == "build_id" and section.number == _CUSTOM:
             return Stream(path, content[section.body : section.end], section.body).name().hex()

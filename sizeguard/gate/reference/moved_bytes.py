@@ -13,7 +13,7 @@ _LEVELS = ("operator", "symbol", "object", "kind")
 
 
 @dataclass(slots=True)
-class Holders:
+class BytesHolders:
     """Bytes of one piece of code or data by operator, before and after."""
 
     old: dict[str, int]
@@ -49,7 +49,7 @@ class Holders:
         return found
 
 
-def may_move(symbol: str, holders: Holders) -> bool:
+def may_move(symbol: str, holders: BytesHolders) -> bool:
     """Tell whether a piece is the same before and after.
 
     The rest of a section, such as (.rodata), is only if its bytes as a whole did not change.
@@ -95,11 +95,11 @@ class Moves:
 
 def holders_of(
     rows: Iterable[tuple[str, tuple[str, ...], int, int]],
-) -> Iterable[tuple[tuple[str, ...], Holders]]:
+) -> Iterable[tuple[tuple[str, ...], BytesHolders]]:
     """Collect rows of operator, piece, old and new bytes by piece."""
-    found: dict[tuple[str, ...], Holders] = {}
+    found: dict[tuple[str, ...], BytesHolders] = {}
     for operator, piece, old, new in rows:
-        holders = found.setdefault(piece, Holders({}, {}))
+        holders = found.setdefault(piece, BytesHolders({}, {}))
         holders.old[operator] = holders.old.get(operator, 0) + old
         holders.new[operator] = holders.new.get(operator, 0) + new
     return found.items()

@@ -24,10 +24,10 @@ _FILLERS = frozenset(b"\x00\x90\xcc")
 
 def sectioned_ledger(image: SectionedImage, title: str = "") -> Ledger:
     """Make the ledger: rows for named ranges, for the rest of each part, and for gaps."""
-    return _Builder(image).build(title)
+    return _SectionedBuilder(image).build(title)
 
 
-class _Builder:
+class _SectionedBuilder:
     """Collects the owners of pieces, their bytes in the file and in memory."""
 
     def __init__(self, image: SectionedImage) -> None:
