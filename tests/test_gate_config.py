@@ -418,3 +418,33 @@ def test_surplus_is_noted_unless_it_fails(tmp_path: Path) -> None:
     file.write_text("surplus: fails\n" + APPS)
     with pytest.raises(InputError, match="unknown 'fails'; nearest is 'fail'"):
         read_config(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        "{load: {growth: max(1%, 256B)}, symbol/std::regex*: 0}",
+        "{symbol/std::regex*: 0, load: {growth: max(1%, 256B)}}",
+        "{load: {growth: max(256B, 1%), max: 40 KiB}, symbol/std::regex*: 0}",
+        '{load: {growth: "max(1%, 256B)"}, symbol/std::regex*: 0}',
+    ],
+)
+def test_a_limit_in_a_flow_mapping_keeps_its_commas(tmp_path: Path, limits: str) -> None:
+    (tmp_path / "sizeguard.yaml").write_text(
+        "targets: {x86_64-linux: }\napps:\n"
+        f"  a:\n    build: make\n    image: a\n    limits: {limits}\n"
+    )
+    limits_read = read_limits(read_config(tmp_path), MetricNames(None))
+    found = {(limit.metric, limit.kind): limit.allowance for limit in limits_read}
+    growth = found["load", "growth"]
+    assert (growth.milli_percent, growth.bytes) == (1000, 256)
+    assert found["symbol/std::regex*", "absolute"].bytes == 0
+
+
+def test_an_open_bracket_joins_nothing_but_values_that_are_missing(tmp_path: Path) -> None:
+    (tmp_path / "sizeguard.yaml").write_text(
+        "apps:\n  a:\n    {build: make, image: a, limits: {load: {growth: max(1%, max: 40 KiB}}}\n"
+    )
+    config = read_config(tmp_path)
+    with pytest.raises(InputError, match=r"sizeguard\.yaml:3:"):
+        read_limits(config, MetricNames(None))

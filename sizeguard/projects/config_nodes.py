@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable
 from sizeguard.projects.project import CONFIG
 
 
@@ -93,3 +93,27 @@ def path_of(node: Node) -> str:
 def place_of(node: Node) -> str:
     """Return file, line and column of a node."""
     return f"{CONFIG}:{node.line}:{node.column}"
+
+
+def with_whole_calls(node: Node) -> Node:
+    """Join what commas of a flow mapping took apart: {growth: max(1%, 256B)}.
+
+    YAML reads `growth: max(1%` there, and a key `256B)` without a value.
+    """
+    if isinstance(node, Listing):
+        return Listing(node.line, [with_whole_calls(item) for item in node.items], node.column)
+    if isinstance(node, Scalar):
+        return node
+    pairs: list[tuple[Scalar, Node]] = []
+    for key, value in node.pairs:
+        before = pairs[-1][1] if pairs else None
+        if isinstance(before, Scalar) and _is_open(before.text) and is_empty(value):
+            text = f"{before.text}, {key.text}"
+            pairs[-1] = pairs[-1][0], Scalar(before.line, "str", text, before.column)
+        else:
+            pairs.append((key, with_whole_calls(value)))
+    return YamlTable(node.line, pairs, node.column)
+
+
+def _is_open(text: str) -> bool:
+    return text.startswith("max(") and text.count("(") > text.count(")")

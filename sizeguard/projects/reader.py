@@ -21,6 +21,7 @@ from sizeguard.projects.config_nodes import (
     place_of,
     table_of,
     text_of,
+    with_whole_calls,
 )
 from sizeguard.projects.project import (
     CONFIG,
@@ -45,7 +46,8 @@ def read_config(root: Path) -> Config:
 
     Raises InputError, with file, line and column, for anything that is wrong in it.
     """
-    return _ProjectReader(root).read(read_nodes(root / CONFIG, "configuration"))
+    node = read_nodes(root / CONFIG, "configuration")
+    return _ProjectReader(root).read(with_whole_calls(node))
 
 
 def parse_config(root: Path, data: bytes) -> Config:
@@ -53,7 +55,8 @@ def parse_config(root: Path, data: bytes) -> Config:
 
     Raises InputError as read_config does.
     """
-    return _ProjectReader(root).read(parse_nodes(data, CONFIG, "configuration"))
+    node = parse_nodes(data, CONFIG, "configuration")
+    return _ProjectReader(root).read(with_whole_calls(node))
 
 
 def parse_base(data: bytes) -> str:
