@@ -36,6 +36,7 @@ ROOMS: Mapping[str, str] = {
     "toolchains": "git builds",
     "runtimes": "operators names builds models selection claims git toolchains",
     "attribution": "formats operators names builds ledger linkgraph runtimes",
+    "doctor": "formats names builds linkgraph",
     "snapshots": "ledger attribution",
     "diff": "ledger attribution",
     "predict": (
@@ -54,7 +55,7 @@ ROOMS: Mapping[str, str] = {
     # Types alone: see REPORT_TYPES.
     "report": (
         "names builds operators ledger linkgraph models selection claims git attribution diff"
-        " predict bisect gate"
+        " predict bisect gate doctor"
     ),
     "cli": "*",
 }
@@ -69,6 +70,7 @@ REPORT_TYPES = frozenset(
         "claims.claim",
         "claims.verdict",
         "diff.diff_result",
+        "doctor.diagnosis",
         "gate.gate_result",
         "gate.review_result",
         "git.commits",

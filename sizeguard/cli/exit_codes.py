@@ -56,6 +56,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             3: "files of another link or none, or a name that nothing knows",
             4: _INTERNAL,
         },
+        "doctor": {0: "shown, whatever was found", 2: _USAGE, 4: _INTERNAL},
         "verify": {
             0: "all claims hold",
             1: "a claim fails",

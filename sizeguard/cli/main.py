@@ -36,6 +36,10 @@ COMMANDS = {
         "Predict the size of a selection from the full build, without building.",
     ),
     "why": ("measure.why", "Show what keeps something in the image."),
+    "doctor": (
+        "measure.doctor",
+        "Show what an image could do without, and the change that wins it.",
+    ),
     "verify": (
         "judge.verify",
         "Prove that what was deselected is gone and what was selected is there.",

@@ -1,0 +1,41 @@
+"""The command `sizeguard doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sizeguard.cli.image_options import ImagePath, Output, table_output_options
+
+
+@click.command()
+@click.argument("path", type=ImagePath(), metavar="IMAGE|BUILD")
+@click.option(
+    "-n",
+    "most",
+    default=10,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Findings to show; 0 for all.",
+)
+@table_output_options
+def command(path: Path, most: int, output: Output) -> None:
+    """Show what an ELF image could do without, most bytes first.
+
+    Each finding has the bytes that a change wins as an interval, what they are, and the change. The
+    interval holds for this change alone. What cannot be known is said: sections without a use need
+    the link that `sizeguard record` notes.
+
+    \b
+    Examples:
+      sizeguard doctor build/app
+      sizeguard doctor libparse.so -n 0 --format json
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.builds.open_build import open_build
+    from sizeguard.doctor.examine import examine
+    from sizeguard.report.doctor.render import doctor_chunks
+
+    diagnosis = examine(open_build(path))
+    output.emit(doctor_chunks(diagnosis, most, output.format, output.style()))

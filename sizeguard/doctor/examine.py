@@ -1,0 +1,73 @@
+"""Examine an image: ask for each finding, and rank what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.builds.open_build import Files
+from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
+from sizeguard.doctor.exported_names import exported_names
+from sizeguard.doctor.identical_functions import MACHINES, identical_functions
+from sizeguard.doctor.image_facts import RELATIVE, ImageFacts
+from sizeguard.doctor.relative_relocations import relative_relocations
+from sizeguard.doctor.repeated_tables import repeated_tables
+from sizeguard.doctor.type_information import type_information
+from sizeguard.doctor.unstripped import unstripped
+from sizeguard.doctor.unused_sections import unused_sections
+from sizeguard.doctor.unwind_tables import unwind_tables
+from sizeguard.formats.elf import read_elf
+from sizeguard.formats.sniff import ELF, image_format
+from sizeguard.linkgraph.recorded_files import missing_record, with_record
+
+OF_IMAGE: tuple[Callable[[ImageFacts], SizeFinding | None], ...] = (
+    unstripped,
+    relative_relocations,
+    unwind_tables,
+    identical_functions,
+    type_information,
+    repeated_tables,
+    exported_names,
+)
+
+
+def examine(files: Files) -> Diagnosis:
+    """Look for all that a change would win. Raises InputError for a file that is no ELF image."""
+    path = files.image
+    if image_format(path) != ELF:
+        raise InputError(f"{path}: not an ELF image, and doctor reads no other format yet")
+    facts = ImageFacts(read_elf(path))
+    if facts.elf.is_relocatable:
+        raise InputError(f"{path}: an object, and no linked image")
+    found = [finding for look in OF_IMAGE if (finding := look(facts)) is not None]
+    unknown = list(_unknown(facts))
+    try:
+        linked = with_record(files)
+        if linked.link_record is None:
+            unknown.append(f"sections without a use: {_why_no_record(path)}")
+        unused = unused_sections(linked)
+        found += [unused] if unused is not None else []
+    except InconclusiveError as error:
+        unknown.append(f"sections without a use: {error}")
+    found = [finding for finding in found if finding.high > 0]
+    found.sort(key=lambda finding: (-finding.low, -finding.high, finding.kind))
+    return Diagnosis(str(path), facts.elf.load, facts.elf.size, tuple(found), tuple(unknown))
+
+
+def _why_no_record(image: Path) -> str:
+    return missing_record(image) or "the link is not recorded; build with sizeguard record"
+
+
+def _unknown(facts: ImageFacts) -> list[str]:
+    """List what this image does not tell."""
+    lines = []
+    if facts.elf.is_stripped:
+        lines.append(
+            "identical functions, type information, repeated tables: the image is stripped"
+        )
+    elif facts.elf.machine not in MACHINES:
+        lines.append(f"identical functions: code of {facts.elf.machine} is not compared")
+    if facts.fixups and facts.elf.machine not in RELATIVE:
+        lines.append(f"relocations: relative ones of {facts.elf.machine} are not known")
+    return lines

@@ -1,0 +1,37 @@
+"""Find exported inline functions and instances of templates, which other images seldom need."""
+
+from __future__ import annotations
+
+import itertools
+
+from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.doctor.image_facts import ImageFacts
+from sizeguard.formats.elf import STB_WEAK, STT_FUNC
+
+_TABLES = (".dynsym", ".dynstr", ".gnu.hash", ".gnu.version", ".hash")
+
+
+def exported_names(facts: ImageFacts) -> SizeFinding | None:
+    """Find weak functions of C++ that a library exports: each user of a header has its own."""
+    parts = {
+        symbol.name: facts.export_size(symbol.name)
+        for symbol in facts.exported
+        if symbol.type == STT_FUNC and symbol.binding == STB_WEAK and symbol.name.startswith("_Z")
+    }
+    if not parts or not facts.is_library:
+        return None
+    names = sorted(name[::-1] for name in {symbol.name for symbol in facts.exported})
+    shared = {a[::-1] for a, b in itertools.pairwise(names) if b.startswith(a)}
+    low = sum(parts.values()) - sum(len(name) + 1 for name in parts if name in shared)
+    return SizeFinding(
+        kind="exports",
+        title=f"{len(parts):,} inline functions and instances of templates are exported",
+        low=low,
+        high=sum(parts.values()) + facts.hash_heads + 8,
+        metric=LOAD,
+        evidence=largest(parts),
+        parts=len(parts),
+        change="-fvisibility-inlines-hidden and -fvisibility=hidden with the interface marked, or a"
+        " version script that lists it; calls inside then need no PLT, too",
+        sections=_TABLES,
+    )

@@ -1,0 +1,162 @@
+"""Find functions with the same code, which a linker can fold into one."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.doctor.image_facts import ImageFacts
+from sizeguard.formats.elf import STT_FUNC
+from sizeguard.formats.elf.unwind import FDE, NOWHERE
+
+MACHINES = ("x86_64",)
+_ENTRY = 8  # bytes of a function in .eh_frame_hdr
+_ALIGNMENT = 16
+_SLACK = 32  # bytes that the alignment of what follows adds or takes
+# Bytes of x86-64 before an offset to another place: call, jmp, jcc, and an operand [rip + offset].
+_BEFORE = re.compile(rb"[\xe8\xe9]|\x0f[\x80-\x8f]|[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+
+
+@dataclass(slots=True)
+class _Function:
+    """A function. span: bytes up to the next one; table: bytes of its unwind entry."""
+
+    name: str
+    address: int
+    code: bytes
+    span: int
+    table: int
+
+    def text(self, places: list[tuple[int, int]], same: dict[int, int]) -> bytes:
+        """Return the code with targets as addresses; same: function → the first of its kind."""
+        pieces, at = [], 0
+        for offset, target in places:
+            pieces += [self.code[at:offset], b"%x;" % same.get(target, target)]
+            at = offset + 4
+        return b"|".join((*pieces, self.code[at:]))
+
+
+def identical_functions(facts: ImageFacts) -> SizeFinding | None:
+    """Find functions of the same bytes that refer to the same places.
+
+    Functions with exception tables are left out, as linkers do. Those that refer to functions of
+    the same code are the same, too.
+    """
+    if facts.elf.machine not in MACHINES or facts.elf.is_relocatable:
+        return None
+    functions = _functions(facts)
+    kinds = _kinds(functions, _loaded(facts))
+    parts: dict[str, int] = {}
+    low = high = 0
+    for kind in kinds:
+        first, *others = sorted(kind, key=lambda function: function.address)
+        low += sum(len(each.code) + each.table for each in others)
+        high += sum(each.span + each.table for each in others)
+        parts[first.name] = sum(len(each.code) + each.table for each in others)
+    if low <= _SLACK:
+        return None
+    return SizeFinding(
+        kind="identical-functions",
+        title=f"{sum(map(len, kinds)) - len(kinds):,} functions have the code of another one",
+        low=low - _SLACK,
+        high=high + _SLACK,
+        metric=LOAD,
+        evidence=largest(parts),
+        parts=len(parts),
+        change="-ffunction-sections, and -Wl,--icf=all of lld, mold or gold; --icf=safe keeps those"
+        " apart whose addresses may be compared",
+    )
+
+
+def _functions(facts: ImageFacts) -> list[_Function]:
+    """List the functions with symbols that may be folded, an address once."""
+    tables, barred = _tables(facts)
+    sections = facts.elf.sections
+    found: dict[int, tuple[str, int, int]] = {}
+    for symbol in facts.defined:
+        section = sections[symbol.section]
+        if symbol.type == STT_FUNC and symbol.size and section.is_executable:
+            row = (symbol.name, symbol.size, symbol.section)
+            found[symbol.address] = max(found.get(symbol.address, row), row, key=lambda r: r[1])
+    functions = []
+    starts = sorted(found)
+    for address, following in zip_longest(starts, starts[1:], fillvalue=0):
+        name, size, index = found[address]
+        section = sections[index]
+        if address in barred or section.name != ".text":
+            continue
+        end = min(following or 1 << 62, section.address + section.size)
+        span = size if end < address + size else min(end - address, size + _ALIGNMENT - 1)
+        code = facts.content_at(section, address, size)
+        functions.append(_Function(name, address, code, span, tables.get(address, 0)))
+    return functions
+
+
+def _tables(facts: ImageFacts) -> tuple[dict[int, int], set[int]]:
+    """Return the bytes of unwind entries by function, and the functions with exception tables."""
+    frames = facts.frames
+    if frames is None:
+        return {}, set()
+    more = _ENTRY if facts.elf.section(".eh_frame_hdr") is not None else 0
+    rows = frames.kind == FDE
+    sizes = zip(frames.function[rows].tolist(), frames.size[rows].tolist(), strict=True)
+    return (
+        {address: size + more for address, size in sizes},
+        set(frames.function[rows & (frames.lsda != NOWHERE)].tolist()),
+    )
+
+
+def _loaded(facts: ImageFacts) -> list[tuple[int, int]]:
+    """List the ranges of addresses that the image has."""
+    return [
+        (section.address, section.address + section.size)
+        for section in facts.elf.sections
+        if section.is_allocated and section.size
+    ]
+
+
+def _kinds(functions: list[_Function], loaded: list[tuple[int, int]]) -> list[list[_Function]]:
+    """Group functions of the same code, until no group grows."""
+    by_size: dict[int, list[_Function]] = defaultdict(list)
+    for function in functions:
+        by_size[len(function.code)].append(function)
+    rows = [
+        (function, _places(function, loaded))
+        for group in by_size.values()
+        if len(group) > 1
+        for function in group
+    ]
+    same: dict[int, int] = {}
+    while True:
+        groups: dict[bytes, list[_Function]] = defaultdict(list)
+        for function, places in rows:
+            groups[function.text(places, same)].append(function)
+        kinds = [group for group in groups.values() if len(group) > 1]
+        now = {f.address: min(g.address for g in group) for group in kinds for f in group}
+        if now == same:
+            return kinds
+        same = now
+
+
+def _places(function: _Function, loaded: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """List offsets in the code at which another place of the image is named, with its address.
+
+    More may be found than there are: then fewer functions are the same, never more.
+    """
+    code, found, at = function.code, [], 0
+    start, end = function.address, function.address + len(function.code)
+    while match := _BEFORE.search(code, at):
+        offset = match.end()
+        target = (
+            start + offset + 4 + int.from_bytes(code[offset : offset + 4], "little", signed=True)
+        )
+        is_other = not start <= target < end and any(low <= target < high for low, high in loaded)
+        if offset + 4 <= len(code) and is_other:
+            found.append((offset, target))
+            at = offset + 4
+        else:
+            at = match.start() + 1
+    return found

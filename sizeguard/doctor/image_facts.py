@@ -1,0 +1,165 @@
+"""Facts about an ELF image that several findings need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sizeguard.columns.texts import Int
+from sizeguard.formats.elf import (
+    ET_DYN,
+    RELOCATION_TYPES,
+    SHN_UNDEF,
+    SHT_DYNAMIC,
+    SHT_REL,
+    SHT_RELA,
+    Elf,
+    Section,
+    Symbol,
+)
+from sizeguard.formats.elf.layout import signed
+from sizeguard.formats.elf.unwind import NOWHERE, UnwindRecords, header_table, read_frames
+
+# The type of relocations that add the image's address, by machine.
+RELATIVE = {
+    "x86_64": 8, "x32": 8, "i386": 8, "aarch64": 1027, "arm": 23, "riscv64": 3, "riscv32": 3,
+    "ppc64": 22, "ppc64le": 22, "s390x": 12,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFacts:
+    """An image and what is computed of it once."""
+
+    elf: Elf
+
+    @cached_property
+    def is_dynamic(self) -> bool:
+        """Whether a loader links it."""
+        return any(section.type == SHT_DYNAMIC for section in self.elf.sections)
+
+    @cached_property
+    def is_library(self) -> bool:
+        """Whether it is a shared library and no program: it has no interpreter."""
+        return self.elf.type == ET_DYN and self.is_dynamic and not self.elf.section(".interp")
+
+    @cached_property
+    def defined(self) -> tuple[Symbol, ...]:
+        """Symbols that the image defines, of .symtab or else of .dynsym, an address and name once.
+
+        Symbols in no section are left out.
+        """
+        known = {
+            (symbol.name, symbol.address): symbol
+            for symbol in self.elf.symbols
+            if SHN_UNDEF < symbol.section < len(self.elf.sections) and symbol.name
+        }
+        return tuple(known.values())
+
+    @cached_property
+    def exported(self) -> tuple[Symbol, ...]:
+        """Symbols of .dynsym that the image defines."""
+        return tuple(
+            symbol
+            for table in self.elf.dynamic_symbols
+            for symbol in table.objects()
+            if SHN_UNDEF < symbol.section < len(self.elf.sections) and symbol.name
+        )
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """Names in .dynsym that another image defines."""
+        return frozenset(
+            symbol.name
+            for table in self.elf.dynamic_symbols
+            for symbol in table.objects()
+            if symbol.section == SHN_UNDEF
+        )
+
+    @cached_property
+    def has_runtime_inside(self) -> bool:
+        """Whether the compiler's libraries are linked in, or may be: their code stays as it is."""
+        names = {symbol.name for symbol in self.defined}
+        inside = {"_Unwind_RaiseException", "__cxa_throw", "__libc_start_main", "_Unwind_Resume"}
+        if not self.is_dynamic or inside & names:
+            return True
+        has_tables = self.frames is not None and bool((self.frames.lsda != NOWHERE).any())
+        unwinds = any(n.startswith(("_Unwind_", "__gxx_personality")) for n in self.imported)
+        return self.elf.is_stripped and has_tables and not unwinds
+
+    @cached_property
+    def frames(self) -> UnwindRecords | None:
+        """The unwind records; None if there are none."""
+        section = self.elf.section(".eh_frame")
+        if section is None or not section.file_size:
+            return None
+        header = self.elf.section(".eh_frame_hdr")
+        table = header_table(self.elf, header) if header is not None else None
+        return read_frames(self.elf, section, table)
+
+    @cached_property
+    def fixups(self) -> tuple[tuple[Section, Int, Int], ...]:
+        """The loader's relocations: their section, and offset and type of each.
+
+        Those of the PLT and packed ones are left out.
+        """
+        found = []
+        for section in self.elf.sections:
+            if section.type not in (SHT_REL, SHT_RELA) or not section.is_allocated:
+                continue
+            if section.name.endswith((".plt", ".iplt")) or section.type not in RELOCATION_TYPES:
+                continue
+            table = self.elf.relocation_table(section)
+            found.append((section, table.offset, table.type.astype(np.int64)))
+        return tuple(found)
+
+    @cached_property
+    def fixup_places(self) -> Int:
+        """Addresses that the loader relocates by unpacked relocations, ascending."""
+        places = [offset for _, offset, _ in self.fixups]
+        return np.sort(np.concatenate(places)) if places else np.zeros(0, np.int64)
+
+    def fixups_in(self, start: int, size: int) -> int:
+        """Count the unpacked relocations in a range of addresses."""
+        low, high = np.searchsorted(self.fixup_places, [start, start + size])
+        return int(high - low)
+
+    @cached_property
+    def fixup_size(self) -> int:
+        """Bytes of an unpacked relocation."""
+        return next((section.entry_size for section, _, _ in self.fixups), 0)
+
+    def section_at(self, address: int) -> Section | None:
+        """Return the loaded section that holds an address; None if none does."""
+        return next(
+            (
+                section
+                for section in self.elf.sections
+                if section.is_allocated
+                and signed(section.address) <= address < signed(section.address) + section.size
+            ),
+            None,
+        )
+
+    def content_at(self, section: Section, address: int, size: int) -> bytes:
+        """Return the bytes at an address of a section."""
+        start = section.offset + address - section.address
+        end = min(start + size, section.offset + section.file_size)
+        return self.elf.data[start:end].tobytes()
+
+    @cached_property
+    def hash_heads(self) -> int:
+        """Bytes of .gnu.hash that follow the number of exported names: its buckets and filter."""
+        section = self.elf.section(".gnu.hash")
+        return max(section.size - 16 - 4 * len(self.exported), 0) if section is not None else 0
+
+    def export_size(self, name: str) -> int:
+        """Bytes of a symbol in the tables for dynamic linking, without shared buckets."""
+        entry = 24 if self.elf.layout.is_64 else 16
+        tables = (self.elf.section(".gnu.version"), 2), (self.elf.section(".gnu.hash"), 4)
+        others = sum(width for section, width in tables if section is not None)
+        old = self.elf.section(".hash")
+        width = old.entry_size if old is not None else 0
+        return entry + others + width + len(name.encode()) + 1

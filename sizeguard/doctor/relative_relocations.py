@@ -1,0 +1,78 @@
+"""Find relative relocations that the packed form (RELR) would hold in fewer bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sizeguard.columns.texts import Int
+from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.doctor.image_facts import RELATIVE, ImageFacts
+
+# Bytes of .dynamic's entries for RELR, and of the version that glibc asks for with its name.
+_ENTRIES, _VERSION = 3, 16 + 20
+
+
+def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
+    """Find relative relocations outside of RELR, and encode them as a linker would."""
+    elf = facts.elf
+    wanted = RELATIVE.get(elf.machine)
+    if wanted is None or not facts.fixups:
+        return None
+    # RELR holds even addresses alone.
+    chosen = [offset[(type_ == wanted) & (offset % 2 == 0)] for _, offset, type_ in facts.fixups]
+    places = np.unique(np.concatenate(chosen))
+    others = sum(len(offset) for _, offset, _ in facts.fixups) - len(places)
+    entry = 2 * elf.layout.word_size  # of .dynamic
+    packed = relr_size(places, elf.layout.word_size)
+    won = len(places) * facts.fixup_size - packed - _ENTRIES * entry
+    # The number of relative relocations goes, without others the three entries of the table, too.
+    high = won + entry * (1 if others else 4)
+    low = won - _VERSION - elf.layout.word_size
+    if low <= 0:
+        return None
+    return SizeFinding(
+        kind="relocations",
+        title=f"{len(places):,} relative relocations are not packed",
+        low=low,
+        high=high,
+        metric=LOAD,
+        evidence=largest(_by_section(facts, places)),
+        parts=len(places),
+        change="-Wl,-z,pack-relative-relocs (GNU ld 2.38, lld 15, mold; glibc 2.36), or"
+        " -Wl,--pack-dyn-relocs=relr of lld (Android 9, musl 1.2.4)",
+    )
+
+
+def relr_size(places: Int, word: int) -> int:
+    """Compute the bytes of sorted addresses in RELR: an address, then bitmaps of what follows."""
+    bits = 8 * word - 1
+    addresses = places.tolist()
+    words = at = 0
+    while at < len(addresses):
+        words += 1
+        base = addresses[at] + word
+        at += 1
+        while at < len(addresses):
+            start = at
+            while (
+                at < len(addresses)
+                and addresses[at] - base < bits * word
+                and (addresses[at] - base) % word == 0
+            ):
+                at += 1
+            if at == start:
+                break
+            words += 1
+            base += bits * word
+    return words * word
+
+
+def _by_section(facts: ImageFacts, places: Int) -> dict[str, int]:
+    """Sum the relocations' bytes by the section that they change."""
+    sums = {}
+    for section in facts.elf.sections:
+        if section.is_allocated and section.size:
+            low, high = np.searchsorted(places, [section.address, section.address + section.size])
+            if high > low:
+                sums[section.name] = int(high - low) * facts.fixup_size
+    return sums

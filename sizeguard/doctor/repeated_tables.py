@@ -1,0 +1,54 @@
+"""Find constant tables that several objects bring along."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.doctor.image_facts import ImageFacts
+from sizeguard.formats.elf import SHT_PROGBITS, STB_LOCAL, STT_OBJECT
+
+_SMALLEST = 16  # bytes of a table
+_PADDING = 31  # bytes before a table at most, of 32
+
+
+def repeated_tables(facts: ImageFacts) -> SizeFinding | None:
+    """Find local constants of one name and content at several addresses.
+
+    Tables with addresses in them are left out: their contents are not known before they are loaded.
+    """
+    copies: dict[tuple[str, bytes], set[int]] = defaultdict(set)
+    for symbol in facts.defined:
+        section = facts.elf.sections[symbol.section]
+        if (
+            symbol.type == STT_OBJECT
+            and symbol.binding == STB_LOCAL
+            and symbol.size >= _SMALLEST
+            and section.type == SHT_PROGBITS
+            and section.is_allocated
+            and not section.is_writable
+        ):
+            content = facts.content_at(section, symbol.address, symbol.size)
+            copies[symbol.name.partition(".")[0], content].add(symbol.address)
+    parts: dict[str, int] = defaultdict(int)
+    count = low = 0
+    for (name, content), places in copies.items():
+        if len(places) > 1:
+            count += len(places) - 1
+            won = len(content) * (len(places) - 1)
+            parts[name] += won
+            # A library exports what is shared among its objects, unless that is hidden.
+            low += won - (facts.export_size(name) + 32 if facts.is_library else 0)
+    if low <= 0:
+        return None
+    return SizeFinding(
+        kind="repeated-tables",
+        title=f"{count:,} copies of constant tables",
+        low=low,
+        high=sum(parts.values()) + _PADDING * count,
+        metric=LOAD,
+        evidence=largest(parts),
+        parts=len(parts),
+        change="inline constexpr instead of static const in headers (C++17), or extern const with"
+        " one definition",
+    )

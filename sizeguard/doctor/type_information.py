@@ -1,0 +1,57 @@
+"""Find type information (RTTI) that nothing asks for."""
+
+from __future__ import annotations
+
+from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.doctor.image_facts import ImageFacts
+
+_USERS = (
+    "__dynamic_cast",
+    "__cxa_throw",
+    "__cxa_begin_catch",
+    "__cxa_bad_typeid",
+    "__cxa_bad_cast",
+)
+_BASE = "_ZTVN10__cxxabiv1"  # tables of the classes of type information, in the C++ library
+_PADDING = 2  # bytes before a type's name, on average at most
+
+
+def type_information(facts: ImageFacts) -> SizeFinding | None:
+    """Find names and descriptions of types, if no cast and no exception uses them."""
+    names = {symbol.name for symbol in facts.defined} | facts.imported
+    if names & set(_USERS) or facts.has_runtime_inside:
+        return None
+    exported = {symbol.name for symbol in facts.exported}
+    parts: dict[str, int] = {}
+    padding = 0
+    for symbol in facts.defined:
+        if symbol.name.startswith(("_ZTI", "_ZTS")):
+            size = symbol.size
+            size += facts.fixup_size * facts.fixups_in(symbol.address, symbol.size)
+            padding += _PADDING if symbol.name.startswith("_ZTI") else 0
+        elif symbol.name.startswith("_ZTV"):
+            # The second word of a table names the type.
+            word = facts.elf.layout.word_size
+            parts[symbol.name] = facts.fixup_size * facts.fixups_in(symbol.address + word, word)
+            continue
+        else:
+            continue
+        parts[symbol.name] = size + (
+            facts.export_size(symbol.name) if symbol.name in exported else 0
+        )
+    if not any(name.startswith("_ZTI") for name in parts):
+        return None
+    imports = [name for name in facts.imported if name.startswith(_BASE)]
+    # An imported name is in no hash table.
+    low = sum(parts.values()) + sum(facts.export_size(name) - 4 for name in imports)
+    padding += 12 * len(imports)
+    return SizeFinding(
+        kind="rtti",
+        title="type information (RTTI) that no cast and no exception uses",
+        low=low,
+        high=low + padding + (facts.hash_heads if exported & set(parts) else 0),
+        metric=LOAD,
+        evidence=largest(parts),
+        parts=len(parts),
+        change="-fno-rtti, unless typeid is used or another image catches or casts these types",
+    )

@@ -1,0 +1,62 @@
+"""Find sections that --gc-sections would leave out of a recorded link."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sizeguard.builds.open_build import Files
+from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.linkgraph.costs import costs_of
+from sizeguard.linkgraph.elf.elf_graph import graph_of
+from sizeguard.linkgraph.inputs.loader import load
+from sizeguard.linkgraph.inputs.lto import without_lto
+from sizeguard.linkgraph.inputs.recorded_link import read_link
+from sizeguard.linkgraph.live import live
+from sizeguard.linkgraph.merged_functions import coarse_objects
+
+_SLACK = 64  # bytes that the alignment of what follows adds or takes
+
+
+def unused_sections(files: Files) -> SizeFinding | None:
+    """Link the recorded inputs once more in a model, with --gc-sections.
+
+    Raises InconclusiveError if the link cannot be read or followed.
+    """
+    if files.link_record is None:
+        return None
+    build = files.build
+    kept = build.objects if build is not None and build.lto else ()
+    inputs = without_lto(read_link(files.link_record), kept)
+    if inputs.gc_sections or inputs.mode == "relocatable":
+        return None
+    before = graph_of(load(inputs))
+    graph = graph_of(load(replace(inputs, gc_sections=True)))
+    costs = costs_of(before).load
+    gone = np.flatnonzero(live(before) & ~live(graph))
+    parts: dict[str, int] = {}
+    for node in gone.tolist():
+        size = int(costs[node])
+        if size:
+            name = graph.symbol_of(graph.section_of(node)) if graph.nodes.object[node] >= 0 else ""
+            name = name or graph.names[node]
+            parts[name] = parts.get(name, 0) + size
+    won = sum(parts.values())
+    if not won:
+        return None
+    nodes = graph.nodes
+    filled = gone[nodes.is_alloc[gone] & ~nodes.is_nobits[gone] & (gone < nodes.sections)]
+    padding = int((-nodes.size[filled] % np.maximum(nodes.align[filled], 1)).sum())
+    coarse = coarse_objects(graph)
+    more = f"; compile with -ffunction-sections -fdata-sections, {len(coarse)} objects are not"
+    return SizeFinding(
+        kind="gc-sections",
+        title="linked without --gc-sections: nothing reaches these sections",
+        low=max(won - _SLACK, 0),
+        high=won + padding + _SLACK,
+        metric=LOAD,
+        evidence=largest(parts),
+        parts=len(parts),
+        change="-Wl,--gc-sections" + (more if coarse else ""),
+    )

@@ -1,0 +1,66 @@
+"""Find unwind and exception tables of the program's own functions."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.doctor.image_facts import ImageFacts
+from sizeguard.formats.elf import ET_DYN
+from sizeguard.formats.elf.unwind import FDE, NOWHERE
+
+_TABLES = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")
+_OF_LINKER = (".plt", ".iplt", ".init", ".fini")
+_ENTRY = 8  # bytes of a function in .eh_frame_hdr
+
+
+def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
+    """Find the unwind records that the compiler would not write without exceptions.
+
+    Those of the PLT and of the start-up code stay. In an image with the compiler's libraries inside
+    it is not known whose a record is.
+    """
+    frames = facts.frames
+    if frames is None or facts.elf.is_relocatable:
+        return None
+    is_own = frames.kind == FDE
+    for section in facts.elf.sections:
+        if section.name.startswith(_OF_LINKER):
+            end = section.address + section.size
+            is_own &= ~((frames.function >= section.address) & (frames.function < end))
+    is_own &= frames.function != _start_of(facts)
+    count = int(is_own.sum())
+    if not count:
+        return None
+    has_header = facts.elf.section(".eh_frame_hdr") is not None
+    low = int(frames.size[is_own].sum()) + (_ENTRY * count if has_header else 0)
+    throws = bool((frames.lsda[is_own] != NOWHERE).any())
+    sizes = {each.name: each.size for each in facts.elf.sections if each.name in _TABLES}
+    if throws:
+        low += sizes.get(_TABLES[2], 0)
+    # Where no record is left there are no headers, and none for the PLT.
+    high = sum(sizes.values())
+    use = "exceptions are used: their code goes, too, and must be written otherwise"
+    return SizeFinding(
+        kind="exceptions" if throws else "unwind-tables",
+        title=f"{count:,} functions have unwind tables" + (f"; {use}" if throws else ""),
+        low=0 if facts.has_runtime_inside else min(low, high),
+        high=high,
+        metric=LOAD,
+        evidence=largest(sizes),
+        parts=count,
+        change="compile everything with -fno-asynchronous-unwind-tables -fno-unwind-tables"
+        " -fno-exceptions; backtraces then need debug information",
+        sections=_TABLES,
+    )
+
+
+def _start_of(facts: ImageFacts) -> int:
+    """Return the address at which a program starts, NOWHERE for a library."""
+    if facts.is_library and facts.elf.type == ET_DYN:
+        return NOWHERE
+    word = "Q" if facts.elf.layout.is_64 else "I"
+    entry = struct.unpack_from(facts.elf.layout.order + word, facts.elf.data.data, 24)[0]
+    return int(np.uint64(entry).view(np.int64)) if entry else NOWHERE

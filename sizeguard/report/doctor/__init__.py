@@ -1,0 +1,1 @@
+"""What an image could do without, in every format."""

@@ -1,0 +1,121 @@
+"""Write findings of an examination: terminal, json, csv, markdown."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+
+from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
+from sizeguard.report.writers.markdown import prose
+from sizeguard.report.writers.printable import printable, shown
+from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
+from sizeguard.report.writers.style import Style
+
+SCHEMA_VERSION = 1
+_EVIDENCE = 4  # names of a finding on the terminal
+
+
+def doctor_chunks(diagnosis: Diagnosis, most: int, format_: str, style: Style) -> Iterator[str]:
+    """Write the first `most` findings, 0 for all, in pieces that end with a line."""
+    findings = diagnosis.findings[: most or None]
+    if format_ == "json":
+        yield json.dumps(_json(diagnosis, findings), indent=2) + "\n"
+    elif format_ == "csv":
+        rows = [
+            (f.kind, f.low, f.high, f.metric, f.confidence, f.parts, f.title, f.change)
+            for f in findings
+        ]
+        head = ["kind", "low", "high", "metric", "confidence", "parts", "title", "change"]
+        yield from csv_rows(head, rows)
+    elif format_ == "markdown":
+        yield "".join(f"{line}\n" for line in _markdown(diagnosis, findings))
+    else:
+        yield "".join(f"{style.finish(line)}\n" for line in _terminal(diagnosis, findings, style))
+
+
+def _json(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> dict[str, object]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "image": diagnosis.image,
+        "load": diagnosis.load,
+        "file": diagnosis.file,
+        "findings": [_finding_json(finding) for finding in findings],
+        "unknown": list(diagnosis.unknown),
+    }
+
+
+def _finding_json(finding: SizeFinding) -> dict[str, object]:
+    return {
+        "kind": finding.kind,
+        "title": finding.title,
+        "low": finding.low,
+        "high": finding.high,
+        "metric": finding.metric,
+        "sections": list(finding.sections),
+        "confidence": finding.confidence,
+        "evidence": [{"name": each.name, "bytes": each.size} for each in finding.evidence],
+        "parts": finding.parts,
+        "change": finding.change,
+    }
+
+
+def _bytes(finding: SizeFinding) -> str:
+    if finding.low == finding.high:
+        return f"{finding.low:,}"
+    return f"{finding.low:,}–{finding.high:,}"
+
+
+def _where(finding: SizeFinding) -> str:
+    return (
+        f"{finding.metric} of {' '.join(finding.sections)}" if finding.sections else finding.metric
+    )
+
+
+def _head(diagnosis: Diagnosis) -> str:
+    return (
+        f"{printable(diagnosis.image)}: load {diagnosis.load:,}, file {diagnosis.file:,} bytes;"
+        f" {len(diagnosis.findings)} findings"
+    )
+
+
+def _terminal(
+    diagnosis: Diagnosis, findings: tuple[SizeFinding, ...], style: Style
+) -> Iterator[str]:
+    yield style.bold(_head(diagnosis))
+    for number, finding in enumerate(findings, 1):
+        yield ""
+        yield style.bold(f"{number}. {finding.title}")
+        yield f"   {_bytes(finding)} bytes of {_where(finding)} ({finding.confidence})"
+        for each in finding.evidence[:_EVIDENCE]:
+            yield f"   {each.size:>12,}  {shown('symbol', each.name, style.width - 20)}"
+        if finding.parts > _EVIDENCE and len(finding.evidence) > _EVIDENCE:
+            yield f"   {'':12}  and {finding.parts - _EVIDENCE:,} more"
+        for k, line in enumerate(textwrap.wrap(finding.change, style.width - 12)):
+            yield f"   {'change:' if not k else '':8}{line}"
+    hidden = len(diagnosis.findings) - len(findings)
+    if hidden:
+        yield ""
+        yield f"{hidden} more findings (-n 0 shows all)"
+    if diagnosis.unknown:
+        yield ""
+    for line in diagnosis.unknown:
+        yield f"unknown: {printable(line)}"
+
+
+def _markdown(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> Iterator[str]:
+    yield prose(_head(diagnosis))
+    yield ""
+    yield "| finding | bytes | of | confidence | largest | change |"
+    yield "| --- | ---: | --- | --- | --- | --- |"
+    for finding in findings:
+        names = [shown("symbol", each.name) for each in finding.evidence[:1]]
+        cells = [markdown_cell(name) for name in names] or [""]
+        yield (
+            f"| {prose(finding.title)} | {_bytes(finding)} | {_where(finding)} |"
+            f" {finding.confidence} | {cells[0]} | {prose(finding.change)} |"
+        )
+    if diagnosis.unknown:
+        yield ""
+    for line in diagnosis.unknown:
+        yield f"- unknown: {prose(line)}"

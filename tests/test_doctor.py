@@ -1,0 +1,284 @@
+"""Findings of `sizeguard doctor`: the bytes that the change wins lie in the promised interval."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from sizeguard.builds.open_build import Files
+from sizeguard.cli.main import cli
+from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
+from sizeguard.doctor.examine import examine
+from sizeguard.doctor.relative_relocations import relr_size
+from sizeguard.formats.elf import read_elf
+
+native = pytest.mark.native
+
+HEADER = """
+#pragma once
+#include <cstdio>
+static const int table[40] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};
+struct Shape { virtual ~Shape(); virtual int area(int) = 0; };
+template <int N> struct Square : Shape {
+  int area(int x) override { return x * 7 + std::printf("%d", x + table[x & 31]); }
+};
+template <class T> int sum(T* a, int n) {
+  int s = 0;
+  for (int i = 0; i < n; i++) s += (int)(long)a[i] * 3 + std::printf("sum");
+  return s;
+}
+int other(int);
+"""
+MAIN = (
+    """
+#include "shape.h"
+Shape::~Shape() {}
+"""
+    + "".join(f"template struct Square<{n}>;\n" for n in range(12))
+    + "".join(f"template int sum<Square<{n}>*>(Square<{n}>**, int);\n" for n in range(6))
+    + """
+const char* names[] = {"ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "qr", "st", "uv", "wx",
+  "Ab", "Cd", "Ef", "Gh", "Ij", "Kl", "Mn", "Op", "Qr", "St", "Uv", "Wx", "aB", "cD", "eF", "gH"};
+int unused(int x) { return std::printf("unused %d %s", x, names[x]); }
+int main(int n, char** v) {
+  Square<1> a; Square<2> b;
+  Shape* p = n > 1 ? (Shape*)&a : &b;
+  return p->area(n) + names[n][0] + sum((Square<3>**)v, n) + table[n] + other(n);
+}
+"""
+)
+OTHER = '#include "shape.h"\nint other(int x) { return table[x] + table[x / 2]; }\n'
+FLAGS = ("-O2", "-ffunction-sections", "-fdata-sections")
+SHARED = ("-shared", "-fPIC", "-fno-semantic-interposition")
+LLD = ("-fuse-ld=lld", "-B/usr/lib/llvm-19/bin")
+
+
+def build(folder: Path, name: str, *flags: str, header: str = HEADER) -> Path:
+    for file, text in (("shape.h", header), ("main.cpp", MAIN), ("other.cpp", OTHER)):
+        (folder / file).write_text(text)
+    command = ["g++", *FLAGS, "main.cpp", "other.cpp", *flags, "-o", name]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+    return folder / name
+
+
+def look(image: Path) -> Diagnosis:
+    return examine(Files(image))
+
+
+def finding(image: Path, kind: str) -> SizeFinding:
+    return next(each for each in look(image).findings if each.kind == kind)
+
+
+def kinds(image: Path) -> set[str]:
+    return {each.kind for each in look(image).findings}
+
+
+def size_of(image: Path, found: SizeFinding) -> int:
+    elf = read_elf(image)
+    if found.metric == "file":
+        return elf.size
+    chosen = [s for s in elf.sections if not found.sections or s.name in found.sections]
+    return sum(section.load_size for section in chosen)
+
+
+def check(before: Path, after: Path, kind: str, *, promised: bool = True) -> SizeFinding:
+    found = finding(before, kind)
+    won = size_of(before, found) - size_of(after, found)
+    assert found.low <= won <= found.high, (kind, found.low, won, found.high)
+    assert not promised or found.confidence in ("exact", "promised"), found
+    assert found.change
+    assert found.evidence
+    return found
+
+
+@native
+@pytest.mark.parametrize("tool", ["strip", "llvm-strip"])
+@pytest.mark.parametrize("flags", [(), ("-g", *LLD)])
+def test_stripping(tmp_path: Path, tool: str, flags: tuple[str, ...]) -> None:
+    before = build(tmp_path, "before", *flags)
+    after = tmp_path / "after"
+    subprocess.run([tool, "-o", after, before], check=True)
+    check(before, after, "unstripped")
+    assert "unstripped" not in kinds(after)
+
+
+@native
+@pytest.mark.parametrize(
+    ("flags", "change"),
+    [
+        ((), "-Wl,-z,pack-relative-relocs"),
+        (SHARED, "-Wl,-z,pack-relative-relocs"),
+        (LLD, "-Wl,--pack-dyn-relocs=relr"),
+    ],
+)
+def test_packed_relocations(tmp_path: Path, flags: tuple[str, ...], change: str) -> None:
+    before = build(tmp_path, "before", *flags)
+    after = build(tmp_path, "after", *flags, change)
+    check(before, after, "relocations")
+    assert "relocations" not in kinds(after)
+    assert "relocations" not in kinds(build(tmp_path, "fixed", *flags, "-no-pie", "-fno-pic"))
+
+
+def test_bitmaps_of_packed_relocations() -> None:
+    import numpy as np
+
+    def words(*places: int) -> int:
+        return relr_size(np.array(places, np.int64), 8) // 8
+
+    assert words() == 0
+    assert words(64) == 1
+    assert words(64, 72) == words(64, 72, 64 + 63 * 8) == 2
+    assert words(64, 64 + 64 * 8) == 2  # the next address, for the bitmap would be empty
+    assert words(64, 72, 64 + 64 * 8) == 3
+    assert words(64, 68) == 2
+
+
+@native
+@pytest.mark.parametrize("flags", [(), SHARED, LLD])
+def test_unwind_tables(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    without = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions")
+    before = build(tmp_path, "before", *flags)
+    after = build(tmp_path, "after", *flags, *without)
+    check(before, after, "unwind-tables")
+    assert "unwind-tables" not in kinds(after)
+
+
+@native
+def test_unwind_tables_of_the_compilers_libraries_are_not_promised(tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-static", "main.c", "-o", "out"], cwd=tmp_path, check=True)
+    found = [
+        each
+        for each in look(tmp_path / "out").findings
+        if "unwind" in each.kind or each.kind == "exceptions"
+    ]
+    assert [each.low for each in found] == [0]
+
+
+@native
+@pytest.mark.parametrize("flags", [(), ("-Os", "-no-pie", "-fno-pic"), SHARED])
+def test_identical_functions(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    before = build(tmp_path, "before", *LLD, *flags)
+    after = build(tmp_path, "after", *LLD, *flags, "-Wl,--icf=all")
+    check(before, after, "identical-functions")
+    assert "identical-functions" not in kinds(after)
+
+
+@native
+def test_functions_that_call_others_are_not_identical(tmp_path: Path) -> None:
+    """Two calls with the same offset, of two functions that lie as far apart as the callers."""
+    text = "".join(
+        f"__attribute__((noinline)) int leaf{n}(int x) {{ return x * {n + 3}; }}\n"
+        f"__attribute__((noinline)) int call{n}(int x) {{ return leaf{n}(x) + 1; }}\n"
+        for n in range(2)
+    )
+    text += "int main(int n, char **v) { return call0(n) + call1(n); }\n"
+    (tmp_path / "main.c").write_text(text)
+    command = ["gcc", "-Os", "-fno-ipa-icf", "-fno-toplevel-reorder", "main.c", "-o", "out"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert "identical-functions" not in kinds(tmp_path / "out")
+
+
+@native
+@pytest.mark.parametrize("flags", [(), SHARED, LLD])
+def test_type_information(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    before = build(tmp_path, "before", *flags)
+    after = build(tmp_path, "after", *flags, "-fno-rtti")
+    check(before, after, "rtti")
+    assert "rtti" not in kinds(after)
+
+
+@native
+def test_type_information_in_use_is_no_finding(tmp_path: Path) -> None:
+    cast = HEADER.replace(
+        "int other(int);",
+        "int other(int);\ninline bool is(Shape* s)"
+        " { return dynamic_cast<Square<1>*>(s); }\nstatic auto* keep = &is;\n"
+        "inline auto* user(int) { return keep; }\n",
+    )
+    assert "rtti" not in kinds(build(tmp_path, "out", "-O0", header=cast))
+
+
+@native
+@pytest.mark.parametrize("flags", [(), LLD])
+def test_repeated_tables(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    before = build(tmp_path, "before", *flags)
+    once = HEADER.replace("static const int", "inline constexpr int")
+    after = build(tmp_path, "after", *flags, header=once)
+    check(before, after, "repeated-tables")
+    assert "repeated-tables" not in kinds(after)
+
+
+@native
+@pytest.mark.parametrize("flags", [(), LLD])
+def test_exported_names(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    before = build(tmp_path, "before", *SHARED, *flags)
+    names = " ".join(
+        f"{symbol.name};"
+        for table in read_elf(before).dynamic_symbols
+        for symbol in table.objects()
+        if symbol.section and symbol.binding == 2 and symbol.type == 2
+    )
+    (tmp_path / "hide.map").write_text(f"{{ local: {names} }};\n")
+    hide = "-Wl,--version-script=hide.map"
+    after = build(tmp_path, "after", *SHARED, *flags, hide)
+    check(before, after, "exports", promised=False)
+    assert "exports" not in kinds(after)
+    assert "exports" not in kinds(build(tmp_path, "program", *flags))
+
+
+@native
+@pytest.mark.parametrize("flags", [(), LLD])
+def test_sections_without_a_use(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    from tests.support.recorded_links import record
+
+    plain = build(tmp_path, "plain", *flags)
+    assert any("sections without a use" in line for line in look(plain).unknown)
+    words = " ".join(flags)
+    gcc = f"g++ {' '.join(FLAGS)} {words} main.cpp other.cpp"
+    assert record(tmp_path, f"{gcc} -o before").code == 0
+    assert record(tmp_path, f"{gcc} -Wl,--gc-sections -o after").code == 0
+    check(tmp_path / "before", tmp_path / "after", "gc-sections")
+    assert "gc-sections" not in kinds(tmp_path / "after")
+
+
+@native
+def test_output(tmp_path: Path) -> None:
+    image = build(tmp_path, "out")
+    run = CliRunner().invoke
+    done = run(cli, ["doctor", str(image), "--format", "json"])
+    assert done.exit_code == 0
+    content = json.loads(done.output)
+    schemas = resources.files("sizeguard.report") / "schemas"
+    jsonschema.validate(content, json.loads((schemas / "doctor.schema.json").read_text()))
+    lows = [each["low"] for each in content["findings"]]
+    assert lows == sorted(lows, reverse=True)
+    assert content["load"] == read_elf(image).load
+    shown = run(cli, ["doctor", str(image), "-n", "1"]).output
+    assert "1. " in shown
+    assert "2. " not in shown
+    assert f"{len(lows) - 1} more findings" in shown
+    for format_ in ("csv", "markdown"):
+        output = run(cli, ["doctor", str(image), "-n", "0", "--format", format_]).output
+        assert len(output.splitlines()) >= len(lows)
+    stripped = shutil.copy(image, tmp_path / "stripped")
+    subprocess.run(["strip", stripped], check=True)
+    assert any("stripped" in line for line in look(Path(stripped)).unknown)
+
+
+def test_files_that_are_no_image(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no image\n")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("sizeguard"), "doctor", tmp_path / "text"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
