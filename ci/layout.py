@@ -44,6 +44,7 @@ ROOMS: Mapping[str, str] = {
     ),
     "verify": "formats operators names builds linkgraph selection claims",
     "projects": "builds git toolchains runtimes",
+    "proposals": "formats builds selection git runtimes projects",
     "measurement": (
         "operators names builds claims git toolchains runtimes attribution snapshots projects"
     ),
@@ -55,7 +56,7 @@ ROOMS: Mapping[str, str] = {
     # Types alone: see REPORT_TYPES.
     "report": (
         "names builds operators ledger linkgraph models selection claims git attribution diff"
-        " predict bisect gate doctor"
+        " predict proposals bisect gate doctor"
     ),
     "cli": "*",
 }
@@ -79,6 +80,7 @@ REPORT_TYPES = frozenset(
         "models.operator_info",
         "predict.prediction",
         "predict.reach_result",
+        "proposals.proposal",
         "selection.finding",
     }
 )

@@ -17,6 +17,12 @@ BY_VERDICT: Mapping[str, int] = MappingProxyType({"pass": 0, "fail": 1, "inconcl
 # Command → exit code → what it means. base/errors.py has the errors behind codes 1 to 4.
 EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
     {
+        "init": {
+            0: "written, or checked",
+            2: f"{_USAGE}, or a file is there already",
+            3: "no build with an image was found",
+            4: _INTERNAL,
+        },
         "build": {0: "built, or built already", 2: _USAGE, 4: _BUILD},
         "import": {0: _DONE, 2: f"{_USAGE} as a model", 4: _INTERNAL},
         "codegen": {0: _DONE, 2: _USAGE, 4: _INTERNAL},

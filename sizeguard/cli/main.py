@@ -20,6 +20,7 @@ COMPLETION = "_SIZEGUARD_COMPLETE"  # the variable in which a shell asks for can
 
 # name → module in sizeguard.cli, one-line help
 COMMANDS = {
+    "init": ("setup.init", "Write sizeguard.yaml and the CI file for a build that is there."),
     "build": (
         "build.build",
         "Build a variant of the runtime: full, instrumented, core or selective.",

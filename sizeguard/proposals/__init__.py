@@ -1,0 +1,1 @@
+"""Propose sizeguard.yaml for a project from what its build folder holds."""

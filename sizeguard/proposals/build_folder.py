@@ -1,0 +1,137 @@
+"""What a build system says of a folder that it built, and what it is asked."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+# Parts of what init names if it is missing.
+SECTIONS, MAP, BUILD_ID, SYMBOLS = "-ffunction-sections", "map", "build id", "symbols"
+
+# Folders that hold no image of the project's own: checks of compilers, other tools' files.
+NO_IMAGES = frozenset(
+    {".git", ".hg", ".sizeguard", "CMakeFiles", "CMakeScratch", "meson-private", "meson-logs"}
+    | {"node_modules", ".venv", "autom4te.cache", "conftest.dir", "__pycache__"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFile:
+    """A file that a build says it links.
+
+    target:       the build system's name for it; empty if it has none
+    is_installed: whether an installation takes it
+    is_test:      whether the build system's tests run it
+    objects:      folders of its objects, and archives that it is linked from
+    """
+
+    path: Path
+    target: str = ""
+    is_installed: bool = False
+    is_test: bool = False
+    objects: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFolder:
+    """A folder that a build system built.
+
+    source: the folder with its description, such as CMakeLists.txt
+    linked: what it says it links; None if it does not say
+    facts:  texts that its commands need, by name
+    """
+
+    source: Path
+    folder: Path
+    linked: tuple[LinkedFile, ...] | None = None
+    facts: Mapping[str, str] | None = None
+
+    def fact(self, name: str) -> str:
+        """Return a text; empty if it is not known."""
+        return (self.facts or {}).get(name, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the commands of sizeguard.yaml build.
+
+    root:           of the project; the commands run in it
+    source, folder: paths from the root
+    is_fresh:       whether a work tree brings no products of the checkout's own build
+    """
+
+    root: Path
+    source: str
+    folder: str
+    is_fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Commands that build images; notes: what they leave open."""
+
+    setup: str = ""
+    build: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class BuildSystem(Protocol):
+    """A build system. packages: of Debian, which it needs."""
+
+    @property
+    def name(self) -> str:
+        """The name that people know."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Packages of Debian that building needs."""
+
+    def recognises(self, folder: Path) -> bool:
+        """Whether a folder is a build folder of this system."""
+
+    def read(self, folder: Path) -> BuildFolder:
+        """Read what the system says of its build folder."""
+
+    def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
+        """Return the commands that build images anew in a work tree."""
+
+    def advice(self, missing: str, image: str) -> str:
+        """Return the change that brings what an image lacks."""
+
+
+def shell_words(words: Sequence[str], root: Path) -> str:
+    """Join words to a command of /bin/sh; paths below the root are written by $PWD."""
+    return " ".join(_word(word, str(root)) for word in words)
+
+
+def _word(word: str, root: str) -> str:
+    found = re.search(rf"{re.escape(root)}(?=/|$|;)", word) if root != "/" else None
+    if found is None:
+        return shlex.quote(word)
+    before, after = word[: found.start()], word[found.end() :]
+    after = _word(after, root) if after else ""
+    return f'{shlex.quote(before) if before else ""}"$PWD"{after}'
+
+
+def files_of_build(folder: Path, *, skipped: frozenset[str] = NO_IMAGES) -> Iterator[Path]:
+    """Yield the files below a folder, without those of folders that hold nothing to measure."""
+    for at, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in skipped and not Path(at, name, "pyvenv.cfg").exists()
+        )
+        yield from (Path(at, name) for name in sorted(files))
+
+
+def text_of_file(path: Path) -> str:
+    """Read a text file of a build; empty if there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

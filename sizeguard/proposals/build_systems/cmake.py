@@ -1,0 +1,173 @@
+"""CMake: its cache, link commands, tests and installed files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sizeguard.proposals.build_folder import (
+    BUILD_ID,
+    MAP,
+    SECTIONS,
+    SYMBOLS,
+    BuildFolder,
+    Commands,
+    LinkedFile,
+    Place,
+    files_of_build,
+    shell_words,
+    text_of_file,
+)
+from sizeguard.proposals.build_systems.cmake_cache import given_settings, read_cache
+from sizeguard.proposals.build_systems.ninja_file import statements
+
+_CACHE = "CMakeCache.txt"
+_LINK = re.compile(r".*_(?:EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY|SHARED_MODULE)_LINKER__")
+_TARGET = re.compile(r"(?:^|/)CMakeFiles/([^/]+)\.dir/")
+_TEST = re.compile(
+    r'^add_test\(\s*(?:\[(=*)\[.*?\]\1\]|"(?:[^"\\]|\\.)*"|\S+)\s+"((?:[^"\\]|\\.)*)"', re.M
+)
+_INSTALL = re.compile(
+    r"file\(INSTALL\b[^\n]*?\bTYPE (?:EXECUTABLE|SHARED_LIBRARY|MODULE)\b(.*?)\)\s*$", re.M | re.S
+)
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_SKIPPED = frozenset({".git", ".sizeguard", "CMakeTmp", "CMakeScratch", "_CMakeLTOTest-CXX"})
+_GENERATOR, _TYPE, _SETTINGS = "generator", "type", "settings"
+
+
+class CMake:
+    """CMake with any of its generators."""
+
+    name = "CMake"
+    packages = ("cmake", "g++", "make", "ninja-build")
+
+    def recognises(self, folder: Path) -> bool:
+        """Whether a folder has a cache of CMake."""
+        return (folder / _CACHE).is_file()
+
+    def read(self, folder: Path) -> BuildFolder:
+        """Read the cache, the link commands, and what is tested and installed."""
+        cache = read_cache(folder / _CACHE)
+        home = cache.get("CMAKE_HOME_DIRECTORY")
+        source = Path(home.value).resolve() if home else folder
+        known = {
+            name: cache[name].value
+            for name in ("CMAKE_GENERATOR", "CMAKE_BUILD_TYPE")
+            if name in cache
+        }
+        settings = list(given_settings(cache, source, folder)) if source.is_dir() else []
+        facts = {
+            _GENERATOR: known.get("CMAKE_GENERATOR", ""),
+            _TYPE: known.get("CMAKE_BUILD_TYPE", ""),
+            _SETTINGS: json.dumps(settings),
+        }
+        return BuildFolder(source, folder, tuple(_linked(folder)), facts)
+
+    def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
+        """Configure as the cache says, and build the targets of the images."""
+        words = ["cmake", "-S", place.source, "-B", place.folder]
+        if build.fact(_GENERATOR):
+            words += ["-G", build.fact(_GENERATOR)]
+        if build.fact(_TYPE):
+            words.append(f"-DCMAKE_BUILD_TYPE={build.fact(_TYPE)}")
+        words += [f"-D{name}={value}" for name, value in json.loads(build.fact(_SETTINGS) or "[]")]
+        made = ["cmake", "--build", place.folder]
+        notes = []
+        if build.fact(_GENERATOR).endswith("Multi-Config"):
+            configs = sorted({image.path.parent.name for image in images})
+            made += ["--config", configs[0]] if configs else []
+        elif not build.fact(_TYPE):
+            notes.append(
+                "the build has no CMAKE_BUILD_TYPE: -DCMAKE_BUILD_TYPE=MinSizeRel optimizes"
+            )
+        targets = [image.target for image in images]
+        if targets and all(targets):
+            made += ["--target", *dict.fromkeys(targets)]
+        return Commands(shell_words(words, place.root), shell_words(made, place.root), tuple(notes))
+
+    def advice(self, missing: str, image: str) -> str:
+        """Name the setting of CMake."""
+        is_library = ".so" in image or image.endswith(".dylib")
+        flags = f"-DCMAKE_{'SHARED' if is_library else 'EXE'}_LINKER_FLAGS"
+        return {
+            SECTIONS: (
+                "-DCMAKE_CXX_FLAGS='-ffunction-sections -fdata-sections'"
+                f" {flags}=-Wl,--gc-sections in setup"
+            ),
+            MAP: f"target_link_options(TARGET PRIVATE LINKER:-Map={image}.map) in CMakeLists.txt",
+            BUILD_ID: f"{flags}=-Wl,--build-id in setup",
+            SYMBOLS: "leave -s and strip out of the build; the gate strips its own copy",
+        }[missing]
+
+
+def _linked(folder: Path) -> Iterator[LinkedFile]:
+    """Yield what the build links, by build.ninja, or by link.txt of its makefiles."""
+    tests, installed = _tests_and_installed(folder)
+    for output, target, objects in _links(folder):
+        path = Path(os.path.normpath(folder / output))
+        real = path.resolve()
+        yield LinkedFile(path, target, real in installed, real in tests, objects)
+
+
+def _links(folder: Path) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
+    found = False
+    for file in (folder / "build.ninja", *sorted(folder.glob("CMakeFiles/impl-*.ninja"))):
+        for each in statements(text_of_file(file), _LINK):
+            found = True
+            inputs = [folder / name for name in each.inputs]
+            # A second output is the import library, or a name of the same file.
+            yield folder / each.outputs[0], _target(each.inputs), _objects(inputs)
+    if found:
+        return
+    for path in files_of_build(folder, skipped=_SKIPPED):
+        if path.name == "link.txt" and path.parent.suffix == ".dir":
+            yield from _of_link_line(path)
+
+
+def _of_link_line(path: Path) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
+    base = path.parents[2]
+    for line in text_of_file(path).splitlines():
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            continue
+        if "-o" in words[:-1]:
+            inputs = [base / word for word in words if word.endswith((".o", ".obj", ".a"))]
+            yield base / words[words.index("-o") + 1], path.parent.stem, _objects(inputs)
+
+
+def _target(inputs: Sequence[str]) -> str:
+    """Name the target by the folder of its objects."""
+    return next((found[1] for name in inputs if (found := _TARGET.search(name))), "")
+
+
+def _objects(inputs: Sequence[Path]) -> tuple[Path, ...]:
+    """Collect folders of objects, NAME.dir, and archives."""
+    found = []
+    for path in inputs:
+        if path.suffix in (".o", ".obj"):
+            home = next((each for each in path.parents if each.suffix == ".dir"), None)
+            found.append(home or path)
+        elif path.suffix == ".a":
+            found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
+def _tests_and_installed(folder: Path) -> tuple[set[Path], set[Path]]:
+    tests: set[Path] = set()
+    installed: set[Path] = set()
+    for path in files_of_build(folder, skipped=_SKIPPED):
+        if path.name == "CTestTestfile.cmake":
+            tests |= {_path(each[2]) for each in _TEST.finditer(text_of_file(path))}
+        elif path.name == "cmake_install.cmake":
+            for each in _INSTALL.finditer(text_of_file(path)):
+                installed |= {_path(name) for name in _STRING.findall(each[1])}
+    return tests, installed
+
+
+def _path(text: str) -> Path:
+    return Path(re.sub(r"\\(.)", r"\1", text)).resolve()

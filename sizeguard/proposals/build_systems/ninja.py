@@ -1,0 +1,64 @@
+"""Ninja alone: build.ninja that GN or a script of the project wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sizeguard.proposals.build_folder import (
+    BUILD_ID,
+    MAP,
+    SECTIONS,
+    SYMBOLS,
+    BuildFolder,
+    Commands,
+    LinkedFile,
+    Place,
+    shell_words,
+    text_of_file,
+)
+
+_FILE, _ARGUMENTS = "build.ninja", "args.gn"
+
+
+class Ninja:
+    """Ninja, whatever wrote its file."""
+
+    name = "Ninja"
+    packages = ("ninja-build", "g++")
+
+    def recognises(self, folder: Path) -> bool:
+        """Whether a folder has build.ninja."""
+        return (folder / _FILE).is_file()
+
+    def read(self, folder: Path) -> BuildFolder:
+        """Find the folder that GN was run in."""
+        if not (folder / _ARGUMENTS).is_file():
+            return BuildFolder(folder, folder)
+        source = next((each for each in folder.parents if (each / ".gn").is_file()), folder)
+        lines = text_of_file(folder / _ARGUMENTS).splitlines()
+        arguments = " ".join(line for line in lines if line.strip() and line.lstrip()[0] != "#")
+        return BuildFolder(source, folder, None, {"gn": arguments or " "})
+
+    def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
+        """Build the images by their paths; what wrote build.ninja is known of GN alone."""
+        names = [str(image.path.relative_to(build.folder)) for image in images]
+        made = shell_words(["ninja", "-C", place.folder, *names], place.root)
+        if build.fact("gn"):
+            words = ["gn", "gen", place.folder, f"--args={build.fact('gn').strip()}"]
+            at = ["--root", place.source] if place.source != "." else []
+            return Commands(shell_words([*words, *at], place.root), made)
+        if build.folder == build.source and place.is_fresh and place.folder == place.source:
+            return Commands("", made)
+        return Commands(
+            "", "", (f"what writes {_FILE} is not known: give it as setup, with build: {made}",)
+        )
+
+    def advice(self, missing: str, image: str) -> str:
+        """Name the flag."""
+        return {
+            SECTIONS: "compile with -ffunction-sections, link with -Wl,--gc-sections",
+            MAP: f"link with -Wl,-Map={image}.map",
+            BUILD_ID: "link with -Wl,--build-id",
+            SYMBOLS: "link without -s, and do not strip; the gate strips its own copy",
+        }[missing]

@@ -1,0 +1,98 @@
+"""Write a proposal as a commented sizeguard.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sizeguard.proposals.proposal import Proposal, ProposedImage
+
+_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./=+-]*(?: [A-Za-z0-9_./=+-]+)*")
+_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+_ROOM = 0.1  # that an image may grow before its limit has to be raised
+_STEP = 1024
+
+
+def config_text(proposal: Proposal) -> str:
+    """Write the file."""
+    return "".join(f"{line}\n" for line in _lines(proposal))
+
+
+def yaml_text(text: str) -> str:
+    """Write a string as YAML: plain where that is read back as it is, else quoted."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def limit_of(bytes_: int) -> str:
+    """Propose the most that an image may load: today's size with a tenth of room, in KiB."""
+    return f"{-(-int(bytes_ * (1 + _ROOM)) // _STEP)} KiB"
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _comment(text: str) -> str:
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _lines(proposal: Proposal) -> Iterator[str]:
+    yield f"# Written by sizeguard init for a build by {proposal.system}."
+    yield "# sizeguard init --check says what is measured; sizeguard baseline update, then gate."
+    yield "targets:"
+    yield f"  {yaml_text(proposal.target)}:"
+    yield "limits:  # growth is counted from the merge base"
+    yield '  load: {growth: "max(1%, 256B)"}'
+    yield '  ram: {growth: "max(1%, 256B)"}'
+    yield "apps:"
+    yield f"  {yaml_text(proposal.app)}:"
+    for note in proposal.notes:
+        yield f"    # {_comment(note)}"
+    for name in proposal.selections:
+        yield f"    # selects operators: {_comment(name)}"
+    if proposal.setup:
+        yield f"    setup: {yaml_text(proposal.setup)}"
+    if proposal.build:
+        yield f"    build: {yaml_text(proposal.build)}"
+        if proposal.ignore:
+            names = ", ".join(map(_listed, proposal.ignore))
+            yield f"    ignore: [{names}]  # the build does not read these"
+    else:
+        yield "    # without build: the image is measured as found"
+    if len(proposal.images) == 1:
+        yield from _image(proposal.images[0], "    ")
+        return
+    yield "    images:"
+    for image in proposal.images:
+        yield f"      {yaml_text(image.name)}:"
+        yield from _image(image, "        ")
+
+
+def _listed(text: str) -> str:
+    """Write an item of a list in brackets."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _image(image: ProposedImage, indent: str) -> Iterator[str]:
+    yield f"{indent}image: {yaml_text(image.image)}"
+    for key, value in (("map", image.map), ("debug", image.debug), ("shipped", image.shipped)):
+        if value:
+            yield f"{indent}{key}: {yaml_text(value)}"
+    if image.objects:
+        yield f"{indent}objects: [{', '.join(map(_listed, image.objects))}]"
+    for what, change in image.missing:
+        yield f"{indent}# no {what}: {_comment(change)}"
+    yield f"{indent}limits:"
+    load, ram = image.sizes.load, image.sizes.ram
+    yield f"{indent}  load: {{max: {limit_of(load)}}}  # {load:,} B today"
+    if ram:
+        yield f"{indent}  ram: {{max: {limit_of(ram)}}}  # {ram:,} B today"

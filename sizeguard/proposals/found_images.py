@@ -1,0 +1,151 @@
+"""Find the images of a build folder, and say which of them are the project's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds.image_tools import MEASURED
+from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.sizes import Sizes
+from sizeguard.formats.elf import Elf, read_elf
+from sizeguard.formats.elf.layout import ET_CORE, ET_DYN, ET_REL, PT_INTERP
+from sizeguard.formats.macho.reader import FatFile, read_macho_file
+from sizeguard.formats.sniff import ELF, MACHO, PE, image_format
+from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, files_of_build
+
+_TEST = re.compile(
+    r"(?:^|[_\-.])(?:unit|fuzz)?(?:tests?|testing|gtest|gmock|catch2?|benchmarks?|bench|examples?"
+    r"|samples?|demos?|fuzz|fuzzer|mocks?)(?:main|s|er)?(?=$|[_\-.\d])|^test|[a-z]Tests?$",
+    re.I,
+)
+_TEST_FOLDER = re.compile(
+    r"(?:unit)?tests?|testing|benchmarks?|bench|examples?|samples?|fuzz", re.I
+)
+_FOREIGN = frozenset(
+    {"_deps", "third_party", "third-party", "thirdparty", "vendor", "external", "subprojects"}
+)
+_NO_PRODUCTS = (".o", ".obj", ".lo", ".debug", ".dbg", ".stripped", ".map", ".ko", ".pdb")
+OWN, MAYBE, FOREIGN, TEST = range(4)  # an installed file, another, of a dependency, of tests
+WORDS = {MAYBE: "not installed", FOREIGN: "of a dependency", TEST: "of tests"}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundImage:
+    """An image that a build linked.
+
+    link:       what the build system says of it
+    path:       the file, by the shortest of its names: libwords.so for libwords.so.1.2.3
+    rank:       OWN, MAYBE, FOREIGN or TEST
+    is_library: whether it is no program
+    target:     machine and system, such as x86_64-linux
+    sizes:      today's
+    """
+
+    link: LinkedFile
+    path: Path
+    rank: int
+    is_library: bool
+    target: str
+    sizes: Sizes
+
+
+def find_images(
+    build: BuildFolder, tracked: frozenset[Path], others: Iterable[Path]
+) -> list[FoundImage]:
+    """Find the images: those that the build says it links, else those that lie there.
+
+    tracked: files of the repository, which no build made
+    others:  build folders of other systems, which are their own
+
+    A file that cannot be read is left out.
+    """
+    links = build.linked
+    if links is None:
+        links = tuple(map(LinkedFile, _lying_there(build.folder, frozenset(others))))
+    images = []
+    for link in links:
+        path = _short_name(link.path)
+        if link.path in tracked or not link.path.is_file():
+            continue
+        image = _found(link, path, build.folder)
+        if image is not None:
+            images.append(image)
+    unique = {image.path.resolve(): image for image in images}
+    return sorted(unique.values(), key=lambda each: (-each.sizes.load, str(each.path)))
+
+
+def _lying_there(folder: Path, others: frozenset[Path]) -> Iterator[Path]:
+    for path in files_of_build(folder):
+        if path.is_symlink() or path.suffix in _NO_PRODUCTS or path.name.startswith("lt-"):
+            continue
+        if not any(path.is_relative_to(other) for other in others):
+            yield path
+
+
+def _found(link: LinkedFile, path: Path, folder: Path) -> FoundImage | None:
+    try:
+        if not path.stat().st_size:
+            return None
+        format_ = image_format(path)
+        if format_ not in MEASURED:
+            return None
+        told = _kind(path, format_)
+        if told is None:
+            return None
+        is_library, target = told
+        sizes = measure(path)
+    except (InputError, OSError):
+        return None
+    return FoundImage(link, path, _rank(link, path, folder), is_library, target, sizes)
+
+
+def _kind(path: Path, format_: str) -> tuple[bool, str] | None:
+    """Return whether it is a library, and its machine; None for what is no linked image."""
+    if format_ == ELF:
+        elf = read_elf(path)
+        if elf.type in (ET_REL, ET_CORE):
+            return None
+        return _is_library(elf, path), f"{elf.machine}-linux"
+    if format_ == MACHO:
+        file = read_macho_file(path)
+        image = file.images[0] if isinstance(file, FatFile) else file
+        return None if image.is_object else (path.suffix == ".dylib", f"{image.arch}-macos")
+    if format_ == PE:
+        return path.suffix.lower() == ".dll", "windows"
+    return False, "wasm"
+
+
+def _is_library(elf: Elf, path: Path) -> bool:
+    if elf.type != ET_DYN or any(segment.type == PT_INTERP for segment in elf.segments):
+        return False
+    return ".so" in path.suffixes or path.name.startswith("lib")
+
+
+def _rank(link: LinkedFile, path: Path, folder: Path) -> int:
+    inside = path.relative_to(folder).parts if path.is_relative_to(folder) else (path.name,)
+    if _FOREIGN & {*inside[:-1]}:
+        return FOREIGN
+    if link.is_installed:
+        return OWN
+    is_test_name = _TEST.search(path.name.split(".")[0]) is not None
+    in_tests = any(_TEST_FOLDER.fullmatch(part) for part in inside[:-1])
+    return TEST if link.is_test or is_test_name or in_tests else MAYBE
+
+
+def _short_name(path: Path) -> Path:
+    """Return the link in the same folder with the shortest name; the file itself without one."""
+    stem = path.name.split(".so")[0].split(".dylib")[0].split(".")[0]
+    real = path.resolve()
+    try:
+        names = [
+            each
+            for each in path.parent.iterdir()
+            if each.is_symlink() and each.name.startswith(stem) and each.resolve() == real
+        ]
+    except OSError:
+        names = []
+    return min((path, *names), key=lambda each: (len(each.name), each.name))

@@ -1,0 +1,273 @@
+"""Propose sizeguard.yaml for the build of a project."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
+from sizeguard.git.git import git, git_bytes, top_folder
+from sizeguard.proposals.build_folder import BuildFolder, BuildSystem, Place
+from sizeguard.proposals.build_systems.systems import SYSTEMS, built_folders
+from sizeguard.proposals.found_images import TEST, WORDS, FoundImage, find_images
+from sizeguard.proposals.image_files import parts_of
+from sizeguard.proposals.proposal import Proposal, ProposedImage
+from sizeguard.runtimes.runtime import VARIANTS
+from sizeguard.selection.read import read_selection
+
+_MARKDOWN = "*.md"
+_MOST = 12  # images that are proposed
+_OWN_FOLDER = "sizeguard-build"  # where commands build if the checkout's folder is not ignored
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_SELECTION = re.compile(rb"^(?:include_all_operators|operators|kernel_metadata)\s*:", re.M)
+_LARGEST_SELECTION = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A build folder with images."""
+
+    system: BuildSystem
+    build: BuildFolder
+    images: list[FoundImage]
+
+    @property
+    def time(self) -> float:
+        """When its newest image was linked."""
+        return max(image.path.stat().st_mtime for image in self.images)
+
+
+def propose(start: Path) -> Proposal:
+    """Propose an app for a build folder, or for the newest build below a folder.
+
+    Raises InconclusiveError if no build with images is there.
+    """
+    builds = _builds(start)
+    if not builds:
+        names = ", ".join(system.name for system in SYSTEMS)
+        raise InconclusiveError(
+            f"{start}: no build by {names} has linked an image here; build the project, or name"
+            " the build folder"
+        )
+    built = max(builds, key=lambda each: each.time)
+    others = [str(each.build.folder) for each in builds if each is not built]
+    root, is_git = _root(built.build.source)
+    chosen, left_out = _chosen(built.images)
+    proposal = _proposal(built, root, is_git, chosen)
+    more = tuple(f"{each} is a build, too: sizeguard init {each}" for each in others)
+    return _with(proposal, left_out, more)
+
+
+def _with(
+    proposal: Proposal, left_out: Iterable[tuple[Path, str]], notes: tuple[str, ...]
+) -> Proposal:
+    gone = tuple((os.path.relpath(path, proposal.root), why) for path, why in left_out)
+    return replace(proposal, left_out=(*proposal.left_out, *gone), notes=(*proposal.notes, *notes))
+
+
+def _builds(start: Path) -> list[_Built]:
+    folders = list(built_folders(start))
+    found: list[_Built] = []
+    for system, folder in folders:
+        is_make = system.name == "Make"
+        if is_make and found:
+            continue  # a Makefile that calls the other build system
+        build = system.read(folder)
+        others = [other for _, other in folders if other != folder and is_make]
+        images = find_images(build, _tracked(folder), others)
+        if images:
+            found.append(_Built(system, build, images))
+    real = [each for each in found if each.system.name != "Make"]
+    return real or found
+
+
+def _root(source: Path) -> tuple[Path, bool]:
+    try:
+        return top_folder(source).resolve(), True
+    except SizeguardError:
+        return source, False
+
+
+def _tracked(folder: Path) -> frozenset[Path]:
+    """List the files of a folder that git tracks; none outside of git."""
+    try:
+        names = git_bytes(folder, "ls-files", "-z").split(b"\0")
+    except SizeguardError:
+        return frozenset()
+    return frozenset(folder / os.fsdecode(name) for name in names if name)
+
+
+def _chosen(
+    images: Sequence[FoundImage],
+) -> tuple[list[FoundImage], list[tuple[Path, str]]]:
+    """Choose the images of the best rank, for one target; say why others are left out."""
+    best = min(image.rank for image in images)
+    target = next(image.target for image in images if image.rank == best)
+    chosen: list[FoundImage] = []
+    left_out = []
+    for image in images:
+        if not _is_text(image.path):
+            left_out.append((image.path, "its name is no UTF-8"))
+        elif image.rank != best and not (image.rank < TEST and _comes_along(image, best)):
+            left_out.append((image.path, WORDS.get(image.rank, "")))
+        elif image.target != target:
+            left_out.append((image.path, f"for {image.target}"))
+        elif len(chosen) == _MOST:
+            left_out.append((image.path, f"smaller than {_MOST} others"))
+        else:
+            chosen.append(image)
+    if not chosen:
+        raise InconclusiveError(f"{images[0].path}: no image has a name that is UTF-8")
+    return chosen, left_out
+
+
+def _comes_along(image: FoundImage, best: int) -> bool:
+    """Whether a library of the project itself is taken with programs of a better rank."""
+    return image.is_library and image.rank == best + 1
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundImage]) -> Proposal:
+    build, system = built.build, built.system
+    place, ignore, notes = _place(build, root, is_git, chosen)
+    commands = system.commands(build, place, [image.link for image in chosen])
+
+    def in_tree(path: Path) -> str:
+        if path.is_relative_to(build.folder):
+            return (Path(place.folder) / path.relative_to(build.folder)).as_posix()
+        return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+
+    images = []
+    left_out = []
+    taken: set[str] = set()
+    for image in chosen:
+        where = in_tree(image.path)
+        if not where:
+            left_out.append((str(image.path), "outside of the project"))
+            continue
+        images.append(_image(image, where, in_tree, system, _name(image.path.name, taken)))
+    if not images:
+        raise InputError(f"{chosen[0].path}: lies outside of the project, {root}")
+    app = images[0].name if len(images) == 1 else _name(root.name, set())
+    return Proposal(
+        root,
+        is_git,
+        system.name,
+        system.packages,
+        build.folder,
+        app,
+        chosen[0].target,
+        commands.setup,
+        commands.build,
+        tuple(images),
+        (*(() if not is_git or _reads_markdown(root) else (_MARKDOWN,)), *ignore),
+        tuple(_selections(root)) if is_git else (),
+        tuple(left_out),
+        (*notes, *commands.notes),
+    )
+
+
+def _image(
+    image: FoundImage, where: str, name_of: Callable[[Path], str], system: BuildSystem, name: str
+) -> ProposedImage:
+    parts = parts_of(image, name_of)
+    title = image.path.name
+    return ProposedImage(
+        name,
+        where,
+        image.path,
+        image.sizes,
+        name_of(parts.map) if parts.map else "",
+        name_of(parts.debug) if parts.debug else "",
+        name_of(parts.shipped) if parts.shipped else "",
+        parts.objects,
+        tuple((each, system.advice(each, title)) for each in parts.missing),
+    )
+
+
+def _place(
+    build: BuildFolder, root: Path, is_git: bool, chosen: Sequence[FoundImage]
+) -> tuple[Place, tuple[str, ...], tuple[str, ...]]:
+    """Decide where the commands build: the same folder, if git ignores what lies there."""
+    source = _below(build.source, root) or "."
+    folder = _below(build.folder, root)
+    if not is_git:
+        return (
+            Place(root, source, folder or _OWN_FOLDER, True),
+            (),
+            (f"{root} is no git repository: sizeguard gate --in-place measures what is there",),
+        )
+    if folder and _is_ignored(root, chosen[0].path):
+        return Place(root, source, folder, True), (), ()
+    if not folder:
+        return Place(root, source, _OWN_FOLDER, True), (), ()
+    is_own = build.folder != build.source
+    ignore = (f"{folder}/**",) if is_own else ()
+    entry = f"/{folder}/" if is_own else f"/{_below(chosen[0].path, root)}"
+    note = f"git does not ignore what the build makes: add {entry} to .gitignore"
+    new = _OWN_FOLDER if is_own else folder
+    return Place(root, source, new, False), ignore, (note,)
+
+
+def _below(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+
+
+def _is_ignored(root: Path, image: Path) -> bool:
+    if not image.is_relative_to(root):
+        return True
+    name = str(image.relative_to(root))
+    return not git(
+        root, "--literal-pathspecs", "ls-files", "--others", "--exclude-standard", "--", name
+    )
+
+
+def _name(text: str, taken: set[str]) -> str:
+    """Make a name of an app or image: letters, digits, '.', '-' and '_', each once."""
+    for suffix in (".exe", ".elf", ".dll", ".wasm", ".dylib", ".so"):
+        text = text.removesuffix(suffix)
+    text = _NO_NAME.sub("_", text.split(".so.")[0]).strip("-.") or "app"
+    if text in VARIANTS or text.strip("_") == "":
+        text = f"{text}-app".lstrip("-")
+    name, number = text, 1
+    while name in taken:
+        number += 1
+        name = f"{text}-{number}"
+    taken.add(name)
+    return name
+
+
+def _reads_markdown(root: Path) -> bool:
+    """Whether a file of the project names a document, which the build may then read."""
+    others = (":!*.md", ":!.github", ":!.gitlab-ci.yml", ":!*.yaml", ":!*.yml")
+    try:
+        return bool(git(root, "grep", "-l", "-I", "-F", ".md", "--", ".", *others))
+    except InputError:
+        return False  # git ends with 1 if there is none
+
+
+def _selections(root: Path) -> list[str]:
+    """List the tracked files that select operators."""
+    found = []
+    for name in git_bytes(root, "ls-files", "-z", "--", "*.yaml", "*.yml").split(b"\0"):
+        path = root / os.fsdecode(name)
+        if not name or not path.is_file() or path.stat().st_size > _LARGEST_SELECTION:
+            continue
+        if not _SELECTION.search(path.read_bytes()):
+            continue
+        try:
+            read_selection(path)
+        except SizeguardError:
+            continue
+        found.append(os.fsdecode(name))
+    return found

@@ -1,0 +1,1 @@
+"""Speech of commands that set a project up."""
