@@ -19,7 +19,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
     {
         "init": {
             0: "written, or checked",
-            2: f"{_USAGE}, or a file is there already",
+            2: "wrong usage, or a file is there already",
             3: "no build with an image was found",
             4: _INTERNAL,
         },
