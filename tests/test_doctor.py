@@ -58,6 +58,7 @@ int main(int n, char** v) {
 OTHER = '#include "shape.h"\nint other(int x) { return table[x] + table[x / 2]; }\n'
 FLAGS = ("-O2", "-ffunction-sections", "-fdata-sections")
 SHARED = ("-shared", "-fPIC", "-fno-semantic-interposition")
+WITHOUT = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions")
 LLD = ("-fuse-ld=lld", "-B/usr/lib/llvm-19/bin")
 
 
@@ -144,11 +145,21 @@ def test_bitmaps_of_packed_relocations() -> None:
 @native
 @pytest.mark.parametrize("flags", [(), SHARED, LLD])
 def test_unwind_tables(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    without = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions")
     before = build(tmp_path, "before", *flags)
-    after = build(tmp_path, "after", *flags, *without)
+    after = build(tmp_path, "after", *flags, *WITHOUT)
     check(before, after, "unwind-tables")
     assert "unwind-tables" not in kinds(after)
+
+
+@native
+@pytest.mark.parametrize("flags", [(), LLD])
+def test_tables_of_exceptions(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """The compiler cannot know that the destructor does not throw: functions clean up."""
+    flags = ("-shared", "-fPIC", *flags)
+    before = build(tmp_path, "before", *flags)
+    after = build(tmp_path, "after", *flags, *WITHOUT)
+    check(before, after, "exceptions")
+    assert not kinds(after) & {"exceptions", "unwind-tables"}
 
 
 @native
@@ -188,7 +199,7 @@ def test_functions_that_call_others_are_not_identical(tmp_path: Path) -> None:
 
 
 @native
-@pytest.mark.parametrize("flags", [(), SHARED, LLD])
+@pytest.mark.parametrize("flags", [(), SHARED, LLD, ("-no-pie", "-fno-pic")])
 def test_type_information(tmp_path: Path, flags: tuple[str, ...]) -> None:
     before = build(tmp_path, "before", *flags)
     after = build(tmp_path, "after", *flags, "-fno-rtti")

@@ -28,6 +28,8 @@ RELATIVE = {
     "ppc64": 22, "ppc64le": 22, "s390x": 12,
 }  # fmt: skip
 
+_LARGEST_PADDING = 32  # bytes by which compilers align data on x86-64
+
 
 @dataclass(frozen=True, eq=False)
 class ImageFacts:
@@ -148,6 +150,18 @@ class ImageFacts:
         start = section.offset + address - section.address
         end = min(start + size, section.offset + section.file_size)
         return self.elf.data[start:end].tobytes()
+
+    @cached_property
+    def _ends(self) -> Int:
+        """Ends of all symbols with a size, ascending."""
+        ends = [symbol.address + symbol.size for symbol in self.defined if symbol.size]
+        return np.unique(np.array(ends, np.uint64).view(np.int64))
+
+    def padding_before(self, symbol: Symbol) -> int:
+        """Return the bytes between a symbol and the end of the one before, if it may be padding."""
+        place = int(np.searchsorted(self._ends, symbol.address, side="right"))
+        gap = symbol.address - int(self._ends[place - 1]) if place else 0
+        return gap if 0 <= gap < _LARGEST_PADDING else 0
 
     @cached_property
     def hash_heads(self) -> int:

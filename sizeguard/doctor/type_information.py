@@ -13,7 +13,8 @@ _USERS = (
     "__cxa_bad_cast",
 )
 _BASE = "_ZTVN10__cxxabiv1"  # tables of the classes of type information, in the C++ library
-_PADDING = 2  # bytes before a type's name, on average at most
+_COPY = 32  # bytes that a copied table may cost besides: its version
+_SLACK = 24  # bytes that the alignment of what follows adds or takes
 
 
 def type_information(facts: ImageFacts) -> SizeFinding | None:
@@ -25,10 +26,12 @@ def type_information(facts: ImageFacts) -> SizeFinding | None:
     parts: dict[str, int] = {}
     padding = 0
     for symbol in facts.defined:
+        if "$" in symbol.name or symbol.name.startswith(_BASE):
+            continue  # mold names slots so, X$got; copies of the library's tables are counted below
         if symbol.name.startswith(("_ZTI", "_ZTS")):
             size = symbol.size
             size += facts.fixup_size * facts.fixups_in(symbol.address, symbol.size)
-            padding += _PADDING if symbol.name.startswith("_ZTI") else 0
+            padding += facts.padding_before(symbol)
         elif symbol.name.startswith("_ZTV"):
             # The second word of a table names the type.
             word = facts.elf.layout.word_size
@@ -45,11 +48,17 @@ def type_information(facts: ImageFacts) -> SizeFinding | None:
     # An imported name is in no hash table.
     low = sum(parts.values()) + sum(facts.export_size(name) - 4 for name in imports)
     padding += 12 * len(imports)
+    copied = [symbol for symbol in facts.exported if symbol.name.startswith(_BASE)]
+    low += sum(facts.export_size(symbol.name) + facts.fixup_size for symbol in copied)
+    # GNU ld and gold give copies of constants bytes in the file.
+    sections = facts.elf.sections
+    low += sum(symbol.size for symbol in copied if not sections[symbol.section].is_nobits)
+    padding += _COPY * len(copied)
     return SizeFinding(
         kind="rtti",
         title="type information (RTTI) that no cast and no exception uses",
-        low=low,
-        high=low + padding + (facts.hash_heads if exported & set(parts) else 0),
+        low=max(low - _SLACK, 0),
+        high=low + _SLACK + padding + (facts.hash_heads if copied or exported & set(parts) else 0),
         metric=LOAD,
         evidence=largest(parts),
         parts=len(parts),
