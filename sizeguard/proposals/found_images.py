@@ -19,7 +19,7 @@ from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, files_of_b
 
 _TEST = re.compile(
     r"(?:^|[_\-.])(?:unit|fuzz)?(?:tests?|testing|gtest|gmock|catch2?|benchmarks?|bench|examples?"
-    r"|samples?|demos?|fuzz|fuzzer|mocks?)(?:main|s|er)?(?=$|[_\-.\d])|^test|[a-z]Tests?$",
+    r"|samples?|demos?|fuzz|fuzzer|mocks?)(?:main|s|er)?(?=$|[_\-.\d])|^tests?(?-i:(?=[A-Z]))|(?-i:[a-z0-9]Tests?$)",
     re.I,
 )
 _TEST_FOLDER = re.compile(

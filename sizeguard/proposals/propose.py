@@ -12,7 +12,7 @@ from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
 from sizeguard.git.git import git, git_bytes, top_folder
 from sizeguard.proposals.build_folder import BuildFolder, BuildSystem, Place
 from sizeguard.proposals.build_systems.systems import SYSTEMS, built_folders
-from sizeguard.proposals.found_images import TEST, WORDS, FoundImage, find_images
+from sizeguard.proposals.found_images import MAYBE, WORDS, FoundImage, find_images
 from sizeguard.proposals.image_files import parts_of
 from sizeguard.proposals.proposal import Proposal, ProposedImage
 from sizeguard.runtimes.runtime import VARIANTS
@@ -54,6 +54,8 @@ def propose(start: Path) -> Proposal:
         )
     built = max(builds, key=lambda each: each.time)
     others = [str(each.build.folder) for each in builds if each is not built]
+    if not built.build.source.is_dir():
+        raise InputError(f"{built.build.folder}: its sources are gone: {built.build.source}")
     root, is_git = _root(built.build.source)
     chosen, left_out = _chosen(built.images)
     proposal = _proposal(built, root, is_git, chosen)
@@ -103,7 +105,10 @@ def _tracked(folder: Path) -> frozenset[Path]:
 def _chosen(
     images: Sequence[FoundImage],
 ) -> tuple[list[FoundImage], list[tuple[Path, str]]]:
-    """Choose the images of the best rank, for one target; say why others are left out."""
+    """Choose the images of the best rank, and the project's own libraries; for one target.
+
+    Says why others are left out.
+    """
     best = min(image.rank for image in images)
     target = next(image.target for image in images if image.rank == best)
     chosen: list[FoundImage] = []
@@ -111,7 +116,7 @@ def _chosen(
     for image in images:
         if not _is_text(image.path):
             left_out.append((image.path, "its name is no UTF-8"))
-        elif image.rank != best and not (image.rank < TEST and _comes_along(image, best)):
+        elif image.rank != best and not (image.is_library and image.rank == MAYBE):
             left_out.append((image.path, WORDS.get(image.rank, "")))
         elif image.target != target:
             left_out.append((image.path, f"for {image.target}"))
@@ -122,11 +127,6 @@ def _chosen(
     if not chosen:
         raise InconclusiveError(f"{images[0].path}: no image has a name that is UTF-8")
     return chosen, left_out
-
-
-def _comes_along(image: FoundImage, best: int) -> bool:
-    """Whether a library of the project itself is taken with programs of a better rank."""
-    return image.is_library and image.rank == best + 1
 
 
 def _is_text(path: Path) -> bool:

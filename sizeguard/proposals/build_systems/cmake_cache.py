@@ -38,21 +38,34 @@ _NEVER = frozenset(
 )
 _TRUE = frozenset({"ON", "TRUE", "YES", "Y", "1"})
 _FALSE = frozenset({"OFF", "FALSE", "NO", "N", "0", ""})
+_GIVEN = "//No help, variable specified on the command line."
 _MOST_FILES = 2000  # of CMake that are read for their options
 
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """An entry of the cache: BOOL, STRING, PATH, FILEPATH, INTERNAL, STATIC or UNINITIALIZED."""
+    """An entry of the cache.
+
+    kind:     BOOL, STRING, PATH, FILEPATH, INTERNAL, STATIC or UNINITIALIZED
+    is_given: whether the command line or a preset made it, and no file of the project declares it
+    """
 
     kind: str
     value: str
+    is_given: bool = False
 
 
 def read_cache(path: Path) -> Mapping[str, CacheEntry]:
     """Read CMakeCache.txt."""
-    found = map(_ENTRY.match, text_of_file(path).splitlines())
-    return {each[1]: CacheEntry(each[2], each[3]) for each in found if each}
+    found: dict[str, CacheEntry] = {}
+    is_given = False
+    for line in text_of_file(path).splitlines():
+        if line.startswith("//"):
+            is_given = line == _GIVEN
+        elif each := _ENTRY.match(line):
+            found[each[1]] = CacheEntry(each[2], each[3], is_given)
+            is_given = False
+    return found
 
 
 def given_settings(
@@ -80,7 +93,11 @@ def _is_given(
         return not has_toolchain and not _is_usual_compiler(name, entry.value)
     if name in defaults:
         return not _is_same(defaults[name], entry.value)
-    return entry.kind == "UNINITIALIZED" or (name == "BUILD_TESTING" and entry.value == "OFF")
+    return (
+        entry.is_given
+        or entry.kind == "UNINITIALIZED"
+        or (name == "BUILD_TESTING" and entry.value == "OFF")
+    )
 
 
 def _is_usual_compiler(name: str, path: str) -> bool:

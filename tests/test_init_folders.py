@@ -1,0 +1,270 @@
+"""Build folders as `sizeguard init` reads them: Meson, Cargo, GN, CMake's makefiles, configure."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.projects.reader import parse_config
+from sizeguard.proposals.build_systems.ninja_file import statements
+from sizeguard.proposals.config_text import config_text, yaml_text
+from sizeguard.proposals.proposal import Proposal
+from sizeguard.proposals.propose import propose
+
+PROGRAM = Path(shutil.which("true") or "/bin/true").resolve()
+LIBRARY = min(
+    (path for path in Path(np.__file__).parent.rglob("*.so")), key=lambda path: path.stat().st_size
+)
+CACHE = """# cache
+//Type
+CMAKE_BUILD_TYPE:STRING=Release
+CMAKE_HOME_DIRECTORY:INTERNAL={source}
+CMAKE_GENERATOR:INTERNAL=Unix Makefiles
+CMAKE_CXX_FLAGS:STRING=-fno-rtti -I{source}/inc
+CMAKE_CXX_FLAGS_RELEASE:STRING=-O3 -DNDEBUG
+//No help, variable specified on the command line.
+CMAKE_UNITY_BUILD:BOOL=ON
+//Help
+WITH_ZIP:BOOL=OFF
+//Help
+WITH_XML:BOOL=ON
+SOME_FOLDER:PATH=SOME-NOTFOUND
+"""
+
+
+def project_of(folder: Path, ignored: str = "") -> Path:
+    """Make a repository."""
+    root = folder.resolve() / "my wörk"
+    root.mkdir()
+    subprocess.run(["git", "init", "--quiet", root], check=True)
+    (root / ".gitignore").write_text(ignored)
+    return root
+
+
+def put(path: Path, content: str | Path = PROGRAM) -> Path:
+    """Write a file, or copy one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, Path):
+        shutil.copy(content, path)
+    else:
+        path.write_text(content)
+    return path
+
+
+def check(proposal: Proposal) -> dict[str, str]:
+    """Read back what is written of a proposal; the images by name."""
+    config = parse_config(proposal.root, config_text(proposal).encode())
+    found = {}
+    for app in config.apps:
+        steps = app.steps[proposal.target]
+        assert (steps.setup, steps.build) == (proposal.setup, proposal.build)
+        found[app.name] = steps.images[app.image].image
+    return found
+
+
+def meson_folder(root: Path) -> Path:
+    """A build folder with a program, a library with a version, a test and a subproject."""
+    folder = root / "out"
+    targets = [
+        ("count", "executable", "count", True, None),
+        ("words", "shared library", "libwords.so.1.2.3", True, None),
+        ("check", "executable", "check", False, None),
+        ("zip", "shared library", "subprojects/zip/libzip.so", True, "zip"),
+        ("core", "static library", "libcore.a", False, None),
+    ]
+    told = [
+        {"name": name, "type": kind, "filename": [str(folder / path)], "installed": installed}
+        | {"subproject": subproject}
+        for name, kind, path, installed, subproject in targets
+    ]
+    directories = {"source": str(root), "build": str(folder)}
+    put(folder / "meson-info/meson-info.json", json.dumps({"directories": directories}))
+    put(folder / "meson-info/intro-targets.json", json.dumps(told))
+    put(folder / "meson-info/intro-tests.json", json.dumps([{"cmd": [str(folder / "check")]}]))
+    put(
+        folder / "meson-private/cmd_line.txt",
+        f"[options]\nbuildtype = minsize\ncpp_args = ['-DA=1', '-DB']\n\n[properties]\n"
+        f"cross_file = ['{root}/arm.ini']\n",
+    )
+    put(folder / "meson-private/sanitycheckc.exe")
+    put(folder / "count")
+    put(folder / "check")
+    put(folder / "libwords.so.1.2.3", LIBRARY)
+    (folder / "libwords.so").symlink_to("libwords.so.1.2.3")
+    put(folder / "subprojects/zip/libzip.so", LIBRARY)
+    put(folder / "libwords.so.1.2.3.p/words.cpp.o", "")
+    return folder
+
+
+def test_meson(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/out/\n")
+    proposal = propose(meson_folder(root))
+    assert check(proposal) == {"my_w_rk.count": "out/count", "my_w_rk.libwords": "out/libwords.so"}
+    cross = '--cross-file="$PWD"/arm.ini'
+    options = "-Dbuildtype=minsize '-Dcpp_args=['\"'\"'-DA=1'\"'\"', '\"'\"'-DB'\"'\"']'"
+    assert proposal.setup == f"meson setup out . {cross} {options}"
+    assert proposal.build.startswith("meson compile -C out ")
+    assert set(proposal.build.split()[-2:]) == {"count", "words"}
+    left_out = dict(proposal.left_out)
+    assert left_out == {
+        "out/check": "of tests",
+        "out/subprojects/zip/libzip.so": "of a dependency",
+    }
+    library = next(image for image in proposal.images if image.name == "libwords")
+    assert library.objects == ("out/libwords.so*.p/**/*.o",)
+
+
+def test_a_folder_that_git_does_not_ignore_is_not_built_in(tmp_path: Path) -> None:
+    proposal = propose(meson_folder(project_of(tmp_path)))
+    assert proposal.setup.startswith("meson setup sizeguard-build . ")
+    assert "out/**" in proposal.ignore
+    assert any("add /out/ to .gitignore" in note for note in proposal.notes)
+
+
+def cargo_folder(root: Path, profile: str) -> Path:
+    """A folder target/ with a program, a library, and what Cargo keeps beside them."""
+    target = root / "target"
+    put(
+        root / "Cargo.toml", '[package]\nname = "count"\n[features]\ndefault = ["std"]\nfast = []\n'
+    )
+    put(root / "Cargo.lock", "")
+    put(target / ".rustc_info.json", "{}")
+    made = {"features": json.dumps(["default", "fast", "std"])}
+    put(target / profile / ".fingerprint/count-0123456789abcdef/bin-count.json", json.dumps(made))
+    put(target / profile / "count")
+    put(target / profile / "count.d", "")
+    put(target / profile / "deps/count-0123456789abcdef")
+    put(target / profile / "build/zip-0123/build-script-build")
+    put(target / profile / "examples/show")
+    return target
+
+
+@pytest.mark.parametrize(
+    ("profile", "words"),
+    [
+        ("release", "--release"),
+        ("debug", ""),
+        ("small", "--profile small"),
+        ("aarch64-unknown-linux-gnu/release", "--release --target aarch64-unknown-linux-gnu"),
+    ],
+)
+def test_cargo(tmp_path: Path, profile: str, words: str) -> None:
+    root = project_of(tmp_path, "/target/\n")
+    cargo_folder(root, profile)
+    proposal = propose(root)
+    assert check(proposal) == {"count": f"target/{profile}/count"}
+    expected = f"cargo build --locked {words} --bin count --features fast"
+    assert proposal.build.split() == expected.split()
+    assert bool(proposal.notes) is (profile == "debug")
+
+
+def test_cargo_builds_the_package_for_its_library(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "target\n")
+    put(cargo_folder(root, "release") / "release/libwords.so", LIBRARY)
+    proposal = propose(root / "target")
+    assert set(check(proposal).values()) == {"target/release/count", "target/release/libwords.so"}
+    assert "--bin" not in proposal.build
+
+
+def test_makefiles_of_cmake(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "*.tmp\n")
+    source = root / "cpp"
+    put(
+        source / "CMakeLists.txt",
+        'option(WITH_ZIP "Zip" OFF)\noption(WITH_XML "Xml" OFF)\noption(WITH_C "" ${MAIN})\n',
+    )
+    folder = tmp_path / "else where"
+    put(folder / "CMakeCache.txt", CACHE.format(source=source))
+    put(folder / "CMakeFiles/3.25.1/CompilerIdCXX/a.out")
+    for name in ("count", "speed_benchmark"):
+        line = f"/usr/bin/c++ -O3 CMakeFiles/{name}.dir/main.cpp.o -o 'bin/{name}' /usr/lib/x.a\n"
+        put(folder / f"src/CMakeFiles/{name}.dir/link.txt", line)
+        put(folder / f"src/bin/{name}")
+        put(folder / f"src/CMakeFiles/{name}.dir/main.cpp.o", "")
+    put(folder / "src/CMakeFiles/x.dir/link.txt", "/usr/bin/ar qc libx.a CMakeFiles/x.dir/x.o\n")
+    put(folder / "stray")
+    proposal = propose(folder)
+    assert check(proposal) == {"count": "sizeguard-build/src/bin/count"}
+    assert proposal.setup == (
+        "cmake -S cpp -B sizeguard-build -G 'Unix Makefiles' -DCMAKE_BUILD_TYPE=Release"
+        " '-DCMAKE_CXX_FLAGS=-fno-rtti -I'\"$PWD\"/cpp/inc -DCMAKE_UNITY_BUILD=ON -DWITH_XML=ON"
+    )
+    assert proposal.build == "cmake --build sizeguard-build --target count"
+    assert proposal.images[0].objects == ("sizeguard-build/src/CMakeFiles/count.dir/**/*.o",)
+
+
+def test_installed_images_come_before_others(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/build/\n")
+    folder = root / "build"
+    put(root / "CMakeLists.txt", "")
+    put(folder / "CMakeCache.txt", CACHE.format(source=root))
+    rule = "CXX_EXECUTABLE_LINKER__{0}_Release CMakeFiles/{0}.dir/main.cpp.o | libx.a || x\n"
+    names = ("tool", "helper")
+    text = "".join(f"build a$ b/{name}: {rule.format(name)}  FLAGS = -Os\n" for name in names)
+    put(folder / "build.ninja", f"rule x\n{text}")
+    for name in names:
+        put(folder / "a b" / name)
+    put(
+        folder / "cmake_install.cmake",
+        f'file(INSTALL DESTINATION "/usr/bin" TYPE EXECUTABLE FILES "{folder}/a b/tool")\n',
+    )
+    proposal = propose(root)
+    assert check(proposal) == {"tool": "build/a b/tool"}
+    assert proposal.left_out == (("build/a b/helper", "not installed"),)
+
+
+def test_gn_and_a_configured_makefile(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/out/\n/app\n")
+    put(root / ".gn", "")
+    put(root / "out/x/args.gn", '# small\nis_debug = false\nname = "it\'s"\n')
+    put(root / "out/x/build.ninja", "")
+    put(root / "out/x/app")
+    proposal = propose(root)
+    gn = "gn gen out/x '--args=is_debug = false name = \"it'\"'\"'s\"'"
+    assert (proposal.setup, proposal.build) == (gn, "ninja -C out/x app")
+    check(proposal)
+    shutil.rmtree(root / "out")
+    put(root / "Makefile", "app:\n\tcc\n")
+    put(root / "configure", "")
+    put(root / "config.log", "  $ ./configure --prefix=/usr 'CFLAGS=-Os -g'\n")
+    put(root / "app")
+    proposal = propose(root)
+    assert proposal.setup == "./configure --prefix=/usr 'CFLAGS=-Os -g'"
+    assert proposal.build == "make app"
+
+
+def test_what_no_link_made_is_no_image(tmp_path: Path) -> None:
+    root = project_of(tmp_path)
+    put(root / "Makefile", "app:\n\tcc\n")
+    put(root / "prebuilt")
+    subprocess.run(["git", "-C", root, "add", "prebuilt"], check=True)
+    put(root / "text", "hello\n")
+    put(root / ".venv/pyvenv.cfg", "")
+    put(root / ".venv/bin/python")
+    (root / "other").symlink_to("/bin/true")
+    with pytest.raises(InconclusiveError, match="build the project"):
+        propose(root)
+
+
+@pytest.mark.parametrize(
+    "text", ["null", "a: b", "it's", 'a "b"', "x\ny", "ü\x85", "- a", "#", "1e3", " a", "a #b", "~"]
+)
+def test_texts_are_read_back(text: str) -> None:
+    lines = f"apps:\n  a:\n    build: {yaml_text(text)}\n    image: a\n"
+    config = parse_config(Path("/"), lines.encode())
+    assert next(iter(config.apps[0].steps.values())).build == text
+
+
+def test_ninja_statements() -> None:
+    import re
+
+    text = "build a$ b$:c | x.lib: LINK in$$1 $\n  in2 | dep || order\n  v = 1\nbuild y: CC z\n"
+    [found] = statements(text, re.compile("LINK"))
+    assert found.outputs == ("a b:c", "x.lib")
+    assert found.inputs == ("in$1", "in2", "dep", "order")
