@@ -184,6 +184,16 @@ def test_identical_functions(tmp_path: Path, flags: tuple[str, ...]) -> None:
 
 
 @native
+def test_identical_functions_without_symbols(tmp_path: Path) -> None:
+    before = build(tmp_path, "before", "-s", *LLD)
+    after = build(tmp_path, "after", "-s", *LLD, "-Wl,--icf=all")
+    named = finding(build(tmp_path, "named", *LLD), "identical-functions")
+    found = check(before, after, "identical-functions")
+    assert abs(found.low - named.low) <= 0.02 * named.low
+    assert all(part.name.startswith("function at 0x") for part in found.evidence)
+
+
+@native
 def test_functions_that_call_others_are_not_identical(tmp_path: Path) -> None:
     """Two calls with the same offset, of two functions that lie as far apart as the callers."""
     text = "".join(
@@ -226,6 +236,17 @@ def test_repeated_tables(tmp_path: Path, flags: tuple[str, ...]) -> None:
     after = build(tmp_path, "after", *flags, header=once)
     check(before, after, "repeated-tables")
     assert "repeated-tables" not in kinds(after)
+
+
+@native
+@pytest.mark.parametrize("flags", [(), ("-static",), SHARED])
+def test_page_padding(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    before = build(tmp_path, "before", "-s", *flags)
+    after = build(tmp_path, "after", "-s", *flags, "-Wl,-z,noseparate-code")
+    check(before, after, "page-padding", promised=False)
+    assert "page-padding" not in kinds(after)
+    for other in (LLD, ("-Wl,-z,norelro",)):
+        assert "page-padding" not in kinds(build(tmp_path, "other", *other))
 
 
 @native

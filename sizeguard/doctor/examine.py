@@ -11,6 +11,7 @@ from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.doctor.exported_names import exported_names
 from sizeguard.doctor.identical_functions import MACHINES, identical_functions
 from sizeguard.doctor.image_facts import RELATIVE, ImageFacts
+from sizeguard.doctor.page_padding import page_padding
 from sizeguard.doctor.relative_relocations import relative_relocations
 from sizeguard.doctor.repeated_tables import repeated_tables
 from sizeguard.doctor.type_information import type_information
@@ -29,6 +30,7 @@ OF_IMAGE: tuple[Callable[[ImageFacts], SizeFinding | None], ...] = (
     type_information,
     repeated_tables,
     exported_names,
+    page_padding,
 )
 
 
@@ -63,9 +65,7 @@ def _unknown(facts: ImageFacts) -> list[str]:
     """List what this image does not tell."""
     lines = []
     if facts.elf.is_stripped:
-        lines.append(
-            "identical functions, type information, repeated tables: the image is stripped"
-        )
+        lines.append("type information, repeated tables: the image is stripped")
     elif facts.elf.machine not in MACHINES:
         lines.append(f"identical functions: code of {facts.elf.machine} is not compared")
     if facts.fixups and facts.elf.machine not in RELATIVE:

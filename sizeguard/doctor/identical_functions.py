@@ -72,7 +72,13 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
 
 
 def _functions(facts: ImageFacts) -> list[_Function]:
-    """List the functions with symbols that may be folded, an address once."""
+    """List the functions of .text that may be folded, an address once.
+
+    Without symbols they are those with unwind records.
+    """
+    text = facts.elf.section(".text")
+    if text is None:
+        return []
     tables, barred = _tables(facts)
     sections = facts.elf.sections
     found: dict[int, tuple[str, int, int]] = {}
@@ -81,18 +87,32 @@ def _functions(facts: ImageFacts) -> list[_Function]:
         if symbol.type == STT_FUNC and symbol.size and section.is_executable:
             row = (symbol.name, symbol.size, symbol.section)
             found[symbol.address] = max(found.get(symbol.address, row), row, key=lambda r: r[1])
+    if facts.elf.is_stripped:
+        for address, size in _described(facts).items():
+            found.setdefault(address, (f"function at {address:#x}", size, text.index))
     functions = []
     starts = sorted(found)
     for address, following in zip_longest(starts, starts[1:], fillvalue=0):
         name, size, index = found[address]
         section = sections[index]
-        if address in barred or section.name != ".text":
+        if address in barred or index != text.index:
             continue
         end = min(following or 1 << 62, section.address + section.size)
         span = size if end < address + size else min(end - address, size + _ALIGNMENT - 1)
         code = facts.content_at(section, address, size)
         functions.append(_Function(name, address, code, span, tables.get(address, 0)))
     return functions
+
+
+def _described(facts: ImageFacts) -> dict[int, int]:
+    """Return the bytes of each function with an unwind record, by address in .text."""
+    frames, text = facts.frames, facts.elf.section(".text")
+    if frames is None or text is None:
+        return {}
+    end = text.address + text.size
+    rows = (frames.kind == FDE) & (frames.function >= text.address) & (frames.extent > 0)
+    rows &= frames.function + frames.extent <= end
+    return dict(zip(frames.function[rows].tolist(), frames.extent[rows].tolist(), strict=True))
 
 
 def _tables(facts: ImageFacts) -> tuple[dict[int, int], set[int]]:

@@ -1,0 +1,69 @@
+"""Find bytes of the file that put code and constants on pages of their own."""
+
+from __future__ import annotations
+
+from sizeguard.doctor.diagnosis import FILE, SizeFinding, largest
+from sizeguard.doctor.image_facts import ImageFacts
+from sizeguard.formats.elf import PF_W, PF_X, PT_LOAD, Segment
+
+_PAGE = 4 << 10  # of x86-64, the only machine that this is checked on
+_PT_GNU_RELRO = 0x6474E552
+_HEADERS = 112  # bytes of the two program headers that go
+_ALIGNMENT = 64  # bytes that aligning the sections may take again, at most
+
+
+def page_padding(facts: ImageFacts) -> SizeFinding | None:
+    """Find the padding before and behind GNU ld's segment of code, and lay the file out without.
+
+    Writable data stays at its place in a page: the read-only part of it ends with one.
+    """
+    loads = sorted((s for s in facts.elf.segments if s.type == PT_LOAD), key=lambda s: s.offset)
+    if facts.elf.machine != "x86_64" or not _is_separate(facts, loads) or _is_of_others(facts):
+        return None
+    head, code, constants, data = loads
+    gaps = {
+        "before the code": code.offset - head.offset - head.file_size,
+        "behind the code": constants.offset - code.offset - code.file_size,
+    }
+    end = constants.offset + constants.file_size
+    if min(gaps.values()) < 0:
+        return None
+    shortest = end - sum(gaps.values()) - _HEADERS
+    low = data.offset - _following(shortest + _HEADERS + _ALIGNMENT, data.offset)
+    high = data.offset - _following(shortest, data.offset)
+    if low <= 0:
+        return None
+    return SizeFinding(
+        kind="page-padding",
+        title="code and constants lie on pages of their own",
+        low=low - _ALIGNMENT,
+        high=high + _ALIGNMENT,
+        metric=FILE,
+        evidence=largest(gaps),
+        parts=len(gaps),
+        change="-Wl,-z,noseparate-code; constants then lie on pages that can be executed",
+    )
+
+
+def _is_separate(facts: ImageFacts, loads: list[Segment]) -> bool:
+    """Tell whether the file has headers, code on its pages, constants, and data behind RELRO."""
+    has_relro = any(segment.type == _PT_GNU_RELRO for segment in facts.elf.segments)
+    flags = [load.flags & (PF_X | PF_W) for load in loads]
+    return (
+        has_relro
+        and flags == [0, PF_X, 0, PF_W]
+        and all(load.offset % _PAGE == 0 for load in loads[:3])
+    )
+
+
+def _is_of_others(facts: ImageFacts) -> bool:
+    """Tell whether another linker than GNU ld says that it made the image."""
+    comment = facts.elf.section(".comment")
+    text = facts.elf.content(comment) if comment is not None else b""
+    is_gold = facts.elf.section(".note.gnu.gold-version") is not None
+    return is_gold or b"LLD" in text or b"mold" in text
+
+
+def _following(start: int, place: int) -> int:
+    """Return the first offset from `start` on that lies in its page as `place` does."""
+    return start + (place - start) % _PAGE
