@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
-from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.projects.reader import parse_config
 from sizeguard.proposals.build_systems.ninja_file import statements
+from sizeguard.proposals.ci_files import ci_file
 from sizeguard.proposals.config_text import config_text, yaml_text
 from sizeguard.proposals.proposal import Proposal
 from sizeguard.proposals.propose import propose
@@ -252,6 +255,54 @@ def test_what_no_link_made_is_no_image(tmp_path: Path) -> None:
         propose(root)
 
 
+def test_a_makefile_that_calls_others_makes_their_images(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "out\n")
+    put(root / "Makefile", "all: out/a\n\t$(MAKE) -C sub\nout/a:\n\tcc\n")
+    put(root / "sub/Makefile", "out/b:\n\tcc\n")
+    put(root / "out/a")
+    put(root / "sub/out/b")
+    for start in (root, root / "out"):
+        proposal = propose(start)
+        assert set(check(proposal).values()) == {"out/a", "sub/out/b"}
+        assert proposal.build == "make"
+    put(root / "Makefile", "out/a:\n\tcc\n")
+    assert check(propose(root / "sub")) == {"b": "sub/out/b"}
+    assert propose(root / "sub").build == "make -C sub out/b"
+
+
+def test_sources_that_are_gone(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/build/\n")
+    put(root / "build/CMakeCache.txt", CACHE.format(source=tmp_path / "gone"))
+    put(root / "build/build.ninja", "build a: C_EXECUTABLE_LINKER__a_ CMakeFiles/a.dir/a.c.o\n")
+    put(root / "build/a")
+    with pytest.raises(InputError, match="sources are gone"):
+        propose(root)
+
+
+@pytest.mark.parametrize(
+    ("has", "path"),
+    [
+        (".github/x", ".github/workflows/size.yml"),
+        (".gitlab-ci.yml", ".gitlab/sizeguard.gitlab-ci.yml"),
+        ("README", ""),
+    ],
+)
+def test_the_ci_file_is_that_of_the_repository(tmp_path: Path, has: str, path: str) -> None:
+    root = project_of(tmp_path)
+    put(root / has, "")
+    file = ci_file(root, None, ("g++",))
+    assert (file.path if file else "") == path
+    if file is None:
+        return
+    content = yaml.safe_load(file.text)
+    is_github = "jobs" in content
+    gate = content["jobs"]["gate"]["steps"][-1]["run"] if is_github else content["size-gate"]
+    lines = gate.splitlines() if is_github else [*gate["before_script"], *gate["script"]]
+    done = subprocess.run(["bash", "-n"], input="\n".join(lines), text=True, check=False)
+    assert done.returncode == 0
+    assert any("sizeguard gate" in line.replace('"', "") for line in lines)
+
+
 @pytest.mark.parametrize(
     "text", ["null", "a: b", "it's", 'a "b"', "x\ny", "ü\x85", "- a", "#", "1e3", " a", "a #b", "~"]
 )
@@ -262,8 +313,6 @@ def test_texts_are_read_back(text: str) -> None:
 
 
 def test_ninja_statements() -> None:
-    import re
-
     text = "build a$ b$:c | x.lib: LINK in$$1 $\n  in2 | dep || order\n  v = 1\nbuild y: CC z\n"
     [found] = statements(text, re.compile("LINK"))
     assert found.outputs == ("a b:c", "x.lib")

@@ -38,6 +38,7 @@ jobs:
       - name: Install
         run: |
           sudo apt-get update -qq
+          # add the packages that the build needs
           sudo apt-get install -y -qq --no-install-recommends {packages}
           python3 -m venv "$RUNNER_TEMP/sizeguard"
           "$RUNNER_TEMP/sizeguard/bin/pip" install --quiet 'sizeguard=={version}'
@@ -62,6 +63,7 @@ size-gate:
     GIT_DEPTH: "0"  # the merge base must be there
   before_script:
     - apt-get update -qq
+    # add the packages that the build needs
     - apt-get install -y -qq --no-install-recommends {packages}
     - python3 -m venv /opt/sizeguard
     - /opt/sizeguard/bin/pip install --quiet 'sizeguard=={version}'

@@ -9,8 +9,10 @@ from sizeguard.proposals.proposal import Proposal, ProposedImage
 
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./=+-]*(?: [A-Za-z0-9_./=+-]+)*")
 _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
-_ROOM = 0.1  # that an image may grow before its limit has to be raised
-_STEP = 1024
+# Room for an image to grow: below that at which the gate offers a tighter limit.
+_ROOM_PERCENT, _ROOM_BYTES = 8, 512
+_STEP = 256
+_IN_KIB = 100 << 10  # a limit from which it is written in KiB
 
 
 def config_text(proposal: Proposal) -> str:
@@ -26,8 +28,11 @@ def yaml_text(text: str) -> str:
 
 
 def limit_of(bytes_: int) -> str:
-    """Propose the most that an image may load: today's size with a tenth of room, in KiB."""
-    return f"{-(-int(bytes_ * (1 + _ROOM)) // _STEP)} KiB"
+    """Propose the most that an image may load: today's size and some room."""
+    limit = bytes_ + max(bytes_ * _ROOM_PERCENT // 100, _ROOM_BYTES)
+    if limit >= _IN_KIB:
+        return f'"{-(-limit // 1024):,} KiB"'
+    return f'"{limit + -limit % _STEP:,} B"'
 
 
 def _escaped(char: str) -> str:

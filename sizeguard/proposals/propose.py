@@ -11,6 +11,7 @@ from pathlib import Path
 from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
 from sizeguard.git.git import git, git_bytes, top_folder
 from sizeguard.proposals.build_folder import BuildFolder, BuildSystem, Place
+from sizeguard.proposals.build_systems.make import RECURSIVE
 from sizeguard.proposals.build_systems.systems import SYSTEMS, built_folders
 from sizeguard.proposals.found_images import MAYBE, WORDS, FoundImage, find_images
 from sizeguard.proposals.image_files import parts_of
@@ -19,6 +20,7 @@ from sizeguard.runtimes.runtime import VARIANTS
 from sizeguard.selection.read import read_selection
 
 _MARKDOWN = "*.md"
+_MAKE = "Make"
 _MOST = 12  # images that are proposed
 _OWN_FOLDER = "sizeguard-build"  # where commands build if the checkout's folder is not ignored
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -72,17 +74,23 @@ def _with(
 
 def _builds(start: Path) -> list[_Built]:
     folders = list(built_folders(start))
+    others = [folder for system, folder in folders if system.name != _MAKE]
     found: list[_Built] = []
+    called: list[Path] = []  # folders with a Makefile that calls those below it
     for system, folder in folders:
-        is_make = system.name == "Make"
-        if is_make and found:
-            continue  # a Makefile that calls the other build system
+        if system.name == _MAKE and any(folder.is_relative_to(each) for each in called):
+            continue
         build = system.read(folder)
-        others = [other for _, other in folders if other != folder and is_make]
-        images = find_images(build, _tracked(folder), others)
+        own = [other for other in others if other != folder]
+        if system.name == _MAKE and build.fact(RECURSIVE):
+            called.append(folder)
+        elif system.name == _MAKE:
+            own = [other for _, other in folders if other != folder]
+        images = find_images(build, _tracked(folder), own)
         if images:
             found.append(_Built(system, build, images))
-    real = [each for each in found if each.system.name != "Make"]
+    # A Makefile beside a build of another system calls it.
+    real = [each for each in found if each.system.name != _MAKE]
     return real or found
 
 

@@ -25,6 +25,8 @@ _RULE = re.compile(r"^([^\s#:=][^#:=\n]*?)\s*:(?![:=])", re.M)
 _SETTING = re.compile(r"^\s*(?:export\s+)?(\w+)\s*[:?]?:?=[ \t]*([^#\n]*)", re.M)
 _USE = re.compile(r"\$[({](\w+)[)}]")
 _CONFIGURED = re.compile(r"^  \$ (\S*configure\b.*)$", re.M)
+_CALLS_MAKE = re.compile(r"\$[({]MAKE[)}]|\bmake\s+-C\b|^SUBDIRS\s*=", re.M)
+RECURSIVE = "recursive"  # fact: the Makefile calls those in folders below
 _DEPTH = 5  # of settings that name settings
 
 
@@ -41,9 +43,11 @@ class Make:
     def read(self, folder: Path) -> BuildFolder:
         """Read how it was configured; the links are those that are found."""
         configured = _CONFIGURED.search(text_of_file(folder / "config.log"))
-        return BuildFolder(
-            folder, folder, None, {"configured": configured[1] if configured else ""}
-        )
+        facts = {
+            "configured": configured[1] if configured else "",
+            RECURSIVE: "yes" if _CALLS_MAKE.search(_makefile(folder)) else "",
+        }
+        return BuildFolder(folder, folder, None, facts)
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Make the images by their rules, all of them anew if products may lie in the tree."""
@@ -86,10 +90,13 @@ def _configure(build: BuildFolder, place: Place) -> tuple[str, tuple[str, ...]]:
     return f"{at}{command}", ()
 
 
+def _makefile(folder: Path) -> str:
+    return next((text_of_file(folder / name) for name in _FILES if (folder / name).is_file()), "")
+
+
 def _targets(folder: Path) -> set[str]:
     """Read the targets of a Makefile's own rules, with its plain settings put in."""
-    text = next((text_of_file(folder / name) for name in _FILES if (folder / name).is_file()), "")
-    text = text.replace("\\\n", " ")
+    text = _makefile(folder).replace("\\\n", " ")
     settings = {each[1]: each[2].strip() for each in _SETTING.finditer(text)}
     found: set[str] = set()
     for each in _RULE.finditer(text):

@@ -19,14 +19,38 @@ _DEPTH = 3  # folders below a project in which builds are looked for
 
 
 def built_folders(start: Path) -> Iterator[tuple[BuildSystem, Path]]:
-    """Yield the build folders at and below a folder; nothing within one but below sources."""
-    root = start.resolve()
+    """Yield the build folders at and below a folder.
+
+    Below one with a Makefile are others, below one of another system none. Without any, the
+    nearest above it is taken, up to the root of the git work tree.
+    """
+    below = list(_below(start.resolve()))
+    yield from below or _above(start.resolve())
+
+
+def system_of(folder: Path) -> BuildSystem | None:
+    """Return the system that built a folder."""
+    return next((each for each in SYSTEMS if each.recognises(folder)), None)
+
+
+def _above(start: Path) -> Iterator[tuple[BuildSystem, Path]]:
+    top = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
+    for folder in start.parents:
+        if not folder.is_relative_to(top):
+            return
+        system = system_of(folder)
+        if system is not None:
+            yield system, folder
+            return
+
+
+def _below(root: Path) -> Iterator[tuple[BuildSystem, Path]]:
     for at, folders, _ in os.walk(root):
         here = Path(at)
         folders[:] = sorted(name for name in folders if name not in NO_IMAGES)
         if len(here.relative_to(root).parts) >= _DEPTH:
             folders.clear()
-        system = next((each for each in SYSTEMS if each.recognises(here)), None)
+        system = system_of(here)
         if system is None:
             continue
         yield system, here
