@@ -237,9 +237,18 @@ def test_gn_and_a_configured_makefile(tmp_path: Path) -> None:
     put(root / "configure", "")
     put(root / "config.log", "  $ ./configure --prefix=/usr 'CFLAGS=-Os -g'\n")
     put(root / "app")
+    configured = "./configure --prefix=/usr 'CFLAGS=-Os -g'"
+    assert propose(root).setup == f"autoreconf -fi . && {configured}"
+    subprocess.run(["git", "-C", root, "add", "configure"], check=True)
+    assert propose(root).setup == configured
+    assert propose(root).build == "make app"
+    (root / "out").mkdir()
+    (root / "app").rename(root / "out/app")
+    (root / "Makefile").rename(root / "out/Makefile")
+    put(root / "out/config.log", "  $ ../configure CFLAGS=-Os\n")
     proposal = propose(root)
-    assert proposal.setup == "./configure --prefix=/usr 'CFLAGS=-Os -g'"
-    assert proposal.build == "make app"
+    assert proposal.setup == "mkdir -p out && cd out && ../configure CFLAGS=-Os"
+    assert proposal.build == "make -C out app"
 
 
 def test_what_no_link_made_is_no_image(tmp_path: Path) -> None:

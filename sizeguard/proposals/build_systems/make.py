@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from sizeguard.base.errors import SizeguardError
+from sizeguard.git.git import git
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
     MAP,
@@ -43,23 +46,26 @@ class Make:
     def read(self, folder: Path) -> BuildFolder:
         """Read how it was configured; the links are those that are found."""
         configured = _CONFIGURED.search(text_of_file(folder / "config.log"))
+        line = configured[1] if configured else ""
+        script = _script(folder, line)
+        source = script.parent if script is not None else folder
         facts = {
-            "configured": configured[1] if configured else "",
+            "configured": line if script is not None else "",
+            "generated": "yes" if script is not None and not _is_tracked(script) else "",
             RECURSIVE: "yes" if _CALLS_MAKE.search(_makefile(folder)) else "",
         }
-        return BuildFolder(folder, folder, None, facts)
+        return BuildFolder(source, folder, None, facts)
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Make the images by their rules, all of them anew if products may lie in the tree."""
         known = _targets(build.folder)
         words = ["make", *([] if place.is_fresh else ["-B"])]
-        if place.source != ".":
-            words += ["-C", place.source]
+        if place.folder != ".":
+            words += ["-C", place.folder]
         names = [str(image.path.relative_to(build.folder)) for image in images]
-        if names and all(name in known for name in names):
+        if names and all(name in known and name[0] != "-" and "=" not in name for name in names):
             words += names
-        setup, notes = _configure(build, place)
-        return Commands(setup, shell_words(words, place.root), notes)
+        return Commands(_configure(build, place), shell_words(words, place.root))
 
     def advice(self, missing: str, image: str) -> str:
         """Name the variable of make."""
@@ -74,20 +80,39 @@ class Make:
         }[missing]
 
 
-def _configure(build: BuildFolder, place: Place) -> tuple[str, tuple[str, ...]]:
-    """Return the configure command of config.log, and what is to be known of it."""
+def _configure(build: BuildFolder, place: Place) -> str:
+    """Return the command that configures as config.log says; empty if nothing was configured."""
     line = build.fact("configured")
     if not line:
-        return "", ()
+        return ""
+    there = os.path.relpath(place.root / place.source, place.root / place.folder)
+    script = f"{there}/configure"
+    steps = []
+    if build.fact("generated"):
+        steps.append(shell_words(["autoreconf", "-fi", place.source], place.root))
+    if place.folder != ".":
+        folder = shlex.quote(place.folder)
+        steps.append(f"mkdir -p {folder} && cd {folder}")
+    steps.append(shell_words([script, *shlex.split(line)[1:]], place.root))
+    return " && ".join(steps)
+
+
+def _script(folder: Path, line: str) -> Path | None:
+    """Find the configure script of a command line; None if there is none, or it is gone."""
     try:
-        given = shlex.split(line)[1:]
+        words = shlex.split(line)
     except ValueError:
-        given = []
-    command = shell_words(["./configure", *given], place.root)
-    if not (build.folder / "configure").is_file():
-        return "", (f"configure does not lie in the folder of the build; it was: {line}",)
-    at = f"cd {shlex.quote(place.source)} && " if place.source != "." else ""
-    return f"{at}{command}", ()
+        return None
+    path = Path(os.path.normpath(folder / words[0])) if words else None
+    return path if path is not None and path.is_file() else None
+
+
+def _is_tracked(path: Path) -> bool:
+    """Whether git has a file; outside of git the file is what there is."""
+    try:
+        return bool(git(path.parent, "ls-files", "--", path.name))
+    except SizeguardError:
+        return True
 
 
 def _makefile(folder: Path) -> str:
