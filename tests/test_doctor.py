@@ -152,6 +152,20 @@ def test_unwind_tables(tmp_path: Path, flags: tuple[str, ...]) -> None:
 
 
 @native
+@pytest.mark.parametrize("strip", [(), ("-s",)])
+def test_start_up_files_with_unwind_tables(tmp_path: Path, strip: tuple[str, ...]) -> None:
+    """Those for aarch64 have some, which stay."""
+    (tmp_path / "main.c").write_text(
+        "".join(f"int f{n}(int x) {{ return x * {n}; }}\n" for n in range(200))
+        + "int main(int n, char **v) { return f3(n); }\n"
+    )
+    for name, flags in (("before", ()), ("after", WITHOUT[:2])):
+        command = ["aarch64-linux-gnu-gcc", "main.c", "-O1", *flags, *strip, "-o", name]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    check(tmp_path / "before", tmp_path / "after", "unwind-tables")
+
+
+@native
 @pytest.mark.parametrize("flags", [(), LLD])
 def test_tables_of_exceptions(tmp_path: Path, flags: tuple[str, ...]) -> None:
     """The compiler cannot know that the destructor does not throw: functions clean up."""

@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 
+from sizeguard.columns.texts import Int
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.formats.elf import ET_DYN
@@ -13,6 +14,19 @@ from sizeguard.formats.elf.unwind import FDE, NOWHERE
 
 _TABLES = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")
 _OF_LINKER = (".plt", ".iplt", ".init", ".fini")
+# Functions of the start-up files; those for x86 have no records but that of _start.
+_START_UP = frozenset(
+    {
+        "_start",
+        "call_weak_fn",
+        "deregister_tm_clones",
+        "register_tm_clones",
+        "__do_global_dtors_aux",
+        "frame_dummy",
+        "_dl_relocate_static_pie",
+    }
+)
+_START_UP_SIZE = 40 * len(_START_UP)
 _ENTRY = 8  # bytes of a function in .eh_frame_hdr
 
 
@@ -31,11 +45,14 @@ def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
             end = section.address + section.size
             is_own &= ~((frames.function >= section.address) & (frames.function < end))
     is_own &= frames.function != _start_of(facts)
+    is_own &= ~np.isin(frames.function, _start_up(facts))
     count = int(is_own.sum())
     if not count:
         return None
     has_header = facts.elf.section(".eh_frame_hdr") is not None
     low = int(frames.size[is_own].sum()) + (_ENTRY * count if has_header else 0)
+    if facts.elf.is_stripped and facts.elf.machine not in ("x86_64", "x32", "i386"):
+        low = max(low - _START_UP_SIZE, 0)
     throws = bool((frames.lsda[is_own] != NOWHERE).any())
     sizes = {each.name: each.size for each in facts.elf.sections if each.name in _TABLES}
     if throws:
@@ -55,6 +72,12 @@ def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
         " -fno-exceptions; backtraces then need debug information",
         sections=_TABLES,
     )
+
+
+def _start_up(facts: ImageFacts) -> Int:
+    """Return the addresses of the start-up files' functions."""
+    found = [symbol.address for symbol in facts.defined if symbol.name in _START_UP]
+    return np.array(found, np.uint64).view(np.int64)
 
 
 def _start_of(facts: ImageFacts) -> int:
