@@ -66,6 +66,10 @@ def _unknown(facts: ImageFacts) -> list[str]:
     lines = []
     if facts.elf.is_stripped:
         lines.append("type information, repeated tables: the image is stripped")
+    if facts.has_runtime_inside:
+        lines.append(
+            "identical functions: libraries of the compiler are linked in, not by function"
+        )
     elif facts.elf.machine not in MACHINES:
         lines.append(f"identical functions: code of {facts.elf.machine} is not compared")
     if facts.fixups and facts.elf.machine not in RELATIVE:

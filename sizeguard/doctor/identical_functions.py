@@ -45,7 +45,7 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
     Functions with exception tables are left out, as linkers do. Those that refer to functions of
     the same code are the same, too.
     """
-    if facts.elf.machine not in MACHINES or facts.elf.is_relocatable:
+    if facts.elf.machine not in MACHINES or facts.has_runtime_inside:
         return None
     functions = _functions(facts)
     kinds = _kinds(functions, _loaded(facts))
@@ -139,7 +139,7 @@ def _loaded(facts: ImageFacts) -> list[tuple[int, int]]:
 
 
 def _kinds(functions: list[_Function], loaded: list[tuple[int, int]]) -> list[list[_Function]]:
-    """Group functions of the same code, until no group grows."""
+    """Group functions of the same code, until no group falls apart."""
     by_size: dict[int, list[_Function]] = defaultdict(list)
     for function in functions:
         by_size[len(function.code)].append(function)
@@ -149,13 +149,20 @@ def _kinds(functions: list[_Function], loaded: list[tuple[int, int]]) -> list[li
         if len(group) > 1
         for function in group
     ]
-    same: dict[int, int] = {}
+    # Functions may call each other: all of a size and form count as the same, until they differ.
+    starts = {function.address for function, _ in rows}
+    same = dict.fromkeys(starts, -1)
     while True:
         groups: dict[bytes, list[_Function]] = defaultdict(list)
         for function, places in rows:
-            groups[function.text(places, same)].append(function)
+            kind = b"%d;" % same[function.address]
+            groups[kind + function.text(places, same)].append(function)
         kinds = [group for group in groups.values() if len(group) > 1]
-        now = {f.address: min(g.address for g in group) for group in kinds for f in group}
+        now = {
+            function.address: min(each.address for each in group)
+            for group in groups.values()
+            for function in group
+        }
         if now == same:
             return kinds
         same = now
