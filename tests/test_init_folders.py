@@ -326,3 +326,15 @@ def test_ninja_statements() -> None:
     [found] = statements(text, re.compile("LINK"))
     assert found.outputs == ("a b:c", "x.lib")
     assert found.inputs == ("in$1", "in2", "dep", "order")
+
+
+def test_tracked_selections_are_named(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/out/\n")
+    meson_folder(root)
+    put(root / "keep it.yaml", "operators:\n  aten::add.out:\n    is_root_operator: true\n")
+    put(root / "other.yaml", "operators: 3\n")
+    put(root / "loose.yaml", "operators: {}\n")
+    subprocess.run(["git", "-C", root, "add", "keep it.yaml", "other.yaml"], check=True)
+    proposal = propose(root)
+    assert proposal.selections == ("keep it.yaml",)
+    assert "# selects operators: keep it.yaml" in config_text(proposal)
