@@ -208,6 +208,22 @@ def test_identical_functions_without_symbols(tmp_path: Path) -> None:
 
 
 @native
+def test_identical_functions_that_call_each_other(tmp_path: Path) -> None:
+    text = "".join(
+        f"int b{n}(int);\n__attribute__((noinline)) int a{n}(int x)"
+        f" {{ return x < 2 ? 1 : b{n}(x - 1) * 3; }}\n"
+        f"__attribute__((noinline)) int b{n}(int x) {{ return x < 3 ? 2 : a{n}(x - 2) + 5; }}\n"
+        for n in range(20)
+    )
+    calls = " + ".join(f"a{n}(n)" for n in range(20))
+    (tmp_path / "main.c").write_text(f"{text}int main(int n, char **v) {{ return {calls}; }}\n")
+    for name, flags in (("before", ()), ("after", ("-Wl,--icf=all",))):
+        command = ["gcc", "-O1", "-fno-ipa-icf", "-ffunction-sections", *LLD, *flags]
+        subprocess.run([*command, "main.c", "-o", name], cwd=tmp_path, check=True)
+    check(tmp_path / "before", tmp_path / "after", "identical-functions")
+
+
+@native
 def test_functions_that_call_others_are_not_identical(tmp_path: Path) -> None:
     """Two calls with the same offset, of two functions that lie as far apart as the callers."""
     text = "".join(

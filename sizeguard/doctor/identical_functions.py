@@ -66,8 +66,8 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
         metric=LOAD,
         evidence=largest(parts),
         parts=len(parts),
-        change="-ffunction-sections, and -Wl,--icf=all of lld, mold or gold; --icf=safe keeps those"
-        " apart whose addresses may be compared",
+        change="-ffunction-sections, and -Wl,--icf=all of lld or mold (gold does not fold functions"
+        " that call each other); --icf=safe keeps those apart whose addresses may be compared",
     )
 
 
