@@ -224,6 +224,8 @@ def test_an_empty_report(browser: Browser, tmp_path: Path) -> None:
 class Half:
     """Half a million symbols with long names."""
 
+    rules = None
+
     def __init__(self, rows: int = 500_000) -> None:
         chance = np.random.default_rng(0)
         self.load = np.sort(chance.pareto(1.2, rows) * 60).astype(np.int64) + 1

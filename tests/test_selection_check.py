@@ -546,7 +546,7 @@ def test_what_cannot_be_read_is_a_problem_of_its_app(
     root: Path, full_build: Build, models_dir: Path, store: Store, tmp_path: Path
 ) -> None:
     good = dataclasses.replace(read_config(root).apps[0])
-    bad = dataclasses.replace(good, name="bad", selection=tmp_path / "selection.yaml")
+    bad = dataclasses.replace(good, name="bad", selection_file=tmp_path / "selection.yaml")
     (tmp_path / "selection.yaml").write_text("operators: [")
     lost = dataclasses.replace(good, name="lost", models=(tmp_path / "model.pt2",))
     (tmp_path / "broken").mkdir()
@@ -583,7 +583,7 @@ def test_lint_errors_fail_and_warnings_are_shown(
     (tmp_path / "s.yaml").write_text(
         text.replace("kernel_metadata:\n", "kernel_metadata:\n  nothing: [Float]\n", 1)
     )
-    other = dataclasses.replace(app, selection=tmp_path / "s.yaml")
+    other = dataclasses.replace(app, selection_file=tmp_path / "s.yaml")
     for _ in range(2):  # found, and kept
         found, problems = check_selections(
             root,

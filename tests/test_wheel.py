@@ -172,7 +172,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, tree: Path) -
         f"sizeguard/runtimes/sizeguard/libraries/{library}.yaml": f"native/{library}/operators.yaml"
         for library in ("operators", "prepacked")
     }
-    for name in ("names.json", "op_deps.yaml"):
+    for name in ("names.json", "op_deps.yaml", "pytorch_names.yaml"):
         expected[f"sizeguard/runtimes/sizeguard/libraries/{name}"] = f"native/operators/{name}"
     assert held == {name: (tree / source).read_bytes() for name, source in expected.items()}
     assert "sizeguard/py.typed" in held

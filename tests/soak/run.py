@@ -38,7 +38,7 @@ SCRIPTS = (
     Script("bisect_history", 20),
 )
 # These need a file that is not here, or root and a mirror of Debian.
-BY_HAND = ("clean_container", "draw_labels", "real_libraries", "same_outputs")
+BY_HAND = ("clean_container", "draw_labels", "drawn_packages", "real_libraries", "same_outputs")
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, "soak", SCRIPTS, sys.argv[1:]))
