@@ -15,7 +15,6 @@ from sizeguard.builds import RECORD
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import ccache_path
-from sizeguard.projects.gathered import MadeImage, gather
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.toolchains.environment import (
     build_environment,
@@ -94,6 +93,9 @@ class AnyBuildRecipe:
 
     def gathered(self, tree: Worktree, commit: str) -> Path:
         """Gather the image of what was built; the path of build.json."""
+        # numpy takes 45 ms to import, which a gate that builds nothing need not wait for.
+        from sizeguard.projects.gathered import MadeImage, gather
+
         told = self.key(tree.repository, commit, path_length(tree.path.parent))
         made = MadeImage(self.app, self.target, self.files, fingerprint(told), self.steps.build)
         folder = tree.made / self.app

@@ -17,7 +17,6 @@ from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.git import git
 from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
-from sizeguard.projects.gathered import MadeImage, gather, moved
 from sizeguard.projects.project import App
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
@@ -114,6 +113,9 @@ class HeadBuilds:
         return builds[recipe.app]
 
     def _moved(self, made: Mapping[str, Path], target: str, failed_run: str) -> Mapping[str, Build]:
+        # As in any_build: numpy need not be imported where nothing is built.
+        from sizeguard.projects.gathered import moved
+
         builds = {}
         for app, record in made.items():
             folder = self._folder(app, target)
@@ -124,6 +126,8 @@ class HeadBuilds:
 
     def _found(self, app: App, target: str, recipe: AnyBuildRecipe | None) -> Build:
         """Gather the files of an image as they are."""
+        from sizeguard.projects.gathered import MadeImage, gather
+
         ignore_own_folder(self.root, self.is_git)
         files = app.steps[target].images[app.image]
         made = MadeImage(app.name, target, files, self.content(app, target))
