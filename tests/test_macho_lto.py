@@ -1,4 +1,4 @@
-"""Mach-O images linked with LTO: main stands in the map under its bitcode, and is verified."""
+"""Verify Mach-O images linked with LTO, whose maps list main under a bitcode file."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -174,13 +174,12 @@ def _of_sections(elf: ELFFile, file: Path) -> Reading:
         ram += size if flags & 1 and section.name != ".relro_padding" else 0  # SHF_WRITE
         if not (flags & 0x400 and is_zeros):  # SHF_TLS
             ends.append((int(section["sh_addr"]), int(section["sh_addr"]) + size))
-    ram += sum(_uncovered(segment, ends) for segment in elf.iter_segments("PT_LOAD"))
+    ram += sum(_uncovered(segment.header, ends) for segment in elf.iter_segments("PT_LOAD"))
     return Reading("pyelftools", load, ram, file.stat().st_size, sections)
 
 
-def _uncovered(segment: object, ends: list[tuple[int, int]]) -> int:
+def _uncovered(head: Mapping[str, int], ends: list[tuple[int, int]]) -> int:
     """Return the zeros behind a writable segment's bytes that no section covers."""
-    head: dict[str, int] = segment.header  # type: ignore[attr-defined]
     low, in_file, in_memory = head["p_vaddr"], head["p_filesz"], head["p_memsz"]
     if not head["p_flags"] & 2 or in_memory <= in_file:
         return 0
@@ -190,15 +189,14 @@ def _uncovered(segment: object, ends: list[tuple[int, int]]) -> int:
 
 def _of_segments(elf: ELFFile, file: Path) -> Reading:
     """Read a file without section headers: the bytes that segments load, without the headers."""
-    loads = [segment.header for segment in elf.iter_segments("PT_LOAD")]
+    heads = [segment.header for segment in elf.iter_segments("PT_LOAD")]
     head = elf.header
     table = head["e_phoff"]
     outside = [(0, head["e_ehsize"]), (table, table + head["e_phentsize"] * head["e_phnum"])]
-    ranges = [(load["p_offset"], load["p_offset"] + load["p_filesz"]) for load in loads]
-    both = _union([*ranges, *outside])
-    ram = sum(load["p_memsz"] for load in loads if load["p_flags"] & 2)
-    size = _union(ranges) - (_union(ranges) + _union(outside) - both)
-    return Reading("pyelftools", size, ram, file.stat().st_size, None)
+    ranges = [(each["p_offset"], each["p_offset"] + each["p_filesz"]) for each in heads]
+    load = _union([*ranges, *outside]) - _union(outside)
+    ram = sum(each["p_memsz"] for each in heads if each["p_flags"] & 2)
+    return Reading("pyelftools", load, ram, file.stat().st_size, None)
 
 
 def _union(ranges: Iterable[tuple[int, int]]) -> int:

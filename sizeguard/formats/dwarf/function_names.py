@@ -65,7 +65,7 @@ class FunctionNames:
         return name
 
     def linkage(self, place: int) -> bytes:
-        """Return the linkage name that an entry has itself; empty if it has none."""
+        """Return an entry's own linkage name; empty if it has none."""
         return self._read(place)[0]
 
     def entries(self, place: int) -> list[int]:

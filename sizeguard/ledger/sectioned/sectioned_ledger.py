@@ -116,7 +116,7 @@ class _SectionedBuilder:
         return MemoryPartition(table[:, 0], table[:, 1], table[:, 2])
 
     def ledger(self, info: ImageInfo) -> Ledger:
-        """Make the ledger of the rows that own something."""
+        """Build the ledger from the rows that own bytes."""
         table = self.table
         file = partition(self.file.claims(), info.file)
         columns = np.array(self.pieces, np.int64).reshape(-1, 6)
