@@ -44,6 +44,23 @@ def test_a_change_that_grows_a_function_fails_with_its_name_and_line(reviewed: A
 
 
 @native
+def test_a_change_cannot_ignore_what_it_grows(reviewed: AnyProject) -> None:
+    source = "src/main.cpp"
+    ignoring = CONFIG.replace('ignore: "*.md"', f'ignore: ["*.md", {source}]')
+    assert ignoring != CONFIG
+    grown = SOURCES[source].replace("  return 2 * n;\n", GROWN)
+    reviewed.write({source: grown, "sizeguard.yaml": ignoring})
+    try:
+        done = reviewed.run("gate", "--format", "json")
+    finally:
+        reviewed.git("checkout", "--", ".")
+    found = json.loads(done.out)
+    assert done.code == 1
+    assert found["apps"][0]["growth_since_base"]["load"] > 800
+    assert "ignore" in json.dumps(found["policy_changes"])
+
+
+@native
 def test_nothing_is_left_in_the_user_s_checkout(reviewed: AnyProject) -> None:
     assert reviewed.git("status", "--porcelain") == ""
     assert reviewed.git("branch", "--list").split() == ["*", "main"]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sizeguard.base.errors import BuildError
+from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
+from sizeguard.git.git import git_bytes
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import ccache_path
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
+from sizeguard.projects.reader import parse_config
 from sizeguard.toolchains.environment import (
     build_environment,
     code_variables,
@@ -58,6 +61,8 @@ class AnyBuildRecipe:
         return {
             "build": "steps",
             "tree": tree_hash(repository, commit, self._scope),
+            # A change that leaves out more files than its base does is not equal to the base.
+            "scope": _scope_of_commit(repository, commit, self.group or self.app, self.target),
             "commands": [steps.setup, steps.build, steps.clean],
             "image": [files.image, files.map, files.debug, files.shipped, files.strip],
             "lists": [*files.objects, "", *files.also],
@@ -177,6 +182,21 @@ class AnyBuildRecipe:
         if not self.steps.clean or not tree.setup.is_file():
             return False
         return tree.setup.read_text(encoding="utf-8") == self._setup_key()
+
+
+@functools.lru_cache(256)
+def _scope_of_commit(repository: Path, commit: str, app: str, target: str) -> list[list[str]]:
+    """Return the inputs and ignored files that a commit's own sizeguard.yaml states for an app.
+
+    Empty if it has no such file or app, or one that cannot be read.
+    """
+    try:
+        data = git_bytes(repository, "show", f"{commit}:{CONFIG}")
+        apps = parse_config(repository, data).apps
+    except (BuildError, InputError):
+        return []
+    steps = [each.steps.get(target) for each in apps if app in (each.name, each.group)]
+    return [[*each.inputs, "", *each.ignore] for each in steps if each is not None]
 
 
 def recipe_of_app(app: App, target: str) -> AnyBuildRecipe | None:
