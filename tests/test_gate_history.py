@@ -277,7 +277,7 @@ def test_a_kernel_that_calls_another_operator_fails_the_selections_of_exactly_th
     repository.leave()
 
 
-def test_another_toolchain_is_inconclusive(repository: Repository) -> None:
+def test_with_another_toolchain_growth_counts_from_the_merge_base(repository: Repository) -> None:
     repository.branch("toolchain")
     for path in (repository.root / "baselines").glob("*.yaml"):
         text = path.read_text()
@@ -285,18 +285,20 @@ def test_another_toolchain_is_inconclusive(repository: Repository) -> None:
         path.write_text(text.replace("tools: gcc ", "tools: gcc 9."))
     repository.commit("As another compiler had it")
     gated = repository.gate()
-    assert (gated.code, gated.result["verdict"]) == (3, "inconclusive")
-    advice = gated.checks("vision")["load/growth"]["advice"]
-    assert "the baseline is of gcc 9." in advice
-    assert "sizeguard baseline update --app vision --target x86_64-linux" in advice
+    assert (gated.code, gated.result["verdict"]) == (0, "pass")
+    assert gated.app("vision")["base"] == "merge base"
+    assert gated.app("vision")["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
+    absolute = gated.checks("vision")["dtype/Double/absolute"]
+    assert absolute["set_for"].startswith("gcc 9.")
     repository.git(
         "rm", "-q", *(path.as_posix() for path in (repository.root / "baselines").glob("vision*"))
     )
+    repository.grow(RELU, 5000)
     gated = repository.gate("--app", "vision")
-    assert gated.code == 3
-    assert (
-        "there is no baseline baselines/vision" in gated.checks("vision")["load/growth"]["advice"]
-    )
+    assert gated.code == 1
+    assert gated.app("vision")["base"] == "merge base"
+    assert gated.checks("vision")["load/growth"]["verdict"] == "fail"
+    repository.shrink(RELU)
     repository.leave()
 
 

@@ -135,6 +135,7 @@ def test_a_result_of_the_gate_is_shown() -> None:
         assert (app.pop("unknown_sections"), app.pop("libraries")) == ([], [])
     for check in shown["checks"]:
         assert check.pop("moved") == 0
+        assert check.pop("set_for") == ""
     assert shown == json.loads(path.read_text())
 
 

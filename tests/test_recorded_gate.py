@@ -419,14 +419,15 @@ def test_without_anything_before_growth_is_not_run(project: Project) -> None:
             "absolute": "pass",
         }
         assert all("there is no baseline" in c.advice for c in checks if c.kind == "growth")
-    # With a commit before, a baseline is missing.
+    # With a commit before, that one decides.
     run_git(project.root, "checkout", "-q", "-f", "-B", "main", project.commits["grown"])
     (project.root / BASELINE).unlink()
     base = history.base()
     found, _ = growth_reference(
         project.root, History(project.root, history.place.store), base, project.subject()
     )
-    assert found.verdict == "inconclusive"
+    assert found.text.startswith("first parent ")
+    assert found.measured
 
 
 def edited(project: Project) -> None:
@@ -529,7 +530,7 @@ def test_with_files_of_nobody_the_baseline_decides(project: Project, what: str) 
         ),
     ],
 )
-def test_without_a_baseline_of_this_toolchain_growth_has_no_reference(
+def test_without_a_baseline_of_this_toolchain_the_merge_base_decides(
     project: Project, files: dict[str, str], why: str
 ) -> None:
     (project.root / BASELINE).unlink()
@@ -540,6 +541,10 @@ def test_without_a_baseline_of_this_toolchain_growth_has_no_reference(
     assert found.why.startswith(why)
     update = "sizeguard baseline update --app mlp --target x86_64-linux"
     assert found.why.endswith(update)
+    text = f"merge base {project.commits['grown'][:7]} (no baseline is of gcc-12.2-bfd-2.40-Os)"
+    assert reference_of(project) == (text, 31_666, "merge base")
+    # A merge base that does not build has no size, and then there is nothing.
+    run_git(project.root, "branch", "-f", "main", project.commits["broken"])
     assert reference_of(project) == ("baseline", None, "")
 
 

@@ -111,6 +111,7 @@ class Check:
     moved:   bytes of an operator that were another's in the base: they are no growth
     shares:  of creep that fails: the share of each commit; they sum to actual - base
     advice:  the next step; empty if the check passes
+    set_for: of an absolute limit: the tools that it was set for, if those of the build are others
     """
 
     id: str
@@ -131,6 +132,7 @@ class Check:
     waived: int = 0
     shares: tuple[Share, ...] = ()
     moved: int = 0
+    set_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)

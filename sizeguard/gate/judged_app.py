@@ -51,6 +51,7 @@ from sizeguard.gate.reference.base_growth import growth_since_base
 from sizeguard.gate.reference.creep import creep_shares
 from sizeguard.gate.reference.given_snapshot import snapshot_reference
 from sizeguard.gate.reference.moved_bytes import Moves
+from sizeguard.gate.reference.other_tools import limited_for
 from sizeguard.gate.reference.reference import (
     MeasuredApp,
     counted_from,
@@ -99,6 +100,7 @@ def judge_app(
     sizes += file_check(subject, limits, growth, pages)
     counts = any(limit.kind == GROWTH for limit in limits)
     sizes = tuple(_with_shares(request, measured, check) for check in sizes)
+    sizes = limited_for(request, base, measured, sizes, (growth, source))
     sizes += tuple(needed_checks(subject, growth, counts=counts))
     claims, verification = _claims(request, pair)
     models = run_models(request, pair)

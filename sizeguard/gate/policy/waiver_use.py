@@ -48,7 +48,8 @@ def waiver_uses(
     reviewed: growth since the baselines. Waived growth that was merged is in the merge base of
     every
               later change, and in no baseline yet. An entry of the file is spent once a baseline
-              holds what it allows. A trailer ends with its merge.
+              holds what it allows; without a baseline of these tools nobody knows. A trailer
+              ends with its merge.
     whole:    all apps and targets were measured; otherwise a waiver that nothing needed may be for
               another app
     """
@@ -63,12 +64,20 @@ def waiver_uses(
         used = _take(waiver, concerned, left)
         if not used and not _is_trailer(waiver):
             used = _take(waiver, [check for check in reviewed if _concerns(waiver, check)])
+            if not used and _is_unknown(waiver, reviewed):
+                uses.append(WaiverUse(waiver, UNUSED, PASS))
+                continue
         uses.append(_use(waiver, concerned, used, whole))
     exceeded = {id_ for id_, over in left.items() if over > 0}
     return tuple(
         _exceed(use, [c for c in checks if c.id in exceeded and _concerns(use.waiver, c)])
         for use in uses
     )
+
+
+def _is_unknown(waiver: Waiver, reviewed: Iterable[Check]) -> bool:
+    """Whether no baseline of these tools says if what the waiver allows was merged."""
+    return any(check.limit is None for check in reviewed if _concerns(waiver, check))
 
 
 def _take(waiver: Waiver, checks: Sequence[Check], left: dict[str, int] | None = None) -> int:

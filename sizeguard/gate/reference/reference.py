@@ -1,10 +1,11 @@
 """Find the sizes that growth and creep are counted from, or say why there are none.
 
 Growth is counted from the merge base's measurement, so that growth already on the base is not
-charged to the change; on the base's own branch from that of the first parent. It is counted from
-the reviewed baseline if the change brings a new one, or if the commit's own size cannot be known:
-there is no such commit, it does not build, or builds read what is neither the commit's nor
-installed. What is measured is never its own reference, unless all that was read is equal.
+charged to the change; on the base's own branch from that of the first parent. Both are built by
+the tools that are here, so no baseline has to be of these tools. It is counted from the reviewed
+baseline if the change brings a new one, or if the commit's own size cannot be known: there is no
+such commit, it does not build, or builds read what is neither the commit's nor installed. What is
+measured is never its own reference, unless all that was read is equal.
 """
 
 from __future__ import annotations
@@ -74,18 +75,22 @@ def growth_reference(
     The second value is its source: MEASURED, PARENT, REVIEWED, or empty if there is none.
     """
     reviewed = reviewed_reference(root, subject)
-    if reviewed.measured is None:
-        return _first_of_all(root, history, base, subject, reviewed), ""
+    judged_by_it = reviewed, REVIEWED if reviewed.measured is not None else ""
     commit, recipe = counted_from(history, base, subject), subject.recipe
     if not commit or base is None or recipe is None:
-        return reviewed, REVIEWED
-    baseline = baseline_path(root, subject.build)
-    if history.text_at(commit, _shown(root, baseline)) != baseline.read_bytes():
-        return reviewed, REVIEWED
+        if reviewed.measured is None:
+            return _first_of_all(root, history, base, subject, reviewed), ""
+        return judged_by_it
     source = MEASURED if commit == base.commit else PARENT
     text = f"{source} {commit[:7]}"
+    if reviewed.measured is None:
+        text += f" (no baseline is of {toolchain_key(subject.build)})"
+    elif history.text_at(commit, _shown(root, baseline_path(root, subject.build))) != (
+        baseline_path(root, subject.build).read_bytes()
+    ):
+        return judged_by_it
     if _reads_elsewhere(root, commit, subject):
-        return reviewed, REVIEWED
+        return judged_by_it
     is_equal = not subject.in_place and not differs_from(history, commit, subject)
     if subject.in_place:
         text += ", built at another path"
@@ -95,7 +100,7 @@ def growth_reference(
         analysis = history.measure(commit, recipe).analysis
     except (DoesNotBuildError, ReadsElsewhereError):
         # The commit has no size of its own; the reviewed one does not depend on it
-        return reviewed, REVIEWED
+        return judged_by_it
     except BuildError as error:
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
     if analysis is None:
@@ -158,10 +163,7 @@ def _read(subject: MeasuredApp) -> BuildInputs | None:
 
 
 def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
-    """Read the baseline.
-
-    There has to be one, of this toolchain, whatever growth is counted from.
-    """
+    """Read the baseline of these tools, or say why there is none."""
     build = subject.build
     path = baseline_path(root, build)
     update = (

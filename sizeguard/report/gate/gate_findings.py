@@ -292,6 +292,8 @@ def limit_message(check: Check) -> str:
 
 def rule_text(check: Check) -> str:
     """Write the rule: growth max(1%, 512B) since merge base 4f2a91c."""
+    if check.set_for:
+        return f"{check.kind} {check.rule} set for {check.set_for}"
     since = f" since {check.since}" if check.since and check.kind in (GROWTH, CREEP) else ""
     return f"{check.kind} {check.rule}{since}"
 

@@ -220,6 +220,7 @@ def _line(check: Check) -> CheckLine:
     waived = f"{check.waived:,} waived, " if check.waived else ""
     waived += f"{check.moved:,} moved, " if check.moved else ""
     rule = f"at most {check.rule}" if check.kind == ABSOLUTE else check.rule
+    rule += f", set for {check.set_for}" if check.set_for else ""
     return CheckLine(
         check.metric,
         check.actual,
