@@ -225,6 +225,7 @@ class Half:
     """Half a million symbols with long names."""
 
     rules = None
+    has_pieces = False
 
     def __init__(self, rows: int = 500_000) -> None:
         chance = np.random.default_rng(0)

@@ -5,6 +5,7 @@ Against rebuilds that leave a branch out.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.macho import read_macho
+from tests.support.image_laws import SIZEGUARD
 from tests.support.macho_samples import SOURCES
 
 pytestmark = pytest.mark.native
@@ -203,3 +205,37 @@ def test_branches_of_a_mach_o_image_are_in_its_dsym(tmp_path: Path, names: str) 
     assert int(analysis.load.sum()) == analysis.image.load
     assert int(analysis.file.sum()) == path.stat().st_size
     assert named == symbolized(image)
+
+
+def test_debug_information_is_read_for_levels_that_ask_for_it(tmp_path: Path) -> None:
+    """By symbol, an image whose debug information is damaged has the rows that it had.
+
+    A snapshot keeps the pieces, and counts them only by levels that tell them apart.
+    """
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES)
+    image = compiled(tmp_path, ["g++"], "-O2", "")
+
+    def rows(path: Path, by: str, *options: str) -> object:
+        command = [SIZEGUARD, "report", path, "--by", by, "--format", "json", *options]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["rows"]
+
+    kept = tmp_path / "kept.snapshot"
+    given = ("--rules", str(rules))
+    whole = rows(image, "symbol", *given)
+    assert rows(image, "symbol", *given, "--save", str(kept)) == whole
+    assert rows(kept, "symbol") == whole
+    assert rows(kept, "symbol,dtype") == rows(image, "symbol,dtype", *given)
+    found = read_elf(image).section(".debug_info")
+    assert found is not None
+    content = bytearray(image.read_bytes())
+    content[found.offset : found.offset + found.size] = b"\xff" * found.size
+    image.write_bytes(content)
+    assert rows(image, "symbol", *given) == whole
+    for asks in (("--by", "dtype"), ("--by", "symbol", "--filter", "dtype=Float")):
+        command = [SIZEGUARD, "report", image, *asks, *given]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert "damaged debug information" in done.stderr

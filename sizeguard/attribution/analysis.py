@@ -71,6 +71,11 @@ class Analysis(Protocol):
         """The rules that names were read with, empty if none fits; None if that is not known."""
         ...
 
+    @property
+    def has_pieces(self) -> bool:
+        """Whether there are rows of pieces that debug information cuts out of functions."""
+        ...
+
     def inlined(self) -> dict[tuple[str, str], int]:
         """Return the loaded bytes of inlined dtype branches, by (operator, dtype)."""
         ...

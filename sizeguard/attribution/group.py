@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from sizeguard.attribution.alias_rows import SymbolAliases, symbols_as_one
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.owners.inline_pieces import levels_asked, span_counts, uncounted_pieces
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
@@ -74,11 +76,9 @@ def group(
         raise InputError(f"unknown order {sort}; there are {', '.join(SORTS)}")
     mask = matching_rows(analysis, parse_filters(where))
     kept = None if mask is None else np.flatnonzero(mask)
-    tables, columns = (
-        _by_one(analysis, levels[0], kept)
-        if len(levels) == 1
-        else _by_several(analysis, levels, kept)
-    )
+    asked = levels_asked(levels, where)
+    rows = _Rows(analysis, asked, len(uncounted_pieces(analysis, asked)) > 0, kept)
+    tables, columns = _by_one(rows, levels[0]) if len(levels) == 1 else _by_several(rows, levels)
     order = _order(tables, columns, sort)
     file, load, ram, count = (column[order] for column in columns)
     return Report(
@@ -96,7 +96,7 @@ def group(
         left_out=(
             None
             if mask is None
-            else ByteSums(*(int(column[~mask].sum()) for column in _columns(analysis)))
+            else ByteSums(*(int(column[~mask].sum()) for column in rows.columns()))
         ),
     )
 
@@ -111,21 +111,45 @@ def label_of(analysis: Analysis, level: str) -> Label:
     return symbols_as_one(analysis) if level == "symbol" else analysis.label(level)
 
 
-def _columns(analysis: Analysis) -> Iterator[Int]:
-    """Yield the columns one at a time, so that their memory is used again."""
-    for name in ("file", "load", "ram", "count"):
-        yield getattr(analysis, name)
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of an analysis.
+
+    asked: levels; has_uncounted: whether some rows are no spans there; kept: rows that are summed
+    """
+
+    analysis: Analysis
+    asked: frozenset[str]
+    has_uncounted: bool
+    kept: Int | None
+
+    def columns(self) -> Iterator[Int]:
+        """Yield the columns one at a time, so that their memory is used again."""
+        for name in ("file", "load", "ram"):
+            yield getattr(self.analysis, name)
+        yield span_counts(self.analysis, self.asked)
+
+    def ids(self, label: Label) -> npt.NDArray[np.int32]:
+        """Return the ids of the rows that are summed."""
+        return label.ids if self.kept is None else label.ids[self.kept]
+
+    def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> list[Int]:
+        """Sum the columns by the ids of the rows that are summed."""
+        if self.kept is None and not self.has_uncounted:
+            return list(self.analysis.sums_by(ids, count))
+        kept = slice(None) if self.kept is None else self.kept
+        return [sum_by(column[kept], ids, count) for column in self.columns()]
 
 
-def _by_one(analysis: Analysis, level: str, kept: Int | None) -> tuple[list[Label], list[Int]]:
+def _by_one(rows: _Rows, level: str) -> tuple[list[Label], list[Int]]:
     """Make a row for each text of one level.
 
     The sums are by id first, then ids with equal texts are merged: half a million ids, not three
     million rows.
     """
-    label = label_of(analysis, level)
-    ids = label.ids if kept is None else label.ids[kept]
-    sums = _sums_by(analysis, ids, len(label.texts), kept)
+    label = label_of(rows.analysis, level)
+    ids = rows.ids(label)
+    sums = rows.sums_by(ids, len(label.texts))
     used, first = _by_hash(label, ids)
     columns = [
         np.add.reduceat(column[used], first) if len(first) < len(used) else column[used]
@@ -134,12 +158,10 @@ def _by_one(analysis: Analysis, level: str, kept: Int | None) -> tuple[list[Labe
     return [Label(np.arange(len(first), dtype=np.int32), label.texts.take(used[first]))], columns
 
 
-def _by_several(
-    analysis: Analysis, levels: Sequence[str], kept: Int | None
-) -> tuple[list[Label], list[Int]]:
+def _by_several(rows: _Rows, levels: Sequence[str]) -> tuple[list[Label], list[Int]]:
     """Make a row for each combination of texts that occurs."""
-    labels = [label_of(analysis, level) for level in levels]
-    ids = [label.ids if kept is None else label.ids[kept] for label in labels]
+    labels = [label_of(rows.analysis, level) for level in levels]
+    ids = [rows.ids(label) for label in labels]
     numbers, texts = zip(
         *(_numbers(label, some) for label, some in zip(labels, ids, strict=True)), strict=True
     )
@@ -149,7 +171,7 @@ def _by_several(
         # Few combinations, as of operators and dtypes: sum all of them, then keep those that occur.
         combination, occurs = _combined(ids, numbers, counts)
         found = np.flatnonzero(occurs)
-        columns = [column[found] for column in _sums_by(analysis, combination, combinations, kept)]
+        columns = [column[found] for column in rows.sums_by(combination, combinations)]
         values = []
         for count in reversed(counts):
             found, value = np.divmod(found, count)
@@ -159,7 +181,7 @@ def _by_several(
         ], columns
     of_rows = [number[some] for number, some in zip(numbers, ids, strict=True)]
     row, first = pack(of_rows)
-    columns = _sums_by(analysis, row, len(first), kept)
+    columns = rows.sums_by(row, len(first))
     return [
         Label(column[first], some) for column, some in zip(of_rows, texts, strict=True)
     ], columns
@@ -186,14 +208,6 @@ def _combined(
         occurs[number] = True
         combination[some] = number
     return combination, occurs
-
-
-def _sums_by(
-    analysis: Analysis, ids: Int | npt.NDArray[np.int32], count: int, kept: Int | None
-) -> list[Int]:
-    if kept is None:
-        return list(analysis.sums_by(ids, count))
-    return [sum_by(column[kept], ids, count) for column in _columns(analysis)]
 
 
 def distinct(label: Label) -> Label:

@@ -7,11 +7,12 @@ commands save that do without it; a report of libtorch_cpu.so may take 0.8 s in 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sizeguard.attribution.owners.inline_pieces import asks_for_pieces
 from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.input_files import readable
@@ -42,22 +43,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """Which rules read names, and which image of a fat file is read; see analysis_of."""
+    """Which rules read names, and which image of a fat file is read; see analysis_of.
+
+    levels: those that will be asked for; None for all
+    """
 
     preset: str = "auto"
     rules: Path | None = None
     arch: str = ""
+    levels: Collection[str] | None = None
 
     def choose(self, ledger: Ledger) -> Choice:
         """Choose the rules for a ledger's names."""
         return choose_preset(ledger.symbols, self.preset, self.rules)
 
-    def knows(self, choice: Choice) -> bool:
-        """Tell whether the rules are for this program.
+    def needs_pieces(self, choice: Choice) -> bool:
+        """Tell whether dtype branches are searched in debug information, which takes long.
 
-        Debug information says nothing about a program that no preset knows, and takes long to read.
+        It says nothing about a program that no preset knows, or whose preset has no cases.
         """
-        return self.preset != "auto" or self.rules is not None or choice.fits
+        knows = self.preset != "auto" or self.rules is not None or choice.fits
+        return knows and choice.preset.has_cases and asks_for_pieces(self.levels)
 
 
 _USUAL = ReadingOptions()
@@ -73,6 +79,7 @@ def analysis_of(
     preset: str = "auto",
     rules: Path | None = None,
     arch: str = "",
+    levels: Collection[str] | None = None,
 ) -> LedgerAnalysis | JoinedAnalysis:
     """Analyse a binary, a container, or the shipped file of a build (folder or build.json).
 
@@ -81,11 +88,12 @@ def analysis_of(
     preset:        name of the rules that read names, or auto for those that fit
     rules:         file of rules that precede the preset's
     arch:          which image of a fat Mach-O file; without it there is a row for each image
+    levels:        those that will be asked for, so that no more is read; None for all
 
     Raises InputError for files that cannot be read or do not belong together.
     """
     given = Files(path, objects=tuple(objects), link_map=map_, debug_file=debug_file)
-    options = ReadingOptions(preset, rules, arch)
+    options = ReadingOptions(preset, rules, arch, levels)
     if path.is_dir() and not (path / RECORD).exists():
         return _joined_analysis(path, given, options)
     files = open_build(path, given)
@@ -205,9 +213,9 @@ def _elf_analysis(
     served = _served(elf, ledger) if owned is None and not choice.names_are_enough else None
     ledger = served.ledger if served is not None else ledger
     branched = None
-    if options.knows(choice) and not elf.is_relocatable:
+    if options.needs_pieces(choice) and not elf.is_relocatable:
         holder = twin if twin is not None else elf
-        if holder.section(".debug_info") is not None and choice.preset.has_cases:
+        if holder.section(".debug_info") is not None:
             branched = _branched(elf, ledger, names or image, None, choice)
     ledger = branched.ledger if branched is not None else ledger
     return LedgerAnalysis(
@@ -324,8 +332,8 @@ def _macho_analysis(
     owned = _placed(macho, ledger, None if macho.is_object else _reached(files, link_map))
     ledger = owned.ledger if owned is not None else ledger
     branched = None
-    has_cases = options.knows(choice) and not macho.is_object and choice.preset.has_cases
-    if has_cases and with_debug_information(macho, names) is not None:
+    is_searched = options.needs_pieces(choice) and not macho.is_object
+    if is_searched and with_debug_information(macho, names) is not None:
         branched = _branched(macho, ledger, macho.path, names, choice, options.arch)
     ledger = branched.ledger if branched is not None else ledger
     sources = LabelSources(

@@ -143,6 +143,11 @@ class LedgerAnalysis:
         """The rules that names were read with, empty if none fits."""
         return self._evidence.rules
 
+    @property
+    def has_pieces(self) -> bool:
+        """Whether there are rows of pieces that debug information cuts out of functions."""
+        return self._evidence.branched is not None
+
     def inlined(self) -> dict[tuple[str, str], int]:
         """Return the loaded bytes of inlined dtype branches, by (operator, dtype).
 

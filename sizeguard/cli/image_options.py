@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,10 +33,16 @@ class ImageOptions:
     rules: Path | None
     arch: str
 
-    def analysis_of(self, path: Path, known: KnownLabels | None = None) -> Analysis:
+    def analysis_of(
+        self,
+        path: Path,
+        known: KnownLabels | None = None,
+        levels: Collection[str] | None = None,
+    ) -> Analysis:
         """Analyze a binary or a build, or read a snapshot.
 
-        known: names that another image has, too
+        known:  names that another image has, too
+        levels: those that will be asked for; None for all
         """
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
         from sizeguard.snapshots.magic import is_snapshot
@@ -56,6 +62,7 @@ class ImageOptions:
             preset=self.preset,
             rules=self.rules,
             arch=self.arch,
+            levels=levels,
         )
         if known is not None:
             analysis.look_up(known)

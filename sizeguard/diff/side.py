@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import Filter, matching_rows
 from sizeguard.attribution.group import sum_by
+from sizeguard.attribution.owners.inline_pieces import span_counts
 from sizeguard.base.parallel import beside
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
@@ -106,17 +107,18 @@ def side_of(
     size: Int = getattr(analysis, metric)
     mask = matching_rows(analysis, filters)
     left_out: tuple[int, ...] = ()
+    asked = frozenset((*levels, *(each.level for each in filters)))
     if mask is not None:
         size = np.where(mask, size, 0)
-        left_out = tuple(
-            int(getattr(analysis, name)[~mask].sum()) for name in ("file", "load", "ram", "count")
-        )
+        columns = (analysis.file, analysis.load, analysis.ram, span_counts(analysis, asked))
+        left_out = tuple(int(column[~mask].sum()) for column in columns)
     labels = [analysis.label(level) for level in levels]
-    symbols = analysis.label("symbol")
+    symbols, kinds = analysis.label("symbol"), analysis.label("kind")
     keys = beside(lambda: hash_keys(symbols.texts, symbols.hashes))
     if tuple(levels) == ("symbol",):
         # Group by the ids themselves: only the sums of three million rows are needed.
-        amounts = _amounts(analysis, size, symbols.ids, len(symbols.texts))
+        counts = span_counts(analysis, asked)
+        amounts = _amounts(kinds, counts, size, symbols.ids, len(symbols.texts))
         used = np.flatnonzero(amounts.size)
         amounts = amounts.take(used)
         values: tuple[Values, ...] = (_values("symbol", symbols, used, keys),)
@@ -130,7 +132,8 @@ def side_of(
             for level, label in zip(levels, labels, strict=True)
         ]
         group, first = pack([each.ids for each in of_rows])
-        amounts = _amounts(analysis, size, group, len(first), rows)
+        counts = span_counts(analysis, asked)
+        amounts = _amounts(kinds, counts, size, group, len(first), rows)
         values = tuple(replace(values, ids=values.ids[first]) for values in of_rows)
         holdings = _holdings(symbols, symbols.ids[rows], group, size[rows], keys)
     return Side(
@@ -139,7 +142,8 @@ def side_of(
 
 
 def _amounts(
-    analysis: Analysis,
+    kinds: Label,
+    count: Int,
     size: Int,
     group: npt.NDArray[np.signedinteger],
     groups: int,
@@ -150,7 +154,6 @@ def _amounts(
     group: of all rows, or of `rows`; others have no bytes. Works in batches: columns of seven
     million rows are 50 MB each.
     """
-    kinds, count = analysis.label("kind"), analysis.count
     is_piece, is_padding = _is_of(kinds, _INSTANCES), _is_of(kinds, _PADDING)
     found = Amounts(*(np.zeros(groups, np.int64) for _ in range(3)))
     for low in range(0, len(group), _BATCH):

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.group import distinct
 from sizeguard.attribution.levels import DERIVED, LEVELS
+from sizeguard.attribution.owners.inline_pieces import INLINE
 from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
@@ -233,6 +234,12 @@ class Snapshot:
     def rules(self) -> None:
         """Nothing: a snapshot keeps labels, not the rules for them."""
         return None
+
+    @property
+    def has_pieces(self) -> bool:
+        """Whether there are rows of pieces that debug information cuts out of functions."""
+        texts = self.label("analyzer").texts
+        return any(texts.raw(i) == INLINE for i in range(len(texts)))
 
     def inlined(self) -> dict[tuple[str, str], int]:
         """Return nothing; see `users`."""

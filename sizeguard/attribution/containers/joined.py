@@ -118,6 +118,11 @@ class JoinedAnalysis:
         found = {member.analysis.rules for member in self._members} - {None, ""}
         return ", ".join(sorted(str(each) for each in found))
 
+    @property
+    def has_pieces(self) -> bool:
+        """Whether there are rows of pieces that debug information cuts out of functions."""
+        return any(member.analysis.has_pieces for member in self._members)
+
     def inlined(self) -> dict[tuple[str, str], int]:
         """Return the loaded bytes of inlined dtype branches, by (operator, dtype)."""
         found: dict[tuple[str, str], int] = {}

@@ -95,23 +95,27 @@ def command(
     from sizeguard.attribution.analysis import Analysis
     from sizeguard.attribution.containers.several_images import default_levels
     from sizeguard.attribution.known_labels import KnownLabels
+    from sizeguard.attribution.owners.inline_pieces import levels_asked
     from sizeguard.diff.compare import diff_of
     from sizeguard.gate.fail_if import Judged
     from sizeguard.report.diff.render import diff_chunks
 
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
     known = KnownLabels()
+    levels = levels_of(by) if by is not None else default_levels(new)
+    # Conditions may name any metric; else no more is read than is compared.
+    asked = None if conditions else levels_asked(levels, filters)
     judged = Judged(conditions)
 
     def opened(path: Path, options: ImageOptions, *, is_new: bool) -> Analysis:
-        analysis = options.analysis_of(path, known)
+        analysis = options.analysis_of(path, known, asked)
         judged.measure(analysis, is_new=is_new)
         return analysis
 
     result = diff_of(
         lambda: opened(old, of_old, is_new=False),
         lambda: opened(new, evidence, is_new=True),
-        levels_of(by) if by is not None else default_levels(new),
+        levels,
         filters,
         metric,
     )
