@@ -211,6 +211,30 @@ def test_a_new_file_of_a_pattern_is_built_whatever_its_time(tree: Tree) -> None:
     assert f"{tree.root}/native/runtime/aaa.cpp" in built.inputs.files
 
 
+def test_a_change_of_one_source_compiles_that_source(tree: Tree) -> None:
+    """The generator reads it, too, and writes what it wrote before."""
+    before = tree.build()
+    tree.include('"native/runtime/table.inc"')
+    tree.write("native/runtime/table.inc", grown(3000))
+    after = tree.build()
+    assert after.sizes.load - before.sizes.load >= 3000
+    log = (after.image.parent / "build.log").read_text()
+    assert "Generating operators_code" in log
+    assert "Re-running CMake" not in log
+    (line,) = (line for line in log.splitlines() if "Building C" in line)
+    assert line.endswith("runtime/context.cpp.o")
+
+
+def test_a_generated_file_that_is_gone_is_made_again(tree: Tree) -> None:
+    before = tree.build()
+    generated = before.image.parent / "operators/code/selected/classes.h"
+    text = generated.read_text()
+    generated.unlink()
+    tree.include("<cctype>")
+    assert tree.build().sizes == before.sizes
+    assert generated.read_text() == text
+
+
 def test_what_a_failed_build_left_is_not_trusted(tree: Tree) -> None:
     """A header grows, one of its objects is made, the build fails; the header is put back."""
     tree.write("native/runtime/table.inc", "")

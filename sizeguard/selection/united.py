@@ -22,10 +22,7 @@ from sizeguard.selection.reachable_needs import WithCallees, needs_of_model, wit
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.union import merge
-from sizeguard.selection.write import format_selection
-
-# The list of written files, relative to the output folder: build systems read it.
-OUTPUTS = "outputs.txt"
+from sizeguard.selection.write import OUTPUTS, format_selection
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from sizeguard.base.yaml_nodes import resolve
 from sizeguard.selection.provenance import write_record
 from sizeguard.selection.selection import SelectedOperator, Selection
 
+# The list of files that a generator wrote, relative to its folder: build systems read it.
+OUTPUTS = "outputs.txt"
 # Words that YAML reads as strings anywhere, unless the resolver takes them for a number, a date or
 # a boolean.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*(?:::?[A-Za-z0-9_./-]+)*")

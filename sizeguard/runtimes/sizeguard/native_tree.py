@@ -44,6 +44,8 @@ _DOCUMENTS = frozenset({".md"})
 _APPS = "native/apps/"
 # In a build's folder: the command that configured it, a word a line.
 CONFIGURED = "configure.txt"
+# Beside the list of what the generator wrote: the output that makes ninja run it.
+STAMP = "codegen.stamp"
 # The command that CMake calls; what it imports generates code.
 GENERATOR = "sizeguard.cli.build.codegen"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
@@ -21,7 +21,8 @@ from sizeguard.runtimes.sizeguard.building.read_inputs import (
     parse_query,
     step_outputs,
 )
-from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED
+from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED, STAMP
+from sizeguard.selection.write import OUTPUTS
 from sizeguard.toolchains.environment import build_environment, code_variables
 
 # Beside build.json while tools run. If it is there at the start, an earlier build did not end.
@@ -90,10 +91,26 @@ def remove_stale(folder: Path, recorded: BuildInputs, changes: InputChanges) -> 
         outputs.update(made)
     if "build.ninja" in outputs:
         (folder / CONFIGURED).unlink(missing_ok=True)
-    for output in outputs - {"build.ninja"}:
+    for output in outputs - {"build.ninja"} - _rewritten_if_changed(folder, outputs):
         file = folder / output
         if file.is_file():
             file.unlink()
+
+
+def _rewritten_if_changed(folder: Path, outputs: Collection[str]) -> frozenset[str]:
+    """List the outputs that a generator writes anew itself, but only where their content changes.
+
+    It does so when the stamp beside its list of outputs is gone. Without the files themselves, all
+    that includes one of them would be compiled again.
+    """
+    found: set[str] = set()
+    for path in outputs:
+        place, _, name = path.rpartition("/")
+        if name != OUTPUTS or f"{place}/{STAMP}" not in outputs:
+            continue
+        names = (folder / path).read_text().splitlines() if (folder / path).is_file() else ()
+        found.update((path, *(f"{place}/{each}" for each in names)))
+    return frozenset(found)
 
 
 def remove_outputs(folder: Path, outputs: Iterable[str]) -> None:

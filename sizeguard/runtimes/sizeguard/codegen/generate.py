@@ -24,8 +24,7 @@ from sizeguard.runtimes.sizeguard.sources.verbose_texts import scan_verbose_text
 from sizeguard.selection.resolve import check_names, effective_selection
 from sizeguard.selection.selectable import Selectable
 from sizeguard.selection.selection import Selection
-from sizeguard.selection.united import OUTPUTS
-from sizeguard.selection.write import format_selection
+from sizeguard.selection.write import OUTPUTS, format_selection
 
 
 @dataclass(frozen=True, slots=True)
