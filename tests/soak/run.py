@@ -1,14 +1,18 @@
 """Run the soak scripts, write a log of each, and end with a table of results.
 
     python -m tests.soak.run [--list] [--only NAME]… [--jobs N] [--logs FOLDER]
+                             [--torch-python PYTHON]
 
-Exit code 1 if a script failed. Each script is also a command of its own, with more options:
+PYTHON is one that has torch 2.13, which exports thirty more models for model_sizes. Exit code 1 if
+a script failed. Each script is also a command of its own, with more options:
 `python -m tests.soak.fuzz --help`.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+from dataclasses import replace
 
 from tests.support.script_runner import Script, main
 
@@ -18,6 +22,7 @@ SCRIPTS = (
     Script("gate_kills", 25),
     Script("hidden_growth", 60),
     Script("size_table", 30),
+    Script("model_sizes", 90),
     Script("dtype_truth", 60),
     Script("targets", 120),
     Script("mutate", 10),
@@ -40,5 +45,19 @@ SCRIPTS = (
 # These need a file that is not here, or root and a mirror of Debian.
 BY_HAND = ("clean_container", "draw_labels", "drawn_packages", "real_libraries", "same_outputs")
 
+
+def scripts(torch_python: str | None) -> tuple[Script, ...]:
+    """All scripts; the one that needs torch has it where there is one."""
+    if torch_python is None:
+        return SCRIPTS
+    torch = ("--torch-python", torch_python)
+    return tuple(
+        replace(each, arguments=torch) if each.name == "model_sizes" else each for each in SCRIPTS
+    )
+
+
 if __name__ == "__main__":
-    sys.exit(main(__doc__, "soak", SCRIPTS, sys.argv[1:]))
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--torch-python")
+    known, rest = parser.parse_known_args()
+    sys.exit(main(__doc__, "soak", scripts(known.torch_python), rest))

@@ -1,0 +1,1 @@
+"""Ten small architectures, three models of each, with random weights."""
