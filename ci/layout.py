@@ -53,10 +53,13 @@ ROOMS: Mapping[str, str] = {
         "operators names builds models selection claims git toolchains runtimes attribution"
         " snapshots diff predict verify projects measurement"
     ),
+    "history": (
+        "builds git toolchains runtimes attribution snapshots diff projects measurement gate"
+    ),
     # Types alone: see REPORT_TYPES.
     "report": (
         "names builds operators ledger linkgraph models selection claims git attribution diff"
-        " predict proposals bisect gate doctor"
+        " predict proposals bisect gate history doctor"
     ),
     "cli": "*",
 }
@@ -68,6 +71,7 @@ REPORT_TYPES = frozenset(
         "bisect.bisect_result",
         "builds.build_record",
         "builds.link_record",
+        "builds.sizes",
         "claims.claim",
         "claims.verdict",
         "diff.diff_result",
@@ -75,6 +79,7 @@ REPORT_TYPES = frozenset(
         "gate.gate_result",
         "gate.review_result",
         "git.commits",
+        "history.history_result",
         "ledger.ledger",
         "linkgraph.why_result",
         "models.operator_info",

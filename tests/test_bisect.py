@@ -27,7 +27,7 @@ from sizeguard.bisect.bisect_result import BisectResult
 from sizeguard.bisect.whole_range import Question, bisect
 from sizeguard.git.commits import line_of, undone_pairs
 from sizeguard.measurement.measured_commits import MeasurementPlace
-from sizeguard.measurement.measurers import LocalMeasurer
+from sizeguard.measurement.measurers import LocalMeasurer, Wish, measured_by
 from sizeguard.measurement.metric import Metric
 from sizeguard.projects.command import CommandRecipe
 from sizeguard.snapshots.store import Store
@@ -630,7 +630,7 @@ def in_process(
 ) -> BisectResult:
     place = MeasurementPlace(repository.path, folder / "trees", Store(folder / "store"))
     question = Question((good, bad), (good, bad), Metric("symbol", "table"), **more)
-    with LocalMeasurer(place, repository.recipe, 1) as measurer:
+    with LocalMeasurer(place, 1) as measurer:
         return bisect(place, repository.recipe, question, measurer, lambda news: None)
 
 
@@ -833,6 +833,6 @@ def test_a_worker_of_another_toolchain_is_refused(
 
     repository, names = spike
     place = MeasurementPlace(repository.path, tmp_path / "trees", Store(tmp_path / "store"))
-    measurer = DaskMeasurer(place, CommandRecipe("true", "app"), scheduler)
+    recipe, measurer = CommandRecipe("true", "app"), DaskMeasurer(place, scheduler)
     with measurer, pytest.raises(InconclusiveError, match="another toolchain"):
-        list(measurer.measure([(names["good"], "not the key")]))
+        list(measured_by(measurer, [Wish(names["good"], "not the key", recipe)]))

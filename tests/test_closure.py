@@ -439,7 +439,7 @@ def test_the_commands(
     full_build: Build, instrumented_build: Build, models_dir: Path, tmp_path: Path
 ) -> None:
     model, where = str(models_dir / "branchy" / "model.pt2"), str(full_build.image.parent)
-    schemas = resources.files("sizeguard.report") / "schemas"
+    schemas = resources.files("sizeguard.report") / "schemas" / "selection"
     run = CliRunner()
     output, deps = tmp_path / "selection.yaml", tmp_path / "op_deps.yaml"
     done = run.invoke(

@@ -367,7 +367,7 @@ def test_the_log_of_baselines(repository: Path) -> None:
     assert text.startswith("baselines/vision.t.c.yaml\n")
     assert "\x1b" not in text
     assert baseline_log(repository, ["vision"]) == entries
-    jsonschema.validate(json.loads(log_text(entries, "json")), schema("baseline_log"))
+    jsonschema.validate(json.loads(log_text(entries, "json")), schema("baseline/baseline_log"))
     with pytest.raises(InputError, match="no baseline of other was ever committed"):
         baseline_log(repository, ["other"])
     with pytest.raises(InconclusiveError, match="baselines have no history"):
@@ -376,7 +376,7 @@ def test_the_log_of_baselines(repository: Path) -> None:
 
 def test_baselines_as_json(root: Path) -> None:
     content = json.loads(baselines_text(all_baselines(root), "json"))
-    jsonschema.validate(content, schema("baseline_show"))
+    jsonschema.validate(content, schema("baseline/baseline_show"))
     apps = {(each["app"], each["target"]) for each in content["baselines"]}
     assert len(apps) == 6
     for each in content["baselines"]:

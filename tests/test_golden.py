@@ -31,7 +31,7 @@ def test_every_golden_file_is_compared() -> None:
     assert {path.name for path in FOLDER.iterdir()} == set(GOLDENS)
 
 
-@pytest.mark.parametrize("name", ["report", "diff", "build", "gate", "why", "predict"])
+@pytest.mark.parametrize("name", ["report", "diff", "build", "gate", "why", "predict", "history"])
 def test_schemas_are_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
@@ -53,3 +53,13 @@ def test_a_build_keeps_to_its_schema(core_build: Build) -> None:
     del content["sizes"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(content, schema("build"))
+
+
+def test_a_history_keeps_to_its_schema() -> None:
+    content, published = json.loads(GOLDENS["history.json"]), schema("history")
+    jsonschema.validate(content, published)
+    damaged = json.loads(GOLDENS["history.json"])
+    damaged["points"][0]["load"] = None
+    for damage in ({"kind": "tags"}, {"points": [{}]}, {"points": damaged["points"]}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(content | damage, published)

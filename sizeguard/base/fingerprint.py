@@ -19,7 +19,7 @@ _LIBRARIES = ("numpy", "pycxxfilt", "PyYAML")
 # Data folders that are inputs: their readers hash them.
 _READ_AS_INPUT = ("libraries",)
 # Folders of this package that do not influence a size: they print, judge or ask for results.
-_NOT_MEASURING = ("cli", "report", "gate", "bisect", "verify")
+_NOT_MEASURING = ("cli", "report", "gate", "bisect", "history", "verify")
 
 
 def file_hash(path: Path) -> str:

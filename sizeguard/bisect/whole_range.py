@@ -32,7 +32,7 @@ from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES
 from sizeguard.git.commits import Commit, CommitRange, branch_of, read_history, undone_pairs
 from sizeguard.measurement.measured_commits import MeasuredCommit, MeasurementPlace, measurement_key
-from sizeguard.measurement.measurers import Measurer
+from sizeguard.measurement.measurers import Measurer, Wish, measured_by
 from sizeguard.measurement.metric import (
     Metric,
     bucket_vector,
@@ -167,9 +167,8 @@ class _Run:
             for i in wave:
                 if keys[i] in self._outcomes:
                     search.tell(keys[i], self._outcomes[keys[i]])
-            for measured in self._measurer.measure(
-                [(history.commits[i].id, keys[i]) for i in fresh]
-            ):
+            wishes = [Wish(history.commits[i].id, keys[i], self._recipe) for i in fresh]
+            for measured in measured_by(self._measurer, wishes):
                 outcome = self._outcome(measured)
                 self._outcomes[measured.key] = outcome
                 search.tell(measured.key, outcome)

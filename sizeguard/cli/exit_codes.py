@@ -77,6 +77,12 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             3: "there is nothing to compare with, or evidence is missing",
             4: _BUILD,
         },
+        "history": {
+            0: "shown, whatever is known",
+            2: _USAGE,
+            3: "not the root of a git repository with commits",
+            4: _INTERNAL,
+        },
         "bisect": {
             0: "measured, whatever moved",
             2: _USAGE,

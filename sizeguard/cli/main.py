@@ -46,6 +46,7 @@ COMMANDS = {
         "Prove that what was deselected is gone and what was selected is there.",
     ),
     "gate": ("judge.gate", "Build, run, measure and compare with the merge base and the policy."),
+    "history": ("measure.size_history", "Show the sizes of releases or commits over time."),
     "bisect": ("judge.bisect", "Find every commit that moved the size."),
     "bisect-step": ("judge.bisect_step", "Judge one commit, for git bisect run."),
     "baseline": (

@@ -137,6 +137,23 @@ def lines_after(repository: Path, start: str) -> tuple[CommitLine, ...]:
     return tuple(CommitLine(*line.split("\0")) for line in listing.split("\n") if line)
 
 
+def tagged_commits(repository: Path) -> tuple[Commit, ...]:
+    """Read the tagged commits in HEAD's history and some others, parents before children."""
+    tags = "--decorate-refs=refs/tags/"
+    return _log(repository, "--simplify-by-decoration", tags, "--date-order", "--reverse", "HEAD")
+
+
+def read_commit(repository: Path, commit: str) -> Commit:
+    """Read one commit by its id."""
+    return _one(repository, commit)
+
+
+def last_of_line(repository: Path, count: int) -> tuple[Commit, ...]:
+    """Read the last first parents up to HEAD, oldest first; all for a count of 0."""
+    most = (f"--max-count={count}",) if count else ()
+    return _log(repository, "--first-parent", "--reverse", *most, "HEAD")
+
+
 def _one(repository: Path, commit: str) -> Commit:
     """Read one commit."""
     return _log(repository, "--max-count=1", commit)[0]

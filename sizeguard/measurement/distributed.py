@@ -7,7 +7,7 @@ have the same paths as those here: compilers write paths into binaries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from sizeguard.measurement.measured_commits import (
     measurement_key,
     try_commit,
 )
-from sizeguard.measurement.measurers import Wanted
+from sizeguard.measurement.measurers import Attempt, Wish
 from sizeguard.snapshots.snapshot import snapshot_bytes
 from sizeguard.snapshots.store import Facts, Store
 from sizeguard.toolchains.recipe import Limits, Recipe
@@ -82,9 +82,9 @@ def measure_here(
 class DaskMeasurer:
     """A measurer that hands commits to the workers of a scheduler."""
 
-    def __init__(self, place: MeasurementPlace, recipe: Recipe, address: str) -> None:
+    def __init__(self, place: MeasurementPlace, address: str) -> None:
         """Measure commits of `place` on the scheduler at `address`."""
-        self._place, self._recipe, self._address = place, recipe, address
+        self._place, self._address = place, address
         self._client: Client | None = None
 
     def __enter__(self) -> Self:
@@ -116,11 +116,8 @@ class DaskMeasurer:
             # Futures that nobody waits for are released, so their tasks do not start
             self._client.close()
 
-    def measure(self, wanted: Wanted) -> Iterator[MeasuredCommit]:
-        """Measure commits, in the order in which they are done.
-
-        Raises the error of a worker that failed.
-        """
+    def attempts(self, wanted: Sequence[Wish]) -> Iterator[Attempt]:
+        """Measure commits, in the order in which they are done."""
         from distributed import as_completed
 
         if self._client is None:
@@ -132,28 +129,34 @@ class DaskMeasurer:
         )
         limits = place.limits.jobs, place.limits.timeout
         missing = []
-        for commit, key in wanted:
-            found = find_measured(place, commit, key)
+        for wish in wanted:
+            found = find_measured(place, wish.commit, wish.key)
             if found is not None:
-                yield found
+                yield Attempt(wish, found)
             else:
-                missing.append((commit, key))
+                missing.append(wish)
         # pure=False: the scheduler must not keep the failure of a build on a full disk.
-        futures = [
+        futures = {
             self._client.submit(
                 measure_here,
                 str(place.repository),
                 folders,
-                commit,
-                key,
-                self._recipe,
+                wish.commit,
+                wish.key,
+                wish.recipe,
                 limits,
                 pure=False,
-            )
-            for commit, key in missing
-        ]
+            ): wish
+            for wish in missing
+        }
         for future in as_completed(futures, loop=self._client.loop):
-            yield self._keep(future.result())
+            yield self._attempt(futures[future], future.result())
+
+    def _attempt(self, wish: Wish, answer: Answer) -> Attempt:
+        try:
+            return Attempt(wish, self._keep(answer))
+        except SizeguardError as error:
+            return Attempt(wish, None, error)
 
     def _keep(self, answer: Answer) -> MeasuredCommit:
         if answer.error:

@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol, Self
 
-from sizeguard.measurement.measured_commits import MeasuredCommit, MeasurementPlace, try_commit
+from sizeguard.base.errors import SizeguardError
+from sizeguard.measurement.measured_commits import (
+    MeasuredCommit,
+    MeasurementPlace,
+    find_measured,
+    try_commit,
+)
 from sizeguard.toolchains.recipe import Recipe
 
-Wanted = Sequence[tuple[str, str]]  # commit, and the key of its measurement
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A commit that is to be measured, by its full id.
+
+    key:    of its measurement
+    recipe: how it is built
+    """
+
+    commit: str
+    key: str
+    recipe: Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The end of a measurement: what was measured, or the error of the machine."""
+
+    wish: Wish
+    measured: MeasuredCommit | None
+    error: SizeguardError | None = None
 
 
 class Measurer(Protocol):
@@ -34,12 +60,42 @@ class Measurer(Protocol):
         """Release the workers; after an error, end their builds."""
         ...
 
-    def measure(self, wanted: Wanted) -> Iterator[MeasuredCommit]:
-        """Measure commits, in the order in which they are done.
-
-        Raises BuildError if a machine fails, not a commit.
-        """
+    def attempts(self, wanted: Sequence[Wish]) -> Iterator[Attempt]:
+        """Measure commits, in the order in which they are done; a machine that fails is told."""
         ...
+
+
+def measured_by(measurer: Measurer, wanted: Sequence[Wish]) -> Iterator[MeasuredCommit]:
+    """Measure commits, in the order in which they are done.
+
+    Raises BuildError if a machine fails, not a commit.
+    """
+    for attempt in measurer.attempts(wanted):
+        if attempt.error is not None:
+            raise attempt.error
+        if attempt.measured is not None:
+            yield attempt.measured
+
+
+def attempts_in_waves(
+    place: MeasurementPlace, measurer: Measurer, wanted: Iterable[Wish]
+) -> Iterator[Attempt]:
+    """Measure commits of several recipes, and no build twice.
+
+    Images of one build are in different waves: the first brings the others into the store.
+    """
+    left = list({wish.key: wish for wish in wanted}.values())
+    while left:
+        wave: dict[tuple[str, str], Wish] = {}
+        later: list[Wish] = []
+        for wish in left:
+            found = find_measured(place, wish.commit, wish.key)
+            if found is not None:
+                yield Attempt(wish, found)
+            elif wave.setdefault((wish.commit, wish.recipe.build_name), wish) is not wish:
+                later.append(wish)
+        yield from measurer.attempts(list(wave.values()))
+        left = later
 
 
 class LocalMeasurer:
@@ -48,11 +104,10 @@ class LocalMeasurer:
     The paths of all worktrees have one length.
     """
 
-    def __init__(self, place: MeasurementPlace, recipe: Recipe, jobs: int) -> None:
+    def __init__(self, place: MeasurementPlace, jobs: int) -> None:
         """Measure commits of `place`, at most `jobs` at once."""
         self._stop = threading.Event()
         self._place = replace(place, limits=replace(place.limits, stop=self._stop))
-        self._recipe = recipe
         self._pool = ThreadPoolExecutor(jobs)
 
     def __enter__(self) -> Self:
@@ -70,14 +125,17 @@ class LocalMeasurer:
             self._stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def measure(self, wanted: Wanted) -> Iterator[MeasuredCommit]:
+    def attempts(self, wanted: Sequence[Wish]) -> Iterator[Attempt]:
         """Measure commits, in the order in which they are done."""
-        running = {
-            self._pool.submit(try_commit, self._place, commit, key, self._recipe)
-            for commit, key in wanted
-        }
+        running = {self._pool.submit(self._attempt, wish) for wish in wanted}
         while running:
-            done: set[Future[MeasuredCommit]]
+            done: set[Future[Attempt]]
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for each in done:
                 yield each.result()
+
+    def _attempt(self, wish: Wish) -> Attempt:
+        try:
+            return Attempt(wish, try_commit(self._place, wish.commit, wish.key, wish.recipe))
+        except SizeguardError as error:
+            return Attempt(wish, None, error)

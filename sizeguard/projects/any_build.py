@@ -136,6 +136,11 @@ class AnyBuildRecipe:
         return f"{self.app} for {self.target} by {self.steps.build}"
 
     @property
+    def build_name(self) -> str:
+        """Name the build of all images of the app."""
+        return f"{self.group or self.app} for {self.target}"
+
+    @property
     def kept_folders(self) -> tuple[str, ...]:
         """Keep a tree that a command cleans; otherwise each commit is built from nothing.
 

@@ -76,6 +76,11 @@ class CommandRecipe:
         return f"{self.image} by {self.command}"
 
     @property
+    def build_name(self) -> str:
+        """Name the build; it makes one image."""
+        return self.text
+
+    @property
     def kept_folders(self) -> tuple[str, ...]:
         """Nothing stays from one commit to the next.
 

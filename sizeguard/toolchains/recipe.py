@@ -56,6 +56,11 @@ class Recipe(Protocol):
         ...
 
     @property
+    def build_name(self) -> str:
+        """The build itself: of one commit, recipes of equal names build the same files."""
+        ...
+
+    @property
     def kept_folders(self) -> tuple[str, ...]:
         """Folders of the worktree that stay from one commit to the next."""
         ...

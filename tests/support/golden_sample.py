@@ -8,9 +8,11 @@ from __future__ import annotations
 from sizeguard.attribution.group import group
 from sizeguard.diff.compare import diff
 from sizeguard.report.diff.render import diff_chunks
+from sizeguard.report.history.render import history_chunks
 from sizeguard.report.sizes.render import report_chunks
 from sizeguard.report.writers.style import Style
 from tests.support.made_up import MadeUp, Part
+from tests.support.made_up_history import made_up_history
 from tests.support.places import DATA
 
 FOLDER = DATA / "golden"
@@ -93,6 +95,8 @@ def goldens() -> dict[str, str]:
         files[f"report.{ending}"] = "".join(report_chunks(report, format_, 3))
         files[f"diff.{ending}"] = "".join(diff_chunks(change, format_, 6))
         files[f"report-symbols.{ending}"] = "".join(report_chunks(by_symbol, format_, 4))
+        files[f"history.{ending}"] = "".join(history_chunks(made_up_history(), format_, 2))
+    files["history.html"] = "".join(history_chunks(made_up_history(), "html", 0))
     files["diff-operators.txt"] = "".join(
         diff_chunks(diff(old(), new(), ["operator"]), "terminal", 0, Style(width=80))
     )

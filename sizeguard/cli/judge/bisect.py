@@ -6,19 +6,14 @@ import signal
 import types
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from sizeguard.cli.commit_options import CommitBuild, commit_options, home_of
 from sizeguard.cli.image_options import Output, output_options
+from sizeguard.cli.worker_options import Workers, worker_options
 
 UNKNOWN = 3  # the exit code if nothing has the metric's name
-
-if TYPE_CHECKING:
-    from sizeguard.measurement.measured_commits import MeasurementPlace
-    from sizeguard.measurement.measurers import Measurer
-    from sizeguard.toolchains.recipe import Recipe
 
 
 @click.command()
@@ -43,19 +38,7 @@ if TYPE_CHECKING:
     default=True,
     help="A merge is one commit, or its branch is searched, too.",
 )
-@click.option(
-    "--jobs",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 99),
-    metavar="N",
-    help="Builds at once, each in its work tree.",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Build on the workers of a Dask scheduler: tcp://host:8786.",
-)
+@worker_options
 @click.option(
     "--resume", is_flag=True, help="Go on with the last run of this repository, with its options."
 )
@@ -83,8 +66,7 @@ def command(
     exhaustive: bool,
     narrow: bool,
     first_parent: bool,
-    jobs: int,
-    scheduler: str | None,
+    workers: Workers,
     resume: bool,
     keep_worktrees: bool,
     limit: int,
@@ -138,7 +120,7 @@ def command(
     signal.signal(signal.SIGTERM, _interrupt)
     with (
         BisectProgress(" → ".join(question.names), str(question.metric)) as progress,
-        _measurer(place, recipe, jobs, scheduler) as measurer,
+        workers.measurer(place) as measurer,
     ):
         result = bisect(place, recipe, question, measurer, progress.tell)
     if not keep_worktrees:
@@ -146,19 +128,6 @@ def command(
     output.emit(bisect_chunks(result, output.format, limit, output.style()))
     if result.is_unknown:
         context.exit(UNKNOWN)
-
-
-def _measurer(
-    place: MeasurementPlace, recipe: Recipe, jobs: int, scheduler: str | None
-) -> Measurer:
-    """Choose who builds and measures: the workers of a scheduler, or this machine."""
-    if scheduler is not None:
-        from sizeguard.measurement.distributed import DaskMeasurer
-
-        return DaskMeasurer(place, recipe, scheduler)
-    from sizeguard.measurement.measurers import LocalMeasurer
-
-    return LocalMeasurer(place, recipe, jobs)
 
 
 def _interrupt(number: int, frame: types.FrameType | None) -> None:

@@ -125,6 +125,11 @@ class RuntimeRecipe:
         )
 
     @property
+    def build_name(self) -> str:
+        """Name the build; it makes one image."""
+        return self.text
+
+    @property
     def kept_folders(self) -> tuple[str, ...]:
         """Keep the build folder: ninja compiles one file for a commit that changed one file."""
         return ("build",)

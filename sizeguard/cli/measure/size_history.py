@@ -1,0 +1,120 @@
+"""The command `sizeguard history`."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from sizeguard.attribution.levels import LEVELS
+from sizeguard.cli import candidates
+from sizeguard.cli.image_options import Output, output_options
+from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.worker_options import Workers, worker_options
+
+
+@click.command()
+@click.option("--since", default="", metavar="REF", help="Begin at this release or commit.")
+@click.option(
+    "--releases/--commits",
+    "are_releases",
+    default=None,
+    help="Show tagged commits, or all of the main line. Default: releases if there are tags.",
+)
+@click.option(
+    "--app",
+    "apps",
+    multiple=True,
+    metavar="NAME",
+    help="Only this app of sizeguard.yaml. May be given again.",
+    shell_complete=candidates.one_of(candidates.apps),
+)
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="NAME",
+    help="Only this target of sizeguard.yaml. May be given again.",
+    shell_complete=candidates.one_of(candidates.targets),
+)
+@click.option(
+    "--by",
+    default="",
+    metavar="LEVEL",
+    help=f"Stack the sizes by one of {' '.join(LEVELS)}. Default: what fits each app.",
+    shell_complete=candidates.one_of(candidates.levels),
+)
+@click.option("--build", "builds", is_flag=True, help="Build what was not measured yet.")
+@worker_options
+@click.option(
+    "--last",
+    default=50,
+    show_default=True,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Points of each app, the newest; 0 for all.",
+)
+@click.option(
+    "-n",
+    "limit",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Rows of each change; 0 for all. JSON has all.",
+)
+@RUNTIME_SOURCE
+@output_options
+def command(
+    since: str,
+    are_releases: bool | None,
+    apps: tuple[str, ...],
+    targets: tuple[str, ...],
+    by: str,
+    builds: bool,
+    workers: Workers,
+    last: int,
+    limit: int,
+    runtime_source: Path | None,
+    output: Output,
+) -> None:
+    """Show the sizes of releases or commits, from the store and from baselines.
+
+    Each point is compared with the last one before it whose size is known. A commit that was never
+    measured has the sizes of the baseline that it holds; --build builds it instead.
+
+    \b
+    Examples:
+      sizeguard history --since v1.0
+      sizeguard history --commits --last 20 --build --jobs 2
+      sizeguard history --format html --output sizes.html
+    """
+    # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.attribution.group import check_levels
+    from sizeguard.base.progress import Progress
+    from sizeguard.gate.request import Request
+    from sizeguard.git.worktrees import remove_worktrees
+    from sizeguard.history.history_result import COMMITS, RELEASES
+    from sizeguard.history.size_series import HistoryQuestion, size_history
+    from sizeguard.projects.reader import read_config
+    from sizeguard.projects.root import project_root, source_of
+    from sizeguard.report.history.render import history_chunks
+
+    if by:
+        check_levels([by])
+    root = project_root()
+    config = read_config(root)
+    source = source_of(config, runtime_source)
+    request = Request(root, config, apps, targets, source=source)
+    kind = "" if are_releases is None else RELEASES if are_releases else COMMITS
+    question = HistoryQuestion(request, since, kind, last, by)
+    place = request.history.place
+    with Progress("building", "what was not measured") if builds else nullcontext() as progress:
+        result = size_history(
+            question,
+            workers.measurer(place) if builds else None,
+            progress.step if progress is not None else None,
+        )
+    if builds:
+        remove_worktrees(root, place.worktrees)
+    output.emit(history_chunks(result, output.format, limit, output.style()))

@@ -1,0 +1,58 @@
+"""Options that say who builds commits: this machine, several at once, or a scheduler's workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from sizeguard.cli.option_groups import option_group
+
+if TYPE_CHECKING:
+    from sizeguard.measurement.measured_commits import MeasurementPlace
+    from sizeguard.measurement.measurers import Measurer
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who builds. jobs: builds at once on this machine; scheduler: its address, if there is one."""
+
+    jobs: int
+    scheduler: str | None
+
+    @property
+    def are_several(self) -> bool:
+        """Whether builds may run at the same time."""
+        return self.jobs > 1 or self.scheduler is not None
+
+    def measurer(self, place: MeasurementPlace) -> Measurer:
+        """Choose who builds and measures: the workers of a scheduler, or this machine."""
+        # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+        if self.scheduler is not None:
+            from sizeguard.measurement.distributed import DaskMeasurer
+
+            return DaskMeasurer(place, self.scheduler)
+        from sizeguard.measurement.measurers import LocalMeasurer
+
+        return LocalMeasurer(place, self.jobs)
+
+
+# The options of the workers, passed on as one Workers.
+worker_options = option_group(
+    "workers",
+    Workers,
+    click.option(
+        "--jobs",
+        default=1,
+        show_default=True,
+        type=click.IntRange(1, 99),
+        metavar="N",
+        help="Builds at once, each in its work tree.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Build on the workers of a Dask scheduler: tcp://host:8786.",
+    ),
+)

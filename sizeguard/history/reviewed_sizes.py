@@ -1,0 +1,77 @@
+"""Read the sizes of a commit from the baselines that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.policy.baselines import FOLDER, parse_baseline
+from sizeguard.gate.review_result import Baseline
+from sizeguard.git.git import git, git_bytes
+from sizeguard.history.history_result import NO_NAME
+
+_ZEROED = ("bss", "common")  # sections of zeros, whose baselines hold bytes that are not loaded
+
+
+@dataclass(frozen=True)
+class CommitBaselines:
+    """The baselines of a commit."""
+
+    root: Path
+    commit: str
+
+    @cached_property
+    def _files(self) -> Mapping[str, str]:
+        """Return the blob of each baseline by its path."""
+        listing = git(self.root, "ls-tree", "-z", "--full-tree", self.commit, "--", f"{FOLDER}/")
+        rows = [row.partition("\t") for row in listing.split("\0") if row]
+        return {path: head.split()[2] for head, _, path in rows if path.endswith(".yaml")}
+
+    def of(self, app: str, target: str, toolchain: str) -> tuple[Baseline | None, str]:
+        """Return the baseline of an app for a target; else say why there is none.
+
+        toolchain: the one that was seen last; of several baselines its own is taken
+        """
+        prefix = f"{FOLDER}/{app}.{target}."
+        paths = [path for path in self._files if path.startswith(prefix)]
+        if len(paths) > 1:
+            paths = [path for path in paths if path == f"{prefix}{toolchain}.yaml"]
+            if not paths:
+                return None, f"it has baselines of several toolchains, none of {toolchain or 'one'}"
+        if not paths:
+            return None, "it was not measured, and it has no baseline"
+        try:
+            data = git_bytes(self.root, "cat-file", "blob", self._files[paths[0]])
+            return parse_baseline(data, f"{self.commit[:7]}:{paths[0]}"), ""
+        except InputError as error:
+            return None, f"its baseline cannot be read: {error}"
+
+
+def sizes_of(baseline: Baseline) -> Sizes:
+    """Return the sizes of a baseline."""
+    return Sizes(baseline.load, baseline.ram, baseline.file, baseline.page_slack)
+
+
+def level_of(baseline: Baseline) -> str:
+    """Return the level that tells most of a baseline: operators where there are kernels."""
+    return "operator" if (baseline.tables or {}).get("kernel") else "section"
+
+
+def parts_of(baseline: Baseline, level: str) -> Mapping[str, int]:
+    """Return the loaded bytes by name; empty if the baseline does not tell them exactly."""
+    tables = {**(baseline.tables or {}), "operator": baseline.operators}
+    if level not in tables:
+        return {}
+    found = {
+        name: size
+        for name, size in tables[level].items()
+        if level != "section" or not any(word in name.lower() for word in _ZEROED)
+    }
+    rest = baseline.load - sum(found.values())
+    if rest < 0:
+        return {}
+    return {**found, NO_NAME: rest} if rest else found

@@ -1,0 +1,1 @@
+"""Histories of sizes as text."""

@@ -1,0 +1,92 @@
+"""Sentences and cells about a history that several formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sizeguard.history.history_result import (
+    NOT_KNOWN,
+    RELEASES,
+    REVIEWED,
+    ChangedPart,
+    HistoryLine,
+    HistoryPoint,
+    SizeHistory,
+)
+from sizeguard.report.writers.printable import NOTHING, middle, printable, shown
+
+
+def line_title(line: HistoryLine) -> str:
+    """Say what an app weighs now and what it weighed first."""
+    name = f"{printable(line.app)}  {printable(line.target)}"
+    known = line.known
+    if not known:
+        return f"{name}  no size is known"
+    first, last = known[0], known[-1]
+    if first.sizes is None or last.sizes is None or first is last:
+        return f"{name}  load {sizes_text(last)[0]}"
+    delta = last.sizes.load - first.sizes.load
+    return (
+        f"{name}  load {first.sizes.load:,} → {last.sizes.load:,}, {delta:+,} since"
+        f" {printable(first.release.name)}"
+    )
+
+
+def sizes_text(point: HistoryPoint) -> tuple[str, str, str]:
+    """Return load, ram and file."""
+    sizes = point.sizes
+    return (
+        ("", "", "") if sizes is None else (f"{sizes.load:,}", f"{sizes.ram:,}", f"{sizes.file:,}")
+    )
+
+
+def points_shown(history: SizeHistory, line: HistoryLine) -> Iterator[HistoryPoint]:
+    """Leave out commits that nothing names and that changed nothing, but the ends."""
+    for number, point in enumerate(line.points):
+        is_end = number in (0, len(line.points) - 1)
+        has_change = point.change is None or any(
+            (point.change.load, point.change.ram, point.change.file)
+        )
+        is_known = point.sizes is not None
+        if history.kind == RELEASES or is_end or point.release.tags or (is_known and has_change):
+            yield point
+        elif point.source not in (NOT_KNOWN,) and not is_known:
+            yield point  # it does not build
+
+
+def without_size(point: HistoryPoint) -> str:
+    """Say why there is no size."""
+    return f"{point.source}: {printable(point.why)}" if point.why else point.source
+
+
+def part_text(row: ChangedPart, width: int) -> str:
+    """Name a row: its level's name, and the symbol if it has one."""
+    names = [printable(row.keys[0] or NOTHING), *(shown("symbol", key) for key in row.keys[1:])]
+    text = "  ".join(dict.fromkeys(name for name in names if name != NOTHING)) or NOTHING
+    return middle(text, width)
+
+
+def largest_part(point: HistoryPoint, width: int) -> str:
+    """Name what changed most since the point before."""
+    note = "  (baseline)" if point.source == REVIEWED else ""
+    rows = point.change.rows if point.change else None
+    if not rows:
+        return note.strip()
+    return f"{rows[0].delta:+,} {part_text(rows[0], width)}{note}"
+
+
+def notes_of(history: SizeHistory) -> Iterable[str]:
+    """Say what the table leaves out, and what its sizes are."""
+    hidden = sum(
+        len(line.points) - sum(1 for _ in points_shown(history, line)) for line in history.lines
+    )
+    if hidden:
+        yield f"commits left out: {hidden:,} that changed nothing or are not known; JSON has all"
+    points = [point for line in history.lines for point in line.points]
+    unknown = sum(point.source == NOT_KNOWN for point in points)
+    if unknown:
+        yield f"sizes not known: {unknown:,}; --build builds their commits"
+    if any(point.source == REVIEWED for point in points):
+        yield "sizes of a baseline are those that were reviewed, which can be older than the commit"
+    if history.older:
+        yield "there are older ones: --last 0 shows all"

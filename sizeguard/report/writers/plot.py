@@ -1,0 +1,96 @@
+"""Parts of pages that plot sizes over commits: their head and style, and the drawing's scale.
+
+Such a page needs nothing else and runs nothing: it has no script, and its policy allows none.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sizeguard.report.writers.printable import printable
+
+WIDTH, HEIGHT = 1000, 360
+LEFT, RIGHT, TOP, BOTTOM = 90, 20, 20, 50
+
+# A backslash joins a line with the next one.
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --dim: #656d76; --paper: #fff; \
+--grid: #d8dee4; --grew: #b42318; --shrank: #17663a;
+  --line: #2f5d9e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --dim: #9198a1; \
+--paper: #0d1117; --grid: #30363d; --grew: #ff8a7a;
+  --shrank: #5fd38d; --line: #7fb0ff; } }
+body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); \
+max-width: 1100px; margin: 2em auto;
+  padding: 0 1em; }
+h1 { font-size: 1.3em; margin: 0 0 .2em; } p { margin: .3em 0; } .dim { color: var(--dim); } \
+td > code, .day { white-space: nowrap; }
+svg { width: 100%; height: auto; display: block; margin: 1em 0; } \
+svg text { fill: var(--dim); font-size: 12px; }
+table { border-collapse: collapse; width: 100%; } \
+td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid var(--grid);
+  vertical-align: top; overflow-wrap: anywhere; } \
+.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.grew { color: var(--grew); fill: var(--grew); } \
+.shrank { color: var(--shrank); fill: var(--shrank); } code { font-size: .92em; }
+.line { fill: none; stroke: var(--line); stroke-width: 2; } .grid { stroke: var(--grid); } \
+.built { fill: var(--line); }
+.guess { fill: var(--paper); stroke: var(--line); } \
+.failed { stroke: var(--dim); stroke-width: 1.5; } .mark { stroke: var(--paper); }
+"""
+
+
+HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" \
+content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+"""
+
+
+def escaped(text: str) -> str:
+    """Escape a text for HTML."""
+    return html.escape(printable(text))
+
+
+def direction(delta: int) -> str:
+    """Return the class of a change."""
+    return "grew" if delta > 0 else "shrank"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Coordinates of the drawing by commit and size.
+
+    commits:   number of points
+    low, high: bytes at the lower and the upper edge
+    """
+
+    commits: int
+    low: int
+    high: int
+
+    def x(self, commit: int) -> float:
+        """Return the horizontal position of a commit."""
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * commit / max(self.commits - 1, 1), 1)
+
+    def y(self, size: int) -> float:
+        """Return the vertical position of a size."""
+        return round(
+            HEIGHT
+            - BOTTOM
+            - (HEIGHT - TOP - BOTTOM) * (size - self.low) / max(self.high - self.low, 1),
+            1,
+        )
+
+    def grid(self) -> Iterator[str]:
+        """Draw the lines of five sizes."""
+        for i in range(5):
+            size = self.low + (self.high - self.low) * i // 4
+            y = self.y(size)
+            yield f'<line class="grid" x1="{LEFT}" y1="{y}" x2="{WIDTH - RIGHT}" y2="{y}"/>'
+            yield f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{size:,}</text>\n'

@@ -1,0 +1,181 @@
+"""sizeguard history on real repositories: from the store, from baselines, built on request."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import sizeguard
+from tests.support.any_project import AnyProject, made_project
+
+SCHEMA = json.loads(
+    (Path(sizeguard.__file__).parent / "report" / "schemas" / "history.schema.json").read_text()
+)
+CONFIG = """targets:
+  x86_64-linux:
+apps:
+  app:
+    build: cc -Os -c extra.c && cc -Os main.c extra.o -o app
+    images: {one: app, two: extra.o}
+    ignore: "*.md"
+"""
+
+
+def sources(size: int) -> dict[str, str]:
+    return {
+        "main.c": f"const char table[{size}] = {{1}};\n"
+        f"int main(int n, char** v) {{ return table[n % {size}] + (v == 0); }}\n",
+        "extra.c": "int extra(int n) { return 3 * n; }\n",
+    }
+
+
+def known(project: AnyProject, *arguments: str) -> dict[str, Any]:
+    """The result, after what holds of every result was checked."""
+    done = project.run("history", "--format", "json", *arguments)
+    assert done.code == 0, done.err
+    result: dict[str, Any] = json.loads(done.out)
+    jsonschema.validate(result, SCHEMA)
+    before: dict[str, dict[str, Any]] = {}
+    for point in result["points"]:
+        line = point["app"] + point["target"]
+        if point["load"] is None:
+            continue
+        if point["parts"]:
+            assert sum(point["parts"].values()) == point["load"]
+        change, old = point["change"], before.get(line)
+        assert (change is None) == (old is None)
+        if change is not None and old is not None:
+            assert change["since"] == old["commit"]
+            for size in ("load", "ram", "file"):
+                assert change[size] == point[size] - old[size]
+            if change["rows"] is not None:
+                assert sum(row["delta"] for row in change["rows"]) == change["load"]
+        before[line] = point
+    return result
+
+
+def loads(result: dict[str, Any], app: str) -> list[tuple[str, int | None, str]]:
+    return [
+        (" ".join(point["names"]), point["load"], point["source"])
+        for point in result["points"]
+        if point["app"] == app
+    ]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> AnyProject:
+    """Six commits: three releases, one of documents, one that does not build, one without a tag."""
+    made = made_project(tmp_path_factory.mktemp("history") / "p", CONFIG, sources(40))
+    assert made.run("baseline", "update").code == 0
+    made.commit("Review")
+    made.git("tag", "v1.0")
+    made.write(sources(4040))
+    made.commit("Grow")
+    made.git("tag", "-a", "-m", "two", "v1.1")
+    made.write({"README.md": "Read me."})
+    made.commit("Document")
+    made.write({"main.c": "int main(void) { return x; }\n"})
+    made.commit("Break")
+    made.git("tag", "broken")
+    made.write(sources(1040))
+    made.commit("Shrink")
+    return made
+
+
+def test_history_of_any_project(project: AnyProject) -> None:
+    """First from baselines alone; what is missing is built once, and then known."""
+    before = known(project)
+    assert (before["kind"], before["builds"]) == ("releases", 0)
+    reviewed = {point["load"] for point in before["points"] if point["source"] == "baseline"}
+    assert len(reviewed) == 2  # of two images
+    measured = {point["commit"] for point in before["points"] if point["source"] == "measured"}
+    assert len(measured) <= 1
+    built = known(project, "--build", "--jobs", "2")
+    assert 1 <= built["builds"] <= 5  # four commits; the one that fails is tried for both images
+    one = loads(built, "app.one")
+    assert [names for names, _, _ in one] == ["v1.0", "v1.1", "broken", ""]
+    assert [source for _, _, source in one] == [
+        "measured",
+        "measured",
+        "does not build",
+        "measured",
+    ]
+    sizes = [load for _, load, _ in one if load is not None]
+    assert [b - a for a, b in itertools.pairwise(sizes)] == [4000, -3000]
+    assert "undeclared" in built["points"][2]["why"]
+    rows = built["points"][1]["change"]["rows"]
+    assert [(row["symbol"], row["delta"], row["cause"]) for row in rows] == [
+        ("table", 4000, "grew")
+    ]
+    assert len({load for _, load, _ in loads(built, "app.two")}) == 2  # None where nothing built
+    again = known(project, "--build")
+    assert again["builds"] == 0
+    assert again["points"] == built["points"]
+    assert project.git("status", "--porcelain") == ""
+    assert not list((project.root / ".sizeguard" / "worktrees").glob("tree-*/"))
+
+
+def test_commits_since_a_release(project: AnyProject) -> None:
+    result = known(project, "--commits", "--since", "v1.1", "--app", "app.one")
+    subjects = [point["subject"] for point in result["points"]]
+    assert subjects == ["Grow", "Document", "Break", "Shrink"]
+    assert known(project, "--since", "HEAD~2", "--app", "app.one")["kind"] == "releases"
+    last = known(project, "--commits", "--last", "2", "--app", "app.one")
+    assert last["older"]
+    assert [point["subject"] for point in last["points"]] == ["Break", "Shrink"]
+
+
+def test_a_document_s_commit_needs_no_build(project: AnyProject) -> None:
+    known(project, "--build")
+    result = known(project, "--commits", "--app", "app.one")
+    grow, document = (
+        next(point for point in result["points"] if point["subject"] == subject)
+        for subject in ("Grow", "Document")
+    )
+    assert document["source"] == "measured"
+    assert document["load"] == grow["load"]
+    assert document["change"]["rows"] == []
+
+
+def test_every_format(project: AnyProject) -> None:
+    for format_ in ("terminal", "markdown", "csv", "html"):
+        done = project.run("history", "--format", format_, "--by", "section")
+        assert done.code == 0
+        assert "v1.1" in done.out
+    assert "<script" not in project.run("history", "--format", "html").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--since", "nowhere"), 2, "nowhere: no such commit"),
+        (("--app", "nothing"), 2, "has no app nothing"),
+        (("--by", "opertor"), 2, "unknown level opertor"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    project: AnyProject, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    done = project.run("history", *arguments)
+    assert (done.code, done.err.count("\n")) == (code, 1)
+    assert words in done.err
+
+
+def test_a_commit_of_another_line_is_no_beginning(project: AnyProject) -> None:
+    tree = project.git("rev-parse", "HEAD^{tree}")
+    other = project.git("commit-tree", tree, "-m", "Elsewhere")
+    done = project.run("history", "--since", other)
+    assert done.code == 2
+    assert "no ancestor" in done.err
+
+
+def test_without_git_there_is_no_history(tmp_path: Path) -> None:
+    (tmp_path / "sizeguard.yaml").write_text("apps:\n  found:\n    image: image\n")
+    done = AnyProject(tmp_path).run("history")
+    assert done.code == 3
+    assert "no history" in done.err
