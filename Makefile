@@ -1,9 +1,10 @@
 # setup  makes .venv with the sizeguard command and installs what the system lacks
 # gate   builds full and selective runtimes, runs the models on both, compares sizes with baselines/
 # test   what a change must pass       lint  its quick part       unit  its tests without a compiler
+# docs   writes the documentation as a site to build/site
 # bench  measures run times            soak  the long checks: fuzzing, all models × compilers
 
-.PHONY: setup setup-unit setup-test gate test unit lint bench soak clean
+.PHONY: setup setup-unit setup-test gate test unit lint docs bench soak clean
 
 setup:
 	@.ci/setup gate
@@ -22,6 +23,7 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy --strict sizeguard
 	.venv/bin/python ci/layout.py
+	.venv/bin/codespell
 	.venv/bin/mypy --strict --python-version 3.13 sizeguard
 	clang-format-19 --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.h')
 
@@ -30,6 +32,9 @@ test: lint
 
 unit: setup-unit
 	.venv/bin/pytest -m "not native" -n 2 --dist loadfile
+
+docs: setup-test
+	.venv/bin/mkdocs build --strict --config-file ci/site/mkdocs.yml
 
 bench: setup-test
 	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }
