@@ -8,18 +8,13 @@ server on this machine.
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import threading
-import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +22,11 @@ import pytest
 import yaml
 
 from sizeguard.report.gate.render import gate_text
+from tests.support.consistent_results import consistent
 from tests.support.gate_samples import SAMPLES, everything, failing
-from tests.support.hostile_results import HOSTILE, check_markdown, poisoned, small
+from tests.support.local_hub import HEAD, TOKEN, LocalHub, served, zipped
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAD = "77b01de5577b01de5577b01de5577b01de5577b0"
-FORK = "ana/runtime"
-TOKEN = "not-for-the-storage"
 
 
 def workflow(name: str) -> dict[str, Any]:
@@ -138,11 +131,12 @@ def checkout(tmp_path: Path) -> Path:
         )
     (work / ".ci").mkdir()
     (work / ".venv" / "bin").mkdir(parents=True)
+    (work / "bin").mkdir()
     gate = f"{sys.executable} -m sizeguard.cli.main gate --from-json result.json"
     scripts = {
         ".ci/setup": 'echo "$*" >>setup.txt',
         ".venv/bin/sizeguard": f'shift\nprintf "%s\\n" "$@" >arguments.txt\nexec {gate} "$@"',
-        ".venv/bin/python": f'exec {sys.executable} "$@"',
+        "bin/python3": f'exec {sys.executable} "$@"',
     }
     for name, script in scripts.items():
         (work / name).write_text(f"#!/bin/sh\n{script}\n")
@@ -152,7 +146,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def environment(work: Path, **more: str) -> dict[str, str]:
     plain = {
-        "PATH": os.environ["PATH"],
+        "PATH": f"{work / 'bin'}:{os.environ['PATH']}",
         "HOME": str(work),
         "PYTHONPATH": str(ROOT),
         "LC_ALL": "C.UTF-8",
@@ -168,21 +162,13 @@ def environment(work: Path, **more: str) -> dict[str, str]:
 
 
 def measuring(work: Path, sample: str, **expressions: str) -> tuple[Runner, int]:
-    (work / "result.json").write_text(gate_text(SAMPLES[sample](), "json"))
+    (work / "result.json").write_text(gate_text(consistent(SAMPLES[sample]()), "json"))
     values = {
         "github.base_ref": "main", "github.event_name": "pull_request",
         "github.event.pull_request.number": "7", **expressions,
     }  # fmt: skip
     runner = Runner(work.parent, values)
     return runner, runner.run(steps_of("size.yml"), environment(work))
-
-
-def zipped(files: Mapping[str, bytes | str]) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return content.getvalue()
 
 
 def uploaded(work: Path) -> dict[str, bytes]:
@@ -199,7 +185,7 @@ def test_the_measuring_workflow(checkout: Path, sample: str, code: int) -> None:
     assert runner.expressions["steps.base.outputs.ref"] == "origin/main"
     assert set(uploaded(checkout)) == {"gate.json", "gate.sarif", "gate.xml", "pull-request"}
     assert uploaded(checkout)["pull-request"] == b"7\n"
-    assert gate_text(SAMPLES[sample](), "github") in runner.log[2]
+    assert gate_text(consistent(SAMPLES[sample]()), "github") in runner.log[2]
     assert (checkout.parent / "summary.md").read_text().startswith("<!-- sizeguard gate -->")
     assert runner.used == ["actions/checkout@v4", "actions/cache@v4", "actions/upload-artifact@v4"]
     assert (checkout / "setup.txt").read_text() == "gate\n"
@@ -251,6 +237,7 @@ def test_workflows_have_no_more_rights_than_they_need() -> None:
         "actions": "read",
         "contents": "read",
         "pull-requests": "write",
+        "statuses": "write",
     }
     assert "pull_request_target" not in (ROOT / ".github/workflows/size.yml").read_text()
     # YAML 1.1 reads `on` as true.
@@ -271,248 +258,78 @@ def test_workflows_have_no_more_rights_than_they_need() -> None:
         assert "${{" not in step.get("run", "")
 
 
-@dataclass
-class Hub:
-    """GitHub's answers, and the questions it was asked."""
-
-    archive: bytes = b""
-    size: int | None = None
-    head: str = HEAD
-    repository: str = FORK
-    state: str = "open"
-    comments: list[dict[str, Any]] = field(default_factory=list)
-    written: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
-    leaked: list[str] = field(default_factory=list)
-    broken: str = ""
-    address: str = ""
-
-    def answer(
-        self, method: str, path: str, content: bytes, authorization: str | None
-    ) -> tuple[int, bytes, dict[str, str]]:
-        if path.startswith("/storage"):
-            if authorization:
-                self.leaked.append(authorization)
-            return 200, self.archive, {}
-        if authorization != f"Bearer {TOKEN}":
-            return 401, b"{}", {}
-        route = path.removeprefix("/repos/org/runtime/").partition("?")[0]
-        if self.broken and route.startswith(self.broken):
-            return 500, b"<html>", {}
-        if method != "GET":
-            self.written.append((method, route, json.loads(content)))
-            return 201, b"{}", {}
-        answers: dict[str, Any] = {
-            "actions/runs/42/artifacts": {
-                "artifacts": [
-                    {
-                        "id": 5,
-                        "name": "sizeguard-results",
-                        "size_in_bytes": self.size if self.size is not None else len(self.archive),
-                    }
-                ]
-            },
-            "pulls/7": {
-                "head": {"sha": self.head, "repo": {"full_name": self.repository}},
-                "state": self.state,
-            },
-            "issues/7/comments": self.comments,
-        }
-        if route == "actions/artifacts/5/zip":
-            return 302, b"", {"Location": f"{self.address}/storage/5.zip"}
-        return (
-            (200, json.dumps(answers[route]).encode(), {}) if route in answers else (404, b"{}", {})
-        )
-
-
 @pytest.fixture
-def hub() -> Iterator[Hub]:
-    found = Hub()
-
-    class Handler(BaseHTTPRequestHandler):
-        def reply(self) -> None:
-            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            code, data, headers = found.answer(
-                self.command, self.path, content, self.headers.get("Authorization")
-            )
-            self.send_response(code)
-            for name, value in {**headers, "Content-Length": str(len(data))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_GET = do_POST = do_PATCH = reply
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.address = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield found
-    server.shutdown()
-    server.server_close()
+def hub() -> Iterator[LocalHub]:
+    with served(LocalHub()) as found:
+        yield found
 
 
-def commenting(work: Path, hub: Hub) -> tuple[str, int]:
-    values = {
-        "github.token": TOKEN, "github.event.workflow_run.id": "42",
-        "github.event.workflow_run.head_sha": HEAD,
-        "github.event.workflow_run.head_repository.full_name": FORK,
-    }  # fmt: skip
+def commenting(work: Path, hub: LocalHub) -> tuple[str, int]:
+    values = {"github.token": TOKEN, "github.event.workflow_run.id": "42"}
     runner = Runner(work.parent, values)
-    before = sorted(
-        path.relative_to(work) for path in work.rglob("*") if "__pycache__" not in path.parts
-    )
-    api = {
-        "GITHUB_API_URL": hub.address,
-        "GITHUB_REPOSITORY": "org/runtime",
-        "GITHUB_SERVER_URL": "https://github.example",
-    }
+    before = files_of(work)
+    api = {name: text for name, text in hub.environment().items() if name.startswith("GITHUB_")}
     code = runner.run(steps_of("size-comment.yml"), environment(work, **api))
-    after = sorted(
-        path.relative_to(work) for path in work.rglob("*") if "__pycache__" not in path.parts
-    )
-    assert [path for path in after if path not in before] == [Path("setup.txt")] or Path(
-        "setup.txt"
-    ) in before
+    assert files_of(work) == before
     log = runner.log[-1]
     assert "Traceback" not in log
     assert TOKEN not in log
-    assert not re.search(r"(?m)^\s*::|##\[", log)
+    assert not re.search(r"(?m)^\s*::(?!(warning|error) title=sizeguard::)|##\[", log)
     assert not hub.leaked
     return log, code
 
 
-def test_what_was_measured_becomes_a_comment_and_later_changes_it(checkout: Path, hub: Hub) -> None:
+def files_of(work: Path) -> list[Path]:
+    return sorted(path for path in work.rglob("*") if "__pycache__" not in path.parts)
+
+
+def test_what_was_measured_becomes_a_comment_and_later_changes_it(
+    checkout: Path, hub: LocalHub
+) -> None:
+    """The step runs with the system's Python and the checkout alone: nothing is installed."""
+    shutil.copytree(ROOT / "sizeguard", checkout / "sizeguard")
     measuring(checkout, "everything")
-    hub.archive = zipped(uploaded(checkout))
+    hub.archive, hub.run = zipped(uploaded(checkout)), {"conclusion": "failure"}
     log, code = commenting(checkout, hub)
-    assert (code, log) == (0, "comment made on pull request 7\n")
-    ((method, route, content),) = hub.written
-    assert (method, route) == ("POST", "issues/7/comments")
-    assert content["body"].startswith("<!-- sizeguard gate -->\n### ❌ Size gate: fail")
-    assert f"Measured at `{HEAD[:7]}`" in content["body"]
-    assert len(content["body"].encode()) <= 65_536
-    bot = {"type": "Bot", "login": "github-actions[bot]"}
-    hub.comments = [
-        {"id": 1, "body": content["body"], "user": {"type": "User", "login": "mallory"}},
-        {"id": 2, "body": "hello", "user": bot},
-        {"id": 3, "body": content["body"], "user": bot},
-    ]
+    assert code == 0, log
+    assert log.splitlines()[-1] == "comment made on pull request 7"
+    assert log.startswith("status failure: fail: vision x86_64-linux load +1,204 (+3.0%)")
+    assert hub.written == [f"POST statuses/{HEAD}", "POST issues/7/comments"]
+    body = hub.comments[0]["body"]
+    assert body.startswith("<!-- sizeguard gate run 42.1 -->\n### ❌ Size gate: fail")
+    assert f"Measured at `{HEAD[:7]}`, merged with the base as `3f9a0c1`." in body
+    assert len(body.encode()) <= 65_536
+    mallory = {"type": "User", "login": "mallory"}
+    hub.comments.insert(0, {"id": 9, "issue": 7, "body": body, "user": mallory})
+    (checkout / "result.json").unlink()
+    hub.archive = zipped({"gate.json": "{", "pull-request": "7\n"})
     log, code = commenting(checkout, hub)
-    assert (code, log) == (0, "comment changed on pull request 7\n")
-    assert hub.written[1][:2] == ("PATCH", "issues/comments/3")
+    assert code == 0, "a refused artifact is a warning"
+    assert log.startswith("::warning title=sizeguard::not measured at 77b01de: gate.json: cannot")
+    assert hub.written[3:] == ["PATCH issues/comments/1"]
+    assert "### ⚠️ Size gate: not measured at `77b01de`" in hub.comments[1]["body"]
+    assert hub.comments[0]["body"] == body
 
 
-def good() -> dict[str, bytes | str]:
-    return {"gate.json": gate_text(failing(), "json"), "pull-request": "7\n"}
-
-
-def bomb() -> bytes:
-    return zipped({"gate.json": b"[" + b" " * (64 << 20), "pull-request": "7\n"})
-
-
-def doubled() -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
-        for number in ("7\n", "8\n"):
-            archive.writestr("pull-request", number)
-        archive.writestr("gate.json", good()["gate.json"])
-    return content.getvalue()
-
-
-BAD: dict[str, Callable[[], bytes]] = {
-    "nothing": lambda: b"",
-    "no archive": lambda: b"#!/bin/sh\ntouch owned\n",
-    "cut": lambda: zipped(good())[:-40],
-    "flipped": lambda: zipped(good()).replace(b"PK\x01\x02", b"PK\x01\x03"),
-    "bomb": bomb,
-    "too large": lambda: os.urandom((8 << 20) + 1),
-    "two numbers": doubled,
-    "no number": lambda: zipped({"gate.json": good()["gate.json"]}),
-    "no result": lambda: zipped({"pull-request": "7\n"}),
-    "outside": lambda: zipped({"../gate.json": good()["gate.json"], "/pull-request": "7\n"}),
-    "result is a script": lambda: zipped({**good(), "gate.json": "$(touch owned)"}),
-    "result is a list": lambda: zipped({**good(), "gate.json": "[]"}),
-    "result is deep": lambda: zipped({**good(), "gate.json": "[" * 200_000}),
-    "result has other types": lambda: zipped(
-        {**good(), "gate.json": gate_text(failing(), "json").replace("41204", '"<img>"', 1)}
-    ),
-    "unknown pull request": lambda: zipped({**good(), "pull-request": "8\n"}),
-    **{
-        f"number {text!r}": lambda text=text: zipped({**good(), "pull-request": text})
-        for text in (
-            "7; touch owned",
-            "../7",
-            "7/../../x",
-            "0",
-            "-7",
-            "7\n8\n",
-            "7" * 30,
-            "",
-            "٧",
-            "7\r\n::set-output name=x::y",
-            "7 ",
-        )
-    },
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_a_hostile_artifact_is_refused(checkout: Path, hub: Hub, case: str) -> None:
-    hub.archive = BAD[case]()
-    hub.size = 100
-    log, code = commenting(checkout, hub)
-    assert code == 1
-    assert log.startswith("error: ")
-    assert log.count("\n") == 1
-    assert hub.written == []
-    assert not list(checkout.rglob("owned"))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("head", "0" * 40), ("repository", "mallory/runtime"), ("state", "closed")]
-)
-def test_a_pull_request_that_the_run_is_not_of_gets_no_comment(
-    checkout: Path, hub: Hub, name: str, value: str
-) -> None:
-    """The artifact names a pull request; GitHub says at which commit of which repository it is."""
-    hub.archive = zipped(good())
-    setattr(hub, name, value)
-    log, code = commenting(checkout, hub)
-    assert (code, hub.written) == (0, [])
-    assert log.startswith("no comment: ")
-
-
-def test_an_artifact_that_says_it_is_large_is_not_fetched(checkout: Path, hub: Hub) -> None:
-    hub.archive, hub.size = zipped(good()), 1 << 40
-    assert commenting(checkout, hub)[1] == 1
-
-
-@pytest.mark.parametrize("route", ["actions/runs", "actions/artifacts", "pulls", "issues"])
-def test_an_api_that_fails_fails_the_step(checkout: Path, hub: Hub, route: str) -> None:
-    hub.archive, hub.broken = zipped(good()), route
-    log, code = commenting(checkout, hub)
-    assert (code, hub.written) == (1, [])
-    assert log.startswith("error: ")
-
-
-@pytest.mark.parametrize("start", range(0, len(HOSTILE), 12))
-def test_hostile_texts_in_a_result_do_nothing_in_the_comment(
-    checkout: Path, hub: Hub, start: int
-) -> None:
-    pool = iter(HOSTILE[start : start + 12] * 1000)
-    hub.archive = zipped(
-        {**good(), "gate.json": gate_text(poisoned(small(), lambda: next(pool)), "json")}
+def test_the_writer_needs_pythons_own_library_alone() -> None:
+    """-I and -S: no environment, no packages."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "import ci.github.size_comment\n"
+        "names = {name.partition('.')[0] for name in sys.modules}\n"
+        "own = {*sys.stdlib_module_names, *sys.builtin_module_names}\n"
+        "print(sorted(names - own))"
     )
-    _, code = commenting(checkout, hub)
-    assert code == 0
-    body, _, foot = hub.written[0][2]["body"].rpartition("\n\n")
-    check_markdown(body)
-    assert re.fullmatch(
-        r"<sub>.*\[this run\]\(https://github\.example/org/runtime/actions/runs/42\).*</sub>", foot
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
     )
+    assert done.stdout == "['__main__', 'ci', 'sizeguard']\n"
+
+
+def test_settings_reach_it_from_the_workflow_alone(checkout: Path) -> None:
+    (step,) = [step for step in steps_of("size-comment.yml") if "run" in step]
+    assert step["run"] == "python3 -I ci/github/size_comment.py"
+    assert set(step["env"]) == {"GITHUB_TOKEN", "RUN_ID"}
 
 
 def test_the_gitlab_template(checkout: Path) -> None:

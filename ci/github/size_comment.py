@@ -1,235 +1,164 @@
-"""Post the artifact of a measuring run as a comment on its pull request.
+"""Post the result of a measuring run as a commit status and as a comment on its pull request.
 
-It runs with rights, so it believes nothing that it is given.
+It runs with rights, so it believes nothing that it is given, and installs nothing: python3 3.11
+and this checkout are all it needs.
 
-The artifact was written by the pull request's own code. Taken from it are two files of bounded
-size: the number of the pull request, which must be one that is at the run's commit, and a result,
-which is read strictly by its types and rendered here, where every text in it comes out as text.
-Nothing in it reaches a shell, a path or an address.
+The artifact was written by the pull request's own code. Taken from it is a result, which is read
+strictly by its types, judged again from its numbers and rendered here. Commands and advice are made
+from its fields. Which pull requests are at the run's commit, and how the run ended, is GitHub's
+word. Nothing in the artifact reaches a shell, a path or an address.
 
-GITHUB_API_URL, GITHUB_REPOSITORY and GITHUB_TOKEN are the runner's; RUN_ID, HEAD_SHA and
-HEAD_REPOSITORY are GitHub's word on the run.
+Variables: GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_SERVER_URL are the runner's;
+RUN_ID is of the run that measured. These may be set:
+
+    COMMENT_POLICY   always, on change, on failure or never; always if empty
+    INFORMATIONAL    true: no status blocks a merge
+    PROJECT          of several projects in one repository: has its own comment and status
+    ARTIFACT         sizeguard-results if empty
+    COMMENT_AUTHOR   github-actions[bot] if empty; the login of another app whose token is used
 """
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import re
 import sys
-import urllib.error
-import urllib.request
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-from sizeguard.base.errors import InputError
-from sizeguard.report.gate.gate_json import LARGEST, result_of
-from sizeguard.report.gate.gate_markdown import COMMENT, MARKER, markdown_text
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-ARTIFACT = "sizeguard-results"
-RESULT, NUMBER = "gate.json", "pull-request"
-ARCHIVE = 8 << 20  # bytes of the archive; six builds have 40 KB
-ANSWER = 8 << 20  # bytes of an answer of the API
-PAGES = 20  # of 100 comments that are looked at for ours
-SECONDS = 30.0
-_FOOT = 400  # bytes kept for what is said below the result
+from ci.github.hub_api import Api, ApiError, Refused
+from ci.github.measured_run import Run, read_run
+from ci.github.size_words import Report, report_of
+from ci.github.written_comment import publish
+
+POLICIES = ("always", "on change", "on failure", "never")
 
 
-class Refused(Exception):
-    """The artifact is not what a run of ours writes."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of the workflow, which is the default branch's."""
 
+    policy: str
+    is_informational: bool
+    project: str
+    artifact: str
+    author: str
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Archives are at a storage with an address of its own: the token is not for it."""
+    @staticmethod
+    def of(environment: Mapping[str, str]) -> Settings:
+        """Read them; raise Refused for a value that is none."""
+        policy = environment.get("COMMENT_POLICY") or "always"
+        project = environment.get("PROJECT") or ""
+        artifact = environment.get("ARTIFACT") or "sizeguard-results"
+        author = environment.get("COMMENT_AUTHOR") or "github-actions[bot]"
+        informational = environment.get("INFORMATIONAL") or "false"
+        if policy not in POLICIES:
+            raise Refused(f"COMMENT_POLICY is '{policy}', not one of {', '.join(POLICIES)}")
+        if informational not in ("true", "false"):
+            raise Refused(f"INFORMATIONAL is '{informational}', not true or false")
+        if not re.fullmatch(r"[\w ./-]{0,60}", project, re.ASCII) or "--" in project:
+            raise Refused(f"PROJECT is '{project}': letters, digits, . / - and _ are allowed")
+        if not re.fullmatch(r"[\w.-]{1,100}", artifact, re.ASCII):
+            raise Refused(f"ARTIFACT is '{artifact}', which is no name of an artifact")
+        if not re.fullmatch(r"[\w.-]{1,60}(\[bot\])?", author, re.ASCII):
+            raise Refused(f"COMMENT_AUTHOR is '{author}', which is no login")
+        return Settings(policy, informational == "true", project, artifact, author)
 
-    def redirect_request(
-        self, request: Any, answer: Any, code: int, message: str, headers: Any, address: str
-    ) -> Any:
-        following = super().redirect_request(request, answer, code, message, headers, address)
-        if following is not None:
-            following.remove_header("Authorization")
-        return following
+    @property
+    def context(self) -> str:
+        """The name of the commit status."""
+        return f"sizeguard ({self.project})" if self.project else "sizeguard"
 
+    @property
+    def marker(self) -> str:
+        """The beginning of the comment's first line."""
+        return f"<!-- sizeguard gate{f' {self.project}' if self.project else ''} "
 
-class Api:
-    """A repository in the API of GitHub."""
-
-    def __init__(self, address: str, repository: str, token: str) -> None:
-        """Raise Refused for a name that is no repository's."""
-        if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
-            raise Refused(f"'{repository}' is no repository")
-        self.repository = f"{address}/repos/{repository}"
-        self.headers = {
-            "Authorization": f"Bearer {token}",
-            "Accept": "application/vnd.github+json",
-            "X-GitHub-Api-Version": "2022-11-28",
-            "User-Agent": "sizeguard",
-        }
-        self.opener = urllib.request.build_opener(_Redirects)
-
-    def call(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
-        """Call the API and read the JSON that it answers."""
-        return json.loads(self.bytes(method, path, ANSWER, content))
-
-    def bytes(
-        self, method: str, path: str, limit: int, content: Mapping[str, Any] | None = None
-    ) -> bytes:
-        """Call the API; raise Refused for an answer of more than `limit` bytes."""
-        data = None if content is None else json.dumps(content).encode()
-        request = urllib.request.Request(
-            f"{self.repository}/{path}", data, self.headers, method=method
+    def wants_comment(self, report: Report) -> bool:
+        """Tell whether the policy asks for a new comment."""
+        return (
+            self.policy == "always"
+            or (self.policy == "on change" and (report.is_changed or not report.is_pass))
+            or (self.policy == "on failure" and not report.is_pass)
         )
-        with self.opener.open(request, timeout=SECONDS) as answer:
-            found: bytes = answer.read(limit + 1)
-        if len(found) > limit:
-            raise Refused(f"{path} is larger than {limit:,} bytes")
-        return found
 
 
-def artifact(api: Api, run: int) -> bytes:
-    """Download the archive of the run's results."""
-    listed = api.call("GET", f"actions/runs/{run}/artifacts?name={ARTIFACT}&per_page=100")[
-        "artifacts"
-    ]
-    named = [each for each in listed if each["name"] == ARTIFACT and not each.get("expired")]
-    if not named:
-        raise Refused(f"run {run} has no artifact {ARTIFACT}: it ended before it measured")
-    newest = max(named, key=lambda each: int(each["id"]))  # of a run that was run again
-    if int(newest["size_in_bytes"]) > ARCHIVE:
-        raise Refused(
-            f"the artifact has {int(newest['size_in_bytes']):,} bytes, {ARCHIVE:,} are allowed"
-        )
-    return api.bytes("GET", f"actions/artifacts/{int(newest['id'])}/zip", ARCHIVE)
-
-
-def member(archive: bytes, name: str, limit: int) -> bytes:
-    """One file of an archive, at most `limit` bytes of it: an archive may say less than unpacks.
-
-    Nothing is written to the disk.
-    """
+def main(
+    environment: Mapping[str, str] = os.environ, sleep: Callable[[float], None] = time.sleep
+) -> int:
+    """Publish the result of a run; 1 if GitHub does not let us, 2 for a wrong setting."""
     try:
-        with zipfile.ZipFile(io.BytesIO(archive)) as files:
-            if files.namelist().count(name) != 1:
-                raise Refused(f"the artifact has not one file {name}")
-            with files.open(name) as file:
-                found = file.read(limit + 1)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        RuntimeError,
-        EOFError,
-        ValueError,
-        OSError,
-    ) as error:
-        raise Refused(f"the artifact cannot be read: {error}") from error
-    if len(found) > limit:
-        raise Refused(f"{name} in the artifact is larger than {limit:,} bytes")
-    return found
-
-
-def pull_request(api: Api, archive: bytes, head: str, repository: str) -> int | None:
-    """Return the number that the artifact names, if that pull request is at the run's commit.
-
-    None if it has moved on or is another's.
-    """
-    text = member(archive, NUMBER, 20)
-    if not re.fullmatch(rb"[1-9][0-9]{0,8}\n?", text):
-        raise Refused(f"{NUMBER} in the artifact is no number")
-    number = int(text)
+        settings = Settings.of(environment)
+        if not re.fullmatch(r"[0-9]{1,18}", environment.get("RUN_ID", ""), re.ASCII):
+            raise Refused("RUN_ID is missing")
+        names = ("GITHUB_API_URL", "GITHUB_REPOSITORY", "GITHUB_TOKEN")
+        address, repository, token = (environment.get(name, "") for name in names)
+        api = Api(address, repository, token, sleep)
+    except Refused as error:
+        _say("error", str(error))
+        return 2
     try:
-        found = api.call("GET", f"pulls/{number}")
-    except urllib.error.HTTPError as error:
-        raise Refused(f"there is no pull request {number}: {error.code}") from error
-    theirs = (found["head"].get("repo") or {}).get("full_name")
-    return (
-        number
-        if (found["head"]["sha"], theirs) == (head, repository) and found["state"] == "open"
-        else None
-    )
-
-
-def body(archive: bytes, head: str, run: int) -> str:
-    """Make the comment from the result in the archive."""
-    # Of the commit we have GitHub's word
-    result = replace(result_of(member(archive, RESULT, LARGEST), RESULT), head=head)
-    address = f"{os.environ.get('GITHUB_SERVER_URL', 'https://github.com')}/{os.environ['GITHUB_REPOSITORY']}/actions/runs/{run}"
-    foot = (
-        f"\n\n<sub>Measured without rights by the pull request's own code in [this run]({address}):"
-        " its word, shown as it came.</sub>"
-    )
-    return markdown_text(result, COMMENT - _FOOT) + foot
-
-
-def comments(api: Api, number: int) -> Iterator[dict[str, Any]]:
-    """Yield the comments of a pull request."""
-    for page in range(1, PAGES + 1):
-        found = api.call("GET", f"issues/{number}/comments?per_page=100&page={page}")
-        yield from found
-        if len(found) < 100:
-            return
-
-
-def publish(api: Api, number: int, text: str) -> str:
-    """One comment a pull request: ours is changed if there is one.
-
-    Others may copy our mark, so the author counts, too.
-    """
-    for comment in comments(api, number):
-        author = comment["user"] or {}
-        if (
-            comment["body"].startswith(MARKER)
-            and author.get("type") == "Bot"
-            and author.get("login") == "github-actions[bot]"
-        ):
-            api.call("PATCH", f"issues/comments/{int(comment['id'])}", {"body": text})
-            return "changed"
-    api.call("POST", f"issues/{number}/comments", {"body": text})
-    return "made"
-
-
-def main() -> int:
-    """Publish the comment of a run; 1 if anything is refused."""
-    names = (
-        "RUN_ID",
-        "HEAD_SHA",
-        "HEAD_REPOSITORY",
-        "GITHUB_API_URL",
-        "GITHUB_REPOSITORY",
-        "GITHUB_TOKEN",
-    )
-    run, head, fork, address, repository, token = (os.environ.get(name, "") for name in names)
-    try:
-        if not re.fullmatch(r"[0-9]{1,18}", run) or not re.fullmatch(r"[0-9a-f]{40}", head):
-            raise Refused("RUN_ID or HEAD_SHA is missing")
-        api = Api(address, repository, token)
-        archive = artifact(api, int(run))
-        text = body(archive, head, int(run))
-        number = pull_request(api, archive, head, fork)
-        if number is None:
-            print(
-                "no comment: the pull request that the artifact names is closed or at another"
-                " commit than the run's"
-            )
+        server = environment.get("GITHUB_SERVER_URL") or "https://github.com"
+        run = read_run(api, int(environment["RUN_ID"]), server)
+        if run.conclusion == "skipped":
+            print("no comment: the run was skipped")
             return 0
-        print(f"comment {publish(api, number, text)} on pull request {number}")
-    except (Refused, InputError) as error:
-        # As InputError prints: on one line, and what a runner would read as a command is behind a
-        # word of ours.
-        print(f"error: {InputError(str(error))}", file=sys.stderr)
+        if not run.conclusion:
+            print("no comment: the run was started again")
+            return 0
+        return _publish(api, settings, run)
+    except (ApiError, Refused) as error:
+        _say("error", str(error))
         return 1
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        print(
-            "error: the API of GitHub did not answer as expected:"
-            f" {InputError(f'{type(error).__name__}: {error}')}",
-            file=sys.stderr,
+
+
+def _publish(api: Api, settings: Settings, run: Run) -> int:
+    report = report_of(api, run, settings.artifact, is_informational=settings.is_informational)
+    for warning in report.warnings:
+        _say("warning", warning)
+    _status(api, settings, run, report)
+    if not run.is_of_pull_request:
+        print(f"no comment: the run is of {run.event or 'no event'}")
+    elif not report.pulls:
+        print("no comment: no open pull request is at the run's commit")
+    for number in report.pulls:
+        done = publish(
+            api,
+            number,
+            report.body(f"{settings.marker}run {run.id}.{run.attempt} -->"),
+            (settings.marker, settings.author, (run.id, run.attempt)),
+            is_wanted=settings.wants_comment(report),
         )
-        return 1
+        print(f"comment {done} on pull request {number}")
     return 0
+
+
+def _status(api: Api, settings: Settings, run: Run, report: Report) -> None:
+    """Set the commit's status; without the right to do so, the comment must do."""
+    content = {
+        "state": report.state,
+        "context": settings.context,
+        "description": report.title,
+        "target_url": run.address,
+    }
+    try:
+        api.call("POST", f"statuses/{run.head}", content)
+        print(f"status {report.state}: {report.title}")
+    except ApiError as error:
+        if error.status not in (403, 404, 422):
+            raise
+        _say("warning", f"no status: {error}; the job needs `statuses: write`")
+
+
+def _say(level: str, text: str) -> None:
+    """Write an annotation in one line that commands nothing else."""
+    from sizeguard.report.writers.github import Annotation, workflow_commands
+
+    print(workflow_commands([Annotation(level, "sizeguard", text)]), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
-"""Commands that help with an app that fails: see why, reproduce, accept it, make it normal."""
+"""Commands that help with an app that fails: reproduce, see why, accept it, make it normal.
+
+They work in a fresh clone in this order: the first one builds what the others read.
+"""
 
 from __future__ import annotations
 
 import datetime
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,11 +20,14 @@ from sizeguard.gate.gate_result import (
     PARENT,
     SIZE_KINDS,
     AppResult,
+    Base,
     Check,
     Command,
 )
 
-SEE, REPRODUCE, ACCEPT, NORMAL = "see why", "reproduce", "accept it", "make it normal"
+REPRODUCE, SEE, COMPARE = "reproduce", "see why", "compare"
+ACCEPT, NORMAL = "accept it", "make it normal"
+_REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][\w.+/-]{0,199}", re.ASCII)
 _DAYS = 90  # until an offered waiver expires
 _WAIVERS = 3  # offered at most: if more checks fail, people look for the cause
 
@@ -30,7 +37,7 @@ def advised(
 ) -> AppResult:
     """Add commands to the result, and advice to each check that fails.
 
-    base: commit that growth is counted from, as shown; empty if there is none
+    base: branch or commit that growth is counted from; empty if there is none
     snapshot: of the base; empty if there is none
     image: name of the binary in the app's build folder
     """
@@ -40,7 +47,7 @@ def advised(
     if not failing:
         return result
     waivers = {check.id: _waive(check, today) for check in failing}
-    commands = [*_see(result, image), *_reproduce(result, base, snapshot)]
+    commands = [_reproduce(result, base), *_see(result, image), *_compare(result, snapshot)]
     worst = sorted(failing, key=lambda check: check.headroom or 0)
     commands += [
         Command(ACCEPT, text)
@@ -55,6 +62,13 @@ def advised(
         for c in result.checks
     )
     return replace(result, checks=checks, commands=tuple(commands))
+
+
+def base_name(base: Base | None, commit: str) -> str:
+    """Name the commit that growth is counted from as a fresh clone knows it: by its branch."""
+    if base is not None and base.commit == commit and _REF.fullmatch(base.ref):
+        return base.ref
+    return commit[:12] if _REF.fullmatch(commit) else ""
 
 
 def _see(result: AppResult, image: str) -> Iterable[Command]:
@@ -75,16 +89,16 @@ def _see(result: AppResult, image: str) -> Iterable[Command]:
         yield Command(SEE, f"sizeguard report {shlex.quote(result.folder)} --by operator,symbol")
 
 
-def _reproduce(result: AppResult, base: str, snapshot: str) -> Iterable[Command]:
+def _reproduce(result: AppResult, base: str) -> Command:
+    words = ["sizeguard", "gate", "--app", result.app]
+    words += ["--target", result.target] if result.target else []
+    return Command(REPRODUCE, shlex.join(words + (["--base", base] if base else [])))
+
+
+def _compare(result: AppResult, snapshot: str) -> Iterable[Command]:
     if result.base in (MEASURED, PARENT) and snapshot:
-        yield Command(
-            REPRODUCE, f"sizeguard diff {shlex.quote(snapshot)} {shlex.quote(result.folder)}"
-        )
-    else:
-        counted = f" --base {shlex.quote(base)}" if base else ""
-        yield Command(
-            REPRODUCE, f"sizeguard gate --app {result.app} --target {result.target}{counted}"
-        )
+        words = ["sizeguard", "diff", snapshot, result.folder]
+        yield Command(COMPARE, shlex.join(words))
 
 
 def _waive(check: Check, today: datetime.date) -> str:

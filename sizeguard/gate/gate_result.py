@@ -158,6 +158,7 @@ class Cause:
     cause:  as in a diff: grew, shrank, added, removed, more_instances, fewer_instances, moved,
             padding
     place:  the symbol's source, with its line if debug information has it; empty if unknown
+    edited: the first line of that function that the change edits; empty if it edits none
     origin: of moved bytes, the operators that had them
     """
 
@@ -170,6 +171,7 @@ class Cause:
     cause: str = ""
     place: str = ""
     origin: str = ""
+    edited: str = ""
 
     @property
     def delta(self) -> int:

@@ -12,7 +12,7 @@ from sizeguard.builds.second_reader import check_readings
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
-from sizeguard.gate.advice import advised
+from sizeguard.gate.advice import advised, base_name
 from sizeguard.gate.causes.growth_causes import (
     causes_between,
     causes_by_operator,
@@ -123,7 +123,7 @@ def judge_app(
     commit = counted_from(history, base, measured)
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name
-    return advised(result, commit[:7], snapshot, image, request.today), reviewed
+    return advised(result, base_name(base, commit), snapshot, image, request.today), reviewed
 
 
 def _growth(

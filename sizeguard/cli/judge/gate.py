@@ -223,8 +223,10 @@ def command(
 
 def _emit(result: GateResult, outputs: list[Output]) -> None:
     from sizeguard.report.gate.render import gate_text, write_step_summary
+    from sizeguard.report.writers.source_links import links_of_runner
 
+    links = links_of_runner()
     for each in outputs:
-        each.emit([gate_text(result, each.format, each.style()), "\n"])
+        each.emit([gate_text(result, each.format, each.style(), links), "\n"])
     if any(each.format == "github" for each in outputs):
         write_step_summary(result)

@@ -5,8 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from sizeguard.report.writers.source_links import SourceLinks
+
+MARKER = "<!-- sizeguard gate -->"  # later runs find the comment by it
 COMMENT = 65_536  # bytes; GitHub allows as many characters
 _NOTE = 400  # bytes kept for saying what was left out
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What surrounds a result in a comment.
+
+    marker:   the first line, by which later runs find the comment
+    links:    to the sources; None for none
+    measured: Markdown that says what was measured; empty for the result's own word
+    notes:    lines of Markdown below the title
+    is_informational: nothing blocks a merge
+    """
+
+    marker: str = MARKER
+    links: SourceLinks | None = None
+    measured: str = ""
+    notes: Sequence[str] = ()
+    is_informational: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,27 +5,35 @@ All other numbers are folded, and the whole fits GitHub's limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from sizeguard.gate.gate_result import (
     FAIL,
     INCONCLUSIVE,
-    NOT_RUN,
     PASS,
     REVIEWED,
     UNUSED,
     Base,
-    Cause,
     Check,
     GateResult,
 )
-from sizeguard.report.gate.comment_blocks import COMMENT, Block, fitted
+from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
+from sizeguard.report.gate.comment_causes import cause_block
+from sizeguard.report.gate.comment_sizes import (
+    ICONS,
+    bad_limits,
+    growths,
+    is_changed,
+    matrix,
+    size_table,
+    unchanged_builds,
+)
 from sizeguard.report.gate.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import (
     CheckLine,
     Placed,
     broken_claims,
-    cause_name,
     elimination_text,
     headline,
     is_urgent,
@@ -41,60 +49,68 @@ from sizeguard.report.gate.gate_words import (
     waiver_line,
     word,
 )
-from sizeguard.report.gate.moved_code import changed, moved_lines
+from sizeguard.report.gate.moved_code import moved_lines
 from sizeguard.report.verify.verify_words import claim_message
-from sizeguard.report.writers.markdown import code, fenced, html_code, instruction, prose, row
+from sizeguard.report.writers.markdown import (
+    code,
+    fenced,
+    html_code,
+    instruction,
+    is_command,
+    prose,
+    row,
+)
 from sizeguard.report.writers.printable import middle
 
-MARKER = "<!-- sizeguard gate -->"  # later runs find the comment by it
-CAUSES = 5
-ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
 _NAME = 80
 _NAMED = 3  # builds of a sentence
+_CLAIMS = 5
+_COMMANDS = 12  # lines of commands
+_MESSAGE = 1_200  # characters of one finding: a compiler can say 20,000
+_BARE = Frame()
 
 
-def markdown_text(result: GateResult, limit: int = COMMENT) -> str:
+def markdown_text(result: GateResult, limit: int = COMMENT, frame: Frame = _BARE) -> str:
     """Write the comment, at most `limit` bytes in UTF-8."""
-    return fitted([*_blocks(result)], limit)
+    return fitted([*_blocks(result, frame)], limit)
 
 
-def _blocks(result: GateResult) -> Iterator[Block]:
+def _blocks(result: GateResult, frame: Frame) -> Iterator[Block]:
     found = findings(result)
     builds, outside = placed(result, found)
     verdict, _, text = verdict_line(result).partition("  ")
-    yield Block(
-        0,
-        [
-            MARKER,
-            f"### {ICONS[result.verdict]} Size gate: {verdict.lower()}, {prose(text)}",
-            "",
-            *_base(result),
-        ],
-    )
+    kind = "informational, " if frame.is_informational else ""
+    title = f"### {ICONS[result.verdict]} Size gate: {kind}{verdict.lower()}, {prose(text)}"
+    base = [*_base(result, frame)]
+    yield Block(0, [frame.marker, title, "", *base, *frame.notes])
     yield from _changed_terms(found)
-    yield from _matrix(builds)
-    yield from _growths(result)
-    if outside:
-        yield Block(
-            1,
-            ["", "**What could not be done**", ""],
-            [line for finding in outside for line in _bullets(finding)],
-        )
+    yield from matrix(builds)
+    wrong = _wrong(builds, outside)
+    urgent = bool(outside) or any(map(is_urgent, builds))
+    if urgent:
+        yield from wrong
     for build in builds:
-        if build.verdict != PASS:
-            yield from _failing(build)
+        yield from _sizes(build)
+    yield from unchanged_builds(builds)
+    yield from growths(result)
+    if not urgent:
+        yield from wrong
+    yield from _why(builds, frame)
+    yield from _todo(builds)
     yield from _waivers(result)
     yield from _offers(result)
     yield from (block for build in builds for block in _details(build))
 
 
-def _base(result: GateResult) -> Iterator[str]:
+def _base(result: GateResult, frame: Frame) -> Iterator[str]:
     parts: list[str] = []
     if result.base and result.base.commit:
         parts += _counted_from(result, result.base)
     elif result.base:
         parts.append(prose(f"There is no base: {result.base.text}."))
-    if result.head:
+    if frame.measured:
+        parts.append(frame.measured)
+    elif result.head:
         parts.append(f"Measured at {code(result.head[:7])}.")
     if result.skipped:
         parts.append(f"Nothing was measured: {prose(result.skipped)}.")
@@ -125,7 +141,7 @@ def _changed_terms(found: Sequence[GateFinding]) -> Iterator[Block]:
     rows: list[str] = []
     for finding in terms:
         if finding.verdict != PASS:
-            rows += _bullets(finding)
+            rows += _item(finding).lines()
             continue
         what, _, text = finding.message.partition(": ")
         shown = f"**{prose(what)}**" if finding.rule == "policy/loosened" else prose(what)
@@ -135,92 +151,92 @@ def _changed_terms(found: Sequence[GateFinding]) -> Iterator[Block]:
         yield Block(0, ["", "**Terms that this change sets**", ""], rows)
 
 
-def _growths(result: GateResult) -> Iterator[Block]:
-    """Write how much each build grew since the merge base, whatever it is judged by."""
-    grown = [(app, app.growth_since_base) for app in result.apps if app.growth_since_base]
-    if not grown:
-        return
-    head = ["", row(["growth since the merge base", "load", "ram", "file"]), "|---|---:|---:|---:|"]
-    rows = [
-        row(
-            [
-                code(middle(f"{app.app} {app.target}", _NAME)),
-                *(f"{size:+,}" if size else "±0" for size in (by.load, by.ram, by.file)),
-            ]
-        )
-        for app, by in grown
-    ]
-    yield Block(1, head, rows)
+class _Item(NamedTuple):
+    """A line of a list, and the advice below it."""
+
+    verdict: str
+    text: str
+    advice: str = ""
+
+    def lines(self, where: str = "") -> Iterator[str]:
+        """Write it; `where` is Markdown."""
+        yield f"- {ICONS[self.verdict]} {where}{self.text}"
+        if self.advice:
+            yield f"  - {instruction(self.advice)}"
 
 
-def _matrix(builds: Sequence[Placed]) -> Iterator[Block]:
-    """Write a table of apps × targets."""
-    if not builds:
-        return
-    targets = list(dict.fromkeys(build.app.target for build in builds))
-    names = list(dict.fromkeys(build.app.app for build in builds))
-    cells = {(build.app.app, build.app.target): _cell(build) for build in builds}
-    head = [
-        "",
-        row(["load", *(code(middle(target, _NAME)) for target in targets)]),
-        row(["---", *(["---:"] * len(targets))]),
-    ]
-    rows = [
-        row([code(middle(name, _NAME)), *(cells.get((name, target), "") for target in targets)])
-        for name in names
-    ]
-    yield Block(0, head, rows)
-
-
-def _cell(build: Placed) -> str:
-    app = build.app
-    if app.sizes is None:
-        return f"{ICONS[build.verdict]} –"
-    delta = f" ({app.sizes.load - app.old_sizes.load:+,})" if app.old_sizes else ""
-    return f"{ICONS[build.verdict]} {app.sizes.load:,}{delta.replace('(+0)', '(±0)')}"
-
-
-def _bullets(finding: GateFinding) -> Iterator[str]:
+def _item(finding: GateFinding) -> _Item:
     place = f" ({code(finding.place)})" if finding.place else ""
-    subject = " ".join(part for part in (finding.app, finding.target) if part)
-    subject = f"{code(subject)}: " if subject and finding.rule in ("problem", "waiver") else ""
-    yield f"- {ICONS[finding.verdict]} {subject}{prose(finding.message)}{place}"
-    yield from _advice(finding)
+    return _Item(finding.verdict, f"{prose(_short(finding.message))}{place}", finding.advice)
 
 
-def _advice(finding: GateFinding) -> Iterator[str]:
-    if finding.advice:
-        yield f"  - {instruction(finding.advice)}"
+def _short(text: str) -> str:
+    return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE - 1]}…"
 
 
-def _failing(build: Placed) -> Iterator[Block]:
-    app = build.app
-    text = headline(app, build.found, "").strip().replace("`", "")
-    bad = [line for line in limit_lines(app) if line.verdict != PASS]
-    yield Block(
-        1, ["", f"#### {ICONS[build.verdict]} {code(app.app)} for {code(app.target)} {prose(text)}"]
-    )
-    table = [Block(1, ["", *_LIMITS], [_limit(line) for line in bad])] if bad else []
-    if not is_urgent(build):
-        yield from table
-    rows = [line for finding in others(build.found) for line in _bullets(finding)]
-    claims = broken_claims(app)
-    rows += [f"- {ICONS[claim.verdict]} {prose(claim_message(claim))}" for claim in claims]
+def _wrong(builds: Sequence[Placed], outside: Iterable[GateFinding]) -> list[Block]:
+    """List what does not hold besides sizes: the same finding once, with all its builds."""
+    found: dict[_Item, list[str]] = {}
+    for finding in outside:
+        subject = " ".join(part for part in (finding.app, finding.target) if part)
+        found.setdefault(_item(finding), []).append(subject)
+    for build in builds:
+        for item in _of_build(build):
+            found.setdefault(item, []).append(f"{build.app.app} {build.app.target}")
+    rows: list[str] = []
+    for item, names in found.items():
+        rows += item.lines(_where(names) if len(builds) > 1 or len(names) > 1 else "")
+    return [Block(1, ["", "**What does not hold**", ""], rows)] if rows else []
+
+
+def _where(names: Sequence[str]) -> str:
+    known = list(dict.fromkeys(name for name in names if name))
+    shown = ", ".join(code(middle(name, _NAME)) for name in known[:_NAMED])
+    more = f" and {len(known) - _NAMED:,} more" if len(known) > _NAMED else ""
+    return f"{shown}{more}: " if known else ""
+
+
+def _of_build(build: Placed) -> Iterator[_Item]:
+    """List what does not hold of a build besides its sizes."""
+    yield from map(_item, others(build.found))
+    claims = broken_claims(build.app)
+    for claim in claims[:_CLAIMS]:
+        yield _Item(claim.verdict, prose(_short(claim_message(claim))))
+    if len(claims) > _CLAIMS:
+        yield _Item(INCONCLUSIVE, f"{len(claims) - _CLAIMS:,} more claims")
     for finding in build.found:
-        if finding.rule == "elimination" and finding.verdict != PASS:
-            rows += [] if claims else [f"- {ICONS[finding.verdict]} {prose(finding.message)}"]
-            rows += _advice(finding)
+        if finding.rule != "elimination" or finding.verdict == PASS:
+            continue
+        if not claims:
+            yield _item(finding)
+        elif finding.advice:
+            yield _Item(finding.verdict, instruction(finding.advice))
+
+
+def _sizes(build: Placed) -> Iterator[Block]:
+    """Write the sizes of a build that fails or changed."""
+    app = build.app
+    is_bad = build.verdict != PASS
+    if is_bad:
+        text = headline(app, build.found, "").strip().replace("`", "")
+        name = f"{code(app.app)} for {code(app.target)}"
+        yield Block(1, ["", f"#### {ICONS[build.verdict]} {name} {prose(_short(text))}"])
+    if app.sizes and (is_bad or is_changed(app)):
+        yield size_table(build, 1 if is_bad else 2)
+    rows = bad_limits(build)
     if rows:
         yield Block(1, [""], rows)
-    if is_urgent(build):
-        yield from table
-    if changed(app):
-        yield _causes(changed(app), 2)
-    moved = [f"- {size} bytes: {prose(text)}" for size, text in moved_lines(app)]
-    if moved:
-        yield Block(2, ["", "**What only changed its operator**", ""], moved)
-    yield from (_shares(check) for check in app.checks if check.shares)
-    yield from _todo(build)
+
+
+def _why(builds: Sequence[Placed], frame: Frame) -> Iterator[Block]:
+    """Write the causes of growth: of the builds that fail, or else of those that changed."""
+    bad = [build.app for build in builds if build.verdict != PASS]
+    yield from cause_block(bad or [build.app for build in builds], frame.links, 2)
+    moved = [line for app in bad for line in moved_lines(app)]
+    rows = [f"- {size} bytes: {prose(text)}" for size, text in dict.fromkeys(moved)]
+    if rows:
+        yield Block(2, ["", "**What only changed its operator**", ""], rows)
+    yield from (_shares(check) for app in bad for check in app.checks if check.shares)
 
 
 def _shares(check: Check) -> Block:
@@ -258,74 +274,27 @@ def _limit(line: CheckLine) -> str:
     )
 
 
-def _causes(causes: Sequence[Cause], rank: int) -> Block:
-    """Write the five largest changes; a last row has the sum of the others."""
-    total = sum(cause.delta for cause in causes)
-    head = [
-        "",
-        f"**{'What grew' if total > 0 else 'What changed'}**",
-        "",
-        row(["change", "operator", "symbol", "bytes"]),
-        "|---:|---|---|---:|",
+def _todo(builds: Sequence[Placed]) -> Iterator[Block]:
+    """Write the commands of all builds that fail, each once."""
+    commands = [
+        each for build in builds if build.verdict != PASS for each in todo(build.app, build.found)
     ]
-    rows = [
-        row(
-            [
-                f"{cause.delta:+,}",
-                _owner(cause),
-                _symbol(cause),
-                _unbroken(f"{cause.old:,} → {cause.new:,}"),
-            ]
-        )
-        for cause in causes[:CAUSES]
-    ]
-    rest = causes[CAUSES:]
-    foot = (
-        [row([f"{sum(cause.delta for cause in rest):+,}", "", f"{len(rest):,} more changes", ""])]
-        if rest
-        else []
-    )
-    return Block(
-        rank, head, rows, [*foot, row([f"**{total:+,}**", "", "= the change of the load", ""])]
-    )
-
-
-def _owner(cause: Cause) -> str:
-    return "<br>".join(code(middle(text, _NAME)) for text in (cause.operator, cause.dtype) if text)
-
-
-def _symbol(cause: Cause) -> str:
-    """Write the symbol and, below it, its place: one more column would not fit the page."""
-    name = (
-        code(middle(cause.symbol, _NAME))
-        if cause.symbol
-        else prose(cause_name(cause))
-        if cause_name(cause)
-        else ""
-    )
-    return "<br>".join(
-        text for text in (name, code(middle(cause.place, _NAME)) if cause.place else "") if text
-    )
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def _todo(build: Placed) -> Iterator[Block]:
-    commands = todo(build.app, build.found)
-    runnable = [command for command in commands if command.text.startswith("sizeguard ")]
+    commands = list(dict.fromkeys(commands))
+    runnable = [command for command in commands if is_command(command.text)]
     if runnable:
-        width = max(len(command.label) for command in runnable)
-        lines = [f"{command.text}{f'  # {command.label}' if width else ''}" for command in runnable]
-        yield Block(
-            1, ["", "**Do one of**" if len(lines) > 1 else "**What to do**", "", *fenced(lines)]
-        )
+        lines = [
+            f"{command.text}{f'  # {command.label}' if command.label else ''}"
+            for command in runnable[:_COMMANDS]
+        ]
+        if len(runnable) > _COMMANDS:
+            lines.append(f"# and {len(runnable) - _COMMANDS:,} more for other builds and limits")
+        title = "**Do one of**" if len(lines) > 1 else "**What to do**"
+        yield Block(1, ["", title, "", *fenced(lines)])
     rest = [command for command in commands if command not in runnable]
     if rest:
         label = [
-            f"- {f'{prose(command.label)}: ' if command.label else ''}{instruction(command.text)}"
-            for command in rest
+            f"- {f'{prose(command.label)}: ' if command.label else ''}{prose(_short(command.text))}"
+            for command in rest[:_COMMANDS]
         ]
         yield Block(2, [""], label)
 
@@ -341,7 +310,8 @@ def _waivers(result: GateResult) -> Iterator[Block]:
     for use in uses:
         rows.append(f"- {ICONS[use.verdict]} {prose(waiver_line(use))}")
         if use.verdict != PASS:
-            rows += [f"  - {instruction(text)}" for text in (use.message, use.advice) if text]
+            rows += [f"  - {prose(_short(use.message))}"] if use.message else []
+            rows += [f"  - {instruction(use.advice)}"] if use.advice else []
     yield Block(1 if any(use.verdict != PASS for use in uses) else 3, ["", "**Waivers**", ""], rows)
 
 

@@ -7,20 +7,30 @@ import os
 from pathlib import Path
 
 from sizeguard.gate.gate_result import GateResult
+from sizeguard.report.gate.comment_blocks import Frame
 from sizeguard.report.gate.gate_ci import csv_text, github_text, junit_text, sarif_json
 from sizeguard.report.gate.gate_json import gate_json
 from sizeguard.report.gate.gate_markdown import markdown_text
 from sizeguard.report.gate.gate_terminal import terminal_text
 from sizeguard.report.writers import github
+from sizeguard.report.writers.source_links import SourceLinks, links_of_runner
 from sizeguard.report.writers.style import Style
 
 
-def gate_text(result: GateResult, format_: str, style: Style | None = None) -> str:
-    """Write the result, without a newline at its end."""
+def gate_text(
+    result: GateResult,
+    format_: str,
+    style: Style | None = None,
+    links: SourceLinks | None = None,
+) -> str:
+    """Write the result, without a newline at its end.
+
+    links: to the sources, in Markdown
+    """
     if format_ == "json":
         return json.dumps(gate_json(result), indent=1)
     if format_ == "markdown":
-        return markdown_text(result)
+        return markdown_text(result, frame=Frame(links=links))
     if format_ == "csv":
         return csv_text(result)
     if format_ == "junit":
@@ -36,4 +46,5 @@ def write_step_summary(result: GateResult) -> None:
     """Append the comment's Markdown, cut less, to the step's summary if GitHub provides one."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
-        github.append_summary(Path(path), markdown_text(result, github.SUMMARY // 2))
+        frame = Frame(links=links_of_runner())
+        github.append_summary(Path(path), markdown_text(result, github.SUMMARY // 2, frame))

@@ -17,10 +17,13 @@ from sizeguard.report.writers.printable import printable
 _SAID = re.compile(r"[A-Za-z0-9]|^[–→·=+/]$")  # --- and the like are markup
 _PLAIN = re.compile(r"[A-Za-z0-9,.;()'+–…→·/=%?!\"-]+")
 # Plain words that GitHub makes links: addresses, GH-12 and other trackers' keys, ids of commits.
-_LINKED = re.compile(r"www\.|[A-Za-z]+-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+# The letters before -1 begin where no letter is before them: else long words take quadratic time.
+_LINKED = re.compile(r"www\.|(?<![A-Za-z])[A-Za-z]+-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
 # Begins a list, a rule or a heading, if a sentence begins with it at the start of a line or item.
 _BLOCK = re.compile(r"\d+[.)]|[^A-Za-z0-9(]")
 _RUNS = re.compile(r"`+")
+# Words as shlex quotes them: nothing in them ends the command or begins another.
+_COMMAND = re.compile(r"sizeguard(?: (?:[\w@%+=:,./…-]|'[^']*'|\"'\")+)+")
 
 
 def code(text: str) -> str:
@@ -32,6 +35,11 @@ def code(text: str) -> str:
     fence = "`" * (1 + max((len(run) for run in _RUNS.findall(shown)), default=0))
     space = " " if shown[0] in "` " or shown[-1] in "` " else ""
     return f"{fence}{space}{shown}{space}{fence}"
+
+
+def linked(text: str, address: str) -> str:
+    """Write code that is a link; the address is ours, without spaces and brackets."""
+    return f"[{code(text)}]({address})"
 
 
 def prose(text: str) -> str:
@@ -86,11 +94,19 @@ def _word(text: str) -> _Word:
 
 
 def instruction(text: str) -> str:
-    """Escape advice; if it has a command, that is one span to copy, up to the end."""
+    """Escape advice; if it ends with one command of ours, that is one span to copy.
+
+    `sizeguard x; curl … | sh` is none: it stays words of a sentence.
+    """
     before, found, command = text.partition("sizeguard ")
-    if not found:
+    if not found or not is_command(found + command):
         return prose(text)
     return f"{prose(before)} {code(found + command)}" if before.strip() else code(found + command)
+
+
+def is_command(text: str) -> bool:
+    """Tell whether a text is one command of ours and nothing else."""
+    return bool(_COMMAND.fullmatch(text)) and text.isprintable()
 
 
 def html_code(text: str) -> str:

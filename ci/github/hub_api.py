@@ -1,0 +1,187 @@
+"""GitHub's API for one repository: bounded answers, retries, no token for the storage.
+
+Standard library only: what has rights installs nothing.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+ANSWER = 8 << 20  # bytes of an answer
+SECONDS = 30.0  # of one call
+TRIES = 5
+PATIENCE = 240.0  # seconds that all waits together may take; the job has 10 minutes
+_PAGE = 100
+_PAGES = 50
+
+
+class Refused(Exception):
+    """Something that we were given is not what it has to be."""
+
+
+class ApiError(Exception):
+    """GitHub refuses a call, or does not answer.
+
+    status: of HTTP; 0 if there was no answer
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        """Keep message and status."""
+        super().__init__(message)
+        self.status = status
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Archives are at a storage with an address of its own: the token is not for it."""
+
+    def redirect_request(
+        self, request: Any, answer: Any, code: int, message: str, headers: Any, address: str
+    ) -> Any:
+        following = super().redirect_request(request, answer, code, message, headers, address)
+        if following is not None:
+            following.remove_header("Authorization")
+        return following
+
+
+class Api:
+    """A repository in the API of GitHub."""
+
+    def __init__(
+        self,
+        address: str,
+        repository: str,
+        token: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Raise Refused for a name that is no repository's."""
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository, re.ASCII):
+            raise Refused(f"'{repository}' is no repository")
+        if not re.fullmatch(r"https?://[\w.:/-]+", address, re.ASCII):
+            raise Refused(f"'{address}' is no address of an API")
+        self.repository = f"{address}/repos/{repository}"
+        self.headers = {
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/vnd.github+json",
+            "X-GitHub-Api-Version": "2022-11-28",
+            "User-Agent": "sizeguard",
+        }
+        self.opener = urllib.request.build_opener(_Redirects)
+        self.sleep = sleep
+        self.waited = 0.0
+
+    def table(self, path: str) -> dict[str, Any]:
+        """Get a JSON object."""
+        return table_of(self.call("GET", path), path)
+
+    def rows(self, path: str, key: str = "") -> Iterator[dict[str, Any]]:
+        """Get the rows of a list, page by page.
+
+        key: of the list in each answer; empty if the answer is the list
+        """
+        mark = "&" if "?" in path else "?"
+        for page in range(1, _PAGES + 1):
+            answer = self.call("GET", f"{path}{mark}per_page={_PAGE}&page={page}")
+            found = table_of(answer, path).get(key) if key else answer
+            if not isinstance(found, list):
+                raise ApiError(f"the answer to {path} is no list")
+            yield from (table_of(each, path) for each in found)
+            if len(found) < _PAGE:
+                return
+
+    def call(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
+        """Call the API and read the JSON that it answers."""
+        data = self.bytes(method, path, ANSWER, content)
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise ApiError(f"the answer to {path} is no JSON") from error
+
+    def bytes(
+        self, method: str, path: str, limit: int, content: Mapping[str, Any] | None = None
+    ) -> bytes:
+        """Call the API, again if it asks for that; raise Refused for more than `limit` bytes.
+
+        A comment is not made twice: POST is repeated only if GitHub says that it did nothing.
+        """
+        data = None if content is None else json.dumps(content).encode()
+        for tried in range(1, TRIES + 1):
+            request = urllib.request.Request(
+                f"{self.repository}/{path}", data, self.headers, method=method
+            )
+            try:
+                with self.opener.open(request, timeout=SECONDS) as answer:
+                    found: bytes = answer.read(limit + 1)
+            except urllib.error.HTTPError as error:
+                with error:
+                    wait = _wait(error, tried, method)
+                    if wait is None or tried == TRIES:
+                        raise ApiError(f"{method} {path}: {error.code}", error.code) from error
+                why = f"{method} {path}: {error.code}"
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                if method == "POST" or tried == TRIES:
+                    raise ApiError(f"{method} {path}: {type(error).__name__}") from error
+                wait, why = 2.0**tried, f"{method} {path}: {type(error).__name__}"
+            else:
+                if len(found) > limit:
+                    raise Refused(f"{path.partition('?')[0]} is larger than {limit:,} bytes")
+                return found
+            self._wait(wait, why)
+        raise ApiError(f"{method} {path}: no answer")
+
+    def _wait(self, seconds: float, why: str) -> None:
+        if self.waited + seconds > PATIENCE:
+            raise ApiError(f"{why}, and GitHub asks to wait {seconds:,.0f} s")
+        self.waited += seconds
+        self.sleep(seconds)
+
+
+def _wait(error: urllib.error.HTTPError, tried: int, method: str) -> float | None:
+    """Return the seconds until another try; None if another try would be the same."""
+    asked = error.headers.get("Retry-After")
+    is_limited = error.code == 429 or (
+        error.code == 403 and (asked or error.headers.get("X-RateLimit-Remaining") == "0")
+    )
+    if not is_limited and (error.code < 500 or method == "POST"):
+        return None
+    seconds = _seconds(asked) if asked else None
+    if seconds is None and is_limited:
+        reset = error.headers.get("X-RateLimit-Reset") or ""
+        if re.fullmatch(r"[0-9]{1,12}", reset):
+            seconds = max(int(reset) - time.time(), 0.0) + 1
+    return 2.0**tried if seconds is None else seconds
+
+
+def _seconds(text: str) -> float | None:
+    """Read Retry-After: seconds, or a date."""
+    if re.fullmatch(r"[0-9]{1,9}", text.strip()):
+        return float(text)
+    try:
+        return max(email.utils.parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def table_of(value: object, where: str) -> dict[str, Any]:
+    """Return a JSON object; raise ApiError for anything else."""
+    if not isinstance(value, dict):
+        raise ApiError(f"the answer to {where} is no object")
+    return value
+
+
+def text_of(value: object) -> str:
+    """Return a string; anything else, null too, is empty."""
+    return value if isinstance(value, str) else ""
+
+
+def number_of(value: object) -> int:
+    """Return a number that is positive; anything else is 0."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and isinstance(value, int) and value > 0 else 0

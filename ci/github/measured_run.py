@@ -1,0 +1,92 @@
+"""A run that measured, and the pull requests that are at its commit: GitHub's word on both."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from ci.github.hub_api import Api, ApiError, Refused, number_of, text_of
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_PULLS = 10  # of one commit that are commented
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of the measuring workflow.
+
+    head:       the commit that it is of; of a pull request the one that was pushed
+    repository: that head is in: a fork's, or this one
+    conclusion: success, failure, cancelled, timed_out …; empty while it runs
+    address:    of its page
+    """
+
+    id: int
+    attempt: int
+    event: str
+    head: str
+    branch: str
+    repository: str
+    conclusion: str
+    server: str
+    address: str
+
+    @property
+    def is_of_pull_request(self) -> bool:
+        """Whether there is something to comment on."""
+        return self.event in ("pull_request", "pull_request_target")
+
+
+def read_run(api: Api, number: int, server: str) -> Run:
+    """Ask GitHub for a run; raise Refused if the answer names no commit."""
+    found = api.table(f"actions/runs/{number}")
+    head = text_of(found.get("head_sha"))
+    if not _COMMIT.fullmatch(head):
+        raise Refused(f"run {number} is of no commit")
+    theirs = found.get("head_repository")
+    name = api.repository.partition("/repos/")[2]
+    return Run(
+        number,
+        number_of(found.get("run_attempt")) or 1,
+        text_of(found.get("event")),
+        head,
+        text_of(found.get("head_branch")),
+        text_of(theirs.get("full_name")) if isinstance(theirs, dict) else "",
+        text_of(found.get("conclusion")),
+        server,
+        f"{server}/{name}/actions/runs/{number}",
+    )
+
+
+def open_pulls(api: Api, run: Run) -> list[int]:
+    """List the open pull requests that are at the run's commit."""
+    owner = run.repository.partition("/")[0]
+    if not owner or not run.branch:
+        return []
+    head = quote(f"{owner}:{run.branch}", safe="")
+    numbers = []
+    for found in api.rows(f"pulls?state=open&head={head}"):
+        theirs = found.get("head")
+        if not isinstance(theirs, dict):
+            continue
+        repository = theirs.get("repo")
+        name = text_of(repository.get("full_name")) if isinstance(repository, dict) else ""
+        is_ours = text_of(theirs.get("sha")) == run.head and name == run.repository
+        if is_ours and text_of(found.get("state")) == "open" and number_of(found.get("number")):
+            numbers.append(number_of(found.get("number")))
+    return numbers[:_PULLS]
+
+
+def is_merge_of(api: Api, commit: str, head: str) -> bool:
+    """Tell whether a commit of this repository merges `head`."""
+    if not _COMMIT.fullmatch(commit):
+        return False
+    try:
+        parents = api.table(f"git/commits/{commit}").get("parents")
+    except ApiError as error:
+        if error.status in (404, 409, 422):
+            return False
+        raise
+    listed = parents if isinstance(parents, list) else []
+    return any(isinstance(each, dict) and each.get("sha") == head for each in listed)

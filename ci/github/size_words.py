@@ -1,0 +1,248 @@
+"""Status and comment of a measuring run: what its artifact says, if that can be believed."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ci.github.hub_api import Api, Refused
+from ci.github.measured_run import Run, is_merge_of, open_pulls
+from ci.github.size_artifact import Missing, member, newest_archive
+from sizeguard.base.errors import InputError
+from sizeguard.gate.contradictions import contradictions
+from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, GateResult
+from sizeguard.gate.remade_advice import with_remade_advice
+from sizeguard.report.gate.comment_blocks import COMMENT, Frame
+from sizeguard.report.gate.comment_sizes import TITLE, is_changed, title_text
+from sizeguard.report.gate.gate_json import LARGEST, result_of
+from sizeguard.report.gate.gate_markdown import markdown_text
+from sizeguard.report.writers.markdown import code, prose
+from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.source_links import links_at
+
+RESULT, NUMBER = "gate.json", "pull-request"
+_FOOT = 600  # bytes kept for what is said below the result
+_LINES = 20  # contradictions that are shown
+_ENDS = {
+    "cancelled": "the run was cancelled",
+    "timed_out": "the run took too long",
+    "action_required": "the run waits for a maintainer's approval",
+    "startup_failure": "the workflow could not be started",
+    "stale": "the run was given up by GitHub",
+    "neutral": "the run ended without a result",
+}
+_STATES = {PASS: "success", FAIL: "failure", INCONCLUSIVE: "error"}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is said of a run.
+
+    state, title: of the commit's status
+    result:  None if there is none that could be shown
+    reason:  then why, in one sentence
+    against: what the result contradicts; then no part of the comment is green
+    pulls:   numbers of the pull requests to comment on
+    measured: the commit that the result says it measured, if GitHub confirms it; else empty
+    """
+
+    run: Run
+    state: str
+    title: str
+    result: GateResult | None
+    pulls: list[int]
+    reason: str = ""
+    against: tuple[str, ...] = ()
+    is_shown: bool = True
+    measured: str = ""
+    is_informational: bool = False
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the log of the run says."""
+        first = [f"not measured at {self.run.head[:7]}: {self.reason}"] if self.reason else []
+        return first + [f"the result contradicts itself: {text}" for text in self.against[:_LINES]]
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether all is well."""
+        return self.result is not None and self.result.verdict == PASS and not self.against
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a size is another than the base's."""
+        apps = self.result.apps if self.result else ()
+        return self.result is None or any(map(is_changed, apps))
+
+    def body(self, marker: str) -> str:
+        """Write the comment."""
+        run = self.run
+        foot = (
+            f"\n\n<sub>Measured without rights by the pull request's own code in [this run]"
+            f"({run.address}): its word, judged again from its numbers.</sub>"
+        )
+        if self.result is None or not self.is_shown:
+            return "\n".join([marker, *self._instead()]) + foot
+        notes = [] if not self.against else ["", *self._contradictions()]
+        frame = Frame(
+            marker,
+            links_at(f"{run.server}/{run.repository}", self.measured or run.head),
+            self._measured(),
+            notes,
+            self.is_informational,
+        )
+        text = markdown_text(self.result, COMMENT - _FOOT, frame)
+        # No part of a result that contradicts the run is shown as good
+        return (text.replace("✅", "➖") if self.against else text) + foot
+
+    def _measured(self) -> str:
+        head = f"Measured at {code(self.run.head[:7])}"
+        if not self.measured or self.measured == self.run.head:
+            return f"{head}."
+        return f"{head}, merged with the base as {code(self.measured[:7])}."
+
+    def _instead(self) -> list[str]:
+        at = code(self.run.head[:7])
+        if self.reason:
+            return [f"### ⚠️ Size gate: not measured at {at}", "", f"{prose(self.reason)}."]
+        return [
+            f"### ⚠️ Size gate: the result of {at} contradicts itself",
+            "",
+            *self._contradictions(),
+            "",
+            "Its numbers are not shown.",
+        ]
+
+    def _contradictions(self) -> list[str]:
+        more = len(self.against) - _LINES
+        return [f"- ⚠️ {prose(text[:400])}" for text in self.against[:_LINES]] + (
+            [f"- and {more:,} more"] if more > 0 else []
+        )
+
+
+Files = tuple[bytes | None, bytes | None]  # the number's and the result's, None if not there
+
+
+def report_of(api: Api, run: Run, artifact: str, *, is_informational: bool = False) -> Report:
+    """Judge the artifact of a run; a bad one is a reason, no error."""
+
+    def files() -> Files:
+        archive = newest_archive(api, run.id, artifact)
+        return member(archive, NUMBER, 20), member(archive, RESULT, LARGEST)
+
+    pulls = open_pulls(api, run) if run.is_of_pull_request else []
+    return report_of_archive(api, run, pulls, files, is_informational=is_informational)
+
+
+def report_of_archive(
+    api: Api,
+    run: Run,
+    pulls: list[int],
+    files: Callable[[], Files],
+    *,
+    is_informational: bool = False,
+) -> Report:
+    """Judge a result and the number of a pull request; `files` raises Refused for bad ones."""
+    try:
+        number, data = files()
+        pulls = _meant(pulls, number)
+        if data is None:
+            raise Missing(f"the run ended before it measured: {_how(run)}")
+        result = result_of(data, RESULT)
+    except (Refused, InputError) as error:
+        is_missing = isinstance(error, Missing)
+        reason = _how(run) if is_missing and run.conclusion in _ENDS else str(error)
+        return _without(run, pulls, reason, is_missing=is_missing)
+    result = with_remade_advice(result, datetime.date.today())
+    measured = _measured(api, run, result)
+    inside = [*contradictions(result), *_against_code(result, data)]
+    against = [*inside, *_against_run(run, result, measured, is_informational)]
+    verdict = result.verdict
+    if against and verdict == PASS:
+        verdict = INCONCLUSIVE
+    result = replace(result, verdict=verdict, head=measured or run.head)
+    return Report(
+        run,
+        _state(verdict, bool(against), is_informational),
+        _title(result, against, is_informational),
+        result,
+        pulls,
+        against=tuple(printable(text) for text in against),
+        is_shown=not inside,
+        measured=measured,
+        is_informational=is_informational,
+    )
+
+
+def _meant(pulls: list[int], number: bytes | None) -> list[int]:
+    """Choose the pull request that the artifact names, if GitHub says that it is one of these."""
+    if number is None:
+        return pulls
+    if not re.fullmatch(rb"[1-9][0-9]{0,8}\n?", number):
+        raise Refused(f"{NUMBER} in the artifact is no number")
+    if pulls and int(number) not in pulls:
+        raise Refused(f"the artifact names pull request {int(number)}, which is at another commit")
+    return [each for each in pulls if each == int(number)]
+
+
+def _how(run: Run) -> str:
+    return _ENDS.get(run.conclusion, f"it ended with {run.conclusion or 'nothing'}")
+
+
+def _without(run: Run, pulls: list[int], reason: str, *, is_missing: bool) -> Report:
+    is_waiting = is_missing and run.conclusion == "action_required"
+    title = printable(f"not measured: {reason}")
+    return Report(
+        run,
+        "pending" if is_waiting else "error",
+        title if len(title) <= TITLE else f"{title[: TITLE - 1]}…",
+        None,
+        pulls,
+        printable(reason),
+    )
+
+
+def _measured(api: Api, run: Run, result: GateResult) -> str:
+    """Return the commit that was measured, if it is the run's or merges it."""
+    if result.head == run.head or (
+        run.is_of_pull_request and is_merge_of(api, result.head, run.head)
+    ):
+        return result.head
+    return ""
+
+
+def _against_code(result: GateResult, data: bytes) -> list[str]:
+    stated = json.loads(data).get("exit_code")
+    if stated == result.exit_code:
+        return []
+    return [f"the exit code is {str(stated)[:20]}, and its parts make {result.exit_code}"]
+
+
+def _against_run(run: Run, result: GateResult, measured: str, is_informational: bool) -> list[str]:
+    found = []
+    if result.verdict == PASS and run.conclusion != "success":
+        found.append(f"the result says pass, and {_how(run).replace('it ended', 'the run ended')}")
+    if result.verdict != PASS and run.conclusion == "success" and not is_informational:
+        found.append(f"the result says {result.verdict}, and the run ended with success")
+    if not measured:
+        found.append("the commit that was measured is neither the run's nor a merge of it")
+    return found
+
+
+def _state(verdict: str, is_against: bool, is_informational: bool) -> str:
+    if is_against:
+        return "failure" if verdict == FAIL else "error"
+    return "success" if is_informational else _STATES[verdict]
+
+
+def _title(result: GateResult, against: list[str], is_informational: bool) -> str:
+    if against:
+        text = printable(f"contradiction: {against[0]}")
+        return text if len(text) <= TITLE else f"{text[: TITLE - 1]}…"
+    if is_informational:
+        begin = "informational, "
+        return begin + title_text(result, TITLE - len(begin))
+    return title_text(result)

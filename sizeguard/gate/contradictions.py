@@ -1,0 +1,210 @@
+"""Judge a stored result again from its numbers, and name what does not fit together.
+
+A result that somebody else wrote may say pass above numbers that fail. Whoever shows such a result
+with rights of its own must not repeat that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from sizeguard.base.errors import InputError
+from sizeguard.claims.verdict import OK
+from sizeguard.gate.gate_result import (
+    ABSOLUTE,
+    ELIMINATION,
+    EXCEEDED,
+    EXPIRED,
+    FAIL,
+    GROWTH,
+    INCONCLUSIVE,
+    MEASURED,
+    NOT_RUN,
+    PASS,
+    SIZE_KINDS,
+    SPENT,
+    UNUSED,
+    AppResult,
+    Check,
+    GateResult,
+    WaiverUse,
+    overall,
+)
+from sizeguard.gate.policy.file_growth import RULE as FILE_RULE
+from sizeguard.gate.policy.file_growth import allowed_growth
+from sizeguard.gate.policy.limits import parse_limit, parse_size
+
+_TOTALS = ("load", "ram", "file")
+_PAGES = 1 << 40  # more than segments are rounded up to: a result does not tell their number
+_Key: TypeAlias = tuple[str, str, str]  # metric, app and target
+
+
+def contradictions(result: GateResult) -> Iterator[str]:
+    """Yield a line for each statement that the result's own numbers contradict."""
+    waived = _waivers(result.waivers)
+    for app in result.apps:
+        where = f"{app.app} {app.target}"
+        for text in _of_app(app, waived):
+            yield f"{where}: {text}"
+    for use in result.waivers:
+        yield from _of_waiver(use)
+    verdict = recomputed(result)
+    if verdict != result.verdict:
+        yield f"the verdict is {result.verdict}, and its parts make {verdict}"
+    if result.verdict == PASS and not result.apps and not result.skipped:
+        yield "the verdict is pass, and nothing was measured"
+
+
+def recomputed(result: GateResult) -> str:
+    """Judge the result by its parts alone."""
+    verdicts = {_of_parts(app) for app in result.apps}
+    verdicts |= {use.verdict for use in result.waivers}
+    verdicts |= {finding.verdict for finding in result.selection}
+    verdicts |= {change.verdict for change in result.policy_changes}
+    verdicts |= {INCONCLUSIVE if each.exit_code == 3 else FAIL for each in result.problems}
+    return overall(verdicts)
+
+
+def _of_parts(app: AppResult) -> str:
+    """Judge an app by its checks and models; one without sizes does not pass."""
+    verdicts = {check.verdict for check in app.checks} | {model.verdict for model in app.models}
+    found = overall(verdicts)
+    return app.verdict if app.sizes is None and app.verdict != PASS else found
+
+
+def _of_app(app: AppResult, waived: Counter[_Key]) -> Iterator[str]:
+    verdict = _of_parts(app)
+    if app.verdict != verdict:
+        yield f"it says {app.verdict}, and its checks and models make {verdict}"
+    if app.sizes is None and app.verdict == PASS:
+        yield "it says pass, and has no sizes"
+    for sizes in (app.sizes, app.old_sizes, app.full):
+        if sizes and min(sizes.load, sizes.ram, sizes.file, sizes.page_slack) < 0:
+            yield "a size is negative"
+    for check in app.checks:
+        for text in _of_check(app, check, waived):
+            yield f"{check.metric} {check.kind}: {text}"
+    for model in app.models:
+        if model.verdict == PASS and (model.missing or model.cases <= 0):
+            yield f"model {model.model}: it says pass, and compared nothing or lacks something"
+    grown = app.growth_since_base
+    if grown and app.base == MEASURED and app.sizes and app.old_sizes:
+        delta = app.sizes.load - app.old_sizes.load
+        if grown.load != delta:
+            yield f"growth since the merge base is {grown.load:+,}, and its sizes make {delta:+,}"
+
+
+def _of_check(app: AppResult, check: Check, waived: Counter[_Key]) -> Iterator[str]:
+    if check.kind == ELIMINATION:
+        yield from _of_elimination(app, check)
+    elif check.kind not in SIZE_KINDS:
+        if check.verdict == PASS and check.actual:
+            yield f"it says pass, and counts {check.actual:,}"
+    else:
+        yield from _of_numbers(check)
+        yield from _of_totals(app, check)
+        yield from _of_file(app, check) if check.rule == FILE_RULE else _of_limit(check)
+        apps, targets = {"", check.app}, {"", check.target}
+        most = sum(waived[check.metric, a, t] for a in apps for t in targets)
+        if check.waived > most:
+            yield f"{check.waived:,} bytes are waived, and waivers allow {most:,}"
+
+
+def _of_numbers(check: Check) -> Iterator[str]:
+    """Compare the verdict of a check with its numbers."""
+    if check.limit is None or check.headroom is None:
+        if check.verdict in (PASS, FAIL) or (check.limit is None) != (check.headroom is None):
+            yield f"it says {check.verdict}, and there is no limit"
+        return
+    if check.headroom != check.limit - check.actual:
+        yield f"the headroom is {check.headroom:,}, and its numbers make" + (
+            f" {check.limit - check.actual:,}"
+        )
+    verdict = PASS if check.actual <= check.limit else FAIL
+    # A cap that was set for other tools may be left out
+    is_judged = check.verdict in (PASS, FAIL) or (check.verdict, check.kind) == (NOT_RUN, GROWTH)
+    if is_judged and check.verdict != verdict:
+        yield f"it says {check.verdict}, {check.actual:,} of {check.limit:,} is {verdict}"
+    if min(check.actual, check.waived, check.moved) < 0:
+        yield "a number of bytes is negative"
+
+
+def _of_totals(app: AppResult, check: Check) -> Iterator[str]:
+    """Compare load, ram and file with the sizes of the app and of its base."""
+    if check.metric not in _TOTALS or app.sizes is None:
+        return
+    actual = getattr(app.sizes, check.metric)
+    if check.actual != actual:
+        yield f"it judges {check.actual:,} bytes, and {check.metric} is {actual:,}"
+    if check.kind == GROWTH and check.base is not None and app.old_sizes is not None:
+        base = getattr(app.old_sizes, check.metric)
+        if check.base != base:
+            yield f"it counts from {check.base:,} bytes, and the base has {base:,}"
+
+
+def _of_limit(check: Check) -> Iterator[str]:
+    """Compare the limit with the rule it says it comes from."""
+    if check.limit is None:
+        return
+    try:
+        if check.kind == ABSOLUTE:
+            most = parse_size(check.rule, "rule")
+        elif check.base is None:
+            yield "there is a limit of growth, and no base"
+            return
+        else:
+            text = check.rule.removeprefix("+").partition(" since ")[0]
+            most = check.base + parse_limit(text, "rule").allowed(check.base)
+    except InputError:
+        yield "the rule of its limit cannot be read"
+        return
+    most += check.waived + check.moved
+    if check.limit != most:
+        yield f"the limit is {check.limit:,}, and its rule makes {most:,}"
+
+
+def _of_file(app: AppResult, check: Check) -> Iterator[str]:
+    """Compare the limit that the file has by default with the most that it can be."""
+    if check.limit is None or app.sizes is None:
+        return
+    if app.old_sizes is None:
+        yield "there is a limit of growth, and no base"
+        return
+    grown = allowed_growth(app.old_sizes, app.sizes, _PAGES)
+    most = app.old_sizes.file + grown + check.waived
+    if check.limit > most:
+        yield f"the limit is {check.limit:,}, and its rule makes at most {most:,}"
+
+
+def _of_elimination(app: AppResult, check: Check) -> Iterator[str]:
+    if check.verdict != PASS:
+        return
+    found = app.verification
+    if found is None:
+        yield "it says pass, and nothing was verified"
+    elif check.actual or found.canary != OK:
+        yield f"it says pass, with {check.actual:,} claims that do not hold or a broken verifier"
+    elif any(each.verdict in (FAIL, INCONCLUSIVE) for each in found.verdicts):
+        yield "it says pass, and claims do not hold"
+
+
+def _of_waiver(use: WaiverUse) -> Iterator[str]:
+    waiver = use.waiver
+    name = f"waiver of {waiver.metric}"
+    if use.state in (SPENT, EXCEEDED, EXPIRED) and use.verdict != FAIL:
+        yield f"{name}: it is {use.state}, and says {use.verdict}"
+    if not 0 <= use.used <= waiver.bytes:
+        yield f"{name}: {use.used:,} of {waiver.bytes:,} bytes are used"
+    if use.state == UNUSED and use.used:
+        yield f"{name}: it is unused, and {use.used:,} bytes of it are used"
+
+
+def _waivers(uses: Iterable[WaiverUse]) -> Counter[_Key]:
+    """Sum the bytes of waivers by metric, app and target."""
+    found: Counter[_Key] = Counter()
+    for use in uses:
+        if use.state != EXPIRED:
+            found[use.waiver.metric, use.waiver.app, use.waiver.target] += use.waiver.bytes
+    return found

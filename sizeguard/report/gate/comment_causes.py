@@ -1,0 +1,106 @@
+"""What made sizes change, for a comment: each cause once, with all builds that it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sizeguard.gate.gate_result import AppResult, Cause
+from sizeguard.report.gate.comment_blocks import Block
+from sizeguard.report.gate.gate_words import cause_name
+from sizeguard.report.gate.moved_code import changed
+from sizeguard.report.writers.markdown import code, linked, prose, row
+from sizeguard.report.writers.printable import middle
+from sizeguard.report.writers.source_links import SourceLinks
+
+CAUSES = 5
+_NAME = 48
+_NAMED = 3  # builds that are named
+
+
+@dataclass
+class _Shared:
+    """A cause and the builds that it is in."""
+
+    causes: list[Cause] = field(default_factory=list)
+    builds: list[AppResult] = field(default_factory=list)
+
+    @property
+    def weight(self) -> int:
+        """The largest change."""
+        return max(abs(cause.delta) for cause in self.causes)
+
+
+def cause_block(apps: Sequence[AppResult], links: SourceLinks | None, rank: int) -> Iterator[Block]:
+    """Write the largest causes of all builds, and how many more there are."""
+    apps = [app for app in apps if changed(app)]
+    shared = _shared(apps)
+    if not shared:
+        return
+    total = sum(cause.delta for app in apps for cause in changed(app))
+    head = [
+        "",
+        f"**{'What grew' if total > 0 else 'What changed'}**",
+        "",
+        row(["change", "cause"]),
+        "|---:|---|",
+    ]
+    rows = [row([_change(each.causes), _cause(each, apps, links)]) for each in shared[:CAUSES]]
+    yield Block(rank, head, rows, [*_rest(shared[CAUSES:], apps)])
+
+
+def _shared(apps: Iterable[AppResult]) -> list[_Shared]:
+    found: dict[tuple[str, ...], _Shared] = {}
+    for app in apps:
+        for cause in changed(app):
+            key = (cause.operator, cause.dtype, cause.symbol, cause.kind)
+            one = found.setdefault(key, _Shared())
+            one.causes.append(cause)
+            one.builds.append(app)
+    return sorted(found.values(), key=lambda each: -each.weight)
+
+
+def _change(causes: Sequence[Cause]) -> str:
+    """Write the change, or the least and the most of several builds."""
+    low, high = min(causes, key=lambda c: c.delta), max(causes, key=lambda c: c.delta)
+    if low.delta != high.delta:
+        return f"{low.delta:+,} … {high.delta:+,}"
+    one = causes[0]
+    return f"{one.delta:+,} ({one.old:,}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{one.new:,})"
+
+
+def _cause(shared: _Shared, apps: Sequence[AppResult], links: SourceLinks | None) -> str:
+    """Write operator, symbol, place and builds below each other: columns would not fit a phone."""
+    cause = shared.causes[0]
+    owner = " ".join(code(middle(text, _NAME)) for text in (cause.operator, cause.dtype) if text)
+    name = cause_name(cause)
+    symbol = code(middle(name, _NAME)) if cause.symbol else prose(name) if name else ""
+    place = next((_place(each, links) for each in shared.causes if each.place), "")
+    builds = _builds(shared.builds, apps) if len(apps) > 1 else ""
+    return "<br>".join(part for part in (owner, symbol, place, builds) if part) or "–"
+
+
+def _place(cause: Cause, links: SourceLinks | None) -> str:
+    place = cause.edited or cause.place
+    address = links.address(place) if links else ""
+    return linked(middle(place, _NAME), address) if address else code(middle(place, _NAME))
+
+
+def _builds(builds: Sequence[AppResult], apps: Sequence[AppResult]) -> str:
+    if len(builds) == len(apps):
+        return f"in all {len(apps):,} builds that changed"
+    names = [code(middle(f"{app.app} {app.target}", _NAME)) for app in builds[:_NAMED]]
+    more = f" and {len(builds) - _NAMED:,} more" if len(builds) > _NAMED else ""
+    return f"in {', '.join(names)}{more}"
+
+
+def _rest(rest: Sequence[_Shared], apps: Sequence[AppResult]) -> Iterator[str]:
+    """Write how many causes are left out; of one build all sum to the change of its load."""
+    if len(apps) == 1 and rest:
+        left = sum(cause.delta for each in rest for cause in each.causes)
+        yield row([f"{left:+,}", f"{len(rest):,} more changes"])
+    elif rest:
+        yield row(["", f"{len(rest):,} more changes"])
+    if len(apps) == 1:
+        total = sum(cause.delta for cause in changed(apps[0]))
+        yield row([f"**{total:+,}**", "= the change of the load"])

@@ -1,0 +1,178 @@
+"""Tables of a comment: base, new, change and limit of load, file and ram for each build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sizeguard.gate.gate_result import (
+    FAIL,
+    INCONCLUSIVE,
+    MEASURED,
+    NOT_RUN,
+    PASS,
+    SIZE_KINDS,
+    AppResult,
+    Check,
+    GateResult,
+)
+from sizeguard.report.gate.comment_blocks import Block
+from sizeguard.report.gate.gate_words import CheckLine, Placed, limit_lines, word
+from sizeguard.report.writers.markdown import code, prose, row
+from sizeguard.report.writers.printable import middle, printable
+
+ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
+TITLE = 140  # characters that GitHub shows of a status
+_SIZES = ("load", "file", "ram")
+_NAME = 40
+_WORST = (FAIL, INCONCLUSIVE, PASS, NOT_RUN)
+
+
+def change_text(old: int | None, new: int) -> str:
+    """Write a change with its share: +1,204 (+3.0%); a dash if there is no base."""
+    if old is None:
+        return "–"
+    delta = new - old
+    if not delta:
+        return "±0"
+    if not old:
+        return f"{delta:+,}"
+    share = 100 * delta / old
+    return f"{delta:+,} ({share:+.1f}%)" if abs(share) >= 0.05 else f"{delta:+,} (<0.1%)"
+
+
+def title_text(result: GateResult, limit: int = TITLE) -> str:
+    """Sum up a result in a line: fail: vision x86_64-linux load +1,204 (+3.0%) to 41,204."""
+    apps = [app for app in result.apps if app.sizes]
+    changed = [(app, *_loads(app)) for app in apps if app.old_sizes]
+    changed = [each for each in changed if each[1] != each[2]]
+    changed.sort(key=lambda each: -abs(each[2] - each[1]))
+    verdict = word(result.verdict).lower()
+    if not apps:
+        return f"{verdict}: {'nothing changed' if result.skipped else 'nothing was measured'}"
+    if not changed:
+        known = any(app.old_sizes for app in apps)
+        what = "load ±0" if known else "load has no base"
+        return _cut(f"{verdict}: {what} of {_builds(len(apps))}", limit)
+    app, old, new = changed[0]
+    many = f", {len(changed) - 1} more changed" if len(changed) > 1 else ""
+    name = f"{middle(app.app, 24)} {middle(app.target, 24)}".strip()
+    return _cut(f"{verdict}: {name} load {change_text(old, new)} to {new:,}{many}", limit)
+
+
+def _loads(app: AppResult) -> tuple[int, int]:
+    old, new = app.old_sizes, app.sizes
+    return (old.load if old else 0, new.load if new else 0)
+
+
+def _builds(count: int) -> str:
+    return f"{count:,} build{'' if count == 1 else 's'}"
+
+
+def _cut(text: str, limit: int) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def is_changed(app: AppResult) -> bool:
+    """Tell whether a size of the build is another than its base's, or has no base."""
+    return app.sizes is not None and (app.old_sizes is None or app.sizes != app.old_sizes)
+
+
+def matrix(builds: Sequence[Placed]) -> Iterator[Block]:
+    """Write a table of apps by targets, if there are several builds."""
+    if len(builds) < 2:
+        return
+    targets = list(dict.fromkeys(build.app.target for build in builds))
+    names = list(dict.fromkeys(build.app.app for build in builds))
+    cells = {(build.app.app, build.app.target): _cell(build) for build in builds}
+    head = [
+        "",
+        row(["load", *(code(middle(target, _NAME)) for target in targets)]),
+        row(["---", *(["---:"] * len(targets))]),
+    ]
+    rows = [
+        row([code(middle(name, _NAME)), *(cells.get((name, target), "") for target in targets)])
+        for name in names
+    ]
+    yield Block(0, head, rows)
+
+
+def _cell(build: Placed) -> str:
+    sizes, old = build.app.sizes, build.app.old_sizes
+    if sizes is None:
+        return f"{ICONS[build.verdict]} –"
+    change = f" {change_text(old.load, sizes.load)}" if old else ""
+    return f"{ICONS[build.verdict]} {sizes.load:,}{change}"
+
+
+def size_table(build: Placed, rank: int) -> Block:
+    """Write base, new, change and limit of a build's sizes; a narrow screen shows all columns."""
+    app = build.app
+    name = f"{code(middle(app.app, _NAME))}<br>{code(middle(app.target, _NAME))}"
+    head = ["", row([name, "base", "new", "change", "limit"]), "|---|---:|---:|---:|---:|"]
+    return Block(rank, head, [_size(app, metric) for metric in _SIZES] if app.sizes else [])
+
+
+def _size(app: AppResult, metric: str) -> str:
+    new = getattr(app.sizes, metric)
+    old = getattr(app.old_sizes, metric) if app.old_sizes else None
+    checks = [each for each in app.checks if each.metric == metric and each.kind in SIZE_KINDS]
+    icon = f"{ICONS[_worst(checks)]} " if checks else ""
+    limits = [each.limit for each in checks if each.limit is not None and each.verdict != NOT_RUN]
+    failing = [each.limit for each in checks if each.limit is not None and each.verdict == FAIL]
+    limit = f"{min(failing or limits):,}" if limits else "–"
+    bold = "**" if failing else ""
+    return row(
+        [
+            f"{icon}{metric}",
+            "–" if old is None else f"{old:,}",
+            f"{bold}{new:,}{bold}",
+            change_text(old, new),
+            limit,
+        ]
+    )
+
+
+def _worst(checks: Iterable[Check]) -> str:
+    verdicts = {check.verdict for check in checks}
+    return next(each for each in _WORST if each in verdicts)
+
+
+def bad_limits(build: Placed) -> list[str]:
+    """Write an item for each limit that does not hold; sentences wrap where tables do not."""
+    lines = [line for line in limit_lines(build.app) if line.verdict in (FAIL, INCONCLUSIVE)]
+    return [f"- {_limit_item(line)}" for line in lines]
+
+
+def _limit_item(line: CheckLine) -> str:
+    metric = code(middle(line.name, 2 * _NAME))
+    if line.limit is None or line.headroom is None:
+        what = f"{line.actual:,} bytes, and nothing to compare with"
+    elif line.headroom < 0:
+        what = f"{line.actual:,} of {line.limit:,} bytes, **{-line.headroom:,} too many**"
+    else:
+        what = f"{line.actual:,} of {line.limit:,} bytes"
+    rule = f": {prose(line.rule)}" if line.rule else ""
+    return f"{ICONS[line.verdict]} {metric} {what}{rule}"
+
+
+def unchanged_builds(builds: Sequence[Placed]) -> Iterator[Block]:
+    """Count the builds that pass and have the sizes of their base."""
+    count = sum(build.verdict == PASS and not is_changed(build.app) for build in builds)
+    if count and count < len(builds):
+        yield Block(2, ["", f"{_builds(count)} passed, with the sizes of the base."])
+
+
+def growths(result: GateResult) -> Iterator[Block]:
+    """Write growth since the merge base where growth is judged by something else."""
+    head = ["", row(["since merge base", "load", "file", "ram"]), "|---|---:|---:|---:|"]
+    rows = []
+    for app in result.apps:
+        by, now = app.growth_since_base, app.sizes
+        if by is None or now is None or app.base == MEASURED:
+            continue
+        name = f"{code(middle(app.app, _NAME))}<br>{code(middle(app.target, _NAME))}"
+        pairs = ((by.load, now.load), (by.file, now.file), (by.ram, now.ram))
+        rows.append(row([name, *(change_text(new - delta, new) for delta, new in pairs)]))
+    if rows:
+        yield Block(1, head, rows)

@@ -1,0 +1,268 @@
+"""Artifacts that no run of ours makes, and results that lie: archives by name."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import warnings
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+from sizeguard.report.gate.render import gate_text
+from tests.support.consistent_results import consistent
+from tests.support.gate_samples import failing, passing
+from tests.support.local_hub import zipped
+
+REFUSED, CONTRADICTION = "refused", "contradiction"
+
+
+def document(sample: Callable[[], Any] = passing) -> dict[str, Any]:
+    """Return the JSON of a sample whose numbers fit together."""
+    content: dict[str, Any] = json.loads(gate_text(consistent(sample()), "json"))
+    return content
+
+
+def packed(content: Any, number: str = "7\n") -> bytes:
+    """Pack a result and the number of a pull request."""
+    text = content if isinstance(content, str | bytes) else json.dumps(content)
+    return zipped({"gate.json": text, "pull-request": number})
+
+
+def edited(path: str, value: Any, sample: Callable[[], Any] = failing) -> bytes:
+    """Pack a sample in which one value is another."""
+    content = document(sample)
+    at: Any = content
+    *keys, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+    for key in keys:
+        at = at[key]
+    at[last] = value
+    return packed(content)
+
+
+def with_method(method: int) -> bytes:
+    """Pack with another method than deflate."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method) as archive:
+        archive.writestr("gate.json", json.dumps(document()))
+        archive.writestr("pull-request", "7\n")
+    return content.getvalue()
+
+
+def broken_lzma() -> bytes:
+    data = bytearray(with_method(zipfile.ZIP_LZMA))
+    at = data.index(b"gate.json") + len("gate.json")
+    data[at : at + 60] = b"\xff" * 60
+    return bytes(data)
+
+
+def encrypted() -> bytes:
+    data = bytearray(packed(document()))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(mark)
+        while at >= 0:
+            data[at + offset] |= 1
+            at = data.find(mark, at + 4)
+    return bytes(data)
+
+
+def doubled() -> bytes:
+    content = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(content, "w") as archive:
+        warnings.simplefilter("ignore")
+        for number in ("7\n", "8\n"):
+            archive.writestr("pull-request", number)
+        archive.writestr("gate.json", json.dumps(document()))
+    return content.getvalue()
+
+
+def many_files() -> bytes:
+    return zipped({f"{i}": "" for i in range(5_000)} | {"pull-request": "7\n"})
+
+
+def lying_count() -> bytes:
+    """Pack 50,000 files; the end of the archive says one."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+        for i in range(50_000):
+            archive.writestr(f"{i}", "")
+    data = bytearray(content.getvalue())
+    at = data.rindex(b"PK\x05\x06")
+    data[at + 8 : at + 12] = struct.pack("<HH", 1, 1)
+    return bytes(data)
+
+
+def rows(count: int, row: Any, name: str = "checks") -> bytes:
+    """Pack a result with many rows of one kind: some KB of zip, many MB of JSON."""
+    content = document()
+    head, tail = json.dumps({**content, name: ["@"]}).split('"@"')
+    return packed(head + ",".join([json.dumps(row)] * count) + tail)
+
+
+def apps_and_rows() -> bytes:
+    """Pack 1,000 builds and 500,000 rows that are compared with each: 97 s before."""
+    content = document()
+    content["apps"] = [{"app": str(i), "target": ""} for i in range(1000)]
+    head, tail = json.dumps({**content, "checks": ["@"]}).split('"@"')
+    return packed(head + ",".join(["{}"] * 500_000) + tail)
+
+
+def failing_times_causes() -> bytes:
+    """Pack checks that fail, each of which shows the causes of all."""
+    content = document(failing)
+    check = next(row for row in content["checks"] if row["metric"] == "load")
+    content["checks"] = [
+        {**check, "id": str(i), "metric": f"section/{i}", "pattern": ""} for i in range(4_000)
+    ]
+    cause = content["apps"][0]["causes"][0]
+    content["apps"][0]["causes"] = [{**cause, "symbol": f"f{i}"} for i in range(9_000)]
+    content["apps"][0]["verification"] = None
+    return packed(content)
+
+
+def long_texts(text: str) -> bytes:
+    content = document(failing)
+    content["problems"] = [
+        {"app": "", "target": "", "message": f"{i}{text}", "advice": text, "exit_code": 1}
+        for i in range(500)
+    ]
+    return packed(content)
+
+
+def many_builds() -> bytes:
+    content = document()
+    app, checks = content["apps"][0], content["checks"][:1]
+    small = {**app, "verification": None, "causes": [], "growth": []}
+    content |= {"models": [], "saved": []}
+    content["apps"] = [{**small, "app": f"a{i % 40}", "target": f"t{i // 40}"} for i in range(999)]
+    content["checks"] = [{**checks[0], "app": "a1", "target": "t1"}]
+    return packed(content)
+
+
+def waivers_times_checks() -> bytes:
+    content = document(failing)
+    check = next(row for row in content["checks"] if row["metric"] == "load")
+    waiver = {
+        "metric": "load", "app": "", "target": "", "bytes": 1, "reason": "r", "owner": "o",
+        "expires": "2999-01-01", "source": "s", "nearest": "",
+    }  # fmt: skip
+    use = {"state": "used", "verdict": "pass", "used": 0, "message": "", "advice": ""}
+    content["waivers"] = [{**use, "waiver": waiver} for _ in range(5_000)]
+    content["checks"] += [{**check, "id": str(i), "waived": 1} for i in range(4_000)]
+    return packed(content)
+
+
+def without(*keys: str) -> bytes:
+    content = document(failing)
+    for key in keys:
+        del content[key]
+    return packed(content)
+
+
+def lie(path: str, value: Any) -> Callable[[], bytes]:
+    return lambda: edited(path, value)
+
+
+def all_pass() -> bytes:
+    """Set each verdict of a failing result to pass; the numbers stay."""
+    text = json.dumps(document(failing)).replace('"fail"', '"pass"')
+    return packed(text.replace('"exit_code": 1', '"exit_code": 0'))
+
+
+def without_failing_checks() -> bytes:
+    """Leave out the check that fails; the verdict of the build and of all stay."""
+    content = document(failing)
+    content["checks"] = [row for row in content["checks"] if row["verdict"] == "pass"]
+    return packed(content)
+
+
+ARTIFACTS: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "nothing": (REFUSED, lambda: b""),
+    "no archive": (REFUSED, lambda: b"#!/bin/sh\ntouch owned\n"),
+    "cut": (REFUSED, lambda: packed(document())[:-40]),
+    "flipped": (
+        REFUSED, lambda: packed(document()).replace(b"PK\x01\x02", b"PK\x01\x03"),
+    ),
+    "bomb": (REFUSED, lambda: packed(b"[" + b" " * (64 << 20))),
+    "too large": (REFUSED, lambda: os.urandom((8 << 20) + 1)),
+    "LZMA": (REFUSED, lambda: with_method(zipfile.ZIP_LZMA)),
+    "LZMA that is broken": (REFUSED, broken_lzma),
+    "bzip2": (REFUSED, lambda: with_method(zipfile.ZIP_BZIP2)),
+    "encrypted": (REFUSED, encrypted),
+    "two numbers": (REFUSED, doubled),
+    "many files": (REFUSED, many_files),
+    "many files, one is said": (REFUSED, lying_count),
+    "no result": (REFUSED, lambda: zipped({"pull-request": "7\n"})),
+    "outside": (REFUSED, lambda: zipped({"../gate.json": "{}", "/pull-request": "7\n"})),
+    "result is a script": (REFUSED, lambda: packed("$(touch owned)")),
+    "result is a list": (REFUSED, lambda: packed("[]")),
+    "result is null": (REFUSED, lambda: packed("null")),
+    "result is deep": (REFUSED, lambda: packed("[" * 200_000)),
+    "nulls everywhere": (REFUSED, lambda: packed(dict.fromkeys(document()))),
+    "a row is null": (REFUSED, lie("checks.0", None)),
+    "an app is null": (REFUSED, lie("apps.0", None)),
+    "sizes are text": (REFUSED, lie("apps.0.sizes.load", "<img>")),
+    "a size of 60 bits": (REFUSED, lie("apps.0.sizes.load", 1 << 60)),
+    "verdict of another word": (REFUSED, lie("verdict", "✅")),
+    "half a character": (REFUSED, lie("checks.0.metric", "\ud800")),
+    "no verdicts": (REFUSED, lambda: without("verdict")),
+    "1,000 builds and 500,000 rows": (REFUSED, apps_and_rows),
+    "a million rows": (REFUSED, lambda: rows(1_000_000, {})),
+    "a million numbers": (REFUSED, lambda: rows(1_000_000, 1, "waivers")),
+    "another pull request": (REFUSED, lambda: packed(document(), "8\n")),
+    "number in Arabic digits": (REFUSED, lambda: packed(document(), "٧")),
+    "number that commands": (REFUSED, lambda: packed(document(), "7\r\n::set-output x")),
+    "number that is a path": (REFUSED, lambda: packed(document(), "../7")),
+    "pass on top alone": (CONTRADICTION, lie("verdict", "pass")),
+    "pass everywhere": (CONTRADICTION, all_pass),
+    "a check that fails is left out": (CONTRADICTION, without_failing_checks),
+    "a raised limit": (CONTRADICTION, lie("checks.0.limit", 99_999)),
+    "a raised limit and headroom": (
+        CONTRADICTION,
+        lambda: packed(
+            {
+                **document(failing),
+                "checks": [
+                    {**row, "limit": 99_999, "headroom": 99_999 - row["actual"], "verdict": "pass"}
+                    if row["metric"] == "load" else row
+                    for row in document(failing)["checks"]
+                ],
+            }
+        ),
+    ),
+    "a lower size": (CONTRADICTION, lie("checks.0.actual", 1)),
+    "a higher base": (CONTRADICTION, lie("checks.0.base", 41_000)),
+    "waived by nobody": (CONTRADICTION, lie("checks.0.waived", 500)),
+    "another rule": (CONTRADICTION, lie("checks.0.rule", "max(50%, 4 KiB)")),
+    "no rule": (CONTRADICTION, lie("checks.0.rule", "whatever")),
+    "another exit code": (CONTRADICTION, lie("exit_code", 0)),
+    "an exit code of text": (CONTRADICTION, lie("exit_code", "0\n::error::x")),
+    "negative sizes": (CONTRADICTION, lie("apps.0.sizes.ram", -1)),
+    "growth of nothing": (
+        CONTRADICTION, lie("apps.0.growth_since_base", {"load": 0, "ram": 0, "file": 0}),
+    ),
+    "a model that compared nothing": (CONTRADICTION, lie("models.0.cases", 0)),
+    "an app that passes": (CONTRADICTION, lie("apps.0.verdict", "pass")),
+    "a verification that fails": (
+        CONTRADICTION, lie("apps.0.verification.verdicts.0.verdict", "fail"),
+    ),
+    "a verifier that is broken": (CONTRADICTION, lie("apps.0.verification.canary", "broken")),
+    "no verification": (CONTRADICTION, lie("apps.0.verification", None)),
+    "pass of nothing": (
+        CONTRADICTION,
+        lambda: packed(
+            {**document(), "apps": [], "checks": [], "models": [], "saved": [], "selection": []}
+        ),
+    ),
+    "many builds": (CONTRADICTION, many_builds),
+    "waivers times checks": (CONTRADICTION, waivers_times_checks),
+    "failures times causes": (CONTRADICTION, failing_times_causes),
+    "long words": (CONTRADICTION, lambda: long_texts("a" * 19_000)),
+    "long runs of dashes": (CONTRADICTION, lambda: long_texts("a-" * 9_000)),
+    "long runs of backticks": (CONTRADICTION, lambda: long_texts("`" * 19_000)),
+    "long runs of brackets": (CONTRADICTION, lambda: long_texts("([<" * 6_000)),
+    "long commands": (CONTRADICTION, lambda: long_texts("sizeguard " + "'a' " * 4_500)),
+    "long bidi": (CONTRADICTION, lambda: long_texts("\u202e" * 19_000)),
+}  # fmt: skip

@@ -1,0 +1,175 @@
+"""GitHub's API on this machine: runs, artifacts, pull requests, comments and statuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import threading
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+HEAD = "77b01de5577b01de5577b01de5577b01de5577b0"
+MERGE = "3f9a0c113f9a0c113f9a0c113f9a0c113f9a0c11"
+BASE = "4f2a91cd4f2a91cd4f2a91cd4f2a91cd4f2a91cd"
+FORK = "ana/runtime"
+TOKEN = "not-for-the-storage"
+BOT = {"type": "Bot", "login": "github-actions[bot]"}
+
+
+def pull(number: int = 7, **more: Any) -> dict[str, Any]:
+    """Make a pull request at HEAD of the fork."""
+    head = {"sha": HEAD, "repo": {"full_name": FORK}, "label": "ana:tiles"}
+    return {"number": number, "state": "open", "head": head, **more}
+
+
+def zipped(files: Mapping[str, bytes | str]) -> bytes:
+    """Pack files as actions/upload-artifact does."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return content.getvalue()
+
+
+@dataclass
+class LocalHub:
+    """What GitHub knows and was told.
+
+    archive:  of the run's artifact; None for none
+    size:     that the artifact is said to have
+    refusals: answers by the beginning of METHOD ROUTE, taken one by one before the real one
+    """
+
+    archive: bytes | None = None
+    size: int | None = None
+    run: dict[str, Any] = field(default_factory=dict)
+    pulls: list[dict[str, Any]] = field(default_factory=lambda: [pull()])
+    parents: dict[str, list[str]] = field(default_factory=lambda: {MERGE: [BASE, HEAD]})
+    comments: list[dict[str, Any]] = field(default_factory=list)
+    statuses: list[dict[str, Any]] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+    leaked: list[str] = field(default_factory=list)
+    refusals: dict[str, list[tuple[int, dict[str, str]]]] = field(default_factory=dict)
+    artifact: str = "sizeguard-results"
+    author: dict[str, str] = field(default_factory=lambda: BOT)
+    address: str = ""
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return the variables of the job that writes."""
+        return {
+            "GITHUB_API_URL": self.address,
+            "GITHUB_REPOSITORY": "org/runtime",
+            "GITHUB_SERVER_URL": "https://github.example",
+            "GITHUB_TOKEN": TOKEN,
+            "RUN_ID": "42",
+            **more,
+        }
+
+    def answer(
+        self, method: str, path: str, content: bytes, authorization: str | None
+    ) -> tuple[int, bytes, dict[str, str]]:
+        """Answer one call."""
+        if path.startswith("/storage"):
+            self.leaked += [authorization] if authorization else []
+            return 200, self.archive or b"", {}
+        if authorization != f"Bearer {TOKEN}":
+            return 401, b"{}", {}
+        parts = urlsplit(path.removeprefix("/repos/org/runtime/"))
+        for begin, answers in self.refusals.items():
+            if answers and f"{method} {parts.path}".startswith(begin):
+                code, headers = answers.pop(0)
+                return code, b"<html>", headers
+        if method != "GET":
+            return self._write(method, parts.path, json.loads(content))
+        if parts.path == "actions/artifacts/5/zip":
+            return 302, b"", {"Location": f"{self.address}/storage/5.zip"}
+        found = self._read(parts.path, {k: v[0] for k, v in parse_qs(parts.query).items()})
+        return (404, b"{}", {}) if found is None else (200, json.dumps(found).encode(), {})
+
+    def _read(self, route: str, query: Mapping[str, str]) -> Any:
+        page, size = int(query.get("page", 1)), int(query.get("per_page", 30))
+
+        def part(rows: list[Any]) -> list[Any]:
+            return rows[(page - 1) * size : page * size]
+
+        if route == "actions/runs/42":
+            plain = {
+                "id": 42, "run_attempt": 1, "event": "pull_request", "head_sha": HEAD,
+                "head_branch": "tiles", "head_repository": {"full_name": FORK},
+                "conclusion": "success",
+            }  # fmt: skip
+            return {**plain, **self.run}
+        if route == "actions/runs/42/artifacts":
+            if self.archive is None or query["name"] != self.artifact:
+                return {"artifacts": []}
+            size_ = self.size if self.size is not None else len(self.archive)
+            return {"artifacts": [{"id": 5, "name": self.artifact, "size_in_bytes": size_}]}
+        if route == "pulls":
+            assert query["state"] == "open"
+            found = [
+                each for each in self.pulls
+                if each["state"] == "open" and each["head"].get("label") == query["head"]
+            ]  # fmt: skip
+            return part(found)
+        if commit := re.fullmatch("git/commits/([0-9a-f]{40})", route):
+            parents = self.parents.get(commit[1])
+            return None if parents is None else {"parents": [{"sha": each} for each in parents]}
+        if listed := re.fullmatch("issues/([0-9]+)/comments", route):
+            return part([each for each in self.comments if each["issue"] == int(listed[1])])
+        return None
+
+    def _write(
+        self, method: str, route: str, content: dict[str, Any]
+    ) -> tuple[int, bytes, dict[str, str]]:
+        self.written.append(f"{method} {route}")
+        if route == f"statuses/{self.run.get('head_sha', HEAD)}":
+            assert len(content["description"]) <= 140
+            self.statuses.append(content)
+        elif method == "POST" and (found := re.fullmatch("issues/([0-9]+)/comments", route)):
+            number = len(self.comments) + 1
+            made = {"id": number, "issue": int(found[1]), "user": self.author, **content}
+            self.comments.append(made)
+        elif method == "PATCH" and (found := re.fullmatch("issues/comments/([0-9]+)", route)):
+            (one,) = [each for each in self.comments if each["id"] == int(found[1])]
+            one |= content
+        else:
+            return 404, b"{}", {}
+        return 201, b"{}", {}
+
+
+@contextmanager
+def served(hub: LocalHub) -> Iterator[LocalHub]:
+    """Serve its answers on a port of this machine."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def reply(self) -> None:
+            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            code, data, headers = hub.answer(
+                self.command, self.path, content, self.headers.get("Authorization")
+            )
+            self.send_response(code)
+            for name, value in {**headers, "Content-Length": str(len(data))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PATCH = reply
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    hub.address = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=lambda: server.serve_forever(0.02), daemon=True)
+    thread.start()
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,431 @@
+"""Events of a repository: the gate's exit code, the comment and the status for each.
+
+The writer runs against an API on this machine. Results are those that a gate makes of the event.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from ci.github.size_comment import main
+from sizeguard.gate.gate_result import (
+    FAIL,
+    INCONCLUSIVE,
+    NOT_RUN,
+    PASS,
+    Base,
+    GateResult,
+    Problem,
+)
+from sizeguard.report.gate.render import gate_text
+from tests.support.consistent_results import consistent
+from tests.support.gate_samples import everything, failing, passing, skipped, terms, undecided
+from tests.support.local_hub import BASE, HEAD, MERGE, TOKEN, LocalHub, pull, served, zipped
+
+OWN = {"head_repository": {"full_name": "org/runtime"}}
+OWN_PULL = {
+    "head": {"sha": HEAD, "repo": {"full_name": "org/runtime"}, "label": "org:tiles"},
+}
+PUSH = {**OWN, "event": "push", "head_branch": "main"}
+AT_HEAD = "Measured at `77b01de`."
+MERGED = "Measured at `77b01de`, merged with the base as `3f9a0c1`."
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happens, and what people see.
+
+    result:  that the gate makes; None if it makes none
+    code:    of the gate; None if it does not end
+    comment: parts of the comment; None for none, empty for one that stays as it is
+    status:  state and a part of the title; None for none
+    """
+
+    result: Callable[[], GateResult] | None
+    code: int | None
+    comment: tuple[str, ...] | None
+    status: tuple[str, str] | None
+    run: Mapping[str, Any] = field(default_factory=dict)
+    pulls: tuple[Mapping[str, Any], ...] = ({},)
+    number: str | None = "7\n"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[tuple[str, str], ...] = ()  # first lines and bodies of our comments
+    refusals: Mapping[str, list[tuple[int, dict[str, str]]]] = field(default_factory=dict)
+    parents: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+def at(result: Callable[[], GateResult], head: str) -> Callable[[], GateResult]:
+    return lambda: replace(result(), head=head)
+
+
+def problem(code: int, text: str, base: str = "") -> Callable[[], GateResult]:
+    """Nothing was measured, and a problem says why."""
+    verdict = INCONCLUSIVE if code == 3 else FAIL
+    found = Base("", "origin/main", text=base) if base else Base(BASE, "origin/main")
+    return lambda: GateResult(verdict, (), problems=(Problem("", "", text, "", code),), base=found)
+
+
+def without_base(text: str) -> Callable[[], GateResult]:
+    return lambda: replace(undecided(), base=Base("", "origin/main", text=text))
+
+
+def first_run() -> GateResult:
+    """No baseline and no base: growth is not judged, absolute limits are."""
+    (app,) = undecided().apps
+    checks = tuple(
+        replace(each, verdict=NOT_RUN, advice="") if each.limit is None else each
+        for each in app.checks
+    )
+    return replace(undecided(), apps=(replace(app, checks=checks, verdict=PASS),), base=None)
+
+
+def two_apps() -> GateResult:
+    """Both apps pass; one of them grew."""
+    (one,) = passing().apps
+    other = replace(one, app="audio", old_sizes=one.sizes, causes=())
+    checks = tuple(
+        replace(each, app="audio", id=f"audio/{i}") for i, each in enumerate(other.checks)
+    )
+    models = tuple(replace(each, app="audio") for each in other.models)
+    return replace(passing(), apps=(one, replace(other, checks=checks, models=models)))
+
+
+PASSED = "### ✅ Size gate: pass"
+FAILED = "### ❌ Size gate: fail"
+OPEN = "### ⚠️ Size gate: inconclusive"
+NONE = "### ⚠️ Size gate: not measured at `77b01de`"
+PASS_TITLE = "pass: vision x86_64-linux load +120 (+0.3%) to 40,120"
+FAIL_TITLE = "fail: vision x86_64-linux load +1,204 (+3.0%) to 41,204"
+FAILURE = {"conclusion": "failure"}
+CUT = {"conclusion": "cancelled"}
+OLD = "<!-- sizeguard gate run 41.1 -->"
+LATER = "<!-- sizeguard gate run 43.1 -->"
+GREEN = f"{OLD}\n{PASSED}, yesterday's"
+
+EVENTS: dict[str, Event] = {
+    "pull request of a fork": Event(passing, 0, (PASSED, MERGED), ("success", PASS_TITLE)),
+    "pull request of an own branch": Event(
+        passing, 0, (PASSED, MERGED), ("success", PASS_TITLE), OWN, (OWN_PULL,)
+    ),
+    "growth beyond the limit": Event(
+        failing, 1, (FAILED, MERGED), ("failure", FAIL_TITLE), FAILURE
+    ),
+    "new commits pushed while it ran": Event(
+        passing, 0, None, ("success", PASS_TITLE),
+        pulls=({"head": {**pull()["head"], "sha": BASE}},),
+    ),
+    "pull request closed while it ran": Event(
+        passing, 0, None, ("success", PASS_TITLE), pulls=({"state": "closed"},)
+    ),
+    "checkout of the head, not the merge": Event(
+        at(passing, HEAD), 0, (PASSED, AT_HEAD), ("success", PASS_TITLE)
+    ),
+    "push to the default branch": Event(
+        at(passing, HEAD), 0, None, ("success", PASS_TITLE), PUSH, ()
+    ),
+    "push that is too large": Event(
+        at(failing, HEAD), 1, None, ("failure", FAIL_TITLE), {**PUSH, **FAILURE}, ()
+    ),
+    "merge queue": Event(
+        at(passing, HEAD), 0, None, ("success", PASS_TITLE),
+        {**OWN, "event": "merge_group", "head_branch": "gh-readonly-queue/main/pr-7"}, (),
+    ),
+    "merge queue that fails": Event(
+        at(failing, HEAD), 1, None, ("failure", FAIL_TITLE),
+        {**OWN, **FAILURE, "event": "merge_group"}, (),
+    ),
+    "by hand": Event(
+        at(passing, HEAD), 0, None, ("success", PASS_TITLE),
+        {**PUSH, "event": "workflow_dispatch"}, (),
+    ),
+    "weekly": Event(
+        at(passing, HEAD), 0, None, ("success", PASS_TITLE), {**PUSH, "event": "schedule"}, ()
+    ),
+    "retargeted": Event(
+        lambda: replace(passing(), base=Base(BASE, "origin/release-1")), 0,
+        ("merge base with `origin/release-1`",), ("success", PASS_TITLE),
+        before=((OLD, f"{OLD}\n{FAILED}"),),
+    ),
+    "retargeted, the older run ends last": Event(
+        failing, 1, (), ("failure", FAIL_TITLE), FAILURE, before=((LATER, f"{LATER}\n{PASSED}"),)
+    ),
+    "draft": Event(passing, 0, (PASSED,), ("success", PASS_TITLE), pulls=({"draft": True},)),
+    "draft that the workflow skips": Event(None, None, None, None, {"conclusion": "skipped"}),
+    "rerun": Event(
+        passing, 0, (PASSED, "run 42.2 -->"), ("success", PASS_TITLE), {"run_attempt": 2},
+        before=(("", f"<!-- sizeguard gate run 42.1 -->\n{NONE}"),),
+    ),
+    "run started again meanwhile": Event(None, None, None, None, {"conclusion": None}),
+    "shallow clone": Event(
+        without_base("the clone is shallow"), 3, (OPEN, "There is no base: the clone is shallow."),
+        ("error", "inconclusive: load has no base of 1 build"), FAILURE,
+    ),
+    "renamed default branch": Event(
+        problem(3, "origin/main: there is no such branch"), 3,
+        (OPEN, "origin/main: there is no such branch"),
+        ("error", "inconclusive: nothing was measured"), FAILURE,
+    ),
+    "submodule that is not there": Event(
+        problem(4, "third_party/x is empty: git submodule update --init"), 4,
+        (FAILED, "is empty"), ("failure", "fail: nothing was measured"), FAILURE,
+    ),
+    "first run": Event(
+        first_run, 0, (PASSED, "| ➖ load | – | **44,000** | – | – |".replace("**", "")),
+        ("success", "pass: load has no base"),
+    ),
+    "no base": Event(
+        without_base("nothing is common with origin/main"), 3, (OPEN, "nothing is common"),
+        ("error", "inconclusive: load has no base"), FAILURE,
+    ),
+    "time-out": Event(
+        None, None, (NONE, "the run took too long."), ("error", "not measured: the run took"),
+        {"conclusion": "timed_out"},
+    ),
+    "time-out after yesterday's green": Event(
+        None, None, (NONE,), ("error", "not measured"), {"conclusion": "timed_out"},
+        before=((OLD, GREEN),),
+    ),
+    "cancelled": Event(None, None, (NONE, "cancelled."), ("error", "cancelled"), CUT),
+    "cancelled before anything was uploaded": Event(
+        None, None, (NONE, "cancelled."), ("error", "cancelled"), CUT, number=None
+    ),
+    "failed before it measured": Event(
+        None, None, (NONE, "ended before it measured"), ("error", "not measured"), FAILURE,
+        number=None,
+    ),
+    "a fork's run that waits for approval": Event(
+        None, None, (NONE, "approval."), ("pending", "not measured: the run waits"),
+        {"conclusion": "action_required"}, number=None,
+    ),
+    "unreadable workflow": Event(
+        None, None, (NONE,), ("error", "could not be started"), {"conclusion": "startup_failure"},
+        number=None,
+    ),
+    "two apps": Event(
+        two_apps, 0, (PASSED, "| `audio` |", "| `vision` |", "1 build passed, with the sizes"),
+        ("success", PASS_TITLE),
+    ),
+    "two apps, six builds, all that can be wrong": Event(
+        everything, 4, (FAILED, "**What does not hold**"), ("failure", "2 more changed"), FAILURE
+    ),
+    "documents alone": Event(
+        skipped, 0, (PASSED, "Nothing was measured: only README.md changed"),
+        ("success", "pass: vision"),
+    ),
+    "a change of the terms": Event(
+        terms, 1, (FAILED, "**Terms that this change sets**"), ("failure", FAIL_TITLE), FAILURE
+    ),
+    "malformed configuration": Event(
+        problem(2, "sizeguard.yaml:3: unknown metric 'laod'"), 2, (FAILED, "unknown metric"),
+        ("failure", "fail: nothing was measured"), FAILURE,
+    ),
+    "two changes of one branch": Event(
+        passing, 0, (PASSED,), ("success", PASS_TITLE), pulls=({}, {"number": 8})
+    ),
+    "two changes of one branch, no result": Event(
+        None, None, (NONE, NONE), ("error", "cancelled"), CUT, pulls=({}, {"number": 8}),
+        number=None,
+    ),
+    "result of another commit": Event(
+        passing, 0, (OPEN, "neither the run's nor a merge of it"),
+        ("error", "contradiction: the commit that was measured"), parents={MERGE: [BASE, BASE]},
+    ),
+    "pass in a run that failed": Event(
+        passing, 0, (OPEN, "the result says pass"), ("error", "contradiction: the result"), FAILURE
+    ),
+    "failure in a run that passed": Event(
+        failing, 1, (FAILED, "the run ended with success"), ("failure", "contradiction"), {}
+    ),
+    "informational": Event(
+        failing, 1, ("### ❌ Size gate: informational, fail",),
+        ("success", f"informational, {FAIL_TITLE}"), environment={"INFORMATIONAL": "true"},
+    ),
+    "comments only on failure, pass": Event(
+        passing, 0, None, ("success", PASS_TITLE), environment={"COMMENT_POLICY": "on failure"}
+    ),
+    "comments only on failure, failed before": Event(
+        passing, 0, (PASSED,), ("success", PASS_TITLE),
+        environment={"COMMENT_POLICY": "on failure"}, before=((OLD, f"{OLD}\n{FAILED}"),),
+    ),
+    "comments only on failure, fails": Event(
+        failing, 1, (FAILED,), ("failure", FAIL_TITLE), FAILURE,
+        environment={"COMMENT_POLICY": "on failure"},
+    ),
+    "comments on change, nothing changed": Event(
+        lambda: replace(two_apps(), apps=two_apps().apps[1:]), 0, None,
+        ("success", "pass: load ±0 of 1 build"), environment={"COMMENT_POLICY": "on change"},
+    ),
+    "comments on change, something changed": Event(
+        passing, 0, (PASSED,), ("success", PASS_TITLE), environment={"COMMENT_POLICY": "on change"}
+    ),
+    "comments never": Event(
+        failing, 1, None, ("failure", FAIL_TITLE), FAILURE, environment={"COMMENT_POLICY": "never"}
+    ),
+    "a project of several": Event(
+        passing, 0, (PASSED, "<!-- sizeguard gate libs/audio run 42.1 -->"),
+        ("success", PASS_TITLE), environment={"PROJECT": "libs/audio"},
+    ),
+    "GitHub asks to wait": Event(
+        passing, 0, (PASSED,), ("success", PASS_TITLE),
+        refusals={
+            "GET pulls": [(429, {"Retry-After": "7"})],
+            "POST issues": [(403, {"Retry-After": "3"})],
+            "GET actions/artifacts": [(502, {}), (503, {"Retry-After": "1"})],
+        },
+    ),
+    "a comment that GitHub did not confirm": Event(
+        passing, 0, (PASSED,), ("success", PASS_TITLE), refusals={"POST issues": [(502, {})]}
+    ),
+    "no right to set a status": Event(
+        passing, 0, (PASSED,), None, refusals={"POST statuses": [(403, {})]}
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def hub() -> Iterator[LocalHub]:
+    with served(LocalHub()) as found:
+        yield found
+
+
+def prepare(hub: LocalHub, event: Event) -> GateResult | None:
+    hub.run = dict(event.run)
+    hub.pulls = [pull(**each) for each in event.pulls]
+    hub.parents |= event.parents
+    hub.refusals = {route: list(answers) for route, answers in event.refusals.items()}
+    user = {"type": "Bot", "login": "github-actions[bot]"}
+    for i, (_, body) in enumerate(event.before):
+        hub.comments.append({"id": 100 + i, "issue": 7, "user": user, "body": body})
+    files: dict[str, bytes | str] = {} if event.number is None else {"pull-request": event.number}
+    result = None
+    if event.result is not None:
+        made = event.result()
+        result = consistent(made, made.head if made.head == HEAD else MERGE)
+        files["gate.json"] = gate_text(result, "json")
+    hub.archive = zipped(files) if files else None
+    return result
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_event(name: str, hub: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
+    event = EVENTS[name]
+    result = prepare(hub, event)
+    if result is not None:
+        assert result.exit_code == event.code
+        assert (event.run.get("conclusion", "success") == "success") == (result.exit_code == 0) or (
+            "contradiction" in str(event.status) or "INFORMATIONAL" in event.environment
+        )
+    waits: list[float] = []
+    assert main(hub.environment(**event.environment), waits.append) == 0
+    printed = capsys.readouterr()
+    assert TOKEN not in printed.out + printed.err
+    assert not hub.leaked
+    assert all(line.startswith("::warning title=sizeguard::") for line in printed.err.splitlines())
+    state = [(each["state"], each["description"]) for each in hub.statuses]
+    if event.status is None:
+        assert not state
+    else:
+        ((found, title),) = state
+        assert found == event.status[0]
+        assert event.status[1] in title
+        assert hub.statuses[0]["target_url"] == "https://github.example/org/runtime/actions/runs/42"
+    bodies = [each["body"] for each in hub.comments]
+    written = [each for each in hub.written if "statuses" not in each]
+    if event.comment is None:
+        assert not written
+    elif not event.comment:
+        assert not written and bodies
+    else:
+        assert len(bodies) == len(written) == (2 if event.comment == (NONE, NONE) else 1)
+        for body in bodies:
+            assert re.match(r"<!-- sizeguard gate (libs/audio )?run 42\.\d -->\n### ", body)
+            assert not [part for part in event.comment if part not in body]
+            assert f"`{HEAD[:7]}`" in body
+    if event.refusals and "POST statuses" not in event.refusals:
+        assert all(not answers for answers in hub.refusals.values())
+
+
+def test_the_table_is_long_enough() -> None:
+    assert len(EVENTS) >= 40
+
+
+def test_waits_are_those_that_github_asks_for(hub: LocalHub) -> None:
+    prepare(hub, EVENTS["GitHub asks to wait"])
+    waits: list[float] = []
+    assert main(hub.environment(), waits.append) == 0
+    assert waits == [7.0, 2.0, 1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("headers", "tried"),
+    [({"Retry-After": "100000"}, 1), ({"X-RateLimit-Remaining": "0"}, 5), ({}, 1)],
+)
+def test_it_does_not_wait_for_ever(
+    headers: dict[str, str], tried: int, hub: LocalHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(hub, EVENTS["growth beyond the limit"])
+    hub.refusals = {"GET pulls": [(403, headers)] * 9}
+    waits: list[float] = []
+    assert main(hub.environment(), waits.append) == 1
+    assert 10 - len(hub.refusals["GET pulls"]) == tried + 1
+    assert sum(waits) < 240
+    assert capsys.readouterr().err.startswith("::error title=sizeguard::GET pulls")
+    assert not hub.written
+
+
+def test_a_comment_that_was_made_all_the_same_is_not_made_twice(hub: LocalHub) -> None:
+    """GitHub makes the comment, and its answer is lost."""
+    prepare(hub, EVENTS["growth beyond the limit"])
+    write = hub._write
+
+    def lossy(method: str, route: str, content: dict[str, Any]) -> Any:
+        done = write(method, route, content)
+        return (504, b"", {}) if method == "POST" and route.startswith("issues") else done
+
+    hub._write = lossy  # type: ignore[method-assign]
+    assert main(hub.environment(), lambda _: None) == 0
+    assert len(hub.comments) == 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"COMMENT_POLICY": "sometimes"}, {"INFORMATIONAL": "yes"}, {"PROJECT": "--> x"},
+        {"PROJECT": "a\n::error::b"}, {"ARTIFACT": "../x"}, {"COMMENT_AUTHOR": "a b"},
+        {"RUN_ID": "42;"}, {"GITHUB_REPOSITORY": "org"}, {"GITHUB_API_URL": "file:///etc/passwd"},
+    ],
+    ids=lambda more: str(next(iter(more))),
+)  # fmt: skip
+def test_a_wrong_setting_is_named(
+    more: dict[str, str], hub: LocalHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(hub.environment(**more)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("::error title=sizeguard::")
+    assert not hub.written
+
+
+def test_comments_of_others_stay(hub: LocalHub) -> None:
+    """A copied marker, another project's comment, a null body and a deleted author."""
+    prepare(hub, EVENTS["pull request of a fork"])
+    bot = {"type": "Bot", "login": "github-actions[bot]"}
+    theirs: list[tuple[Any, Any]] = [
+        ({"type": "User", "login": "mallory"}, f"{OLD}\n{PASSED}"),
+        ({"type": "Bot", "login": "mallory[bot]"}, f"{OLD}\n{PASSED}"),
+        (bot, "<!-- sizeguard gate audio run 1.1 -->\nx"),
+        (bot, "hello"), (bot, None), (None, f"{OLD}\n"), (bot, f"> {OLD}"),
+    ]  # fmt: skip
+    for i, (user, body) in enumerate(theirs):
+        hub.comments.append({"id": i + 1, "issue": 7, "user": user, "body": body})
+    hub.comments += [{"id": 1000 + i, "issue": 7, "user": bot, "body": f"{i}"} for i in range(250)]
+    hub.comments.append({"id": 5000, "issue": 7, "user": bot, "body": "<!-- sizeguard gate -->\n"})
+    before = json.dumps(hub.comments[:-1])
+    assert main(hub.environment()) == 0
+    assert json.dumps(hub.comments[:-1]) == before
+    assert hub.comments[-1]["body"].startswith("<!-- sizeguard gate run 42.1 -->")
