@@ -5,6 +5,7 @@ Each is refused or shown as contradiction, in less than five seconds; none is sh
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
@@ -24,7 +25,7 @@ from tests.support.consistent_results import consistent
 from tests.support.gate_samples import failing
 from tests.support.hostile_artifacts import ARTIFACTS, REFUSED, document, edited, packed
 from tests.support.hostile_results import HOSTILE, LIVE, OURS, poisoned, rendered, small
-from tests.support.local_hub import LocalHub, served, zipped
+from tests.support.local_hub import LocalHub, served
 
 SECONDS = 5.0
 FOOT = r"<sub>.*\[this run\]\(https://github\.example/org/runtime/actions/runs/42\).*</sub>"
@@ -114,13 +115,8 @@ def test_a_command_of_the_artifact_is_never_one_to_copy(text: str, hub: LocalHub
 
 @pytest.mark.parametrize("name", ["x; touch owned", "$(id)", "a b", "-rf", "x\ny", "`x`", "😀"])
 def test_names_that_are_no_names_get_no_command(name: str, hub: LocalHub) -> None:
-    text = gate_text(consistent(failing()), "json").replace(
-        '"vision"', f'"{name}"'.replace("\n", "\\n")
-    )
-    hub.archive, hub.run = (
-        zipped({"gate.json": text, "pull-request": "7"}),
-        {"conclusion": "failure"},
-    )
+    text = gate_text(consistent(failing()), "json").replace('"vision"', json.dumps(name))
+    hub.archive, hub.run = packed(text), {"conclusion": "failure"}
     assert main(hub.environment()) == 0
     body = hub.comments[0]["body"]
     assert "### ❌" in body

@@ -305,7 +305,7 @@ def test_what_was_measured_becomes_a_comment_and_later_changes_it(
     hub.archive = zipped({"gate.json": "{", "pull-request": "7\n"})
     log, code = commenting(checkout, hub)
     assert code == 0, "a refused artifact is a warning"
-    assert log.startswith("::warning title=sizeguard::not measured at 77b01de: gate.json: cannot")
+    assert "\n::warning title=sizeguard::not measured at 77b01de: gate.json: cannot" in log
     assert hub.written[3:] == ["PATCH issues/comments/1"]
     assert "### ⚠️ Size gate: not measured at `77b01de`" in hub.comments[1]["body"]
     assert hub.comments[0]["body"] == body

@@ -365,7 +365,7 @@ def test_the_markdown_is_githubs() -> None:
     html = cmarkgfm.github_flavored_markdown_to_html(
         gate_text(everything(), "markdown"), Options.CMARK_OPT_UNSAFE
     )
-    assert html.count("<table>") == 10
+    assert html.count("<table>") == 13
     assert html.count("<details>") == 6
     assert '<pre lang="sh"><code>sizeguard why build/vision' in html
     assert "<a " not in html

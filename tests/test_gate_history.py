@@ -7,6 +7,7 @@ The tests are one story, in order: main holds what passed so far.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -130,9 +131,13 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     assert elsewhere.checks("vision")["load/growth"]["base"] == load["base"]
     assert elsewhere.app("vision")["causes"] == app["causes"]
     commands = {command["label"]: command["text"] for command in app["commands"]}
-    assert set(commands) == {"see why", "reproduce", "accept it", "make it normal"}
+    assert [*commands] == ["reproduce", "see why", "compare", "accept it", "make it normal"]
+    # The first command says what this gate said, in a clone that has nothing else.
+    again = repository.run(*commands["reproduce"].split()[1:], "--format", "json")
+    assert again.returncode == 1, again.stderr
+    assert json.loads(again.stdout)["verdict"] == "fail"
     # What it says can be done works: the comparison shows the growth, the waiver lets it pass.
-    done = repository.run(*commands["reproduce"].split()[1:])
+    done = repository.run(*commands["compare"].split()[1:])
     assert done.returncode == 0, done.stderr
     assert "aten::convolution" in done.stdout
     for check in gated.result["checks"]:

@@ -647,8 +647,9 @@ def test_advice_on_growth_names_its_cause_and_what_to_do() -> None:
         "1234567", "store/base.snapshot", "run_program", TODAY,
     )  # fmt: skip
     assert [(each.label, each.text) for each in shown.commands] == [
+        ("reproduce", "sizeguard gate --app mlp --target x86_64-linux --base 1234567"),
         ("see why", "sizeguard why build/mlp/run_program 'erf_body<float>'"),
-        ("reproduce", "sizeguard diff store/base.snapshot build/mlp"),
+        ("compare", "sizeguard diff store/base.snapshot build/mlp"),
         ("accept it", WAIVE.format("load", 391)),
         ("make it normal", "sizeguard baseline update --app mlp --target x86_64-linux"),
     ]
@@ -660,13 +661,13 @@ def test_advice_without_a_cause_or_a_snapshot() -> None:
         result_of(failing("ram", "absolute", 5), base="baseline"), "1234567", "", "x", TODAY
     )
     assert [each.text for each in shown.commands] == [
-        "sizeguard report build/mlp --by operator,symbol",
         "sizeguard gate --app mlp --target x86_64-linux --base 1234567",
+        "sizeguard report build/mlp --by operator,symbol",
         WAIVE.format("ram", 5),
         "raise it at sizeguard.yaml:9:3",
     ]
     creep = advised(result_of(failing("load", "creep", 5)), "", "", "x", TODAY)
-    assert creep.commands[1].text == "sizeguard gate --app mlp --target x86_64-linux"
+    assert creep.commands[0].text == "sizeguard gate --app mlp --target x86_64-linux"
     assert creep.commands[3].text == "count from a later release at sizeguard.yaml:9:3"
 
 

@@ -16,9 +16,9 @@ from sizeguard.gate.contradictions import contradictions
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, GateResult
 from sizeguard.gate.remade_advice import with_remade_advice
 from sizeguard.report.gate.comment_blocks import COMMENT, Frame
-from sizeguard.report.gate.comment_sizes import TITLE, is_changed, title_text
 from sizeguard.report.gate.gate_json import LARGEST, result_of
 from sizeguard.report.gate.gate_markdown import markdown_text
+from sizeguard.report.gate.markdown_sizes import TITLE, is_changed, title_text
 from sizeguard.report.writers.markdown import code, prose
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_links import links_at
@@ -85,7 +85,7 @@ class Report:
             f"({run.address}): its word, judged again from its numbers.</sub>"
         )
         if self.result is None or not self.is_shown:
-            return "\n".join([marker, *self._instead()]) + foot
+            return _without_green("\n".join([marker, *self._instead()])) + foot
         notes = [] if not self.against else ["", *self._contradictions()]
         frame = Frame(
             marker,
@@ -95,8 +95,7 @@ class Report:
             self.is_informational,
         )
         text = markdown_text(self.result, COMMENT - _FOOT, frame)
-        # No part of a result that contradicts the run is shown as good
-        return (text.replace("✅", "➖") if self.against else text) + foot
+        return (_without_green(text) if self.against else text) + foot
 
     def _measured(self) -> str:
         head = f"Measured at {code(self.run.head[:7])}"
@@ -121,6 +120,11 @@ class Report:
         return [f"- ⚠️ {prose(text[:400])}" for text in self.against[:_LINES]] + (
             [f"- and {more:,} more"] if more > 0 else []
         )
+
+
+def _without_green(text: str) -> str:
+    """Show no part of a result as good that contradicts itself, or the run."""
+    return text.replace("✅", "➖")
 
 
 Files = tuple[bytes | None, bytes | None]  # the number's and the result's, None if not there

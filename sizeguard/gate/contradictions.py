@@ -80,6 +80,8 @@ def _of_app(app: AppResult, waived: Counter[_Key]) -> Iterator[str]:
         yield f"it says {app.verdict}, and its checks and models make {verdict}"
     if app.sizes is None and app.verdict == PASS:
         yield "it says pass, and has no sizes"
+    if not app.checks and app.verdict == PASS:
+        yield "it says pass, and nothing was checked"
     for sizes in (app.sizes, app.old_sizes, app.full):
         if sizes and min(sizes.load, sizes.ram, sizes.file, sizes.page_slack) < 0:
             yield "a size is negative"
@@ -123,9 +125,9 @@ def _of_numbers(check: Check) -> Iterator[str]:
             f" {check.limit - check.actual:,}"
         )
     verdict = PASS if check.actual <= check.limit else FAIL
-    # A cap that was set for other tools may be left out
-    is_judged = check.verdict in (PASS, FAIL) or (check.verdict, check.kind) == (NOT_RUN, GROWTH)
-    if is_judged and check.verdict != verdict:
+    # A cap that was set for other tools is not judged; unknown names are inconclusive
+    is_open = check.verdict == INCONCLUSIVE or (check.verdict == NOT_RUN and bool(check.set_for))
+    if not is_open and check.verdict != verdict:
         yield f"it says {check.verdict}, {check.actual:,} of {check.limit:,} is {verdict}"
     if min(check.actual, check.waived, check.moved) < 0:
         yield "a number of bytes is negative"

@@ -19,6 +19,7 @@ from tests.support.script_runner import Script, main
 SCRIPTS = (
     Script("sanitized_models", 6),
     Script("fuzz", 25),
+    Script("mutated_artifacts", 60),
     Script("gate_kills", 25),
     Script("hidden_growth", 60),
     Script("size_table", 30),

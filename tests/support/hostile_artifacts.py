@@ -123,10 +123,12 @@ def failing_times_causes() -> bytes:
 
 
 def long_texts(text: str) -> bytes:
+    """Pack problems with long messages, together 12 MB."""
     content = document(failing)
+    count = (12 << 20) // (2 * len(json.dumps(text)))
     content["problems"] = [
         {"app": "", "target": "", "message": f"{i}{text}", "advice": text, "exit_code": 1}
-        for i in range(500)
+        for i in range(count)
     ]
     return packed(content)
 
@@ -262,7 +264,7 @@ ARTIFACTS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "long words": (CONTRADICTION, lambda: long_texts("a" * 19_000)),
     "long runs of dashes": (CONTRADICTION, lambda: long_texts("a-" * 9_000)),
     "long runs of backticks": (CONTRADICTION, lambda: long_texts("`" * 19_000)),
-    "long runs of brackets": (CONTRADICTION, lambda: long_texts("([<" * 6_000)),
+    "long runs of brackets": (CONTRADICTION, lambda: long_texts("(<" * 9_000)),
     "long commands": (CONTRADICTION, lambda: long_texts("sizeguard " + "'a' " * 4_500)),
     "long bidi": (CONTRADICTION, lambda: long_texts("\u202e" * 19_000)),
 }  # fmt: skip

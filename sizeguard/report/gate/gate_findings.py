@@ -236,6 +236,7 @@ def _run(app: AppResult, check: Check) -> GateFinding:
 
 
 def _of_app(app: AppResult) -> Iterator[GateFinding]:
+    related = _Related(app)
     if app.growth_since_base is not None:
         yield _growth(app)
     for section in app.unknown_sections:
@@ -243,13 +244,13 @@ def _of_app(app: AppResult) -> Iterator[GateFinding]:
     for library in app.libraries:
         yield _library(app, library)
     for check in app.checks:
-        make = {ELIMINATION: _elimination, NEEDED: _needed, RUN: _run}.get(check.kind, _limit)
-        yield make(app, check)
+        make = {ELIMINATION: _elimination, NEEDED: _needed, RUN: _run}.get(check.kind)
+        yield make(app, check) if make else _limit(app, check, related)
     for model in app.models:
         yield _model(app, model)
 
 
-def _limit(app: AppResult, check: Check) -> GateFinding:
+def _limit(app: AppResult, check: Check, related: _Related) -> GateFinding:
     return GateFinding(
         rule=f"limit/{check.kind}",
         app=app.app,
@@ -260,7 +261,7 @@ def _limit(app: AppResult, check: Check) -> GateFinding:
         message="" if check.verdict == PASS else limit_message(check),
         advice=check.advice,
         place=check.place,
-        related=causes_of(app, check.metric) if check.verdict == FAIL else (),
+        related=related.of(check.metric) if check.verdict == FAIL else (),
         check=check,
     )
 
@@ -298,17 +299,21 @@ def rule_text(check: Check) -> str:
     return f"{check.kind} {check.rule}{since}"
 
 
-def causes_of(app: AppResult, metric: str) -> tuple[Cause, ...]:
-    """Select the causes that can have made a metric grow: those of its operator or dtype.
+class _Related:
+    """Causes by metric: what changed, read once for all checks of an app."""
 
-    All causes, if the metric is of another level.
-    """
-    level, _, name = metric.partition("/")
-    if level == "operator":
-        return tuple(cause for cause in changed(app) if cause.operator == name)
-    if level == "dtype":
-        return tuple(cause for cause in changed(app) if cause.dtype == name)
-    return changed(app)
+    def __init__(self, app: AppResult) -> None:
+        """Sort the causes by operator and dtype."""
+        self.all = changed(app)
+        self.named: dict[str, list[Cause]] = {}
+        for cause in self.all:
+            self.named.setdefault(f"operator/{cause.operator}", []).append(cause)
+            self.named.setdefault(f"dtype/{cause.dtype}", []).append(cause)
+
+    def of(self, metric: str) -> Sequence[Cause]:
+        """Select those that can have made a metric grow: of its operator or dtype, else all."""
+        is_named = metric.startswith(("operator/", "dtype/"))
+        return self.named.get(metric, ()) if is_named else self.all
 
 
 def _elimination(app: AppResult, check: Check) -> GateFinding:

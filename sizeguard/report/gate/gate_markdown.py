@@ -19,16 +19,6 @@ from sizeguard.gate.gate_result import (
     GateResult,
 )
 from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
-from sizeguard.report.gate.comment_causes import cause_block
-from sizeguard.report.gate.comment_sizes import (
-    ICONS,
-    bad_limits,
-    growths,
-    is_changed,
-    matrix,
-    size_table,
-    unchanged_builds,
-)
 from sizeguard.report.gate.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import (
     CheckLine,
@@ -48,6 +38,16 @@ from sizeguard.report.gate.gate_words import (
     verdict_line,
     waiver_line,
     word,
+)
+from sizeguard.report.gate.markdown_causes import cause_block
+from sizeguard.report.gate.markdown_sizes import (
+    ICONS,
+    bad_limits,
+    growths,
+    is_changed,
+    matrix,
+    size_table,
+    unchanged_builds,
 )
 from sizeguard.report.gate.moved_code import moved_lines
 from sizeguard.report.verify.verify_words import claim_message
