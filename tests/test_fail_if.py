@@ -85,15 +85,15 @@ def test_the_result_on_stdout_stays_the_formats(pair: tuple[Path, Path]) -> None
 @pytest.mark.parametrize(
     ("condition", "says"),
     [
-        ("load", "no condition"),
+        ("load", "not a condition"),
         ("laod > 1B", "nearest is 'load'"),
         ("load > 1%", "write +1%"),
-        ("load >= 1KiB", "no condition"),
-        ("load < 1KiB", "no condition"),
-        ("load > -1%", "no condition"),
+        ("load >= 1KiB", "not a condition"),
+        ("load < 1KiB", "not a condition"),
+        ("load > -1%", "not a condition"),
         ("load > +1 furlong", "is no limit"),
         ("load > much", "is no size"),
-        ("> 1KiB", "no condition"),
+        ("> 1KiB", "not a condition"),
         ("symbol/ > 0", "names no symbol"),
     ],
 )

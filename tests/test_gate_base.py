@@ -236,11 +236,11 @@ def test_a_branch_that_is_named_and_not_there_is_inconclusive(
     history = History(repository)
     with pytest.raises(
         InconclusiveError,
-        match="there is no origin/gone to count growth from; git fetch origin, or give another",
+        match="there is no commit 'origin/gone' to count growth from; git fetch origin, or name",
     ):
         history.base("origin/gone")
     monkeypatch.setenv("GITHUB_BASE_REF", "release")
-    with pytest.raises(InconclusiveError, match="there is no origin/release"):
+    with pytest.raises(InconclusiveError, match="there is no commit 'origin/release'"):
         history.base()
     run_git(repository, "checkout", "-q", "--orphan", "other")
     run_git(repository, "commit", "-q", "-m", "alone")
@@ -368,7 +368,7 @@ def test_the_log_of_baselines(repository: Path) -> None:
     assert "\x1b" not in text
     assert baseline_log(repository, ["vision"]) == entries
     jsonschema.validate(json.loads(log_text(entries, "json")), schema("baseline/baseline_log"))
-    with pytest.raises(InputError, match="no baseline of other was ever committed"):
+    with pytest.raises(InputError, match="no baseline of 'other' was ever committed"):
         baseline_log(repository, ["other"])
     with pytest.raises(InconclusiveError, match="baselines have no history"):
         baseline_log(repository / "native", [])

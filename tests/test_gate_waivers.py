@@ -322,11 +322,11 @@ WRONG = [
     ),
     (
         "- {metric: load, app: vison, bytes: 3, reason: x, owner: y, expires: 2027-01-31}",
-        r"there is no app vison; there are vision, ",
+        r"there is no app 'vison'; did you mean 'vision'",
     ),
     (
         "- {metric: load, target: win, bytes: 3, reason: x, owner: y, expires: 2027-01-31}",
-        r"there is no target win",
+        r"there is no target 'win'; there are linux, mac",
     ),
     (
         "- {metric: load, bytes: -3, reason: x, owner: y, expires: 2027-01-31}",

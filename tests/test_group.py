@@ -149,7 +149,9 @@ def test_every_format_states_the_same_sum(made: list[Part], by: list[str], limit
     assert read[0] == [*by, "file", "load", "ram", "count"]
     harmless = [tuple(map(csv_cell, row[: len(by)])) + row[len(by) :] for row in rows]
     assert [tuple(row) for row in read[1:]] == harmless
-    lines = text_of(report, "terminal", limit).splitlines()
+    text, _, legend = text_of(report, "terminal", limit).partition("= sum of rows\n")
+    assert legend.startswith("\nload: ")
+    lines = text.splitlines()
     assert lines[-1].split()[0] == f"{analysis.image.load:,}"
     outer = [line for line in lines[3:-1] if "%" in line]  # inner rows have no share
     assert sum(int(line.split()[0].replace(",", "")) for line in outer) == analysis.image.load
@@ -169,7 +171,7 @@ def test_names_cannot_steer_the_terminal_or_leave_a_table() -> None:
     terminal = text_of(report, "terminal")
     assert "\x1b" not in terminal
     assert "\u202e" not in terminal
-    assert len(terminal.splitlines()) == 5
+    assert len(terminal.partition("= sum of rows\n")[0].splitlines()) == 5
     rows = text_of(report, "markdown").splitlines()[4:]
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 6 for row in rows)
     assert json.loads(text_of(report, "json"))["rows"][0]["symbol"] == hostile

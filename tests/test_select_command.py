@@ -218,7 +218,7 @@ def test_lint_takes_other_libraries(tmp_path: Path) -> None:
         (("ops", "--list", "a.pte"), "give one or more models, or --list"),
         (("ops", "nowhere.pte"), "nowhere.pte: cannot read: No such file or directory"),
         (("ops", "a.onnx"), "a.onnx: "),
-        (("merge",), "Missing argument"),
+        (("merge",), "missing argument SELECTION; for example: sizeguard select merge"),
         (("merge", "nowhere.yaml"), "nowhere.yaml: cannot read: No such file or directory"),
         (("lint", "pyproject.toml"), "pyproject.toml:"),
         (("lint", "README.md", "--format", "xml"), "'xml'"),

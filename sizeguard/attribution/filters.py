@@ -15,12 +15,14 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.attribution.size_report import UNATTRIBUTED
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import did_you_mean, nearest_names
 from sizeguard.columns.label import Label
 from sizeguard.names.demangle import demangle
 from sizeguard.names.resolve_names import SymbolNames
 
 Mask = npt.NDArray[np.bool_]
 
+_COMPARED = 20_000  # names that are compared with one of a filter that nothing meets
 # Levels whose label says that nothing explains a row; cheap ones first.
 _SAY_UNATTRIBUTED = ("analyzer", "kind", "operator")
 
@@ -50,9 +52,14 @@ def _parse(text: str) -> Filter:
     level, equals, pattern = text.partition("=")
     negated = level.endswith("!")
     level = level.removesuffix("!")
-    if not equals or level not in LEVELS:
-        forms = "LEVEL=TEXT, LEVEL=GLOB*, LEVEL=/REGEX/, LEVEL!=…, symbol==NAME or unattributed"
-        raise InputError(f"--filter {text}: expected {forms}; levels are {', '.join(LEVELS)}")
+    if not equals and level in LEVELS:
+        raise InputError(
+            f"--filter {text}: '{text}' has no value; write {level}=TEXT, {level}=GLOB* or"
+            f" {level}=/REGEX/"
+        )
+    if level not in LEVELS:
+        hint = did_you_mean(level, LEVELS if equals else (*LEVELS, UNATTRIBUTED))
+        raise InputError(f"--filter {text}: unknown level '{level}'{hint}")
     if level == "symbol" and pattern.startswith("=") and len(pattern) > 1:
         return Filter(text, level, negated, bool, pattern[1:])
     return Filter(text, level, negated, _matcher(text, pattern))
@@ -84,6 +91,34 @@ def matching_rows(analysis: Analysis, filters: Sequence[Filter]) -> Mask | None:
         else:
             mask &= unattributed_rows(analysis)
     return mask
+
+
+def no_match(analysis: Analysis, filters: Sequence[Filter]) -> InputError:
+    """Make the error of filters that no row meets: the first one to blame, and the nearest name."""
+    for each in filters:
+        mask = matching_rows(analysis, [each])
+        if mask is None or mask.any():
+            continue
+        level = each.level or "section,symbol"
+        hint = _nearest(analysis, each) if each.level and not each.negated else ""
+        return InputError(
+            f"--filter: no row of {analysis.image.title} meets {each.text}"
+            f"{hint or f'; --by {level} -n 0 lists all'}"
+        )
+    texts = " and ".join(each.text for each in filters)
+    return InputError(f"--filter: no row of {analysis.image.title} meets all of {texts}")
+
+
+def _nearest(analysis: Analysis, wrong: Filter) -> str:
+    """Suggest the name that is most like a filter's text; empty for patterns and if none is."""
+    text = wrong.symbol or wrong.text.partition("=")[2]
+    if wrong.level == "symbol":
+        found = symbol_names(analysis).nearest(text)
+        return f"; did you mean '{found}'?" if found else ""
+    label = analysis.label(wrong.level)
+    names = {label.texts[i] for i in range(min(len(label.texts), _COMPARED))}
+    near = nearest_names(text, names)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def unattributed_rows(analysis: Analysis) -> Mask:

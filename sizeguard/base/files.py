@@ -29,6 +29,18 @@ def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
     return kind(f"{path}: cannot write: {error.strerror}{hint}")
 
 
+def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:
+    """Make the error of a failed read, with the nearest name for a file that is not there."""
+    hint = ""
+    if isinstance(error, FileNotFoundError):
+        # Imported on call: difflib takes 3 ms.
+        from sizeguard.base.nearest import nearest_file
+
+        hint = nearest_file(Path(path))
+    why = error.strerror if isinstance(error, OSError) else str(error)
+    return InputError(f"{path}: cannot read: {why or error}{hint}")
+
+
 def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> None:
     """Write a file so that a reader sees the old or the new content, never a part.
 

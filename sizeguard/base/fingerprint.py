@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sizeguard import __version__
-from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
 # Libraries whose versions change what is found in a binary.
@@ -31,7 +31,7 @@ def file_hash(path: Path) -> str:
         stat = path.stat()
         return _hash(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
 
 
 def files_key(paths: Iterable[Path]) -> list[str]:

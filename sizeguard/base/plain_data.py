@@ -64,7 +64,7 @@ def parse(text: bytes, where: str) -> Json:
             text.decode(), parse_float=refuse, parse_constant=refuse, object_pairs_hook=table
         )
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: cannot be read as JSON: {error}") from error
+        raise InputError(f"{where}: not JSON: {error}") from error
     return value
 
 

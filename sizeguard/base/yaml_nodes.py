@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
 # One of ours for 2,000 operators with the models that name them has 400 KB and 15,000 values. Files
@@ -78,7 +79,7 @@ def read_nodes(path: Path, what: str = "selection") -> Node:
         with readable(path).open("rb") as file:
             data = file.read(MAXIMUM_FILE_SIZE + 1)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     return parse_nodes(data, path, what)
 
 
@@ -94,7 +95,9 @@ def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InputError(f"{path}:{line}: not YAML: {error.problem}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+        hint = "; sizeguard select ops MODEL -o FILE makes a selection of a model"
+        more = hint if what == "selection" and b"\0" in data else ""
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}{more}") from error
     if composer.root is None:
         hint = "; a selection of nothing is written 'operators: {}'" if what == "selection" else ""
         raise InputError(f"{path}: is empty{hint}")

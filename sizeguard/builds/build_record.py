@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD as RECORD
 from sizeguard.builds.build_inputs import BuildInputs, inputs_from_json
@@ -110,7 +111,7 @@ def read_build(path: Path) -> Build:
     try:
         content = json.loads(readable(file).read_text())
     except OSError as error:
-        raise InputError(f"{file}: cannot read: {error.strerror}") from error
+        raise cannot_read(file, error) from error
     except ValueError as error:
         raise InputError(f"{file}: not JSON: {error}") from error
     if not isinstance(content, dict) or content.get("schema_version") != SCHEMA_VERSION:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.universe import BuildNames
@@ -38,7 +39,7 @@ def read_names(path: Path) -> BuildNames:
     try:
         content = json.loads(readable(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from error
     try:

@@ -8,13 +8,50 @@ types: a project that cannot be read has none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 
 from sizeguard.base.errors import SizeguardError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 Names = Callable[[], Iterable[str]]
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+class OneOf(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A value out of names that are read when one is given; for another, the nearest is told.
+
+    prefix: of short names, such as -O: all are listed with it, and none is nearest
+    """
+
+    name = "name"
+
+    def __init__(self, names: Names, what: str, prefix: str = "") -> None:
+        """Describe the names: a function that lists them, and what they are."""
+        self.names, self.what, self.prefix = names, what, prefix
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check the value; an empty one stands for none."""
+        known = list(self.names())
+        if value and value not in known:
+            from sizeguard.base.nearest import did_you_mean
+
+            hint = did_you_mean(value, known)
+            if self.prefix:
+                hint = f"; there are {', '.join(f'{self.prefix}{each}' for each in known)}"
+            self.fail(f"unknown {self.what} '{value}'{hint}", param, ctx)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete a name."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in _starting(self.names, incomplete)]
 
 
 def one_of(names: Names) -> Complete:
@@ -98,6 +135,13 @@ def presets() -> Iterable[str]:
     from sizeguard.runtimes.known import NAMES
 
     return ("auto", *NAMES)
+
+
+def words() -> Iterable[str]:
+    """Words that `sizeguard explain` knows."""
+    from sizeguard.report.screen.glossary import WORDS
+
+    return WORDS
 
 
 def machines() -> Iterable[str]:

@@ -116,7 +116,7 @@ def answer(cli: click.Command, question: str) -> int:
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.argument("shell", metavar="SHELL", type=click.Choice(list(SHELLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
     """Print the script that makes a shell complete commands, options and their values.

@@ -36,7 +36,10 @@ def print_error(error: BaseException) -> int:
         return error.exit_code
     if isinstance(error, click.ClickException):
         # As SizeguardError does it: the message holds words of the command line.
-        click.echo(f"error: {SizeguardError(error.format_message())}", err=True)
+        # Imported on call: 3 ms, which a command line that is right need not wait for.
+        from sizeguard.cli.usage_errors import usage_message
+
+        click.echo(f"error: {SizeguardError(usage_message(error))}", err=True)
         return error.exit_code if isinstance(error, click.UsageError) else 2
     if isinstance(error, OSError) and error.errno in _OUTPUT_LOST:
         # No log: it would hardly find room, and the machine has to be mended.

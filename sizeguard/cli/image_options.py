@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.report.writers.style import Style
 
+LEAST_WIDTH = 40  # columns of the narrowest terminal
 LARGE = 64 << 20  # bytes of an image from which on freed memory is kept: see keep_freed
 
 
@@ -104,30 +105,28 @@ class Output:
 
     format: str
     file: Path | None
-    ascii: bool
+    ascii: bool = False
+    width: int | None = None
+    wide: bool = False
 
     def style(self) -> Style:
-        """Describe the terminal: its width, or 100 where there is none.
+        """Describe the terminal: its width and colours.
 
-        Colours on a terminal only, and not with NO_COLOR.
+        What is no terminal gets whole names and no colours, unless --width or FORCE_COLOR ask.
         """
         import shutil
         import sys
 
-        from sizeguard.report.writers.style import Style
+        from sizeguard.report.writers.style import Style, wants_colour
 
-        width = shutil.get_terminal_size((100, 24)).columns if self.file is None else 100
-        colour = (
-            self.file is None
-            and sys.stdout.isatty()
-            and "NO_COLOR" not in os.environ
-            and os.environ.get("TERM") != "dumb"
-        )
+        is_terminal = self.file is None and sys.stdout.isatty()
+        width = self.width or (shutil.get_terminal_size((100, 24)).columns if is_terminal else 100)
         encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         return Style(
-            max(width, 60),
-            colour,
+            max(width, LEAST_WIDTH),
+            self.file is None and wants_colour(is_terminal=is_terminal),
             self.ascii or (self.file is None and not encoding.startswith("utf")),
+            full=self.wide or not (is_terminal or self.width),
         )
 
     def emit(self, chunks: Iterable[str]) -> None:
@@ -180,7 +179,7 @@ evidence_options = option_group(
         show_default=True,
         metavar="NAME",
         help="Rules for names: sizeguard executorch aten.",
-        shell_complete=candidates.one_of(candidates.presets),
+        type=candidates.OneOf(candidates.presets, "preset"),
     ),
     click.option(
         "--rules",
@@ -197,6 +196,19 @@ evidence_options = option_group(
 )
 
 
+# How text for a terminal looks: of all commands that draw.
+SCREEN_OPTIONS = (
+    click.option("--ascii", is_flag=True, help="Print nothing but ASCII on the terminal."),
+    click.option(
+        "--width",
+        type=click.IntRange(min=LEAST_WIDTH),
+        metavar="N",
+        help="Fit tables to N columns; the terminal's width otherwise, no limit in a pipe.",
+    ),
+    click.option("--wide", is_flag=True, help="Shorten no name, whatever the width."),
+)
+
+
 def _output_options(formats: Sequence[str]) -> Decorator:
     """Make the options --format, --output and --ascii, passed on as one Output."""
     return option_group(
@@ -210,7 +222,7 @@ def _output_options(formats: Sequence[str]) -> Decorator:
             metavar="FILE",
             help="Write there instead of to the terminal.",
         ),
-        click.option("--ascii", is_flag=True, help="Print nothing but ASCII on the terminal."),
+        *SCREEN_OPTIONS,
     )
 
 
@@ -221,5 +233,17 @@ judged_output_options = _output_options(JUDGED_FORMATS)
 
 
 def levels_of(by: str) -> list[str]:
-    """Split the levels of --by."""
-    return [level.strip() for level in by.split(",") if level.strip()]
+    """Split the levels of --by. Raises InputError for a wrong one."""
+    from sizeguard.attribution.levels import LEVELS
+    from sizeguard.base.errors import InputError
+    from sizeguard.base.nearest import did_you_mean
+
+    levels = [level.strip() for level in by.split(",") if level.strip()]
+    for level in levels:
+        if level not in LEVELS:
+            raise InputError(f"--by: unknown level '{level}'{did_you_mean(level, LEVELS)}")
+        if levels.count(level) > 1:
+            raise InputError(f"--by: level '{level}' is given twice")
+    if not levels:
+        raise InputError(f"--by needs a level{did_you_mean('', LEVELS)}")
+    return levels

@@ -52,6 +52,13 @@ class LazyGroup(click.Group):
         _tell_exit_codes(f"{self._path} {cmd_name}".strip(), command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the words name. Raises UsageError, with the nearest name."""
+        check_command(self, ctx, args)
+        return super().resolve_command(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the commands without importing them, and the group's options."""
         # Imported when a shell asks: 5 ms.
@@ -68,6 +75,29 @@ class LazyGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self._by_name.items()])
+
+
+class PlainGroup(click.Group):
+    """A group whose commands stand in its own file."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the words name. Raises UsageError, with the nearest name."""
+        check_command(self, ctx, args)
+        return super().resolve_command(ctx, args)
+
+
+def check_command(group: click.Group, context: click.Context, words: list[str]) -> None:
+    """Raise UsageError for a name that no command of the group has."""
+    known = group.list_commands(context)
+    if context.resilient_parsing or not words:  # a shell completes the line
+        return
+    if words[0] not in known and not words[0].startswith("-"):
+        # Imported on call: 3 ms, which a command line that is right need not wait for.
+        from sizeguard.cli.usage_errors import unknown_command
+
+        raise click.UsageError(unknown_command(words[0], known, context), context)
 
 
 def _tell_exit_codes(path: str, command: click.Command) -> None:

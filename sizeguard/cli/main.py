@@ -54,6 +54,7 @@ COMMANDS = {
         "Update or show the reviewed sizes in baselines/, or what they were.",
     ),
     "waive": ("judge.waive", "Let a metric have more bytes than its limits say, for a time."),
+    "explain": ("setup.explain", "Explain a word of the reports: load, core, inconclusive …"),
     "completion": ("completion", "Print the script that makes a shell complete command lines."),
 }
 
@@ -126,7 +127,23 @@ def _run(arguments: list[str]) -> int:
             cli.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
+    except click.UsageError as error:
+        if error.ctx is None:  # the parser of options tells none
+            error.ctx = _context(arguments)
+        raise
     return 0
+
+
+def _context(arguments: list[str]) -> click.Context:
+    """Find the command that the arguments begin with, for the hint of an error."""
+    context = click.Context(cli, info_name="sizeguard")
+    for word in arguments:
+        group = context.command
+        command = group.get_command(context, word) if isinstance(group, click.Group) else None
+        if command is None:
+            break
+        context = click.Context(command, parent=context, info_name=word)
+    return context
 
 
 def _drop_output() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Analysis
-from sizeguard.attribution.filters import Filter, parse_filters
+from sizeguard.attribution.filters import Filter, no_match, parse_filters
 from sizeguard.attribution.group import SORTED_BY_NAME, check_levels, sum_by
 from sizeguard.attribution.size_report import ByteSums
 from sizeguard.base.errors import InputError
@@ -56,7 +56,10 @@ def diff_of(
     if metric not in METRICS:
         raise InputError(f"unknown size {metric}; there are {', '.join(METRICS)}")
     filters = parse_filters(where)
-    sides = [_read(make, levels, filters, metric) for make in (old, new)]
+    unmet: list[InputError] = []
+    sides = [_read(make, levels, filters, metric, unmet) for make in (old, new)]
+    if len(unmet) == len(sides):
+        raise unmet[-1]
     aliases = alias_keys([side.aliases for side in sides])
     values = [_keyed(side, aliases) for side in sides]
     rows, at = _changed(sides, values)
@@ -107,11 +110,20 @@ def _changed(
 
 
 def _read(
-    make: Callable[[], Analysis], levels: Sequence[str], filters: Sequence[Filter], metric: str
+    make: Callable[[], Analysis],
+    levels: Sequence[str],
+    filters: Sequence[Filter],
+    metric: str,
+    unmet: list[InputError],
 ) -> Side:
-    """Make one side of the diff, then free its analysis."""
+    """Make one side of the diff, then free its analysis.
+
+    unmet: takes the error of filters that no row meets, which may still meet one of the other side
+    """
     analysis = make()
     side = side_of(analysis, levels, filters, metric)
+    if side.left_out and side.left_out[3] == int(analysis.count.sum()):
+        unmet.append(no_match(analysis, filters))
     buffer = analysis.label("symbol").texts.buffer
     # Half a gigabyte for libtorch_cpu.so would wait for the collector, and its pages would stay in
     # memory, while the other analysis is read.

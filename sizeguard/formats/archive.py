@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
 MAGIC = b"!<arch>\n"
@@ -252,6 +253,6 @@ def _map(path: Path) -> bytes | mmap.mmap:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     except ValueError as error:  # a path with a NUL in it
-        raise InputError(f"{path}: cannot read: {error}") from error
+        raise cannot_read(path, error) from error

@@ -8,6 +8,7 @@ HEAD = 4096
 
 # The beginning of a file, and what it is; the first that fits.
 _MAGICS: tuple[tuple[bytes, str], ...] = (
+    (b"\x7fELF", "an ELF file"),
     (b"MZ", "a Windows (PE) image"),
     (b"\0asm", "WebAssembly"),
     (b"!<arch>\ndebian-binary", "a Debian package"),

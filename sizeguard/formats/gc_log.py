@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
 _MARK = "removing unused section "
@@ -52,7 +53,7 @@ def read_gc_log(path: Path) -> GcLog:
     try:
         text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     return parse_gc_log(path, text)
 
 

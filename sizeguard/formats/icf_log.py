@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats.gc_log import file_and_section, plain_file
 
@@ -35,7 +36,7 @@ def read_icf_log(path: Path) -> tuple[Folded, ...]:
     try:
         text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     return parse_icf_log(path, text)
 
 

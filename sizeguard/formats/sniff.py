@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats.magics import ARCHIVE as ARCHIVE
 from sizeguard.formats.magics import BITCODE as BITCODE
@@ -44,7 +44,7 @@ def image_format(path: Path) -> str:
             head = file.read(HEAD)
             size = file.seek(0, 2) if head[:1] and format_of(head) == UNKNOWN else len(head)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     return format_of(head, size)
 
 

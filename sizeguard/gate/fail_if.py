@@ -13,6 +13,7 @@ from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_limit, parse_
 from sizeguard.gate.reference.reference import symbol_patterns
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
+from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.measurement.metric_names import MetricNames
 
 FORMS = "METRIC > +1%, METRIC > '+max(1%, 512B)' or METRIC > 40KiB"
@@ -72,13 +73,14 @@ def _limit(text: str) -> Limit:
     metric, found, bound = (part.strip() for part in text.rpartition(sign))
     where = f"--fail-if '{text}'"
     if not found or not metric or not bound or bound.startswith("="):
-        raise InputError(f"{where}: no condition; write {FORMS}")
+        metric = text.strip() if text.strip() in TOTALS else "METRIC"
+        raise InputError(f"{where}: not a condition; write {FORMS.replace('METRIC', metric)}")
     if problem := MetricNames(None).problem(metric):
         raise InputError(f"{where}: {problem}")
     if bound.startswith("+"):
         return Limit(metric, GROWTH, _growth(bound, where), only_images_know=True)
     if bound.startswith("-"):
-        raise InputError(f"{where}: no condition; write {FORMS}")
+        raise InputError(f"{where}: not a condition; write {FORMS}")
     if "%" in bound:
         raise InputError(f"{where}: a share is of growth; write +{bound}")
     size = parse_size(bound, where)

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.git.git import git, git_bytes
 from sizeguard.git.trees import LINK, tree_entries
 
@@ -93,7 +93,7 @@ class WorktreeFiles:
             file = self._root / path
             return file.read_bytes() if file.is_file() else None
         except OSError as error:
-            raise InputError(f"{path}: cannot read: {error.strerror}") from error
+            raise cannot_read(path, error) from error
 
     def names(self, folder: str) -> Sequence[str]:
         """List the names of the files in a folder, sorted; empty if there is no such folder."""

@@ -157,4 +157,7 @@ def commit_id(repository: Path, revision: str) -> str:
             f"{revision}^{{commit}}",
         )
     except InputError as error:
-        raise InputError(f"{revision}: no such commit in {repository}") from error
+        raise InputError(
+            f"'{revision}': no such commit in {repository}; git log and git branch -a list what"
+            " there is"
+        ) from error

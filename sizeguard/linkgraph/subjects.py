@@ -108,4 +108,8 @@ def _nearest(graph: SectionGraph, text: str, table: dict[str, list[int]]) -> str
         n=1,
         cutoff=0.75,
     )
-    return f"; nearest is {near[0]}" if near else " in the objects of this link"
+    symbols = SymbolNames.of(
+        {name.decode("utf-8", "backslashreplace") for name in graph.symbols.names}
+    )
+    found = near[0] if near else symbols.nearest(text)
+    return f"; nearest is {found}" if found else " in the objects of this link"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_atomic
+from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.operators.dtypes import CODES, ELEMENT_SIZES, NPY_NAMES, SUPPORTED
 
@@ -52,7 +52,7 @@ def read_npy(path: Path) -> Array:
     try:
         content = readable(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     header, start = _header(content, path)
     fields = header.keys() if isinstance(header, dict) else set()
     if not isinstance(header, dict) or fields != {"descr", "fortran_order", "shape"}:

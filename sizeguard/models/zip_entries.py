@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.models.json_fields import Json
 
@@ -79,7 +80,7 @@ def open_archive(path: Path) -> Pt2Archive:
         size = path.stat().st_size
         file = zipfile.ZipFile(readable(path))
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror or 'damaged'}") from error
+        raise cannot_read(path, error) from error
     except _ZIP_ERRORS as error:
         raise InputError(f"{path}: not a .pt2 file (no zip archive): {_one_line(error)}") from error
     try:

@@ -16,11 +16,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.texts import Int
 from sizeguard.names.demangle import demangled_path
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import glob_regex, is_glob
-from sizeguard.names.nearest import nearest_names
 from sizeguard.names.spelling import Spelling, bare_path, shown_symbol, spelling_of, spells
 
 # Words of demangled names that mangled names abbreviate or do not hold.

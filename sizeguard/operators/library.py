@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.operators.schema import FunctionSchema
 from sizeguard.operators.schema_parser import SchemaError, parse_schema
@@ -78,7 +79,7 @@ def _read_file(file: Path) -> list[Operator]:
             )
         text = readable(file).read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{file}: cannot read: {error.strerror}") from error
+        raise cannot_read(file, error) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: not UTF-8 text (byte {error.start})") from error
     try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import did_you_mean
 from sizeguard.base.yaml_nodes import Node
 
 CONFIG = "sizeguard.yaml"
@@ -175,7 +176,8 @@ def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
     groups = {app.group for app in config.apps if app.group}
     for name in only:
         if name not in known and name not in groups:
-            raise InputError(f"{CONFIG} has no app {name}; there are {', '.join(known)}")
+            hint = did_you_mean(name, (*known, *sorted(groups)))
+            raise InputError(f"--app: {CONFIG} has no app '{name}'{hint}")
     return tuple(app for app in config.apps if not only or app.name in only or app.group in only)
 
 
@@ -187,5 +189,7 @@ def chosen_targets(config: Config, only: Sequence[str]) -> tuple[Target, ...]:
     known = {target.name: target for target in config.targets}
     for name in only:
         if name not in known:
-            raise InputError(f"{CONFIG} has no target {name}; there are {', '.join(known)}")
+            raise InputError(
+                f"--target: {CONFIG} has no target '{name}'{did_you_mean(name, known)}"
+            )
     return tuple(target for target in config.targets if not only or target.name in only)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import nearest_names
 from sizeguard.names import short
-from sizeguard.names.nearest import nearest_names
 from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
 
 if TYPE_CHECKING:

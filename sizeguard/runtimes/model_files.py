@@ -44,6 +44,15 @@ def read_operators(path: Path, source: Path | None = None) -> OperatorInfo:
     return info
 
 
+def suffix_hint(path: Path) -> str:
+    """End a message on a model file in the place of an image; empty for other files."""
+    suffix = path.suffix.lower()
+    if suffix not in READERS:
+        return ""
+    first = "sizeguard import makes a program of it, " if suffix == ".pt2" else ""
+    return f"; a {suffix} file is a model: {first}sizeguard select ops lists its operators"
+
+
 def read_models(paths: Iterable[Path], source: Path | None = None) -> list[OperatorInfo]:
     """Read model files. source: as for read_operators.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sizeguard.names.nearest import nearest_names
+from sizeguard.base.nearest import nearest_names
 from sizeguard.operators.dtypes import CODES
 from sizeguard.operators.name import family_of
 from sizeguard.selection.foreign.pytorch_names import PytorchNames

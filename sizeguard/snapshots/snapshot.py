@@ -24,7 +24,7 @@ from sizeguard.attribution.levels import DERIVED, LEVELS
 from sizeguard.attribution.owners.inline_pieces import INLINE
 from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_atomic
+from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
@@ -300,7 +300,7 @@ def read_snapshot(path: Path) -> Analysis:
     try:
         data = readable(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     if not data.startswith(MAGIC) or len(data) < len(MAGIC) + _HEAD.size:
         raise InputError(f"{path}: not a snapshot")
     (version,) = struct.unpack_from("<H", data, len(MAGIC))

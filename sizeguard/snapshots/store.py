@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_atomic
+from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Store:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise InputError(f"{path}: cannot read: {error.strerror}") from error
+            raise cannot_read(path, error) from error
         entry = _entry(data, key)
         if entry is None:
             path.unlink(missing_ok=True)

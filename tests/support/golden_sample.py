@@ -17,6 +17,14 @@ from tests.support.places import DATA
 
 FOLDER = DATA / "golden"
 FORMATS = {"terminal": "txt", "json": "json", "csv": "csv", "markdown": "md"}
+# 100 columns are the usual report.txt.
+SCREENS = {
+    "60": Style(width=60),
+    "80": Style(width=80),
+    "160": Style(width=160),
+    "piped": Style(full=True),
+    "colour": Style(width=80, colour=True),
+}
 CONV = "_ZN2sg7kernels12_GLOBAL__N_19conv_bodyIfEEvPKT_"
 
 
@@ -104,6 +112,9 @@ def goldens() -> dict[str, str]:
     files["report-ascii.txt"] = "".join(
         report_chunks(report, "terminal", 3, Style(width=80, ascii=True))
     )
+    for name, style in SCREENS.items():
+        files[f"report-{name}.txt"] = "".join(report_chunks(report, "terminal", 3, style))
+        files[f"diff-{name}.txt"] = "".join(diff_chunks(change, "terminal", 6, style))
     return files
 
 

@@ -55,7 +55,10 @@ def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAn
     if not members:
         count = len(container.members)
         what = f"none of its {count:,} files is native code" if count else "it is empty"
-        raise InputError(f"{path}: cannot read an image: {what}")
+        from sizeguard.runtimes.model_files import suffix_hint  # 2 ms, for errors alone
+
+        model = suffix_hint(path)
+        raise InputError(f"{path}: holds no image: {what}{model}")
     known = sum(member.stored for member in members) + sum(row.file for row in unread)
     rest = container.size - others - known
     rows = [

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
@@ -51,7 +51,7 @@ def _rules(path: Path) -> list[tuple[re.Pattern[str], str]]:
     try:
         text = readable(path).read_text("utf-8", "backslashreplace")
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     rules = []
     for line in text.splitlines()[:_MOST_RULES]:
         words = line.split("#", 1)[0].split()

@@ -16,7 +16,7 @@ FILE = click.Path(path_type=Path)
 @click.argument(
     "variant",
     metavar="full|instrumented|core|selective",
-    shell_complete=candidates.one_of(candidates.variants),
+    type=candidates.OneOf(candidates.variants, "variant"),
 )
 @click.option(
     "--app",
@@ -35,13 +35,13 @@ FILE = click.Path(path_type=Path)
         "x86_64-linux, aarch64-linux, arm64-macos, x86_64-macos, arm64-android or arm64-ios; this"
         " machine if left out."
     ),
-    shell_complete=candidates.one_of(candidates.machines),
+    type=candidates.OneOf(candidates.machines, "target"),
 )
 @click.option(
     "--compiler",
     metavar="gcc|clang",
     help="The compiler; gcc if left out, clang for macOS, iOS and Android.",
-    shell_complete=candidates.one_of(candidates.compilers),
+    type=candidates.OneOf(candidates.compilers, "compiler"),
 )
 @click.option(
     "--linker",
@@ -50,7 +50,7 @@ FILE = click.Path(path_type=Path)
         "The linker; bfd with gcc and lld with clang if left out. lld-14 and lld-22 are other"
         " versions of lld."
     ),
-    shell_complete=candidates.one_of(candidates.linkers),
+    type=candidates.OneOf(candidates.linkers, "linker"),
 )
 @click.option(
     "--link",
@@ -58,14 +58,14 @@ FILE = click.Path(path_type=Path)
     show_default=True,
     metavar="executable|static|static-pie|shared",
     help="run_program, statically linked or not, or libsizeguard as a shared library.",
-    shell_complete=candidates.one_of(candidates.links),
+    type=candidates.OneOf(candidates.links, "kind of link"),
 )
 @click.option(
     "--lto",
     default="",
     metavar="full|thin",
     help="Optimize at link time; thin is for clang with lld.",
-    shell_complete=candidates.one_of(candidates.lto_kinds),
+    type=candidates.OneOf(candidates.lto_kinds, "kind of LTO"),
 )
 @click.option(
     "-O",
@@ -74,7 +74,7 @@ FILE = click.Path(path_type=Path)
     show_default=True,
     metavar="s|2",
     help="Optimize for size or for speed.",
-    shell_complete=candidates.one_of(candidates.optimizations),
+    type=candidates.OneOf(candidates.optimizations, "optimization", "-O"),
 )
 @click.option("--no-dtypes", is_flag=True, help="Select operators alone, and keep all dtypes.")
 @click.option(
@@ -142,9 +142,9 @@ def command(
     from sizeguard.toolchains.toolchain import find_toolchain
 
     source = source_root(runtime_source)
-    toolchain = find_toolchain(compiler, linker, target)
     asked = Variant(variant, app, selection, not no_dtypes, optimize, sanitize, link, lto)
     what = checked_variant(source, asked)
+    toolchain = find_toolchain(compiler, linker, target)
     folder = output_dir or default_folder(build_root(), what, toolchain)
     if what.selection is not None:
         made = translation(source, read_selection(what.selection).selection)

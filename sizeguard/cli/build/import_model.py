@@ -57,6 +57,7 @@ def command(
     Example: sizeguard import vision.pt2 -o vision.sgp --case image0.npy --case image1.npy
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.base.errors import InputError
     from sizeguard.operators.library import read_operator_libraries
     from sizeguard.projects.root import find_sources
     from sizeguard.report.writers.printable import plain_text
@@ -66,6 +67,8 @@ def command(
     from sizeguard.runtimes.sizeguard.native_tree import op_deps
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
 
+    if model.suffix.lower() == ".sgp":
+        raise InputError(f"{model}: a program already; run_program --program {model} runs it")
     source = find_sources(runtime_source)
     operators = read_operator_libraries(operator_files) if operator_files else library(source)
     arrays = [[Path(name) for name in case.split(",")] if case else [] for case in cases]

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
+from sizeguard.cli.lazy_group import PlainGroup
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.source_option import RUNTIME_SOURCE
 
 
-@click.group()
+@click.group(cls=PlainGroup)
 def command() -> None:
     """Update or show the reviewed sizes in baselines/, or what they were.
 
@@ -40,12 +41,12 @@ def command() -> None:
     "--compiler",
     metavar="gcc|clang",
     help="Override the targets' tools (not for macOS, iOS and Android).",
-    shell_complete=candidates.one_of(candidates.compilers),
+    type=candidates.OneOf(candidates.compilers, "compiler"),
 )
 @click.option(
     "--linker",
     metavar="bfd|lld",
-    shell_complete=candidates.one_of(candidates.linkers),
+    type=candidates.OneOf(candidates.linkers, "linker"),
 )
 @RUNTIME_SOURCE
 @click.option(

@@ -107,7 +107,9 @@ def command(
         asked, question = read_state(state, CommitBuild)
         build = replace(asked, compilers=build.compilers, timeout=build.timeout, again=build.again)
     elif not good or not bad:
-        raise InputError("give two revisions, GOOD and BAD, or --resume")
+        raise InputError(
+            "missing argument GOOD or BAD: sizeguard bisect GOOD BAD, or --resume for the last run"
+        )
     else:
         ends = commit_id(repository, good), commit_id(repository, bad)
         metric, into_merges = build.parsed_metric(), not first_parent

@@ -71,7 +71,7 @@ def command(
 
     from sizeguard.base.errors import InconclusiveError, InputError
     from sizeguard.gate.policy.read_limits import read_limits
-    from sizeguard.gate.policy.waivers import add_waiver, make_waiver, trailer_text
+    from sizeguard.gate.policy.waivers import COMMAND_LINE, add_waiver, make_waiver, trailer_text
     from sizeguard.measurement.metric_names import MetricNames
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root, source_of
@@ -89,11 +89,11 @@ def command(
     config = read_config(root)
     names = MetricNames(source_of(config, runtime_source))
     read_limits(config, names)
-    waiver = make_waiver(fields, "", "waive", config, names)
+    waiver = make_waiver(fields, "", COMMAND_LINE, config, names)
     if waiver.nearest:
         raise InconclusiveError(f"waive: nothing is called {metric}; nearest is {waiver.nearest}")
     if waiver.expires < datetime.datetime.now(tz=datetime.UTC).date().isoformat():
-        raise InputError(f"waive: {waiver.expires} is over; give a day to come")
+        raise InputError(f"--expires: {waiver.expires} is in the past; give a later day")
     if trailer:
         print_policy(root, in_result=False)
         click.echo(trailer_text(waiver))

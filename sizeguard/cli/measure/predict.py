@@ -86,6 +86,7 @@ def command(
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.errors import InputError
+    from sizeguard.base.nearest import did_you_mean
     from sizeguard.builds.open_build import open_build
     from sizeguard.predict.savings.image_savings import Savings
     from sizeguard.predict.what_if import predict, predictor_of
@@ -100,6 +101,9 @@ def command(
         raise InputError("give --selection FILE or --app NAME, not both")
     if app:
         selection = source_tree(source_root(runtime_source))[1].usual_selection(app)
+        if not selection.is_file():
+            hint = did_you_mean(app, candidates.apps())
+            raise InputError(f"--app: no selection of an app '{app}' at {selection}{hint}")
     asked = Selection(include_all_operators=True)
     if selection is not None:
         asked = translated(find_sources(runtime_source), read_selection(selection).selection)

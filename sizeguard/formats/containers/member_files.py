@@ -109,4 +109,4 @@ def unpacked_images(path: Path, depth: int = 0) -> Iterator[Path]:
                 file.close()
         found = True
     if not found and not depth:
-        raise InputError(f"{path}: cannot read an image: none of its files is native code")
+        raise InputError(f"{path}: holds no image: none of its files is native code")

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats import magics
 from sizeguard.formats.archive import Archive, members
@@ -44,7 +45,7 @@ def _format(path: Path) -> str:
         with readable(path).open("rb") as file:
             head = file.read(magics.HEAD)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     return magics.FAT if magics.is_fat(head) else magics.format_of(head)
 
 
@@ -113,7 +114,7 @@ def _file(path: Path, name: str, size: int) -> ContainerMember:
         try:
             return path.open("rb")
         except OSError as error:
-            raise InputError(f"{path}: cannot read: {error.strerror}") from error
+            raise cannot_read(path, error) from error
 
     with closing(opened()) as file:
         head = file.read(magics.HEAD)

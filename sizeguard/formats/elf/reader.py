@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.image import Elf, Section, Segment
@@ -59,7 +60,10 @@ def read_bytes(path: Path) -> Bytes:
             file.seek(0)
             return np.frombuffer(file.read(), np.uint8)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
+
+
+_READABLE = "; images are ELF, Mach-O, PE, COFF or WebAssembly files"
 
 
 def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
@@ -69,7 +73,8 @@ def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
         from sizeguard.formats.describe import HEAD, describe_bytes  # 1 ms
 
         what = describe_bytes(content[:HEAD].tobytes())
-        raise InputError(f"{path}: not an ELF file: {what}")
+        hint = _READABLE if what in ("text", "an empty file", "data of no known kind") else ""
+        raise InputError(f"{path}: not an ELF file: {what}{hint}")
     try:
         return _Reader(path, content).read()
     except struct.error as error:

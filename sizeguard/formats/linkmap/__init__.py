@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
+from sizeguard.base.input_files import readable
+from sizeguard.formats.describe import HEAD, describe_bytes
 
 if TYPE_CHECKING:
     from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
@@ -20,6 +23,7 @@ def read_link_map(path: Path) -> LinkMap:
     from sizeguard.formats.linkmap import apple, gnu, gold, lld, mold
     from sizeguard.formats.linkmap.link_map import lines_of
 
+    _check_text(path)
     lines = lines_of(path)
     head = lines[0] if lines else ""
     if lld.HEADER.fullmatch(head):
@@ -33,6 +37,17 @@ def read_link_map(path: Path) -> LinkMap:
     if gold.TITLE in lines:
         return gold.parse_gold(path, lines)
     raise InputError(f"{path}: not a linker map of GNU ld, gold, lld, mold or ld64")
+
+
+def _check_text(path: Path) -> None:
+    """Raise InputError for a file whose first bytes say that it is no text at all."""
+    try:
+        with readable(path).open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    if b"\0" in head:
+        raise InputError(f"{path}: not a linker map: {describe_bytes(head)} (see --map)")
 
 
 def read_map(path: Path) -> tuple[InputSection, ...]:

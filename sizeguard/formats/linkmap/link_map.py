@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
 NO_INPUT = -1
@@ -147,7 +148,7 @@ def lines_of(path: Path) -> list[str]:
         with readable(path).open("rb") as file:
             data = file.read(MAXIMUM_SIZE + 1)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     if len(data) > MAXIMUM_SIZE:
         raise InputError(f"{path}: larger than {MAXIMUM_SIZE:,} bytes; no linker map is")
     lines = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").split("\n")

@@ -13,6 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.macho import constants as c
@@ -99,7 +100,7 @@ def read_macho_file(path: Path) -> MachO | FatFile:
         # A plain array: 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.
         data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     except ValueError as error:  # an empty file cannot be mapped
         raise InputError(f"{path}: not a Mach-O file: it is empty") from error
     return parse_macho_file(path, data)

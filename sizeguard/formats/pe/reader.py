@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats.pe.layout import (
     CERTIFICATES,
@@ -64,7 +65,7 @@ def read_pe(path: Path) -> SectionedImage:
     try:
         data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     except ValueError as error:
         raise InputError(f"{path}: not a PE file: it is empty") from error
     return parse_pe(path, data)

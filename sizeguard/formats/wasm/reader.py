@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats.sectioned import Bytes, FilePart, NamedPart, SectionedImage
 from sizeguard.formats.wasm.names import (
@@ -93,7 +94,7 @@ def read_wasm(path: Path) -> SectionedImage:
     try:
         data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     except ValueError as error:
         raise InputError(f"{path}: not a WebAssembly file: it is empty") from error
     return parse_wasm(path, data)

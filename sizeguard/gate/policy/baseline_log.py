@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.nearest import did_you_mean
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, parse_baseline
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.review_result import Baseline, BaselineEntry
 from sizeguard.git.git import git, git_bytes
+from sizeguard.projects.project import CONFIG
+from sizeguard.projects.reader import read_config
 
 
 def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
@@ -34,7 +37,11 @@ def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
     )
     chosen = [file for file in files if not apps or Path(file).name.partition(".")[0] in apps]
     if apps and not chosen:
-        raise InputError(f"no baseline of {', '.join(apps)} was ever committed")
+        known = {Path(file).name.partition(".")[0] for file in files}
+        if (root / CONFIG).is_file():
+            known |= {app.name for app in read_config(root).apps}
+        hint = did_you_mean(apps[0], known)
+        raise InputError(f"--app: no baseline of '{apps[0]}' was ever committed{hint}")
     return tuple(entry for file in chosen for entry in _entries(root, file))
 
 

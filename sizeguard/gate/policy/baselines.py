@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_write, write_if_changed
+from sizeguard.base.files import cannot_read, cannot_write, write_if_changed
 from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes
 from sizeguard.builds.build_record import Build
@@ -168,7 +168,7 @@ def read_baseline(path: Path) -> Baseline:
     try:
         data = readable(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     return parse_baseline(data, path)
 
 

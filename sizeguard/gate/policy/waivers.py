@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_atomic
+from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
+from sizeguard.base.nearest import did_you_mean
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.gate.gate_result import Waiver
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
@@ -19,6 +20,7 @@ from sizeguard.measurement.metric_names import MetricNames, is_family
 from sizeguard.projects.project import Config
 
 TRAILER = "Size-Waiver"
+COMMAND_LINE = "waive"  # the place of a waiver that the command makes
 _FIELDS = ("metric", "app", "target", "bytes", "reason", "owner", "expires")
 _OPTIONAL = ("app", "target")
 _HEADER = (
@@ -98,7 +100,8 @@ def make_waiver(
     ):
         given = fields.get(name, "")
         if given and given not in known:
-            raise InputError(f"{place}: there is no {name} {given}; there are {', '.join(known)}")
+            hint = did_you_mean(given, known)
+            raise InputError(f"{_at(place, name)}: there is no {name} '{given}'{hint}")
     amount = _amount(fields["bytes"], place)
     if len(fields["reason"]) > _LONGEST:
         raise InputError(f"{place}: a reason has at most {_LONGEST} characters")
@@ -108,11 +111,16 @@ def make_waiver(
     return Waiver(metric, app, target, amount, reason, owner, expires, source, nearest)
 
 
+def _at(place: str, field: str) -> str:
+    """Name a field: the option of the command line, or its place in a file."""
+    return f"--{field}" if place == COMMAND_LINE else f"{place}: {field}"
+
+
 def _amount(text: str, place: str) -> int:
     digits = text.replace(",", "")
     if digits.isascii() and digits.isdigit() and len(digits) < 17 and 0 < int(digits) <= LARGEST:
         return int(digits)
-    raise InputError(f"{place}: bytes is a whole number, not '{text}'")
+    raise InputError(f"{_at(place, 'bytes')} is a whole number, not '{text}'; for example 2048")
 
 
 def _day(text: str, place: str) -> str:
@@ -121,7 +129,9 @@ def _day(text: str, place: str) -> str:
             raise ValueError
         return datetime.date.fromisoformat(text).isoformat()
     except ValueError as error:
-        raise InputError(f"{place}: expires is a day such as 2027-01-31, not '{text}'") from error
+        raise InputError(
+            f"{_at(place, 'expires')} is a day such as 2027-01-31, not '{text}' (YYYY-MM-DD)"
+        ) from error
 
 
 def add_waiver(root: Path, waiver: Waiver) -> Path:
@@ -134,7 +144,7 @@ def add_waiver(root: Path, waiver: Waiver) -> Path:
         try:
             old = readable(path).read_text(encoding="utf-8") if path.exists() else _HEADER
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot read: {error}") from error
+            raise cannot_read(path, error) from error
         write_atomic(path, old + ("" if old.endswith("\n") else "\n") + _yaml(waiver))
     return path
 

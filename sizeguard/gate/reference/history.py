@@ -104,8 +104,8 @@ class History:
         """
         if not self._exists(ref):
             raise InconclusiveError(
-                f"there is no {ref} to count growth from; git fetch origin, or give another with"
-                " --base"
+                f"--base: there is no commit '{ref}' to count growth from; git fetch origin, or"
+                " name another"
             )
         try:
             found = self.commit(git(self.root, "merge-base", "HEAD", branch_id(self.root, ref)))

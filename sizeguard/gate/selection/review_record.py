@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_if_changed
+from sizeguard.base.files import cannot_read, write_if_changed
 from sizeguard.base.fingerprint import file_hash
 from sizeguard.base.input_files import readable
 from sizeguard.projects.project import App
@@ -163,7 +163,7 @@ def read_record(path: Path) -> SelectionRecord | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise InputError(f"{path}: not YAML: {str(error).splitlines()[0]}") from error
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.builds.linker_options import read_options
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs, kind_of
@@ -260,7 +261,7 @@ class _Command:
                 path = self._content(self._path(text))
                 found = parse_version_script(readable(path).read_text(), text)
             except OSError as error:
-                raise InputError(f"{text}: cannot read: {error.strerror}") from error
+                raise cannot_read(text, error) from error
             shown += found.shown
             hidden += found.hidden
         return Visible(tuple(shown), tuple(hidden))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats.archive import MAGIC, THIN_MAGIC
 from sizeguard.linkgraph.inputs.version_script import Visible
@@ -99,7 +100,7 @@ def kind_of(path: Path) -> str:
         with readable(path).open("rb") as file:
             head = file.read(20)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     if head[:8] in (MAGIC, THIN_MAGIC):
         return "archive"
     if head[:4] == _ELF and len(head) >= 18:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.report.screen.grid import Column, GridRow, Name, grid_lines, head_lines
 from sizeguard.report.writers.printable import NOTHING, printable, shown
 from sizeguard.report.writers.size_rows import (
     csv_rows,
@@ -18,9 +19,10 @@ from sizeguard.report.writers.size_rows import (
     markdown_cell,
     texts_of,
 )
-from sizeguard.report.writers.style import Style, kib
+from sizeguard.report.writers.style import Style, growth_look, kib
 
 SCHEMA_VERSION = 1
+_SHORT = 36  # characters of a symbol where there is no room for all of it
 _NAMES = tuple(cause.replace("_", " ") for cause in CAUSES)
 
 
@@ -103,6 +105,7 @@ class _Line:
     cause: str
     count: str
     name: str
+    short: str
 
 
 def _lines(diff: Diff, limit: int, width: int) -> tuple[list[_Line], str, int]:
@@ -110,12 +113,15 @@ def _lines(diff: Diff, limit: int, width: int) -> tuple[list[_Line], str, int]:
     number = len(diff) if limit == 0 else min(limit, len(diff))
     lines = []
     for i in range(number):
-        names = "  ".join(
-            shown(level, key, width) for level, key in zip(diff.by, diff.keys(i), strict=True)
-        )
-        names = names if len(names) <= width else f"{names[: width - 1]}…"
+        keys = list(zip(diff.by, diff.keys(i), strict=True))
+        names = "  ".join(shown(level, key, width) for level, key in keys)
+        short = "  ".join(shown(level, key, _SHORT) for level, key in keys)
+        if width and len(names) > width:
+            names = f"{names[: width - 1]}…"
         old, new = int(diff.old[i]), int(diff.new[i])
-        lines.append(_Line(new - old, old, new, _NAMES[diff.cause[i]], _count(diff, i), names))
+        lines.append(
+            _Line(new - old, old, new, _NAMES[diff.cause[i]], _count(diff, i), names, short)
+        )
     rest = diff.delta[number:]
     if not len(rest):
         return lines, "", 0
@@ -147,8 +153,8 @@ def _terminal(diff: Diff, limit: int, style: Style) -> Iterator[str]:
     metric = diff.metric
     old, new = int(getattr(diff.old_image, metric)), int(getattr(diff.new_image, metric))
     same = diff.old_image.title == diff.new_image.title
-    yield f"old  {_image(diff.old_image, full=same)}"
-    yield f"new  {_image(diff.new_image, full=same)}"
+    yield from head_lines(*_image("old", diff.old_image, full=same), style, 3)
+    yield from head_lines(*_image("new", diff.new_image, full=same), style, 3)
     if diff.filters:
         yield style.dim(f"only rows with {' and '.join(map(printable, diff.filters))}")
     yield ""
@@ -158,26 +164,38 @@ def _terminal(diff: Diff, limit: int, style: Style) -> Iterator[str]:
         yield "no row differs"
         return
     yield ""
-    numbers = 12 + 12 + 12 + 2 + 15 + 2
-    width = max(style.width - numbers, 20)
-    yield style.dim(f"{'change':>12}{'old':>12}{'new':>12}  {'cause':<15}  {' / '.join(diff.by)}")
-    lines, rest, rest_sum = _lines(diff, limit, width)
-    for line in lines:
-        sizes = f"{line.old:>12,}{line.new:>12,}"
-        yield (
-            f"{style.signed(f'{line.delta:>+12,}', line.delta)}{sizes}  {line.cause:<15} "
-            f" {line.name}"
-        )
-        if line.count:
-            yield style.dim(f"{'':>{numbers}}{line.count}")
-    if rest:
-        yield f"{style.signed(f'{rest_sum:>+12,}', rest_sum)}{'':>24}  {'':<15}  {rest}"
-    if diff.left_out is not None:
-        yield f"{getattr(diff.left_out, metric):>+12,}{'':>24}  {'':<15}  left out by the filter"
-    yield style.bold(f"{total:>+12,}{old:>12,}{new:>12,}  = sum of rows")
+    columns = [
+        Column("change"),
+        Column("old"),
+        Column("new"),
+        Column("cause", right=False),
+    ]
+    yield from grid_lines(columns, " / ".join(diff.by), _rows(diff, limit, old, new), style)
     yield ""
     yield "  " + " · ".join(f"{name} {size:+,}" for name, size in _by_cause(diff))
     yield "  " + "   ".join(f"{name} {diff.total(name):+,}" for name in ("load", "ram", "file"))
+
+
+def _rows(diff: Diff, limit: int, old: int, new: int) -> list[GridRow]:
+    """Make the rows of the table: the largest changes, the others, the sum."""
+    lines, rest, rest_sum = _lines(diff, limit, 0)
+    rows = []
+    for line in lines:
+        cells = [f"{line.delta:+,}", f"{line.old:,}", f"{line.new:,}", line.cause]
+        name = Name(line.name, short=line.short if line.short != line.name else "")
+        rows.append(GridRow(cells, name, looks={0: growth_look(line.delta)}))
+        if line.count:
+            rows.append(GridRow(["", "", "", ""], Name(line.count), "dim"))
+    if rest:
+        cells = [f"{rest_sum:+,}", "", "", ""]
+        name = Name(rest, short=rest.partition(",")[0])
+        rows.append(GridRow(cells, name, looks={0: growth_look(rest_sum)}))
+    if diff.left_out is not None:
+        cells = [f"{getattr(diff.left_out, diff.metric):+,}", "", "", ""]
+        rows.append(GridRow(cells, Name("left out by the filter")))
+    total = diff.total(diff.metric)
+    sums = [f"{total:+,}", f"{old:,}", f"{new:,}", ""]
+    return [*rows, GridRow(sums, Name("= sum of rows"), "bold")]
 
 
 def _change(metric: str, old: int, new: int) -> str:
@@ -190,11 +208,11 @@ def _change(metric: str, old: int, new: int) -> str:
     return f"{metric} {verdict} {abs(delta):,} bytes{percent}: {old:,} → {new:,}"
 
 
-def _image(image: ImageInfo, *, full: bool) -> str:
+def _image(which: str, image: ImageInfo, *, full: bool) -> tuple[str, str]:
     name = f"{image.title}  {image.path}" if full else image.title
     return (
-        f"{printable(name)}  id {image.id[:8] or 'none'}   load {image.load:,}   ram {image.ram:,} "
-        f"  file {image.file:,}"
+        f"{which}  {printable(name)}  id {image.id[:8] or 'none'}",
+        f"load {image.load:,}   ram {image.ram:,}   file {image.file:,}",
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.plain_data import MOST, Json, decode, encode, parse
 from sizeguard.gate.gate_result import AppResult, GateResult
 
@@ -59,11 +60,12 @@ def read_gate_json(path: Path) -> GateResult:
     """
     try:
         if not path.is_file():
-            raise InputError(f"{path}: there is no such file")
+            path.stat()
+            raise InputError(f"{path}: not a file")
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     if len(data) > LARGEST:
         raise InputError(f"{path}: larger than {LARGEST:,} bytes")
     return result_of(data, str(path))
@@ -76,7 +78,10 @@ def result_of(data: bytes, where: str) -> GateResult:
     """
     if sum(map(data.count, (b",", b"{", b"["))) > _MOST_TOKENS:
         raise InputError(f"{where}: more than {MOST:,} values")
-    document = parse(data, where)
+    try:
+        document = parse(data, where)
+    except InputError as error:
+        raise InputError(f"{error}; sizeguard gate --format json writes a result") from error
     if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
         raise InputError(
             f"{where}: is no result of `sizeguard gate --format json`, version {SCHEMA_VERSION}"

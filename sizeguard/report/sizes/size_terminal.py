@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.names.demangle import demangle
+from sizeguard.report.screen.grid import Column, GridRow, Name, grid_lines, head_lines
+from sizeguard.report.screen.legend import legend_lines
 from sizeguard.report.sizes.size_tree import (
     Rest,
     RowGroup,
@@ -14,8 +17,12 @@ from sizeguard.report.sizes.size_tree import (
     metric_of,
     tree_of,
 )
-from sizeguard.report.writers.printable import printable, shown
-from sizeguard.report.writers.style import BAR, KIB, Style, bar, kib, share
+from sizeguard.report.writers.printable import NOTHING, printable
+from sizeguard.report.writers.style import Style, bar, kib, share
+
+# Where there is no room KiB go first, then the running total, the count, the bar, the shares.
+_COLUMNS = {"KiB": 6, "share": 0, "": 3, "total": 5, "n": 4}
+_SHARES = {"exclusive": 1, "shared": 2}
 
 
 def report_lines(report: Report, limit: int, style: Style) -> Iterator[str]:
@@ -27,8 +34,8 @@ def report_lines(report: Report, limit: int, style: Style) -> Iterator[str]:
         yield style.finish(line)
 
 
-def head_line(image: ImageInfo, style: Style) -> str:
-    """Write the first line: what was measured, and its sizes.
+def _head(image: ImageInfo, style: Style) -> Iterator[str]:
+    """Write what was measured, and its sizes: in one line if there is room.
 
     vision  x86_64-linux  gcc 12.2 -Os  id 8f3c2d10        load 41,204   ram 1,312   file 41,984
     """
@@ -36,11 +43,11 @@ def head_line(image: ImageInfo, style: Style) -> str:
     arch = "" if image.arch in title else f"  {printable(image.arch)}"
     left = f"{title}{arch}  id {image.id[:8] or 'none'}"
     right = f"load {image.load:,}   ram {image.ram:,}   file {image.file:,}"
-    return f"{style.bold(left)}{' ' * max(style.width - len(left) - len(right), 2)}{right}"
+    yield from head_lines(left, right, style)
 
 
 class _Table:
-    """The table of a report, with the widths of its columns."""
+    """The table of a report."""
 
     def __init__(self, report: Report, style: Style) -> None:
         self.report = report
@@ -50,75 +57,102 @@ class _Table:
         self.whole: int = {"load": image.load, "file": image.file, "ram": image.ram}[self.metric]
         self.has_shares = report.exclusive is not None
         self.running = 0
-        # Wide enough for the sum, so that no two numbers touch.
-        self.size_width = max(12, len(f"{self.whole:,}") + 2)
-        self.count_width = max(9, len(f"{int(report.count.sum()):,}") + 2)
-        numbers = self.size_width + KIB + 7 + 1 + BAR + 7 + self.count_width + 2
-        self.name_width = max(style.width - numbers - (24 if self.has_shares else 0), 16)
+        self.largest = 0
 
     def lines(self, tree: SizeTree) -> Iterator[str]:
         report, style = self.report, self.style
-        yield head_line(report.image, style)
+        yield from _head(report.image, style)
         if report.rules is not None:
             rules = f"rules: {report.rules}" if report.rules else "rules: none fits these names"
             yield style.dim(rules)
         if report.filters:
             yield style.dim(f"only rows with {' and '.join(map(printable, report.filters))}")
         yield ""
-        shares = f"{'exclusive':>12}{'shared':>12}" if self.has_shares else ""
-        numbers = (
-            f"{self.metric:>{self.size_width}}{'':>{KIB}}{'share':>7}"
-            f" {'':<{BAR}}{'total':>7}{'n':>{self.count_width}}"
+        rows = list(self._rows(tree))
+        drops = {**_COLUMNS, **(_SHARES if self.has_shares else {})}
+        columns = [
+            Column(self.metric),
+            *(
+                Column("" if head == "KiB" else head, right=head != "", drop=drop)
+                for head, drop in drops.items()
+            ),
+        ]
+        yield from grid_lines(columns, " / ".join(report.by), rows, style)
+        yield from legend_lines(self._words(rows), style)
+
+    def _rows(self, tree: SizeTree) -> Iterator[GridRow]:
+        report = self.report
+        special = [*tree.others, *([tree.unattributed] if tree.unattributed else [])]
+        self.largest = max(
+            [
+                *(self._size(group.sums) for group in tree.top),
+                self._size(tree.rest.sums) if tree.rest else 0,
+                sum(self._size(group.sums) for group in special),
+                self._size(report.left_out) if report.left_out else 0,
+            ]
         )
-        head = f"{numbers}  {' / '.join(report.by):<{self.name_width}}{shares}"
-        yield style.dim(head)
         for group in tree.top:
             yield from self._group(group)
         if tree.rest is not None:
-            yield self._rest(tree.rest, self._count(tree.rest, report.by[0]), 0)
+            what = self._count(tree.rest, report.by[0])
+            yield self._row(tree.rest.sums, _rest_name(what, tree.rest, 0), 0)
         yield from self._others(tree.others)
         if tree.unattributed is not None:
-            yield self._row(tree.unattributed.sums, "unattributed", 0)
+            yield self._row(tree.unattributed.sums, Name("unattributed"), 0)
             if "unattributed" not in report.filters:
-                yield style.dim(
-                    f"{'':>{style.width - self.name_width}}  --by section,symbol --filter"
-                    " unattributed"
-                )
+                blank = [""] * len(self._cells("", "", "", "", "", ByteSums(0, 0, 0, 0)))
+                hint = Name("--by section,symbol --filter unattributed", short="see --filter")
+                yield GridRow(blank, hint, "dim")
         if report.left_out is not None:
-            yield self._row(report.left_out, "left out by the filter", 0)
-        total = ByteSums(report.image.file, report.image.load, report.image.ram, 0)
-        size, all_ = self._size(total), "100.0%" if self.whole else ""
-        yield style.bold(
-            f"{size:>{self.size_width},}{kib(size):>{KIB}}{all_:>7}"
-            f" {'':<{BAR + 7 + self.count_width}}  = sum of rows"
+            yield self._row(report.left_out, Name("left out by the filter"), 0)
+        all_ = "100.0%" if self.whole else ""
+        none = ByteSums(0, 0, 0, 0)
+        cells = self._cells(f"{self.whole:,}", kib(self.whole), all_, "", "", none)
+        if self.has_shares:
+            cells[-2:] = ["", ""]
+        yield GridRow(cells, Name("= sum of rows"), "bold")
+
+    def _words(self, rows: list[GridRow]) -> list[str]:
+        """List the words in the table that a first reader does not know."""
+        names = [row.name.text for row in rows]
+        words = [self.metric]
+        words += (
+            ["core"] if any(name in ("core", "(core)") or "core " in name for name in names) else []
         )
+        words += ["neutral"] if "neutral" in names else []
+        words += ["exclusive", "shared"] if self.has_shares else []
+        words += ["n"]
+        words += ["–"] if NOTHING in names or any(NOTHING in row.cells for row in rows) else []
+        return words
 
     def _size(self, sums: ByteSums) -> int:
         return {"load": sums.load, "file": sums.file, "ram": sums.ram}[self.metric]
 
-    def _row(self, sums: ByteSums, name: str, depth: int) -> str:
-        size = self._size(sums)
+    def _cells(
+        self, size: str, kibs: str, part: str, drawn: str, total: str, sums: ByteSums
+    ) -> list[str]:
         count = f"{sums.count:,}" if sums.count else ""
-        shares = (
-            f"{_number(sums.exclusive):>12}{_number(sums.shared):>12}" if self.has_shares else ""
-        )
-        if depth:
-            space = " " * (KIB + 7 + 1 + BAR + 7)
-            numbers = f"{size:>{self.size_width},}{space}{count:>{self.count_width}}"
-            line = f"{numbers}  {'  ' * depth}{name:<{self.name_width - 2 * depth}}{shares}"
-            return self.style.dim(line) if depth > 1 else line
-        self.running += size
-        percent = (
-            f"{share(size, self.whole):>7}"
-            f" {bar(size, self.whole)}{share(self.running, self.whole):>7}"
-        )
-        return (
-            f"{size:>{self.size_width},}{kib(size):>{KIB}}{percent}{count:>{self.count_width}} "
-            f" {name:<{self.name_width}}{shares}"
-        )
+        drawn = "" if self.style.full else drawn.rstrip()
+        cells = [size, kibs, part, drawn, total, count]
+        if self.has_shares:
+            cells += [_number(sums.exclusive), _number(sums.shared)]
+        return cells
 
-    def _rest(self, rest: Rest, what: str, depth: int) -> str:
-        return self._row(rest.sums, f"{what}, at most {rest.largest:,} each", depth)
+    def _row(self, sums: ByteSums, name: Name, depth: int) -> GridRow:
+        size = self._size(sums)
+        if depth:
+            cells = self._cells(f"{size:,}", "", "", "", "", sums)
+            return GridRow(cells, name, "dim" if depth > 1 else "")
+        self.running += size
+        cells = self._cells(
+            f"{size:,}",
+            kib(size),
+            share(size, self.whole),
+            bar(size, self.largest),
+            share(self.running, self.whole),
+            sums,
+        )
+        return GridRow(cells, name)
 
     @staticmethod
     def _count(rest: Rest, level: str) -> str:
@@ -127,43 +161,43 @@ class _Table:
             f" {level}{'' if rest.groups == 1 or level == 'analyzer' else 's'}"
         )
 
-    def _group(self, group: RowGroup, depth: int = 0) -> Iterator[str]:
-        aliases = aliases_of(self.report, group)
-        width = self.name_width - 2 * depth - len(aliases)
-        yield self._row(group.sums, shown(group.level, group.text, width) + aliases, depth)
+    def _name(self, level: str, text: str, depth: int, suffix: str = "") -> Name:
+        is_symbol = level == "symbol"
+        name = printable(demangle(text) if is_symbol else text) if text else NOTHING
+        return Name(name, 2 * depth, suffix, is_symbol)
+
+    def _group(self, group: RowGroup, depth: int = 0) -> Iterator[GridRow]:
+        name = self._name(group.level, group.text, depth, aliases_of(self.report, group))
+        yield self._row(group.sums, name, depth)
         yield from self._children(group, depth + 1)
 
-    def _children(self, group: RowGroup, depth: int) -> Iterator[str]:
+    def _children(self, group: RowGroup, depth: int) -> Iterator[GridRow]:
         for child in group.children:
             yield from self._group(child, depth)
         if group.rest is not None:
-            yield self._rest(group.rest, f"{group.rest.groups:,} more", depth)
+            name = _rest_name(f"{group.rest.groups:,} more", group.rest, depth)
+            yield self._row(group.rest.sums, name, depth)
 
-    def _others(self, others: tuple[RowGroup, ...]) -> Iterator[str]:
-        """Write rows that are not operators, on one line if it fits.
-
-        not an operator: core 17,143 · shared helpers 4,250
-        """
+    def _others(self, others: tuple[RowGroup, ...]) -> Iterator[GridRow]:
+        """Write rows that are not operators."""
         if not others:
             return
-        sizes = [self._size(group.sums) for group in others]
-        names = [group.text.strip("()") or "without a name" for group in others]
-        text = "not an operator: " + " · ".join(
-            f"{printable(name)} {size:,}" for name, size in zip(names, sizes, strict=True) if size
-        )
-        fits = len(text) <= self.name_width and not any(group.children for group in others)
         sums = ByteSums(
             *(
                 sum(getattr(group.sums, name) for group in others)
                 for name in ("file", "load", "ram", "count")
             )
         )
-        yield self._row(sums, text if fits else "not an operator", 0)
-        if not fits:
-            for name, group in zip(names, others, strict=True):
-                yield self._row(group.sums, shown("operator", name, self.name_width - 2), 1)
-                yield from self._children(group, 2)
+        yield self._row(sums, Name("not an operator"), 0)
+        for group in others:
+            name = group.text.strip("()") or "without a name"
+            yield self._row(group.sums, self._name("operator", name, 1), 1)
+            yield from self._children(group, 2)
+
+
+def _rest_name(what: str, rest: Rest, depth: int) -> Name:
+    return Name(f"{what}, at most {rest.largest:,} each", 2 * depth, short=what)
 
 
 def _number(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
+    return NOTHING if value is None else f"{value:,}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from sizeguard.report.writers.printable import inert
@@ -22,11 +23,13 @@ class Style:
     width:  characters of a line
     colour: escapes of colour are understood
     ascii:  only ASCII is understood
+    full:   it is no terminal, or asked to be wide: names are not shortened, and bars not drawn
     """
 
     width: int = 100
     colour: bool = False
     ascii: bool = False
+    full: bool = False
 
     def finish(self, line: str) -> str:
         """Convert a line for the terminal. Escapes of colour are ASCII."""
@@ -37,17 +40,45 @@ class Style:
             else line
         )
 
+    def paint(self, text: str, look: str) -> str:
+        """Colour a text as rich names it: bold, dim, red."""
+        if not self.colour or not text:
+            return text
+        # Imported where something is coloured: 20 ms.
+        from rich.color import ColorSystem
+        from rich.style import Style as Look
+
+        return Look.parse(look).render(text, color_system=ColorSystem.STANDARD)
+
     def bold(self, text: str) -> str:
         """Make the text bold."""
-        return f"\x1b[1m{text}\x1b[0m" if self.colour else text
+        return self.paint(text, "bold")
 
     def dim(self, text: str) -> str:
         """Make the text dim."""
-        return f"\x1b[2m{text}\x1b[0m" if self.colour else text
+        return self.paint(text, "dim")
 
     def signed(self, text: str, value: int) -> str:
         """Colour growth red and shrinking green; the sign says it, too."""
-        return f"\x1b[{31 if value > 0 else 32}m{text}\x1b[0m" if self.colour and value else text
+        return self.paint(text, growth_look(value)) if value else text
+
+    def room(self, width: int) -> int:
+        """Limit a name to a width, or not at all where nothing is cut."""
+        return 1 << 20 if self.full else width
+
+
+def wants_colour(*, is_terminal: bool) -> bool:
+    """Tell whether to colour: NO_COLOR forbids it, FORCE_COLOR asks for it (no-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return os.environ["FORCE_COLOR"] != "0"
+    return is_terminal and os.environ.get("TERM") != "dumb"
+
+
+def growth_look(value: int) -> str:
+    """Return the colour of growth or shrinking."""
+    return "red" if value > 0 else "green" if value < 0 else ""
 
 
 def kib(size: int) -> str:
@@ -61,7 +92,7 @@ def share(part: int, whole: int) -> str:
 
 
 def bar(part: int, whole: int) -> str:
-    """Draw a bar; eight cells are the whole."""
+    """Draw a bar; eight cells are the whole, which is the largest row's part."""
     eighths = round(8 * BAR * part / whole) if whole > 0 else 0
     eighths = min(max(eighths, 0), 8 * BAR)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()).ljust(BAR)

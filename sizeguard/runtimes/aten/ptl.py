@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.models.pickle import PickleError, Value, read_pickle
@@ -62,7 +63,7 @@ def _read_pickles(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(readable(path)) as archive:
             return {name: archive.read(info) for name, info in _entries(path, archive).items()}
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror or 'damaged'}") from error
+        raise cannot_read(path, error) from error
     except _ZIP_ERRORS as error:
         raise InputError(
             f"{path}: not a TorchScript model: {' '.join(str(error).split())[:100]}"

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.models.flatbuffer import I8, U8, U32, FlatBufferError, FlatTable, root_table
 from sizeguard.models.operator_info import OperatorInfo
@@ -54,7 +55,7 @@ def read_operators(path: Path) -> OperatorInfo:
     try:
         return _program(path, _program_bytes(path))
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     except FlatBufferError as error:
         raise InputError(f"{path}: not an ExecuTorch program: {error}") from error
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sizeguard.names.nearest import nearest_names
+from sizeguard.base.nearest import nearest_names
 from sizeguard.operators.dtypes import DTYPES, NAME_OF_CODE, SCALAR_TYPES
 from sizeguard.operators.name import family_of
 from sizeguard.selection.finding import Level, LintFinding

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats.archive import MAGIC, THIN_MAGIC, read_archive
 from sizeguard.formats.binary import Binary
@@ -284,7 +285,7 @@ def contents(
             with readable(path).open("rb") as file:
                 head = file.read(8)
         except OSError as error:
-            raise InputError(f"{path}: cannot read: {error.strerror}") from error
+            raise cannot_read(path, error) from error
         if head in (MAGIC, THIN_MAGIC):
             for member, data in read_archive(path):
                 yield path, f"{shown}({member})", member, bytes(data)

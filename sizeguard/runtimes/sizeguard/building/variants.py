@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import did_you_mean
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
 from sizeguard.runtimes.sizeguard import native_tree
 from sizeguard.toolchains.targets import find_target, host_target
@@ -118,9 +119,8 @@ def _selective(root: Path, asked: Variant) -> Variant:
         selection = root / native_tree.usual_selection(app)
         if not selection.is_file():
             apps = native_tree.sample_apps(root)
-            raise InputError(
-                f"no app {app} with a selection; there are {', '.join(apps) or 'none'}"
-            )
+            hint = did_you_mean(app, apps) or "; no app has one"
+            raise InputError(f"--app: no app '{app}' with a selection{hint}")
     if not selection.is_file():
         raise InputError(f"{selection}: no such selection file")
     name = app or _stem(selection)

@@ -10,7 +10,7 @@ import flatbuffers
 import numpy as np
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_atomic
+from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.models import flatbuffer as fb
 from sizeguard.runtimes.sizeguard.program.program import (
@@ -65,7 +65,7 @@ def read_program(path: Path) -> Program:
             raise InputError(f"{path}: larger than a program can be ({MAXIMUM_SIZE} bytes)")
         data = readable(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     try:
         return program_from_bytes(data)
     except (fb.FlatBufferError, ProgramError) as error:

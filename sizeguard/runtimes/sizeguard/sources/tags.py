@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read
 
 SUFFIXES = (".cpp", ".h")
 
@@ -102,7 +103,7 @@ def _switches(path: Path) -> Iterator[tuple[str, TagUse]]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot read: {error}") from error
+        raise cannot_read(path, error) from error
     if "SG_SWITCH_" not in text:
         return
     # Blanks keep the offsets, newlines keep the lines.

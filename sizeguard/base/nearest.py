@@ -1,0 +1,52 @@
+"""Known names that are most like a misspelt one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+_CUTOFF = 0.6
+_LISTED = 20  # names of a list in a message
+_FILES = 2_000  # names of a folder that are compared
+
+
+def nearest_names(text: str, known: Iterable[str], count: int = 1) -> tuple[str, ...]:
+    """List the known names that are most like a text, the nearest first; none if none is near.
+
+    Case does not count. If the whole text is like no name, its last part is compared: a class of
+    another runtime may stand in other namespaces.
+    """
+    folded: dict[str, list[str]] = {}
+    for name in sorted(known):
+        folded.setdefault(name.casefold(), []).append(name)
+    for part in dict.fromkeys((text, text.rpartition("::")[2].rpartition(".")[2])):
+        near = difflib.get_close_matches(part.casefold(), folded, n=count, cutoff=_CUTOFF)
+        if near:
+            return tuple(name for each in near for name in folded[each])[:count]
+    return ()
+
+
+def did_you_mean(text: str, known: Iterable[str]) -> str:
+    """End a message on an unknown name: with the nearest one, else with all if they are few."""
+    names = list(dict.fromkeys(known))
+    near = nearest_names(text, names)
+    if near:
+        return f"; did you mean '{near[0]}'?"
+    if 0 < len(names) <= _LISTED:
+        return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
+    return ""
+
+
+def nearest_file(path: Path) -> str:
+    """End a message on a missing file: with the most similar one in its folder, if there is one."""
+    folder = path.parent
+    try:
+        names = [each.name for each in islice(folder.iterdir(), _FILES)]
+    except OSError:
+        above = next((each for each in path.parents if each.is_dir()), None)
+        missing = folder if above is None else path.parents[path.parents.index(above) - 1]
+        return f"; there is no folder '{missing}'"
+    near = nearest_names(path.name, names)
+    return f"; did you mean '{folder / near[0]}'?" if near else ""

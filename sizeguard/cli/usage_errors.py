@@ -1,0 +1,146 @@
+"""Say what is wrong with a command line, where, and what to type instead, in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import click
+
+from sizeguard.base.nearest import did_you_mean, nearest_names
+
+_QUOTED = re.compile(r"'([^']*)'")
+_PATH = re.compile(r"^(?:File|Directory|Path) '(.*)' (does not exist|is a \w+)\.?$", re.DOTALL)
+_EXTRA = re.compile(r"^Got unexpected extra arguments? \((.*)\)$", re.DOTALL)
+# What somebody may want who gives a command one argument too many.
+_TWO = {"report": "sizeguard diff OLD NEW compares two images"}
+
+
+def usage_message(error: click.ClickException) -> str:
+    """Describe an error of click as one of ours."""
+    if not isinstance(error, click.UsageError):
+        return error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        return _no_such_option(error)
+    if isinstance(error, click.MissingParameter):
+        return _missing(error)
+    if isinstance(error, click.BadOptionUsage):
+        return _bad_option(error)
+    if isinstance(error, click.BadParameter):
+        return _bad_value(error)
+    extra = _EXTRA.match(error.message)
+    if extra is not None:
+        name = error.ctx.info_name if error.ctx is not None else ""
+        hint = f"{_TWO[name]}; " if name in _TWO else ""
+        return f"unexpected argument '{extra[1]}'; {hint}{_see(error.ctx)}"
+    return error.format_message().rstrip(".")
+
+
+def unknown_command(name: str, known: list[str], context: click.Context) -> str:
+    """Say that there is no such command, with the nearest one."""
+    near = nearest_names(name, known)
+    hint = f"did you mean '{near[0]}'?" if near else f"{_words(context)} --help lists all commands"
+    return f"unknown command '{name}'; {hint}"
+
+
+def _no_such_option(error: click.NoSuchOption) -> str:
+    name, known = error.option_name, _options(error.ctx)
+    near = nearest_names(name, known) if name.startswith("--") else ()
+    hint = f"did you mean '{near[0]}'?" if near else _see(error.ctx)
+    return f"unknown option '{name}'; {hint}"
+
+
+def _missing(error: click.MissingParameter) -> str:
+    parameter, context = error.param, error.ctx
+    if parameter is None:
+        return error.format_message().rstrip(".")
+    if isinstance(parameter, click.Option):
+        what = f"option '{' / '.join(parameter.opts)}' is required"
+        return f"{what}{_example(context, parameter.opts)}"
+    name = (parameter.metavar or parameter.name or "").strip(".").upper()
+    hint = ""
+    if isinstance(parameter.type, click.Choice):
+        hint = f": {', '.join(map(str, parameter.type.choices))}"
+    return f"missing argument {name}{hint}{_example(context, ())}"
+
+
+def _bad_option(error: click.BadOptionUsage) -> str:
+    if "requires" not in error.message and "expected" not in error.message:
+        return f"{error.option_name}: {error.message.rstrip('.')}"
+    return f"option '{error.option_name}' needs a value{_example(error.ctx, (error.option_name,))}"
+
+
+def _bad_value(error: click.BadParameter) -> str:
+    parameter = error.param
+    where = ""
+    if isinstance(parameter, click.Option):
+        where = f"{parameter.opts[-1] if len(parameter.opts[0]) > 2 else parameter.opts[0]}: "
+    elif parameter is not None:
+        where = f"{(parameter.metavar or parameter.name or '').strip('[].').upper()}: "
+    message = error.message.rstrip(".")
+    given = _QUOTED.search(message)
+    if parameter is not None and isinstance(parameter.type, click.Choice) and given is not None:
+        known = [str(each) for each in parameter.type.choices]
+        return f"{where}unknown value '{given[1]}'{did_you_mean(given[1], known)}"
+    path = _PATH.match(error.message)
+    if path is not None:
+        return f"{where}{_path(path[1], path[2], parameter)}"
+    message = message.replace("is not a valid float range", "is not a valid number")
+    message = message.replace("is not a valid integer range", "is not a valid integer")
+    return f"{where}{_range(message)}"
+
+
+def _path(name: str, why: str, parameter: click.Parameter | None) -> str:
+    from pathlib import Path
+
+    from sizeguard.base.nearest import nearest_file
+
+    if why != "does not exist":
+        return f"{name} {why}"
+    is_folder = (
+        parameter is not None
+        and isinstance(parameter.type, click.Path)
+        and not parameter.type.file_okay
+    )
+    what = "folder" if is_folder else "file"
+    return f"{name}: no such {what}{nearest_file(Path(name))}"
+
+
+def _range(message: str) -> str:
+    """Write click's `x>=0` and `0<=x<=5` in words."""
+    message = re.sub(r"\bx>=(-?[\d.]+)", r"of at least \1", message)
+    message = re.sub(r"\bx>(-?[\d.]+)", r"above \1", message)
+    message = re.sub(r"(-?[\d.]+)<=x<=(-?[\d.]+)", r"from \1 to \2", message)
+    return message.replace("is not in the range", "is not a value")
+
+
+def _words(context: click.Context | None) -> str:
+    return context.command_path if context is not None else "sizeguard"
+
+
+def _see(context: click.Context | None) -> str:
+    return f"see {_words(context)} --help"
+
+
+def _options(context: click.Context | None) -> list[str]:
+    parameters = context.command.get_params(context) if context is not None else []
+    options = [each for each in parameters if isinstance(each, click.Option) and not each.hidden]
+    names = [name for option in options for name in (*option.opts, *option.secondary_opts)]
+    return [*(name for name in names if name.startswith("--")), "--debug"]
+
+
+def _example(context: click.Context | None, options: tuple[str, ...] | list[str]) -> str:
+    """End a message with the first example of the help that has one of the options."""
+    for line in _examples(context):
+        words = line.split()
+        if not options or any(option in words for option in options):
+            return f"; for example: {line} ({_words(context)} --help)"
+    return f"; {_see(context)}"
+
+
+def _examples(context: click.Context | None) -> Iterator[str]:
+    """Read the command lines of a command's help, joined where they continue."""
+    text = (context.command.help or "") if context is not None else ""
+    _, _, text = text.partition("Example")
+    joined = re.sub(r"\s*\\\n\s*", " ", text)
+    yield from re.findall(r"\bsizeguard [^\n]+", joined)

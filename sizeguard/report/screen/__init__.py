@@ -1,0 +1,1 @@
+"""Tables, legends and words on a terminal, for all results."""

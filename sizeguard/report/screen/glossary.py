@@ -1,0 +1,190 @@
+"""The words of reports and what they mean, for legends and `sizeguard explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Word(NamedTuple):
+    """A word that the commands use.
+
+    short: for a legend, at most 50 characters
+    long:  whole sentences
+    see:   a command that shows it
+    """
+
+    short: str
+    long: str
+    see: str = ""
+
+
+_WORDS = {
+    "load": Word(
+        "bytes mapped to run it",
+        "Bytes of the sections that are loaded to run the image: code, constants and initialized"
+        " data. Symbol tables and debug information are not loaded. Limits apply to load by"
+        " default, because stripping and alignment do not change it.",
+        "sizeguard report IMAGE --by section",
+    ),
+    "ram": Word(
+        "writable bytes: .data and .bss",
+        "Bytes of writable memory that the image takes before it runs: initialized data (.data) and"
+        " zeroed data (.bss). Stack and heap are not in it.",
+        "sizeguard report IMAGE --by symbol --sort ram",
+    ),
+    "file": Word(
+        "bytes of the file",
+        "Bytes of the file on disk, with symbol tables, headers and alignment. A stripped file"
+        " grows by whole pages, so small growth can be hidden in it.",
+        "sizeguard report IMAGE --by section --sort file",
+    ),
+    "page_slack": Word(
+        "bytes until the file grows by a page",
+        "Unused bytes at the end of the file's segments. The file on disk grows only when they are"
+        " used up.",
+    ),
+    "n": Word(
+        "pieces in the row",
+        "The number of pieces of the image that a row sums: functions, constants, tables. A"
+        " template with twelve instances has an n of 12.",
+        "sizeguard report IMAGE --by operator,symbol",
+    ),
+    "share": Word("part of the whole", "The row's part of the whole image."),
+    "total": Word("share up to here", "The share of this row and all rows above it."),
+    "–": Word(
+        "no name or value",
+        "In a column of names: these bytes have no name on this level, such as code of an operator"
+        " that has no dtype. In a column of numbers: the value is not known.",
+    ),
+    "exclusive": Word(
+        "leaves with the row",
+        "Bytes that only this operator uses: they leave the image if it is deselected. They come"
+        " from the link's section graph.",
+        "sizeguard predict",
+    ),
+    "shared": Word(
+        "used by others, too",
+        "The operator's part of code that several operators use. It stays while one of them stays.",
+        "sizeguard predict",
+    ),
+    "core": Word(
+        "runtime without operators",
+        "Code of the runtime that every build has: loader, dispatcher, memory. No selection removes"
+        " it.",
+        "sizeguard build core",
+    ),
+    "shared by operators": Word(
+        "helpers of several operators",
+        "Helpers that several operators call and that belong to none of them.",
+    ),
+    "neutral": Word(
+        "code for all dtypes",
+        "Code of an operator that is not for one dtype: shape checks, memory planning, drivers. It"
+        " stays whatever dtypes are selected.",
+    ),
+    "unattributed": Word(
+        "bytes that nothing explains",
+        "Bytes that no symbol, section, map or table explains. They are a row, and are never left"
+        " out of a sum.",
+        "sizeguard report IMAGE --by section,symbol --filter unattributed",
+    ),
+    "inconclusive": Word(
+        "the evidence for a verdict is missing",
+        "A check that can be neither passed nor failed, because evidence is missing: no map, no"
+        " symbols, another toolchain, or a name that nothing knows. It never counts as a pass; the"
+        " exit code is 3.",
+        "sizeguard verify BUILD",
+    ),
+    "pass": Word("the check holds", "The check holds. If all hold, the exit code is 0."),
+    "fail": Word("the check does not hold", "The check does not hold. The exit code is 1."),
+    "not_run": Word(
+        "built here, not run",
+        "The target's images are linked on this machine but cannot run on it, so its models were"
+        " not run. All other checks are made.",
+    ),
+    "headroom": Word(
+        "bytes left until the limit",
+        "Limit minus actual size. A negative headroom is what has to go.",
+        "sizeguard gate",
+    ),
+    "growth": Word(
+        "bytes more than at the merge base",
+        "Bytes more than at the merge base with the main branch. Growth that is already on the base"
+        " is not charged to a change.",
+        "sizeguard gate --base origin/main",
+    ),
+    "creep": Word(
+        "growth since a release",
+        "Growth since a release, summed over all changes. It catches many small changes, each below"
+        " its limit.",
+    ),
+    "baseline": Word(
+        "reviewed sizes in baselines/",
+        "The sizes of an app and target that were reviewed and committed. The gate compares with"
+        " them when the base cannot be built.",
+        "sizeguard baseline show",
+    ),
+    "waiver": Word(
+        "an exception to a limit, with an end",
+        "An entry that allows a metric more bytes than its limit until a day, with a reason and an"
+        " owner.",
+        "sizeguard waive --help",
+    ),
+    "claim": Word(
+        "a statement that verify judges",
+        "A statement about an image: an operator, kernel, dtype branch, class, feature or symbol is"
+        " absent or present.",
+        "sizeguard verify BUILD --list",
+    ),
+    "canary": Word(
+        "the verifier's check of itself",
+        "A live symbol that verify has to find and a dead one that it must not find. If that goes"
+        " wrong the verifier is broken, and the exit code is 4.",
+    ),
+    "elimination": Word(
+        "what a selection left out is gone",
+        "The claims that everything deselected is absent from the image.",
+        "sizeguard verify BUILD",
+    ),
+    "selection": Word(
+        "the operators and dtypes an app keeps",
+        "The operators, dtypes, classes and features that a build keeps, usually in"
+        " selected_operators.yaml.",
+        "sizeguard select --help",
+    ),
+    "component": Word(
+        "a part of the runtime or the toolchain",
+        "A part of the program by the rules of its runtime: kernels, loader, C++ library.",
+        "sizeguard report IMAGE --by component",
+    ),
+    "kind": Word(
+        "what the bytes are: code, rodata, …",
+        "What bytes are: code, rodata, string, vtable, unwind, relocation, symbol table, debug,"
+        " padding and others.",
+        "sizeguard report IMAGE --by kind",
+    ),
+    "snapshot": Word(
+        "all that is known of an image, in a file",
+        "A file with everything that is known of an image. It stands for the image in later reports"
+        " and diffs.",
+        "sizeguard report IMAGE --save FILE",
+    ),
+    "margin": Word(
+        "how far a prediction may be off",
+        "The bytes by which a prediction may be off, from choices of the compiler.",
+        "sizeguard predict",
+    ),
+    "saving": Word(
+        "bytes that leaving it out wins",
+        "Bytes that leave the image if this operator or dtype alone is left out, with an interval"
+        " that holds what a rebuild saves.",
+        "sizeguard predict",
+    ),
+    "moved": Word(
+        "same bytes, now from another place",
+        "A diff's cause: the same symbol now comes from another object or section.",
+    ),
+}  # fmt: skip
+WORDS: Mapping[str, Word] = MappingProxyType(_WORDS)

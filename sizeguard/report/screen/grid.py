@@ -1,0 +1,237 @@
+"""Lay out tables for a terminal: which columns fit, how long names are, and colours.
+
+Below 100 columns, columns go before names are shortened. Two names are never shortened to the same
+text. What is not for a terminal is neither cut nor coloured.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sizeguard.names.short import shortened
+from sizeguard.report.writers.printable import middle
+from sizeguard.report.writers.style import Style
+
+_ROOMY = 100  # columns from which on all columns stay while names have room
+_ROOM = 32  # characters that a name has there at least
+_GAP = 2  # spaces between columns
+_SHORT = 60  # characters for which parameters of a symbol need not go
+_BY_RICH = 2_000  # rows
+_LEAST = 12  # characters of a name on the narrowest terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    drop: columns with a higher number go first where there is no room; 0 stays
+    """
+
+    head: str = ""
+    right: bool = True
+    drop: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name, which may be shortened.
+
+    indent:    spaces before it
+    suffix:    what stands behind it and is not shortened
+    is_symbol: parameters go first
+    short:     the text where the whole one does not fit
+    """
+
+    text: str
+    indent: int = 0
+    suffix: str = ""
+    is_symbol: bool = False
+    short: str = ""
+
+    def whole(self) -> str:
+        """Write all of it."""
+        return f"{' ' * self.indent}{self.text}{self.suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """Cells, one a column; the name is the last.
+
+    look:  style of the row for rich: bold, dim
+    looks: of single cells, by number
+    """
+
+    cells: Sequence[str]
+    name: Name
+    look: str = ""
+    looks: dict[int, str] = field(default_factory=dict)
+
+
+def head_lines(left: str, right: str, style: Style, gap: int = 2) -> Iterator[str]:
+    """Write a title with figures on its right, or below it where there is no room."""
+    space = style.width - len(left) - len(right)
+    if style.full or space >= gap:
+        yield f"{style.bold(left)}{' ' * max(space, gap)}{right}"
+        return
+    yield style.bold(middle(left, style.width))
+    yield from textwrap.wrap(right, style.width, initial_indent="  ", subsequent_indent="  ")
+
+
+def grid_lines(
+    columns: Sequence[Column], names: str, rows: Sequence[GridRow], style: Style
+) -> Iterator[str]:
+    """Write a table with a head and a last column of names.
+
+    names: head of the last column
+    """
+    head = GridRow([column.head for column in columns], Name(names), "dim")
+    shown = [head, *rows]
+    widths = [max(len(row.cells[i]) for row in shown) for i in range(len(columns))]
+    kept = _kept(columns, widths, max(map(_wanted, shown)), style)
+    room = style.width - sum(widths[i] + _GAP for i in kept)
+    texts = _names(shown, max(room, _LEAST), style)
+    lines = [
+        _Drawn([row.cells[i] for i in kept], [row.looks.get(i, "") for i in kept], text, row.look)
+        for row, text in zip(shown, texts, strict=True)
+    ]
+    aligned = [(widths[i], columns[i].right) for i in kept]
+    # rich takes 60 ms to import and 70 us a cell: 25 s for 50,000 rows.
+    if style.full or len(rows) > _BY_RICH:
+        yield from _plain(lines, aligned, style)
+    else:
+        yield from _by_rich(lines, aligned, style)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A row as it is shown."""
+
+    cells: Sequence[str]
+    looks: Sequence[str]
+    name: str
+    look: str
+
+
+def _plain(
+    lines: Sequence[_Drawn], columns: Sequence[tuple[int, bool]], style: Style
+) -> Iterator[str]:
+    """Write rows as rich does, without importing it."""
+    for line in lines:
+        cells = [
+            style.paint(cell.rjust(width) if is_right else cell.ljust(width), look)
+            for cell, look, (width, is_right) in zip(line.cells, line.looks, columns, strict=True)
+        ]
+        yield style.paint((" " * _GAP).join([*cells, line.name]).rstrip(), line.look)
+
+
+def _by_rich(
+    lines: Sequence[_Drawn], columns: Sequence[tuple[int, bool]], style: Style
+) -> Iterator[str]:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    for width, is_right in columns:
+        table.add_column(justify="right" if is_right else "left", width=width, no_wrap=True)
+    table.add_column(no_wrap=True)
+    for line in lines:
+        cells = [Text(cell, look) for cell, look in zip(line.cells, line.looks, strict=True)]
+        table.add_row(*cells, Text(line.name), style=line.look)
+    console = Console(
+        width=sum(width + _GAP for width, _ in columns) + max(len(line.name) for line in lines),
+        color_system="standard" if style.colour else None,
+        force_terminal=style.colour,
+        no_color=not style.colour,
+        legacy_windows=False,
+    )
+    with console.capture() as captured:
+        console.print(table)
+    for text in captured.get().splitlines():
+        yield text.rstrip()
+
+
+def _kept(columns: Sequence[Column], widths: Sequence[int], names: int, style: Style) -> list[int]:
+    """Choose the columns that leave room for names."""
+    kept = [i for i, width in enumerate(widths) if width]
+    if style.full:
+        return kept
+    wanted = names if style.width < _ROOMY else min(names, _ROOM)
+    for i in sorted(kept, key=lambda i: -columns[i].drop):
+        if columns[i].drop == 0 or style.width - sum(widths[k] + _GAP for k in kept) >= wanted:
+            break
+        kept.remove(i)
+    return kept
+
+
+def _wanted(row: GridRow) -> int:
+    """Count the characters that a row's name needs."""
+    name = row.name
+    short = name.short or (shortened(name.text, _SHORT) if name.is_symbol else name.text)
+    return name.indent + len(name.suffix) + min(len(short), len(name.text))
+
+
+def _names(rows: Sequence[GridRow], room: int, style: Style) -> list[str]:
+    if style.full:
+        return [row.name.whole() for row in rows]
+    texts = distinct([row.name for row in rows], room)
+    return [
+        f"{' ' * row.name.indent}{text}{row.name.suffix}"
+        for row, text in zip(rows, texts, strict=True)
+    ]
+
+
+def distinct(names: Sequence[Name], room: int) -> list[str]:
+    """Shorten names to the room; different names stay different."""
+    rooms = [max(room - name.indent - len(name.suffix), _LEAST // 2) for name in names]
+    texts = [_shortened(name, width) for name, width in zip(names, rooms, strict=True)]
+    same: dict[str, dict[str, list[int]]] = {}
+    for i, text in enumerate(texts):
+        same.setdefault(text, {}).setdefault(names[i].text, []).append(i)
+    taken = {text for text, of in same.items() if len(of) == 1}
+    for of in same.values():
+        if len(of) == 1:
+            continue
+        start = _common(list(of))
+        for number, (name, places) in enumerate(of.items()):
+            text = _around(name, start, rooms[places[0]])
+            if text in taken or len(text) > rooms[places[0]]:
+                text = _numbered(name, number, rooms[places[0]], taken)
+            taken.add(text)
+            for i in places:
+                texts[i] = text
+    return texts
+
+
+def _shortened(name: Name, width: int) -> str:
+    if len(name.text) <= width:
+        return name.text
+    if name.short:
+        return middle(name.short, width)
+    text = shortened(name.text, width) if name.is_symbol else name.text
+    return text if len(text) <= width else middle(name.text, width)
+
+
+def _common(names: Sequence[str]) -> int:
+    """Count the characters that all names begin with."""
+    first, last = min(names), max(names)
+    return next((i for i, c in enumerate(first) if i >= len(last) or c != last[i]), len(first))
+
+
+def _around(name: str, start: int, width: int) -> str:
+    """Keep the beginning of a name and the part at which it differs from others."""
+    begin = max((width - 2) // 3, 1)
+    part = name[max(start - 4, begin) :]
+    text = f"{name[:begin]}…{part}"
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _numbered(name: str, number: int, width: int, taken: set[str]) -> str:
+    """Write a name with a number if nothing short tells it apart."""
+    while True:
+        number += 1
+        text = f"{name[: max(width - len(str(number)) - 2, 1)]}…{number}"
+        if text not in taken:
+            return text

@@ -1,0 +1,85 @@
+"""Tables on a terminal: no line is too wide, no two names look alike, nothing is cut in a pipe."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.report.screen.grid import Column, GridRow, Name, grid_lines
+from sizeguard.report.writers.style import Style, wants_colour
+
+COLUMNS = [
+    Column("load"),
+    Column("KiB", drop=3),
+    Column("", right=False, drop=1),
+    Column("n", drop=2),
+]
+WORDS = st.sampled_from(
+    ["aten::", "sg::kernels::", "conv_body", "<float, int>", "(Tensor const&)", "é", "a", "…", "1"]
+)
+NAMES = st.lists(WORDS, min_size=1, max_size=20).map("".join)
+
+
+def rows_of(names: list[str]) -> list[GridRow]:
+    return [
+        GridRow([f"{1234 * i:,}", f"{i}.5 KiB", "█" * (i % 8), str(i)], Name(name, 2 * (i % 2)))
+        for i, name in enumerate(names)
+    ]
+
+
+def lines_of(names: list[str], style: Style) -> list[str]:
+    return list(grid_lines(COLUMNS, "symbol", rows_of(names), style))
+
+
+@given(st.lists(NAMES, unique=True, min_size=1, max_size=30), st.integers(40, 180))
+def test_no_line_is_wider_and_no_two_names_are_alike(names: list[str], width: int) -> None:
+    lines = lines_of(names, Style(width=width))
+    assert max(map(len, lines)) <= width
+    shown = [line.rsplit("  ", 1)[-1].strip() for line in lines[1:]]
+    assert len(set(shown)) == len(names)
+
+
+@given(st.lists(NAMES, unique=True, min_size=1, max_size=12))
+def test_in_a_pipe_all_columns_and_names_are_whole(names: list[str]) -> None:
+    lines = lines_of(names, Style(full=True))
+    assert lines[0].split() == ["load", "KiB", "n", "symbol"]
+    assert all(line.endswith(name) for line, name in zip(lines[1:], names, strict=True))
+
+
+@given(st.lists(NAMES, unique=True, min_size=1, max_size=12), st.integers(40, 180))
+def test_colours_add_nothing_but_colours(names: list[str], width: int) -> None:
+    plain = lines_of(names, Style(width=width))
+    coloured = lines_of(names, Style(width=width, colour=True))
+    assert [re.sub(r"\x1b\[[\d;]*m", "", line).rstrip() for line in coloured] == plain
+
+
+def test_columns_go_before_names_do() -> None:
+    name = "a_name_of_thirty_four_characters_x"
+    kept = [lines_of([name], Style(width=width))[0].split()[:-1] for width in (100, 58, 48, 40)]
+    assert kept == [["load", "KiB", "n"], ["load", "KiB", "n"], ["load", "n"], ["load"]]
+    assert all(name in lines_of([name], Style(width=width))[1] for width in (100, 58, 48, 40))
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_terminal", "colour"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
+        ({"TERM": "dumb"}, True, False),
+    ],
+)
+def test_colour_follows_the_terminal_and_its_variables(
+    variables: dict[str, str], is_terminal: bool, colour: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert wants_colour(is_terminal=is_terminal) == colour

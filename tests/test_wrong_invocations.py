@@ -1,0 +1,72 @@
+"""Every wrong command line ends in one line: what is wrong, where, and what to type instead."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sizeguard.cli.error_lines import print_error
+from sizeguard.cli.main import _run
+from tests.support.places import DATA
+from tests.support.recorded_builds import RECORDED, recorded_runtime
+from tests.support.wrong_invocations import ALL, Wrong
+
+CONFIG = """targets:
+  x86_64-linux:
+apps:
+  vision:
+    selection: mlp.yaml
+    models: [model.pt2]
+  language:
+    selection: mlp.yaml
+    models: [model.pt2]
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with two apps, a recorded build, an image, a model and files of other kinds."""
+    root = recorded_runtime(tmp_path_factory.mktemp("wrong")).root
+    image = (root / "build/mlp/run_program").read_bytes()
+    (root / "app").write_bytes(image)
+    (root / "app.snapshot").write_bytes((RECORDED / "mlp.snapshot").read_bytes())
+    (root / "notes.txt").write_text("Notes of somebody.\n")
+    (root / "empty").touch()
+    (root / "nothing").mkdir()
+    (root / "nothing/notes.txt").write_text("More notes.\n")
+    (root / "sizeguard.yaml").write_text(CONFIG)
+    model = next(iter(sorted((DATA / "exported_models").rglob("*.pt2"))))
+    (root / "model.pt2").write_bytes(model.read_bytes())
+    (root / "program.sgp").write_bytes(b"\x00\x00\x00\x00SGP1" + bytes(64))
+    with zipfile.ZipFile(root / "bundle.zip", "w") as archive:
+        archive.writestr("lib.so", image)
+    for words in (["init", "-q"], ["add", "sizeguard.yaml"], ["commit", "-qm", "Start"]):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", "-C", root, *who, *words], check=True)
+    return root
+
+
+def test_there_are_more_than_eighty() -> None:
+    assert len({wrong.line for wrong in ALL}) == len(ALL) >= 80
+
+
+@pytest.mark.parametrize("wrong", ALL, ids=lambda wrong: wrong.line)
+def test_the_error_says_what_where_and_what_to_type(
+    wrong: Wrong, project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    try:
+        code = _run(shlex.split(wrong.line))
+    except BaseException as error:
+        code = print_error(error)
+    ended = capfd.readouterr()
+    assert ended.out == ""
+    line = ended.err
+    assert line.startswith("error: ") and line.count("\n") == 1, line
+    for word in (wrong.wrong, *wrong.right):
+        assert word.lower() in line.lower(), f"{line}lacks: {word}"
+    assert code == wrong.code, line
