@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.support.browser import Browser
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.native
@@ -89,3 +90,26 @@ def test_a_page_asks_no_other_machine(site: Path) -> None:
         )
     }
     assert asked == set()
+
+
+WIDER = """[...document.querySelectorAll('body *')].filter(e => {
+  const box = e.getBoundingClientRect();
+  if (!box.width || box.right <= innerWidth + 1) return false;
+  if (getComputedStyle(e).position === 'fixed') return false;
+  for (let p = e; p; p = p.parentElement) {
+    if (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(p).overflowX)) return false;
+  }
+  return true;
+}).map(e => e.tagName + '.' + e.className).slice(0, 5).join(' ')"""
+
+
+@pytest.mark.parametrize("width", [480, 1280])
+def test_no_page_is_wider_than_the_screen(site: Path, width: int, tmp_path: Path) -> None:
+    wide = {}
+    with Browser(tmp_path / "profile") as browser:
+        for page in sorted(site.rglob("*.html")):
+            here = f"location.href == '{page.as_uri()}' && document.readyState == 'complete'"
+            browser.open(page, width, 900, ready=here)
+            if browser.run("document.documentElement.scrollWidth > innerWidth"):
+                wide[str(page.relative_to(site))] = browser.run(WIDER) or "the document"
+    assert wide == {}

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 WAIT = 60.0  # seconds
+SHOWS_DATA = "document.body && document.body.dataset.ready"
 
 
 class Browser:
@@ -100,8 +101,10 @@ class Browser:
         answer: dict[str, Any] = json.loads(message)
         return answer
 
-    def open(self, page: Path, width: int = 1200, height: int = 900) -> None:
-        """Opens a page of ours and waits until it shows its data."""
+    def open(
+        self, page: Path, width: int = 1200, height: int = 900, ready: str = SHOWS_DATA
+    ) -> None:
+        """Open a page and wait until a script is true: pages of ours say that they show data."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -110,9 +113,7 @@ class Browser:
             mobile=False,
         )
         self.call("Page.navigate", url=page.as_uri())
-        assert self.wait("document.body && document.body.dataset.ready") == "yes", self.run(
-            "document.body.innerText"
-        )
+        assert self.wait(ready) in ("yes", True), self.run("document.body.innerText")
 
     def run(self, script: str) -> Any:
         answer = self.call(
