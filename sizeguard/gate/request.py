@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,8 @@ from sizeguard.gate.model_runs import TIMEOUT
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.read_limits import read_limits
 from sizeguard.gate.reference.history import History
+from sizeguard.measurement.measured_commits import MeasurementPlace
+from sizeguard.measurement.measurers import Measurer
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.head_builds import HeadBuilds
 from sizeguard.projects.project import CONFIG, App, Config, Target, chosen_apps, chosen_targets
@@ -41,6 +43,7 @@ class Request:
     timeout: seconds for one bundled input of a model
     source: the folder with the runtime's sources, if that is not the root
     in_place: measure images of other builds as they are in the checkout
+    measurer: who builds several things at once before they are judged; None builds one by one
     base_snapshots: by APP or APP/TARGET, empty for the only image: what growth is counted from
     """
 
@@ -57,6 +60,7 @@ class Request:
     source: Path | None = None
     in_place: bool = False
     base_snapshots: Mapping[str, Path] = field(default_factory=dict)
+    measurer: Callable[[MeasurementPlace], Measurer] | None = None
 
     @property
     def is_repeatable(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sizeguard.base.errors import SizeguardError
+from sizeguard.gate.cache.fan_out import build_at_once
 from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
 from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
 from sizeguard.gate.gate_result import (
@@ -51,6 +52,8 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
     from sizeguard.gate.judged_app import judge_app
 
     tree = request.tree if request.is_selective else None
+    if request.measurer is not None:
+        build_at_once(request, base)
     pairs, failed = build_pairs(tree, request.pairs(), request.heads)
     problems = [Problem.of(each.error, each.app, each.target) for each in failed]
     results: list[AppResult] = []

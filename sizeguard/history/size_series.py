@@ -145,12 +145,15 @@ def _build(request: Request, lines: Sequence[_Line], measurer: Measurer, tell: T
     built = 0
     with measurer:
         for done, attempt in enumerate(attempts_in_waves(place, measurer, missing)):
+            wish = attempt.wish
+            if wish is None:
+                continue
             if attempt.error is not None:
-                failed[attempt.wish.key] = str(attempt.error)
+                failed[wish.key] = str(attempt.error)
             elif attempt.measured is not None:
                 built += attempt.measured.was_built
             if tell is not None:
-                tell(done + 1, total, attempt.wish.commit[:7])
+                tell(done + 1, total, wish.commit[:7])
     for line in lines:
         for commit, wish in line.wishes.items():
             if wish.key in failed:

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
+from sizeguard.git.worktrees import worktree
 from sizeguard.measurement.measured_commits import (
     DOES_NOT_BUILD,
     MeasuredCommit,
@@ -22,13 +23,15 @@ from sizeguard.measurement.measured_commits import (
     measurement_key,
     try_commit,
 )
-from sizeguard.measurement.measurers import Attempt, Wish
+from sizeguard.measurement.measurers import Attempt, HeadWish, Wish
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.made_heads import PackedHead, make_head, packed
 from sizeguard.snapshots.snapshot import snapshot_bytes
 from sizeguard.snapshots.store import Facts, Store
-from sizeguard.toolchains.recipe import Limits, Recipe
+from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, Recipe
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Answer:
     """The answer of a worker.
 
     snapshot: its bytes; None if the commit does not build
+    head:     the files of a head that was built
     error, exit_code: of a worker that failed
     """
 
@@ -45,6 +49,7 @@ class Answer:
     snapshot: bytes | None
     error: str = ""
     exit_code: int = 0
+    head: PackedHead | None = None
 
 
 def measure_here(
@@ -77,6 +82,31 @@ def measure_here(
         return Answer(commit, key, {}, None, str(error), error.exit_code)
     snapshot = None if measured.analysis is None else snapshot_bytes(measured.analysis)
     return Answer(commit, key, place.store.facts(key) or {}, snapshot)
+
+
+def build_there(
+    repository: str,
+    worktrees: str,
+    commit: str,
+    recipe: AnyBuildRecipe,
+    limits: tuple[int | None, float | None],
+) -> Answer:
+    """Build what is checked out on a worker, and return the files of its images.
+
+    worktrees, limits: as for measure_here
+    """
+    try:
+        with (
+            worktree(Path(repository), Path(worktrees)) as tree,
+            tree.check_out(commit, recipe.kept_folders),
+        ):
+            try:
+                head = packed(make_head(tree, recipe, commit, Limits(*limits)))
+            except DoesNotBuildError as error:
+                return Answer(commit, "", {}, None, str(error), error.exit_code)
+    except SizeguardError as error:
+        return Answer(commit, "", {}, None, str(error), error.exit_code)
+    return Answer(commit, "", {}, None, head=head)
 
 
 class DaskMeasurer:
@@ -116,8 +146,8 @@ class DaskMeasurer:
             # Futures that nobody waits for are released, so their tasks do not start
             self._client.close()
 
-    def attempts(self, wanted: Sequence[Wish]) -> Iterator[Attempt]:
-        """Measure commits, in the order in which they are done."""
+    def attempts(self, wanted: Sequence[Wish], heads: Sequence[HeadWish] = ()) -> Iterator[Attempt]:
+        """Measure commits and build heads, in the order in which they are done."""
         from distributed import as_completed
 
         if self._client is None:
@@ -128,42 +158,48 @@ class DaskMeasurer:
             str(place.worktrees.resolve().parent / "worker-store"),
         )
         limits = place.limits.jobs, place.limits.timeout
-        missing = []
+        wishes: dict[object, Wish | HeadWish] = {}
+        for head in heads:
+            told = (str(head.heads.root), folders[0], head.heads.commit, head.recipe, limits)
+            wishes[self._client.submit(build_there, *told, pure=False)] = head
         for wish in wanted:
             found = find_measured(place, wish.commit, wish.key)
             if found is not None:
                 yield Attempt(wish, found)
-            else:
-                missing.append(wish)
-        # pure=False: the scheduler must not keep the failure of a build on a full disk.
-        futures = {
-            self._client.submit(
-                measure_here,
-                str(place.repository),
-                folders,
-                wish.commit,
-                wish.key,
-                wish.recipe,
-                limits,
-                pure=False,
-            ): wish
-            for wish in missing
-        }
-        for future in as_completed(futures, loop=self._client.loop):
-            yield self._attempt(futures[future], future.result())
+                continue
+            asked = (str(place.repository), folders, wish.commit, wish.key, wish.recipe, limits)
+            # pure=False: the scheduler must not keep the failure of a build on a full disk.
+            wishes[self._client.submit(measure_here, *asked, pure=False)] = wish
+        for future in as_completed(wishes, loop=self._client.loop):
+            yield self._attempt(wishes[future], future)
 
-    def _attempt(self, wish: Wish, answer: Answer) -> Attempt:
+    def _attempt(self, wish: Wish | HeadWish, future: Future) -> Attempt:
+        from distributed import KilledWorker
+
+        commit = wish if isinstance(wish, Wish) else None
         try:
-            return Attempt(wish, self._keep(answer))
+            answer = future.result()
+            if isinstance(wish, Wish):
+                return Attempt(wish, self._keep(answer))
+            self._raise(answer)
+            if answer.head is not None:
+                wish.heads.keep(answer.head, wish.target)
+        except KilledWorker as error:
+            told = f"workers of {self._address} were killed: {error}".partition("\n")[0]
+            return Attempt(commit, None, BuildError(told))
         except SizeguardError as error:
-            return Attempt(wish, None, error)
+            return Attempt(commit, None, error)
+        return Attempt(commit, None)
 
-    def _keep(self, answer: Answer) -> MeasuredCommit:
+    def _raise(self, answer: Answer) -> None:
         if answer.error:
             kinds = {3: InconclusiveError, 2: InputError}
             raise kinds.get(answer.exit_code, SizeguardError)(
                 f"a worker of {self._address} {answer.error}"
             )
+
+    def _keep(self, answer: Answer) -> MeasuredCommit:
+        self._raise(answer)
         stored = self._place.store.put_snapshot(answer.key, answer.facts, answer.snapshot)
         return MeasuredCommit(
             answer.commit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,6 +17,8 @@ from sizeguard.measurement.measured_commits import (
     find_measured,
     try_commit,
 )
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.head_builds import HeadBuilds
 from sizeguard.toolchains.recipe import Recipe
 
 
@@ -33,10 +36,22 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """The end of a measurement: what was measured, or the error of the machine."""
+class HeadWish:
+    """An app that is to be built from what is checked out, and kept with all its files."""
 
-    wish: Wish
+    heads: HeadBuilds
+    recipe: AnyBuildRecipe
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The end of a measurement: what was measured, or the error of the machine.
+
+    wish: None for an app that was built from what is checked out
+    """
+
+    wish: Wish | None
     measured: MeasuredCommit | None
     error: SizeguardError | None = None
 
@@ -60,8 +75,11 @@ class Measurer(Protocol):
         """Release the workers; after an error, end their builds."""
         ...
 
-    def attempts(self, wanted: Sequence[Wish]) -> Iterator[Attempt]:
-        """Measure commits, in the order in which they are done; a machine that fails is told."""
+    def attempts(self, wanted: Sequence[Wish], heads: Sequence[HeadWish] = ()) -> Iterator[Attempt]:
+        """Measure commits and build heads, in the order in which they are done.
+
+        An error of a machine is an attempt, too.
+        """
         ...
 
 
@@ -78,14 +96,17 @@ def measured_by(measurer: Measurer, wanted: Sequence[Wish]) -> Iterator[Measured
 
 
 def attempts_in_waves(
-    place: MeasurementPlace, measurer: Measurer, wanted: Iterable[Wish]
+    place: MeasurementPlace,
+    measurer: Measurer,
+    wanted: Iterable[Wish],
+    heads: Sequence[HeadWish] = (),
 ) -> Iterator[Attempt]:
-    """Measure commits of several recipes, and no build twice.
+    """Measure commits of several recipes, and no build twice; heads are built beside them.
 
     Images of one build are in different waves: the first brings the others into the store.
     """
     left = list({wish.key: wish for wish in wanted}.values())
-    while left:
+    while left or heads:
         wave: dict[tuple[str, str], Wish] = {}
         later: list[Wish] = []
         for wish in left:
@@ -94,8 +115,8 @@ def attempts_in_waves(
                 yield Attempt(wish, found)
             elif wave.setdefault((wish.commit, wish.recipe.build_name), wish) is not wish:
                 later.append(wish)
-        yield from measurer.attempts(list(wave.values()))
-        left = later
+        yield from measurer.attempts(list(wave.values()), heads)
+        left, heads = later, ()
 
 
 class LocalMeasurer:
@@ -107,7 +128,11 @@ class LocalMeasurer:
     def __init__(self, place: MeasurementPlace, jobs: int) -> None:
         """Measure commits of `place`, at most `jobs` at once."""
         self._stop = threading.Event()
-        self._place = replace(place, limits=replace(place.limits, stop=self._stop))
+        limits = replace(place.limits, stop=self._stop)
+        if jobs > 1 and limits.jobs is None:
+            # Builds at once share the cores.
+            limits = replace(limits, jobs=max((os.cpu_count() or 1) // jobs, 1))
+        self._place = replace(place, limits=limits)
         self._pool = ThreadPoolExecutor(jobs)
 
     def __enter__(self) -> Self:
@@ -125,9 +150,10 @@ class LocalMeasurer:
             self._stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def attempts(self, wanted: Sequence[Wish]) -> Iterator[Attempt]:
-        """Measure commits, in the order in which they are done."""
-        running = {self._pool.submit(self._attempt, wish) for wish in wanted}
+    def attempts(self, wanted: Sequence[Wish], heads: Sequence[HeadWish] = ()) -> Iterator[Attempt]:
+        """Measure commits and build heads, in the order in which they are done."""
+        running = {self._pool.submit(self._build_head, wish) for wish in heads}
+        running |= {self._pool.submit(self._attempt, wish) for wish in wanted}
         while running:
             done: set[Future[Attempt]]
             done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -139,3 +165,10 @@ class LocalMeasurer:
             return Attempt(wish, try_commit(self._place, wish.commit, wish.key, wish.recipe))
         except SizeguardError as error:
             return Attempt(wish, None, error)
+
+    def _build_head(self, wish: HeadWish) -> Attempt:
+        try:
+            wish.heads.build_now(wish.recipe, wish.target, self._place.limits)
+        except SizeguardError as error:
+            return Attempt(None, None, error)
+        return Attempt(None, None)

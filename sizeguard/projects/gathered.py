@@ -92,8 +92,11 @@ def gather(root: Path, made: MadeImage, folder: Path) -> Build:
     return _recorded(replace(build, sizes=sizes), folder)
 
 
-def moved(folder: Path, to: Path) -> Build:
-    """Move a gathered build, and write its record for the new place."""
+def moved(folder: Path, to: Path, was: Path | None = None) -> Build:
+    """Move a gathered build, and write its record for the new place.
+
+    was: the folder that its record names, if another machine gathered it
+    """
     if to.exists():
         shutil.rmtree(to)
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +104,7 @@ def moved(folder: Path, to: Path) -> Build:
     build = read_build(to)
 
     def at(path: Path) -> Path:
-        return to / path.relative_to(folder)
+        return to / path.relative_to(was or folder)
 
     return _recorded(
         replace(

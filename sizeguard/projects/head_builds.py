@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.git import git
 from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
+from sizeguard.projects.made_heads import MadeHead, PackedHead, make_head, unpacked
 from sizeguard.projects.project import App
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
@@ -77,51 +79,64 @@ class HeadBuilds:
                 f" {app.name} is built from; --in-place measures the files that are here"
             )
         recipe.check(self.root, self.commit)
-        folder = self._folder(app.name, target)
-        key = recipe.key(self.root, self.commit, path_length(self.root / WORKTREES))
-        build = _kept(folder, fingerprint(key))
+        build = self._last(recipe, target)
         if build is None:
-            build = self._built(recipe, target)
-        log = folder / _RUN_LOG
+            with Progress(f"building {recipe.group or recipe.app}", target) as progress:
+                build = self.build_now(recipe, target, Limits())
+                progress.step(1, 1)
+        log = self._folder(app.name, target) / _RUN_LOG
         return HeadBuild(
             build, recipe, self.commit, log.read_text("utf-8") if log.is_file() else ""
         )
 
-    def _built(self, recipe: AnyBuildRecipe, target: str) -> Build:
-        """Build all images of an app, and keep them."""
+    def to_build(self, app: App, target: str) -> AnyBuildRecipe | None:
+        """Return how an app is built for a target; None if it need not or cannot be built."""
+        recipe = recipe_of_app(app, target)
+        if recipe is None or self.in_place or not self.is_git:
+            return None
+        return recipe if self._last(recipe, target) is None else None
+
+    def _last(self, recipe: AnyBuildRecipe, target: str) -> Build | None:
+        """Read the last build; None if something that it reads differs since."""
+        key = recipe.key(self.root, self.commit, path_length(self.root / WORKTREES))
+        return _kept(self._folder(recipe.app, target), fingerprint(key))
+
+    def build_now(self, recipe: AnyBuildRecipe, target: str, limits: Limits) -> Build:
+        """Build all images of an app, and keep them. Raises BuildError."""
         name = recipe.group or recipe.app
         try:
             with (
-                Progress(f"building {name}", target) as progress,
                 worktree(self.root, self.root / WORKTREES) as tree,
                 tree.check_out(self.commit, recipe.kept_folders),
             ):
                 failure: DoesNotBuildError | None = None
                 try:
-                    made = {recipe.app: recipe.build(tree, self.commit, Limits())}
-                    others = recipe.also_built(tree, self.commit)
-                    made |= {other.app: path for other, path in others}
-                    failed_run = recipe.run_after(tree, Limits())
-                    builds = self._moved(made, target, failed_run)
+                    builds = self._moved(make_head(tree, recipe, self.commit, limits), target)
                 except DoesNotBuildError as error:
                     failure = error
-                progress.step(1, 1)
         except (BuildError, InputError) as error:
             raise type(error)(f"{name} for {target}: {error}") from error
         if failure is not None:
             raise BuildError(f"{name} for {target} does not build: {failure}; log: {tree.log}")
         return builds[recipe.app]
 
-    def _moved(self, made: Mapping[str, Path], target: str, failed_run: str) -> Mapping[str, Build]:
+    def keep(self, packed: PackedHead, target: str) -> None:
+        """Keep the images of an app that were built elsewhere."""
+        builds = self.root / _BUILDS
+        builds.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=builds, prefix="unpacked-") as folder:
+            self._moved(unpacked(packed, Path(folder)), target)
+
+    def _moved(self, made: MadeHead, target: str) -> Mapping[str, Build]:
         # As in any_build: numpy need not be imported where nothing is built.
         from sizeguard.projects.gathered import moved
 
         builds = {}
-        for app, record in made.items():
+        for app, place in made.images.items():
             folder = self._folder(app, target)
-            builds[app] = moved(record.parent, folder)
-            if failed_run:
-                (folder / _RUN_LOG).write_text(failed_run, encoding="utf-8")
+            builds[app] = moved(place.folder, folder, place.gathered_in)
+            if made.failed_run:
+                (folder / _RUN_LOG).write_text(made.failed_run, encoding="utf-8")
         return builds
 
     def _found(self, app: App, target: str, recipe: AnyBuildRecipe | None) -> Build:

@@ -13,6 +13,7 @@ from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.worker_options import Workers, worker_options
 from sizeguard.report.result_formats import JUDGED_FORMATS
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ _output_options = option_group(
     metavar="[APP[/TARGET]=]FILE",
     help="Count growth from this snapshot or image; the base is not built. May be given again.",
 )
+@worker_options
 @_output_options
 @click.pass_context
 def command(
@@ -180,6 +182,7 @@ def command(
     stored: Path | None,
     in_place: bool,
     base_snapshots: tuple[tuple[str, Path], ...],
+    workers: Workers,
     outputs: Outputs,
 ) -> None:
     """Build full and each app's selective runtime, run every model on both, and judge the sizes.
@@ -191,6 +194,7 @@ def command(
     \b
     Examples:
       sizeguard gate --app vision --base origin/main
+      sizeguard gate --jobs 4
       sizeguard gate --format github --also json=gate.json --also markdown=comment.md
       sizeguard gate --from-json gate.json --format sarif --output gate.sarif
     """
@@ -218,6 +222,7 @@ def command(
                 source=source_of(config, runtime_source),
                 in_place=in_place,
                 base_snapshots=dict(base_snapshots),
+                measurer=workers.measurer if workers.are_several else None,
             )
         )
         print_policy(root, in_result=outputs.format == "terminal" and outputs.file is None)

@@ -1,0 +1,98 @@
+"""Build heads and bases at once, before the gate judges them one by one.
+
+What is built is kept where the gate looks for it: heads in their folders, other commits in the
+store. Nothing is judged here, and an error is none: the gate meets it again and says it. So a run
+with many workers has the result of a run with none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from sizeguard.base.errors import BuildError, InputError, SizeguardError
+from sizeguard.base.progress import Progress
+from sizeguard.gate.gate_result import CREEP, Base
+from sizeguard.gate.request import Request
+from sizeguard.measurement.measured_commits import find_measured
+from sizeguard.measurement.measurers import HeadWish, Wish, attempts_in_waves
+from sizeguard.projects.any_build import recipe_of_app
+from sizeguard.projects.pairs import recipe_of
+from sizeguard.projects.project import App, Target
+from sizeguard.toolchains.recipe import Recipe
+from sizeguard.toolchains.toolchain import find_toolchain
+
+
+def build_at_once(request: Request, base: Base | None) -> None:
+    """Build all that the gate will need, on the workers of the request."""
+    if request.measurer is None or request.history.head is None:
+        return
+    place = request.history.place
+    heads = list(_heads(request))
+    wishes = {wish.key: wish for wish in _commits(request, base)}
+    missing = [w for w in wishes.values() if find_measured(place, w.commit, w.key) is None]
+    total = len(heads) + len(missing)
+    if total < 2:
+        return  # one build is the gate's own
+    errors: list[SizeguardError] = []
+    what = f"{len(heads)} heads, {len(missing)} other commits"
+    with request.measurer(place) as measurer, Progress("building at once", what) as progress:
+        for done, attempt in enumerate(attempts_in_waves(place, measurer, missing, heads)):
+            progress.step(done + 1, total, attempt.wish.commit[:7] if attempt.wish else "head")
+            if attempt.error is not None:
+                errors.append(attempt.error)
+    if errors:
+        text = f"note: {len(errors)} of {total} builds are left to this machine: {errors[0]}"
+        print(text, file=sys.stderr)
+
+
+def _heads(request: Request) -> Iterator[HeadWish]:
+    """List the builds of what is checked out that are not there; several images are one build."""
+    seen = set()
+    for app, target in request.pairs():
+        if app.is_selective:
+            continue
+        recipe = request.heads.to_build(app, target.name)
+        if recipe is not None and recipe.build_name not in seen:
+            seen.add(recipe.build_name)
+            yield HeadWish(request.heads, recipe, target.name)
+
+
+def _commits(request: Request, base: Base | None) -> Iterator[Wish]:
+    """List the commits that growth and creep are counted from, for each app and target."""
+    for app, target in request.pairs():
+        try:
+            recipe = _recipe(request, app, target)
+            if recipe is None:
+                continue
+            head = request.history.key(request.heads.commit, recipe)
+            for commit in _references(request, app, target, base):
+                key = request.history.key(commit, recipe)
+                parent = request.history.first_parent(commit) if key == head else ""
+                if parent and base is not None and commit == base.commit:
+                    # On the base's own branch growth is counted from the parent.
+                    commit, key = parent, request.history.key(parent, recipe)
+                # Equal inputs make equal images: the gate builds nothing then, either.
+                if key != head:
+                    yield Wish(commit, key, recipe)
+        except (BuildError, InputError):
+            continue  # the gate says it
+
+
+def _recipe(request: Request, app: App, target: Target) -> Recipe | None:
+    if not app.is_selective:
+        return recipe_of_app(app, target.name)
+    if target.link != "executable" or target.lto or not request.has_own_sources:
+        return None
+    toolchain = find_toolchain(target.compiler, target.linker, target.machine)
+    return recipe_of(request.runtime, toolchain, app.name, target.optimize)
+
+
+def _references(request: Request, app: App, target: Target, base: Base | None) -> Iterable[str]:
+    """Return the ids of the base and of the releases that creep is counted from."""
+    if base is not None and base.commit and request.snapshot_of(app, target.name) is None:
+        yield base.commit
+    for limit in request.limits:
+        is_its = limit.app in ("", app.name) and limit.target in ("", target.name)
+        if limit.kind == CREEP and is_its:
+            yield request.history.commit(limit.since).id

@@ -1,0 +1,77 @@
+"""The images that a build of the checked-out files made, on this machine or packed on another."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.git.worktrees import Worktree
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.toolchains.recipe import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePlace:
+    """A folder with an image and its record. gathered_in: the folder that the record names."""
+
+    folder: Path
+    gathered_in: Path
+
+
+@dataclass(frozen=True, slots=True)
+class MadeHead:
+    """What a build made.
+
+    images:     by app
+    failed_run: why the command after the build failed; empty if there is none, or it ended with 0
+    """
+
+    images: Mapping[str, ImagePlace]
+    failed_run: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackedHead:
+    """The same as bytes.
+
+    images: by app: the folder that the record names, and its files as a tar archive
+    """
+
+    images: Mapping[str, tuple[str, bytes]]
+    failed_run: str
+
+
+def make_head(tree: Worktree, recipe: AnyBuildRecipe, commit: str, limits: Limits) -> MadeHead:
+    """Build what is checked out in a worktree, and run what has to run after it.
+
+    Raises DoesNotBuildError, or BuildError if the machine fails.
+    """
+    records = {recipe.app: recipe.build(tree, commit, limits)}
+    records |= {other.app: path for other, path in recipe.also_built(tree, commit)}
+    images = {app: ImagePlace(path.parent, path.parent) for app, path in records.items()}
+    return MadeHead(images, recipe.run_after(tree, limits))
+
+
+def packed(made: MadeHead) -> PackedHead:
+    """Pack the files of all images."""
+    images = {}
+    for app, place in made.images.items():
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w") as archive:
+            archive.add(place.folder, arcname=".")
+        images[app] = str(place.gathered_in), data.getvalue()
+    return PackedHead(images, made.failed_run)
+
+
+def unpacked(head: PackedHead, folder: Path) -> MadeHead:
+    """Unpack all images below a folder."""
+    images = {}
+    for app, (gathered_in, data) in head.images.items():
+        place = folder / app
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            archive.extractall(place, filter="data")
+        images[app] = ImagePlace(place, Path(gathered_in))
+    return MadeHead(images, head.failed_run)

@@ -1,0 +1,142 @@
+"""gate --jobs and --scheduler: builds at once, and the result of a run that builds one by one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.any_project import AnyProject, made_project
+
+SIZEGUARD = Path(sys.executable).parent / "sizeguard"
+# Two apps, one of two images, for two targets; each build notes its worker, and waits for the test.
+CONFIG = """targets: {{x86_64-linux: , small: }}
+limits: {{load: {{growth: 256B}}, ram: {{growth: 1KiB}}}}
+apps:
+  pair:
+    build: "{note} cc $OPTIMIZE -c extra.c && cc $OPTIMIZE main.c extra.o -o app"
+    images: {{one: app, two: extra.o}}
+    env: {{OPTIMIZE: -O2}}
+    targets: {{x86_64-linux: {{}}, small: {{env: {{OPTIMIZE: -Os}}}}}}
+  alone:
+    build: "{note} cc -Os main.c extra.c -o alone"
+    image: alone
+"""
+SOURCES = {
+    "main.c": "int extra(int n);\nint main(int n, char** v) { return extra(n) + (v == 0); }\n",
+    "extra.c": "int extra(int n) { return 3 * n; }\n",
+}
+GROWN = "static const char table[{n}] = {{1}};\nint extra(int n) {{ return table[n % {n}]; }}\n"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> AnyProject:
+    """A branch that grows what is on main; main's baselines are reviewed."""
+    folder = tmp_path_factory.mktemp("at_once")
+    note = f"echo $PPID >> {folder}/builders; sleep 0.2;"
+    made = made_project(folder / "p", CONFIG.format(note=note), SOURCES)
+    assert made.run("baseline", "update").code == 0
+    made.commit("Review")
+    made.write({"extra.c": GROWN.format(n=100)})
+    made.commit("Use a table")
+    made.git("checkout", "-q", "-b", "change")
+    made.write({"extra.c": GROWN.format(n=5000)})
+    made.commit("Use a larger table")
+    return made
+
+
+def gated(project: AnyProject, *arguments: str) -> tuple[dict[str, Any], str]:
+    """The gate's result from nothing, and what it said."""
+    shutil.rmtree(project.root / ".sizeguard", ignore_errors=True)
+    done = project.run("gate", "--base", "main", "--format", "json", *arguments)
+    assert done.code == 1, done.err
+    result: dict[str, Any] = json.loads(done.out)
+    assert {app["growth_since_base"]["load"] > 4500 for app in result["apps"]} == {True}
+    return result, done.err
+
+
+@pytest.fixture(scope="module")
+def serial(project: AnyProject) -> dict[str, Any]:
+    result, said = gated(project)
+    assert "at once" not in said
+    assert len(result["apps"]) == 6
+    return result
+
+
+@pytest.mark.native
+def test_several_jobs_have_the_result_of_one(project: AnyProject, serial: dict[str, Any]) -> None:
+    builders = project.root.parent / "builders"
+    builders.write_text("")
+    result, said = gated(project, "--jobs", "3")
+    assert result == serial
+    assert "building at once       4 heads, 5 other commits" in said
+    assert "building pair" not in said
+    # Two builds for two targets, and their bases; that of one is equal for both: none twice
+    assert len(builders.read_text().split()) == 7
+
+
+@pytest.mark.native
+def test_what_fails_is_said_by_the_gate(project: AnyProject) -> None:
+    project.write({"extra.c": "#error no table\n"})
+    try:
+        said = []
+        for more in ((), ("--jobs", "2")):
+            shutil.rmtree(project.root / ".sizeguard", ignore_errors=True)
+            done = project.run("gate", "--base", "main", "--format", "json", *more)
+            said.append((done.code, done.out))
+    finally:
+        project.git("checkout", "--", ".")
+    assert said[0] == said[1]
+    assert said[0][0] == 4
+    assert "no table" in said[0][1]
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.native
+def test_a_killed_worker_changes_nothing(
+    project: AnyProject, serial: dict[str, Any], scheduler: str
+) -> None:
+    """The worker of the first build dies in it; another one builds that again."""
+    builders = project.root.parent / "builders"
+    builders.write_text("")
+    shutil.rmtree(project.root / ".sizeguard")
+    arguments = ["gate", "--base", "main", "--format", "json", "--scheduler", scheduler]
+    with subprocess.Popen(
+        [str(SIZEGUARD), *arguments],
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as gate:
+        deadline = time.monotonic() + 120
+        while not (found := builders.read_text().split()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        worker = int(found[0])
+        assert worker not in (os.getpid(), gate.pid)
+        os.kill(worker, signal.SIGKILL)
+        out, err = gate.communicate(timeout=300)
+    assert gate.returncode == 1, err
+    assert json.loads(out) == serial
+    assert "left to this machine" not in err
+    built = [int(each) for each in builders.read_text().split()]
+    assert len(built) > 7  # the build that died was begun again
+    assert not {gate.pid} & {*built}
+    assert project.git("status", "--porcelain") == ""
