@@ -1,33 +1,44 @@
-"""Progress of long work: one line on stderr with the running step and how far it is."""
+"""Progress of long work on stderr: a bar that is redrawn on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 WIDTH = 16
+_TICK = 0.1  # seconds between two drawings
+_shown: list[Bar] = []  # the bar that is drawn now: a terminal has room for one
 
 
 class Progress:
-    """A line that is redrawn on a terminal, and printed once at the end elsewhere.
+    """A bar that leaves one line when the work ends; where there is no terminal only that line.
 
-    Use it as a context.
+    Use it as a context. One within another draws no bar.
     """
 
     def __init__(self, what: str, detail: str = "") -> None:
         """Describe the work: its name and a detail, such as the folder that is built."""
-        self.label = f"{what:<22} {detail:<30}"
+        self.what = what
+        self.detail = detail
         self.start = time.monotonic()
         self.done = 0
         self.total = 0
-        self.is_terminal = sys.stderr.isatty()
-        self.shown = -1.0
+        self.bar: Bar | None = None
+        self.drawn = -1.0
 
     def __enter__(self) -> Self:
-        """Draw the empty line."""
-        self._draw("")
+        """Draw the empty bar."""
+        if sys.stderr.isatty() and not _shown:
+            self.bar = _bar()
+            self.bar.add_task(self.what, total=None, now=self.detail)
+            self.bar.start()
+            self.bar.refresh()
+            _shown.append(self.bar)
         return self
 
     def __exit__(
@@ -36,46 +47,64 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Replace the line by the result, the number of steps and the time."""
-        if self.is_terminal:
-            sys.stderr.write("\r\x1b[K")
+        """Replace the bar by the result, the number of steps and the time."""
+        if self.bar is not None:
+            self.bar.stop()
+            _shown.remove(self.bar)
         ending = (
-            "failed"
+            "interrupted"
+            if kind is not None and issubclass(kind, KeyboardInterrupt)
+            else "failed"
             if kind is not None
             else f"{self.done}/{self.total}"
             if self.done
             else "no change"
         )
-        print(
-            f"{self.label} {ending:>9} {clock(time.monotonic() - self.start):>6}",
-            file=sys.stderr,
-            flush=True,
-        )
+        left = f"{self.what:<22} {self.detail:<30}"
+        announce(f"{left} {ending:>9} {clock(time.monotonic() - self.start):>6}")
 
     def step(self, done: int, total: int, now: str = "") -> None:
-        """Redraw the line: `done` of `total` steps, `now` running."""
+        """Redraw the bar: `done` of `total` steps, `now` running."""
         self.done, self.total = done, total
-        self._draw(now)
-
-    def _draw(self, now: str) -> None:
         elapsed = time.monotonic() - self.start
-        if not self.is_terminal or elapsed - self.shown < 0.1:
+        if self.bar is None or elapsed - self.drawn < _TICK:
             return
-        self.shown = elapsed
-        filled = WIDTH * self.done // self.total if self.total else 0
+        self.drawn = elapsed
         left = (
-            f" ~{clock(elapsed / self.done * (self.total - self.done))} left"
-            if self.done >= 5 and elapsed > 2
+            f"about {clock(elapsed / done * (total - done))} left"
+            if done >= 5 and elapsed > 2
             else ""
         )
-        line = (
-            f"{self.label} {'█' * filled}{'░' * (WIDTH - filled)} {self.done}/{self.total}{left} "
-            f" {now}"
-        )
-        sys.stderr.write(f"\r\x1b[K{line[:100]}")
-        sys.stderr.flush()
+        self.bar.update(self.bar.task_ids[0], completed=done, total=total, now=f"{left}  {now}")
+        self.bar.refresh()
+
+
+def announce(text: str) -> None:
+    """Print a line, above the bar if one is drawn."""
+    if _shown:
+        _shown[0].console.print(text, markup=False, highlight=False, soft_wrap=True)
+    else:
+        print(text, file=sys.stderr, flush=True)
 
 
 def clock(seconds: float) -> str:
     """Format minutes and seconds: 1:05."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _bar() -> Bar:
+    # Imported where something is drawn: 60 ms.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+    from rich.table import Column
+
+    return Bar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(WIDTH),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[now]}", markup=False, table_column=Column(no_wrap=True)),
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+        auto_refresh=False,
+    )

@@ -7,14 +7,17 @@ measurements of the other.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.progress import announce
 from sizeguard.git.git import commit_id
 from sizeguard.git.worktrees import Worktree, path_length, worktree
+from sizeguard.measurement.build_times import announcement, remember
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.snapshots.store import Store, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, Recipe
@@ -112,8 +115,11 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
         facts: dict[str, object] = {"commit": commit}
         analysis: Analysis | None = None
         with tree.check_out(commit, recipe.kept_folders):
+            announce(announcement(place.worktrees.parent, commit, recipe.text))
+            start = time.monotonic()
             try:
                 built = recipe.build(tree, commit, place.limits)
+                remember(place.worktrees.parent, recipe.text, time.monotonic() - start)
                 analysis = _measure(built, tree.path, recipe)
             except DoesNotBuildError as error:
                 facts[DOES_NOT_BUILD] = str(error)

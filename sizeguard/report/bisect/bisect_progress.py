@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 from typing import Self
 
-from sizeguard.base.progress import clock
+from sizeguard.base.progress import announce, clock
 from sizeguard.bisect.bisect_result import News
 from sizeguard.report.writers.printable import printable
 
@@ -27,7 +26,7 @@ class BisectProgress:
 
     def __enter__(self) -> Self:
         """Print the title."""
-        print(self._title, file=sys.stderr, flush=True)
+        announce(self._title)
         return self
 
     def __exit__(
@@ -39,11 +38,7 @@ class BisectProgress:
         """Print the counts and the time."""
         ending = "stopped; go on with sizeguard bisect --resume" if kind is not None else "done"
         counts = f"{self._built} built, {self._stored} known before"
-        print(
-            f"{ending}: {counts}, {clock(time.monotonic() - self._start)}",
-            file=sys.stderr,
-            flush=True,
-        )
+        announce(f"{ending}: {counts}, {clock(time.monotonic() - self._start)}")
 
     def tell(self, news: News) -> None:
         """Print the measurement of a commit, or count it if it was in the store."""
@@ -63,9 +58,7 @@ class BisectProgress:
         )
         subject = printable(news.commit.subject)
         subject = subject if len(subject) <= 40 else f"{subject[:39]}…"
-        print(
-            f"  {news.commit.id[:7]} {size}  {clock(now - self._before):>6}  {subject:<40}  {left}",
-            file=sys.stderr,
-            flush=True,
+        announce(
+            f"  {news.commit.id[:7]} {size}  {clock(now - self._before):>6}  {subject:<40}  {left}"
         )
         self._before = now

@@ -1,0 +1,39 @@
+"""How long builds took, for the estimate of the next one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sizeguard.base.errors import SizeguardError
+from sizeguard.base.files import write_atomic
+from sizeguard.base.progress import clock
+
+FILE = "build_times.json"  # in the folder of worktrees: recipe → seconds
+_MOST = 500  # recipes
+
+
+def announcement(folder: Path, commit: str, what: str) -> str:
+    """Say that a commit is built, and about how long it takes if that is known."""
+    seconds = _read(folder).get(what)
+    estimate = f", about {clock(seconds)}" if seconds is not None and seconds >= 1 else ""
+    return f"building {commit[:7]}: {what}{estimate}"
+
+
+def remember(folder: Path, what: str, seconds: float) -> None:
+    """Keep how long a build took. A folder that cannot be written keeps nothing."""
+    times = _read(folder) | {what: round(seconds, 1)}
+    try:
+        write_atomic(folder / FILE, json.dumps(dict(list(times.items())[-_MOST:])))
+    except SizeguardError:
+        return
+
+
+def _read(folder: Path) -> dict[str, float]:
+    try:
+        found = json.loads((folder / FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {str(what): value for what, value in found.items() if isinstance(value, int | float)}

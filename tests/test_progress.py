@@ -1,0 +1,109 @@
+"""Progress on stderr: no remains on a terminal, a line a step elsewhere, estimates of builds."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sizeguard.base.progress import Progress, announce
+from sizeguard.measurement.build_times import announcement, remember
+
+SCRIPT = """
+import sys, time
+from sizeguard.base.progress import Progress, announce
+with Progress("building full", "gcc") as outer:
+    outer.step(1, 9, "a_file_with_a_name_that_is_longer_than_any_terminal_is_wide_" * 3)
+    with Progress("building inner", "x"):
+        announce("building 4f2a91c: run_program, about 3:41")
+    time.sleep(0.12)
+    outer.step(2, 9, "b.cpp")
+    if len(sys.argv) > 1:
+        raise KeyboardInterrupt
+"""
+
+
+def on_a_terminal(*arguments: str) -> list[str]:
+    """What a terminal of 80 columns shows in the end, line by line."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *arguments], stderr=theirs, env=environment
+    ) as process:
+        process.wait(60)
+    os.close(theirs)
+    data = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:
+            break
+        data += part
+    os.close(ours)
+    return shown(data.decode())
+
+
+def shown(text: str) -> list[str]:
+    """Play the few sequences that rich writes: lines, cursor up, and cleared lines."""
+    lines, row, column, i = [""], 0, 0, 0
+    while i < len(text):
+        if text[i] == "\x1b":
+            end = next(k for k in range(i + 2, len(text)) if text[k].isalpha())
+            number = text[i + 2 : end]
+            if text[end] == "A":
+                row -= int(number or 1)
+            elif text[end] == "K":
+                lines[row] = "" if number == "2" else lines[row][:column]
+            i = end + 1
+            continue
+        if text[i] == "\n":
+            row, column = row + 1, 0
+            lines += [""] * (row + 1 - len(lines))
+        elif text[i] == "\r":
+            column = 0
+        else:
+            lines[row] = lines[row][:column].ljust(column) + text[i] + lines[row][column + 1 :]
+            column += 1
+        i += 1
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+def test_a_terminal_keeps_a_line_a_step_and_no_bar() -> None:
+    lines = on_a_terminal()
+    assert [line.split("  ")[0] for line in lines] == [
+        "building 4f2a91c: run_program, about 3:41".partition("  ")[0],
+        "building inner",
+        "building full",
+    ]
+    assert lines[2].split()[-2:] == ["2/9", "0:00"]
+
+
+def test_an_interrupt_leaves_no_bar() -> None:
+    lines = on_a_terminal("interrupt")
+    full = [line for line in lines if line.startswith("building full")]
+    assert len(full) == 1
+    assert "interrupted" in full[0]
+    assert not any("━" in line for line in lines)
+
+
+def test_without_a_terminal_each_step_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress("building full", "gcc") as progress:
+        announce("building 4f2a91c")
+        progress.step(3, 3, "a.cpp")
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "building 4f2a91c"
+    assert second.split() == ["building", "full", "gcc", "3/3", "0:00"]
+
+
+def test_a_build_is_announced_with_how_long_the_last_one_took(tmp_path: Path) -> None:
+    assert announcement(tmp_path, "4f2a91cdead", "full") == "building 4f2a91c: full"
+    remember(tmp_path, "full", 221.4)
+    remember(tmp_path, "core", 0.2)
+    assert announcement(tmp_path, "4f2a91cdead", "full") == "building 4f2a91c: full, about 3:41"
+    assert announcement(tmp_path, "4f2a91cdead", "core") == "building 4f2a91c: core"
+    (tmp_path / "build_times.json").write_text("[damaged")
+    assert announcement(tmp_path, "4f2a91cdead", "full") == "building 4f2a91c: full"
