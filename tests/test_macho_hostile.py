@@ -14,7 +14,8 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.formats.macho import FatFile, parse_macho_file, read_macho_file
 from sizeguard.formats.macho.linkedit import exports
-from sizeguard.ledger.macho.macho_ledger import fat_ledger, macho_ledger
+from sizeguard.ledger.macho.fat_ledger import fat_ledger
+from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from tests.support.macho_samples import MachoSamples
 
 BASE = 0x100000000

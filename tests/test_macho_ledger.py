@@ -18,7 +18,8 @@ from sizeguard.formats.macho.constants import MH_DSYM
 from sizeguard.formats.macho.dsym import find_dsym
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Ledger
-from sizeguard.ledger.macho.macho_ledger import fat_ledger, macho_ledger
+from sizeguard.ledger.macho.fat_ledger import fat_ledger
+from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from sizeguard.ledger.macho.nops import is_padding, padding_before
 from tests.support.macho_samples import FAT, LINKED, THIN, MachoSamples, tool
 

@@ -123,12 +123,12 @@ def test_unwind_info_is_that_of_llvm_objdump(macho: MachoSamples, name: str) -> 
     info = unwind_info(image, section_of(image, "__unwind_info"))
     text = tool("llvm-objdump-19", "--macho", "--unwind-info", macho.path(name))
     lsda = re.findall(r"\[\d+\]: function offset=0x(\w+), LSDA offset=0x(\w+)", text)
-    assert [(f - image.base, t - image.base) for f, t in info.tables] == [
+    assert [(f - image.base, t - image.base) for f, t in info.tables.tolist()] == [
         (int(f, 16), int(t, 16)) for f, t in lsda
     ] and lsda
     entries = re.findall(r"\[\d+\]: function offset=0x(\w+), encoding", text)
     theirs = [int(f, 16) for f, _ in lsda] + [int(f, 16) for f in entries]
-    assert sorted(row.function - image.base for row in info.rows) == sorted(theirs)
+    assert sorted((info.rows.function - image.base).tolist()) == sorted(theirs)
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,9 @@ def test_compact_unwind_of_objects_is_that_of_llvm_objdump(macho: MachoSamples, 
         (int(o, 16), int(f, 16))
         for o, f in re.findall(r"Entry at offset 0x(\w+):\s+start: +0x(\w+)", text)
     ]
-    rows = list(compact_unwind(image, section_of(image, "__compact_unwind")))
-    assert [(row.offset, row.function) for row in rows] == theirs and theirs
+    rows = compact_unwind(image, section_of(image, "__compact_unwind"))
+    ours = zip(rows.offset.tolist(), rows.function.tolist(), strict=True)
+    assert list(ours) == theirs and theirs
 
 
 def test_frames_are_those_of_llvm_dwarfdump(macho: MachoSamples) -> None:
@@ -152,11 +153,9 @@ def test_frames_are_those_of_llvm_dwarfdump(macho: MachoSamples) -> None:
         (int(o, 16), int(n, 16) + 4, int(f, 16))
         for o, n, f in re.findall(r"^(\w+) (\w+) \w+ FDE cie=\w+ pc=(\w+)", text, re.M)
     ]
-    rows = [
-        (row.offset, row.size, row.function)
-        for row in eh_frame(image, section_of(image, "__eh_frame"))
-    ]
-    assert rows == theirs and theirs
+    rows = eh_frame(image, section_of(image, "__eh_frame"))
+    columns = (rows.offset.tolist(), rows.size.tolist(), rows.function.tolist())
+    assert list(zip(*columns, strict=True)) == theirs and theirs
 
 
 def test_ulebs() -> None:

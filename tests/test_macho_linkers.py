@@ -17,7 +17,8 @@ from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.macho import FatFile, read_macho, read_macho_file
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import Ledger
-from sizeguard.ledger.macho.macho_ledger import fat_ledger, macho_ledger
+from sizeguard.ledger.macho.fat_ledger import fat_ledger
+from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from tests.support.macho_samples import SOURCES, MachoSamples, tool
 
 pytestmark = pytest.mark.native

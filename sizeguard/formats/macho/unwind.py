@@ -3,55 +3,62 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.relocations import relocations
 
 REGULAR, COMPRESSED = 2, 3
 _COMPACT_ENTRY = 32
+_NOWHERE = (1 << 63) - 1  # behind all addresses
 DW_EH_PE_OMIT = 0xFF
 
 
 @dataclass(frozen=True, slots=True)
-class UnwindRow:
+class UnwindRows:
     """Bytes [offset, offset + size) of a section that describe the function at an address."""
 
-    offset: int
-    size: int
-    function: int
+    offset: Int
+    size: Int
+    function: Int
+
+    @staticmethod
+    def of(rows: Sequence[tuple[int, int, int]]) -> UnwindRows:
+        """Make columns of rows."""
+        columns = np.array(rows, np.int64).reshape(-1, 3)
+        return UnwindRows(*(columns[:, i].copy() for i in range(3)))
 
 
 @dataclass(frozen=True, slots=True)
 class UnwindInfo:
     """The content of __unwind_info.
 
-    tables: pairs (function, address of its exception table).
+    tables: a row (function, address of its exception table) for each.
     """
 
-    rows: tuple[UnwindRow, ...]
-    tables: tuple[tuple[int, int], ...]
+    rows: UnwindRows
+    tables: Int
 
 
 def unwind_info(image: MachO, section: Section) -> UnwindInfo:
     """Read __TEXT,__unwind_info. Raises InputError for a damaged one."""
     data = image.content(section).tobytes()
     try:
-        return UnwindInfo(*_unwind_info(image, data))
+        return _unwind_info(image, data)
     except struct.error as error:
         raise InputError(f"{image.path}: damaged {section.full_name}: {error}") from error
 
 
-def _unwind_info(
-    image: MachO, data: bytes
-) -> tuple[tuple[UnwindRow, ...], tuple[tuple[int, int], ...]]:
+def _unwind_info(image: MachO, data: bytes) -> UnwindInfo:
     """Read rows and exception tables. Raises struct.error for damaged data."""
     order, base = image.order, image.base
-    rows, tables = [], []
+    none = np.zeros(0, np.int64)
+    rows, tables, count_of_rows = [(none, 0, none)], [np.zeros((0, 2), np.int64)], 0
     _, _, _, _, _, index, count = struct.unpack_from(order + "7I", data, 0)
     if count > len(data) // 12:
         raise struct.error(f"{count} pages in {len(data)} bytes")
@@ -60,36 +67,48 @@ def _unwind_info(
     for i, (first, page, lsda) in enumerate(pages):
         if not page or i + 1 == count:
             continue
-        for offset in range(lsda, min(pages[i + 1][2], len(data) - 7), 8):
-            function, table = struct.unpack_from(order + "II", data, offset)
-            rows.append(UnwindRow(offset, 8, base + function))
-            tables.append((base + function, base + table))
+        offset = np.arange(lsda, min(pages[i + 1][2], len(data) - 7), 8)
+        table = _words(order, data, lsda, 2 * len(offset)).reshape(-1, 2) + base
+        rows.append((offset, 8, table[:, 0]))
+        tables.append(table)
         kind, start, number = struct.unpack_from(order + "IHH", data, page)
         width = {REGULAR: 8, COMPRESSED: 4}.get(kind, 0)
         number = number if width else 0
         if page + start + number * width > len(data):
             raise struct.error(f"{number} entries of the page at {page} in {len(data)} bytes")
-        words = struct.unpack_from(f"{order}{number * width // 4}I", data, page + start)
-        for entry in range(number):
-            function = words[2 * entry] if kind == REGULAR else first + (words[entry] & 0xFFFFFF)
-            rows.append(UnwindRow(page + start + entry * width, width, base + function))
-        if len(rows) * 4 > 2 * len(data) + 64:
+        words = _words(order, data, page + start, number * width // 4)
+        function = words[::2] if kind == REGULAR else first + (words & 0xFFFFFF)
+        rows.append((page + start + width * np.arange(number), width, base + function))
+        count_of_rows += len(offset) + number
+        if count_of_rows * 4 > 2 * len(data) + 64:
             raise struct.error("pages that overlap")
-    return tuple(rows), tuple(tables)
+    widths = np.repeat([width for _, width, _ in rows], [len(offset) for offset, _, _ in rows])
+    columns = (np.concatenate([row[i] for row in rows]) for i in (0, 2))
+    offset, function = columns
+    return UnwindInfo(UnwindRows(offset, widths, function), np.concatenate(tables))
 
 
-def compact_unwind(image: MachO, section: Section) -> Iterator[UnwindRow]:
-    """Yield the entries of __LD,__compact_unwind in a 64-bit object, one for each function.
+def _words(order: str, data: bytes, offset: int, count: int) -> Int:
+    """Read numbers of four bytes."""
+    return np.frombuffer(data, order + "u4", count, min(offset, len(data))).astype(np.int64)
+
+
+def compact_unwind(image: MachO, section: Section) -> UnwindRows:
+    """Read the entries of __LD,__compact_unwind in a 64-bit object, one for each function.
 
     A relocation to a symbol gives the function's address.
     """
     data = image.content(section).tobytes()
     if not image.is_64:
-        return
+        return UnwindRows.of(())
     external = _external(image, section)
+    rows = []
     for offset in range(0, len(data) // _COMPACT_ENTRY * _COMPACT_ENTRY, _COMPACT_ENTRY):
         (address,) = struct.unpack_from(image.order + "Q", data, offset)
-        yield UnwindRow(offset, _COMPACT_ENTRY, external.get(offset, 0) + address)
+        # An address that fits no column is none of the image's.
+        function = min(external.get(offset, 0) + address, _NOWHERE)
+        rows.append((offset, _COMPACT_ENTRY, function))
+    return UnwindRows.of(rows)
 
 
 def _external(image: MachO, section: Section) -> dict[int, int]:
@@ -108,7 +127,7 @@ def _external(image: MachO, section: Section) -> dict[int, int]:
     )
 
 
-def eh_frame(image: MachO, section: Section) -> tuple[UnwindRow, ...]:
+def eh_frame(image: MachO, section: Section) -> UnwindRows:
     """Read the FDEs of __TEXT,__eh_frame.
 
     CIEs are shared and have no row. Unreadable records have no row either.
@@ -130,10 +149,10 @@ def eh_frame(image: MachO, section: Section) -> tuple[UnwindRow, ...]:
             function = external.get(position + 8)
             if function is None:
                 function = _function(image, data, section.address, position + 8, encoding)
-            if function is not None:
-                rows.append(UnwindRow(position, 4 + length, function))
+            if function is not None and abs(function) <= _NOWHERE:
+                rows.append((position, 4 + length, function))
         position += 4 + length
-    return tuple(rows)
+    return UnwindRows.of(rows)
 
 
 def _pointer_encoding(cie: bytes) -> int:

@@ -5,25 +5,31 @@ They are functions and objects, strings, slots of imports, and unwind entries.
 
 from __future__ import annotations
 
-import struct
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
+from sizeguard.columns.sort import packed_order
+from sizeguard.columns.texts import Int, Int8, Texts
 from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.fixups import Fixups
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.linkedit import Slots, slots
-from sizeguard.formats.macho.unwind import UnwindRow, compact_unwind, eh_frame, unwind_info
 from sizeguard.ledger.ledger import NONE
-from sizeguard.ledger.macho.named_ranges import CONFIDENCE, MAP, START, NamedRanges
-
-# Strength of evidence. A whole section gives way to any claim inside it, a filler only to claims of
-# entries.
-SECTION, FILLER, SYMBOL, PART = 0, 1, 2, 3
+from sizeguard.ledger.macho.claim_columns import (
+    FILLER,
+    PART,
+    SECTION,
+    SYMBOL,
+    Claimed,
+    ClaimTable,
+    one,
+)
+from sizeguard.ledger.macho.named_ranges import CONFIDENCE, MAP, SOURCES, NamedRanges
+from sizeguard.ledger.macho.unwind_claims import UNWIND_SECTIONS, exception_claims, unwind_claims
 
 _KINDS_BY_TYPE = {
     c.S_CSTRING_LITERALS: "string",
@@ -49,29 +55,10 @@ _NEEDS_NAME = frozenset({"code", "rodata", "data", "zero"})
 _LITERALS = frozenset(
     {c.S_4BYTE_LITERALS, c.S_8BYTE_LITERALS, c.S_16BYTE_LITERALS, c.S_LITERAL_POINTERS}
 )
-_KINDS_BY_SYMBOL = {
-    b"__ZTV": "vtable",
-    b"__ZTT": "vtable",
-    b"__ZTC": "vtable",
-    b"__ZTI": "typeinfo",
-    b"__ZTS": "typeinfo",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A range [offset, offset + size) of a section, and its owner."""
-
-    section: Section
-    offset: int
-    size: int
-    rank: int
-    kind: str
-    analyzer: str
-    confidence: int = 100
-    names: tuple[bytes, ...] = ()
-    part: bytes = b""
-    input: int = NONE
+# Kinds that the letter behind a symbol's prefix tells.
+_PREFIX = b"__ZT"
+_LETTERS = len(_PREFIX) + 1
+_SPECIAL = {"vtable": b"VTC", "typeinfo": b"IS"}
 
 
 def kind_of(image: MachO, section: Section) -> str:
@@ -91,268 +78,306 @@ def kind_of(image: MachO, section: Section) -> str:
     return "rodata" if is_constant else "data"
 
 
-def contents(
-    image: MachO, ranges: NamedRanges, inputs: Sequence[InputSection], pointers: Fixups
-) -> Iterator[Content]:
-    """Yield all that is known below sections; sections themselves first."""
-    yield from _whole_sections(image)
-    yield from _ranges(image, ranges, inputs)
-    fixed = _Fixed.of(pointers)
-    tables = tuple(slots(image))
-    yield from _slots(image, ranges, tables, fixed)
-    lazy = _lazy_names(image, tables, fixed)
-    helpers = sorted(lazy)
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The sources of claims on sections.
+
+    inputs: rows of the linker map
+    """
+
+    image: MachO
+    table: ClaimTable
+    ranges: NamedRanges
+    inputs: Sequence[InputSection]
+    pointers: Fixups
+
+    def context(self, section: Section, kind: str, analyzer: str, confidence: int = 100) -> int:
+        """Return the context of claims on a section."""
+        # An object has one segment without a name; there, the section says which segment it will
+        # be in.
+        segment = self.image.segments[section.segment].name or section.segment_name
+        return self.table.context(section.full_name, segment, kind, analyzer, confidence)
+
+
+def contents(of: Contents) -> Iterator[tuple[Section, Claimed]]:
+    """Yield all claims that are known below sections; sections themselves first.
+
+    Places count from a section's start.
+    """
+    yield from _whole_sections(of)
+    yield from _ranges(of)
+    fixed = _Fixed.of(of.pointers)
+    tables = tuple(slots(of.image))
+    for slot_table in tables:
+        yield slot_table.section, _slots(of, slot_table, fixed)
+    lazy = _lazy_names(of, tables, fixed)
     exceptions = next(
-        (s for s in image.sections if s.name == "__gcc_except_tab" and s.file_size), None
+        (s for s in of.image.sections if s.name == "__gcc_except_tab" and s.file_size), None
     )
-    for section in image.sections:
+    for section in of.image.sections:
         if not section.file_size:
             continue
         if section.type == c.S_CSTRING_LITERALS:
-            yield from _strings(image, section)
+            yield section, _strings(of, section)
         elif section.type in (
             c.S_INIT_FUNC_OFFSETS,
             c.S_MOD_INIT_FUNC_POINTERS,
             c.S_MOD_TERM_FUNC_POINTERS,
         ):
-            yield from _initializers(image, section, ranges, fixed.targets)
+            yield section, _initializers(of, section, fixed)
         elif section.name == "__stub_helper":
-            yield from _helpers(section, helpers, lazy)
-        else:
-            yield from _unwind(image, section, ranges, exceptions)
+            yield section, _helpers(of, section, lazy)
+        elif section.name in UNWIND_SECTIONS:
+            yield from _unwind(of, section, exceptions)
 
 
-def _whole_sections(image: MachO) -> Iterator[Content]:
+def _unwind(
+    of: Contents, section: Section, exceptions: Section | None
+) -> Iterator[tuple[Section, Claimed]]:
+    """Yield the unwind entries of a section, and the exception tables that it names."""
+    context = of.context(section, "unwind", "unwind table")
+    found = unwind_claims(of.image, section, of.ranges, of.table, context)
+    if exceptions is not None and len(found.tables):
+        kind = of.context(exceptions, "exception table", "exception table")
+        yield exceptions, exception_claims(exceptions, of.ranges, found.tables, kind)
+    if found.filled >= 0:
+        padding = of.context(section, "padding", "padding")
+        yield section, one(found.filled, section.size, FILLER, padding)
+    yield section, found.entries
+
+
+def _whole_sections(of: Contents) -> Iterator[tuple[Section, Claimed]]:
     """Yield each section as a whole; unattributed where symbols should say more."""
-    for section in image.sections:
+    for section in of.image.sections:
         if section.size:
-            kind = kind_of(image, section)
+            kind = kind_of(of.image, section)
             is_named = (
                 kind not in _NEEDS_NAME or section.type in _LITERALS or section.name == "__literals"
             )
-            yield Content(
-                section, 0, section.size, SECTION, kind, "section" if is_named else "unattributed"
-            )
+            context = of.context(section, kind, "section" if is_named else "unattributed")
+            yield section, one(0, section.size, SECTION, context)
 
 
 @dataclass(frozen=True, slots=True)
 class _Fixed:
-    """Values that dyld writes, by address: imports by name, or addresses of the image itself."""
+    """Values that dyld writes, by address, ascending.
 
-    imports: dict[int, str]
-    targets: dict[int, int]
+    target: an address of the image itself; symbol: an import, NONE for an address
+    """
+
+    address: Int
+    target: Int
+    symbol: Int
+    imports: tuple[str, ...]
 
     @staticmethod
     def of(pointers: Fixups) -> _Fixed:
-        """Sort the fixups by what they point at."""
-        imports: dict[int, str] = {}
-        targets: dict[int, int] = {}
-        for address, target, symbol in zip(
-            pointers.address.tolist(),
-            pointers.target.tolist(),
-            pointers.symbol.tolist(),
-            strict=True,
-        ):
-            if symbol >= 0:
-                imports[address] = pointers.imports[symbol]
-            else:
-                targets[address] = target
-        return _Fixed(imports, targets)
+        """Sort the fixups; what is written last to a place stays."""
+        # By address, and at one address by whether it is an import.
+        key = pointers.address * 2 + (pointers.symbol >= 0)
+        order = packed_order(key)
+        is_last = np.ones(len(order), np.bool_)
+        is_last[:-1] = key[order[1:]] != key[order[:-1]]
+        rows = order[is_last]
+        return _Fixed(
+            pointers.address[rows], pointers.target[rows], pointers.symbol[rows], pointers.imports
+        )
+
+    def row(self, address: Int, *, imported: bool) -> Int:
+        """Return the row of each address of one of the two sorts, NONE for none."""
+        which = np.flatnonzero((self.symbol >= 0) == imported)
+        if not len(which):
+            return np.full(len(address), NONE, np.int64)
+        known = self.address[which]
+        at = np.minimum(np.searchsorted(known, address), len(known) - 1)
+        return np.where(known[at] == address, which[at], NONE)
+
+    def targets(self, address: Int) -> tuple[Int, npt.NDArray[np.bool_]]:
+        """Return what is at each address, and whether it is an address of the image."""
+        row = self.row(address, imported=False)
+        return np.append(self.target, 0)[row], row >= 0
 
 
-def _slot_name(image: MachO, fixed: _Fixed, address: int, symbol: int) -> bytes:
-    """Return the name of the import that a slot serves, empty if it serves none."""
-    if symbol >= 0:
-        return image.symbols.names.raw(symbol)
-    return fixed.imports.get(address, "").encode()
+def _slot_names(of: Contents, table: Slots, fixed: _Fixed) -> tuple[Int, Int]:
+    """Return the address of each slot, and a reference of the import's name, NONE for none."""
+    address = table.section.address + np.arange(len(table.symbol)) * table.size
+    names = of.image.symbols.names
+    symbol = table.symbol
+    name = np.where((symbol >= 0) & (names.end[symbol] > names.start[symbol]), symbol, NONE)
+    unnamed = np.flatnonzero(symbol < 0)
+    row = fixed.row(address[unnamed], imported=True)
+    for i, import_ in zip(unnamed[row >= 0].tolist(), row[row >= 0].tolist(), strict=True):
+        text = fixed.imports[int(fixed.symbol[import_])]
+        name[i] = of.table.names.add(text.encode()) if text else NONE
+    return address, name
 
 
-def _slots(
-    image: MachO, ranges: NamedRanges, tables: Sequence[Slots], fixed: _Fixed
-) -> Iterator[Content]:
-    """Yield slots and stubs, each with the import that it serves."""
-    for table in tables:
-        for i, symbol in enumerate(table.symbol.tolist()):
-            address = table.section.address + i * table.size
-            name = _slot_name(image, fixed, address, symbol)
-            # A slot for a symbol of the image itself has no name; its target has.
-            target = None
-            if not name and address in fixed.targets:
-                target = ranges.at(fixed.targets[address])
-            if name or target is not None:
-                names = target.names if target is not None else (name,)
-                analyzer = "relocation" if target is not None else "import"
-                yield Content(
-                    table.section, i * table.size, table.size, PART, "import", analyzer, names=names
-                )
+def _slots(of: Contents, table: Slots, fixed: _Fixed) -> Claimed:
+    """Make claims of slots and stubs, each of the import that it serves.
+
+    A slot for a symbol of the image itself has no name; its target has.
+    """
+    address, name = _slot_names(of, table, fixed)
+    target, has_target = fixed.targets(address)
+    holder = np.where(has_target & (name < 0), of.ranges.at(target), NONE)
+    start = np.arange(len(name)) * table.size
+    import_ = of.context(table.section, "import", "import")
+    relocation = of.context(table.section, "import", "relocation")
+    context = np.where(holder >= 0, relocation, import_)
+    claims = Claimed(start, start + table.size, PART, context, name, holder)
+    return claims.take((name >= 0) | (holder >= 0))
 
 
-def _lazy_names(image: MachO, tables: Sequence[Slots], fixed: _Fixed) -> dict[int, bytes]:
-    """Return the import that each helper binds, by the helper's address.
+@dataclass(frozen=True, slots=True)
+class _Lazy:
+    """Helpers that bind lazy pointers: their addresses, ascending, and the imports' names."""
+
+    address: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    name: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+def _lazy_names(of: Contents, tables: Sequence[Slots], fixed: _Fixed) -> _Lazy:
+    """Return the import that each helper binds.
 
     A lazy pointer points at its helper until it is bound.
     """
-    lazy: dict[int, bytes] = {}
+    lazy: dict[int, int] = {}
     for table in tables:
         if table.section.type == c.S_LAZY_SYMBOL_POINTERS:
-            for i, symbol in enumerate(table.symbol.tolist()):
-                address = table.section.address + i * table.size
-                if address in fixed.targets:
-                    lazy[fixed.targets[address]] = _slot_name(image, fixed, address, symbol)
-    return lazy
+            address, name = _slot_names(of, table, fixed)
+            target, has_target = fixed.targets(address)
+            pairs = zip(target[has_target].tolist(), name[has_target].tolist(), strict=True)
+            lazy.update(pairs)
+    rows = np.array(sorted(lazy.items()), np.int64).reshape(-1, 2)
+    return _Lazy(rows[:, 0].copy(), rows[:, 1].copy())
 
 
-def _ranges(image: MachO, ranges: NamedRanges, inputs: Sequence[InputSection]) -> Iterator[Content]:
-    """Yield named ranges, and the padding behind each."""
-    order = sorted(range(len(inputs)), key=lambda i: inputs[i].address)
-    starts = np.array([inputs[i].address for i in order], np.int64)
-    for row in ranges.rows:
-        section = image.sections[row.section]
-        kind = _KINDS_BY_SYMBOL.get(row.names[0][:5], "") if row.names else ""
-        at = int(np.searchsorted(starts, row.address, side="right")) - 1
-        input_ = (
-            order[at]
-            if at >= 0 and row.address < inputs[order[at]].address + inputs[order[at]].size
-            else NONE
-        )
-        offset = row.address - section.address
-        # A function that is known by its start alone is named by its address.
-        part = b"" if row.names or row.source == MAP else f"function at {row.address:#x}".encode()
-        yield Content(
+def _ranges(of: Contents) -> Iterator[tuple[Section, Claimed]]:
+    """Yield the named ranges of each section, and the padding behind each."""
+    ranges = of.ranges
+    input_ = _inputs(of)
+    special = _special_kinds(of)
+    by_map = ranges.source == SOURCES.index(MAP)
+    nameless = np.flatnonzero((ranges.first[1:] == ranges.first[:-1]) & ~by_map)
+    part = np.full(len(ranges), NONE, np.int64)
+    # A function that is known by its start alone is named by its address.
+    part[nameless] = [function_part(of.table, a) for a in ranges.address[nameless].tolist()]
+    edges = np.flatnonzero(np.diff(ranges.section, prepend=-1, append=-1))
+    for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        section = of.image.sections[int(ranges.section[low])]
+        rows = np.arange(low, high)
+        start = ranges.address[rows] - section.address
+        end = start + ranges.size[rows]
+        source = ranges.source[rows]
+        yield (
             section,
-            offset,
-            row.size,
-            SYMBOL,
-            kind or kind_of(image, section),
-            row.source,
-            CONFIDENCE[row.source],
-            row.names,
-            part,
-            input_,
+            Claimed(
+                start,
+                end,
+                SYMBOL,
+                _contexts(of, section, special[rows], source),
+                NONE,
+                rows,
+                part[rows],
+                input_[rows],
+            ),
         )
-        yield Content(
-            section,
-            offset + row.size,
-            row.padding,
-            FILLER,
-            "padding",
-            "padding",
-            CONFIDENCE[row.source],
-        )
+        padded = ranges.padding[rows] > 0
+        padding = _contexts(of, section, None, source)
+        fill = Claimed(end, end + ranges.padding[rows], FILLER, padding)
+        yield section, fill.take(padded)
 
 
-def _strings(image: MachO, section: Section) -> Iterator[Content]:
-    """Yield the strings of a section, with their NULs."""
-    data = image.content(section)
-    ends = np.flatnonzero(data == 0)
-    start = 0
-    raw = data.tobytes()
-    for end in ends.tolist():
-        if end > start:
-            yield Content(
-                section, start, end + 1 - start, PART, "string", "strings", part=raw[start:end]
-            )
-        start = end + 1
+def _contexts(of: Contents, section: Section, special: Int | None, source: Int8) -> Int:
+    """Return the contexts of ranges; special: kinds by symbols' names; None: of their padding."""
+    usual = "padding" if special is None else kind_of(of.image, section)
+    kinds = (usual, *(_SPECIAL if special is not None else ()))
+    which = source.astype(np.int64) + (0 if special is None else special * len(SOURCES))
+    context = np.zeros(len(kinds) * len(SOURCES), np.int64)
+    for i in np.unique(which).tolist():
+        kind, said = kinds[i // len(SOURCES)], SOURCES[i % len(SOURCES)]
+        analyzer = "padding" if special is None else said
+        context[i] = of.context(section, kind, analyzer, CONFIDENCE[said])
+    found: Int = context[which]
+    return found
 
 
-def _initializers(
-    image: MachO, section: Section, ranges: NamedRanges, targets: dict[int, int]
-) -> Iterator[Content]:
+def _special_kinds(of: Contents) -> Int:
+    """Return the kind that each range's first name tells: 0 for none, else 1 + one of _SPECIAL."""
+    ranges = of.ranges
+    texts = of.table.names.texts()
+    kind = np.zeros(len(ranges), np.int64)
+    named = np.flatnonzero(ranges.first[1:] > ranges.first[:-1])
+    name = ranges.member[ranges.first[named]]
+    start = texts.start[name]
+    long = np.flatnonzero(texts.end[name] - start >= _LETTERS)
+    named, start = named[long], start[long]
+    for i, letter in enumerate(_PREFIX):
+        fits = texts.buffer[start + i] == letter
+        named, start = named[fits], start[fits]
+    last = texts.buffer[start + len(_PREFIX)]
+    for number, prefixes in enumerate(_SPECIAL.values(), 1):
+        kind[named[np.isin(last, np.frombuffer(prefixes, np.uint8))]] = number
+    return kind
+
+
+def function_part(table: ClaimTable, address: int) -> int:
+    """Return the reference of the name of a function that is known by its start."""
+    return table.parts.add(f"function at {address:#x}".encode())
+
+
+def _inputs(of: Contents) -> Int:
+    """Return the map's row that each range begins in, NONE for none."""
+    if not of.inputs:
+        return np.full(len(of.ranges), NONE, np.int64)
+    address, size = (
+        np.array([getattr(row, name) for row in of.inputs], np.int64)
+        for name in ("address", "size")
+    )
+    order = packed_order(address)
+    at = np.searchsorted(address[order], of.ranges.address, side="right") - 1
+    row = order[at]
+    inside = (at >= 0) & (of.ranges.address < address[row] + size[row])
+    return np.where(inside, row, NONE)
+
+
+def _strings(of: Contents, section: Section) -> Claimed:
+    """Make claims of the strings of a section, with their NULs."""
+    end = np.flatnonzero(of.image.content(section) == 0)
+    start = np.append(np.int64(0), end[:-1] + 1)[: len(end)]
+    filled = end > start
+    start, end = start[filled], end[filled]
+    texts = Texts(of.image.data, start + section.offset, end + section.offset)
+    part = of.table.parts.extend(texts)
+    context = of.context(section, "string", "strings")
+    return Claimed(start, end + 1, PART, context, part=part)
+
+
+def _initializers(of: Contents, section: Section, fixed: _Fixed) -> Claimed:
     """Each entry belongs to the function that it runs: an offset from the header, or a pointer."""
     is_offset = section.type == c.S_INIT_FUNC_OFFSETS
-    size = 4 if is_offset else image.pointer_size
-    data = image.content(section).tobytes()
-    for offset in range(0, len(data) - size + 1, size):
-        address = targets.get(section.address + offset)
-        if is_offset:
-            address = image.base + struct.unpack_from(image.order + "I", data, offset)[0]
-        holder = ranges.at(address) if address is not None else None
-        if holder is not None:
-            yield Content(
-                section, offset, size, PART, "initializer", "relocation", names=holder.names
-            )
+    size = 4 if is_offset else of.image.pointer_size
+    data = of.image.content(section)
+    start = np.arange(len(data) // size) * size
+    if is_offset:
+        raw = data[: len(data) // 4 * 4].tobytes()
+        address = np.frombuffer(raw, of.image.order + "u4").astype(np.int64) + of.image.base
+        holder = of.ranges.at(address)
+    else:
+        address, is_known = fixed.targets(start + section.address)
+        holder = np.where(is_known, of.ranges.at(address), NONE)
+    context = of.context(section, "initializer", "relocation")
+    return Claimed(start, start + size, PART, context, range=holder).take(holder >= 0)
 
 
-def _helpers(section: Section, helpers: Sequence[int], lazy: dict[int, bytes]) -> Iterator[Content]:
-    """Yield the code that binds lazy pointers at their first call, a piece for each.
+def _helpers(of: Contents, section: Section, lazy: _Lazy) -> Claimed:
+    """Make claims of the code that binds lazy pointers at their first call, a piece for each.
 
     A common head, which no piece covers, stands before them.
     """
-    here = helpers[
-        bisect_left(helpers, section.address) : bisect_left(helpers, section.address + section.size)
-    ]
-    for address, after in zip(here, [*here[1:], section.address + section.size], strict=bool(here)):
-        if lazy[address]:
-            yield Content(
-                section,
-                address - section.address,
-                after - address,
-                PART,
-                "import",
-                "import",
-                names=(lazy[address],),
-            )
-
-
-def _unwind(
-    image: MachO, section: Section, ranges: NamedRanges, tables: Section | None
-) -> Iterator[Content]:
-    """Yield the unwind entries of a section, and the exception tables that it names."""
-    rows: Sequence[UnwindRow]
-    if section.name == "__unwind_info":
-        info = unwind_info(image, section)
-        rows = info.rows
-        yield from _exception_tables(tables, ranges, info.tables)
-        # Pages of 4,096 bytes are filled with zeros.
-        content = image.content(section)
-        used = np.flatnonzero(content)
-        end = (int(used[-1]) // 4 + 1) * 4 if len(used) else 0
-        yield Content(section, end, max(section.size - end, 0), FILLER, "padding", "padding")
-    elif section.name == "__compact_unwind":
-        rows = tuple(compact_unwind(image, section))
-    elif section.name == "__eh_frame":
-        rows = eh_frame(image, section)
-    else:
-        return
-    yield from _held(section, rows, ranges, "unwind")
-
-
-def _held(
-    section: Section, rows: Sequence[UnwindRow], ranges: NamedRanges, kind: str
-) -> Iterator[Content]:
-    """Yield unwind entries that have a function."""
-    for row in rows:
-        holder = ranges.at(row.function)
-        if holder is None or row.offset + row.size > section.size:
-            continue
-        part = f"function at {holder.address:#x}".encode() if holder.source == START else b""
-        yield Content(
-            section, row.offset, row.size, PART, kind, "unwind table", names=holder.names, part=part
-        )
-
-
-def _exception_tables(
-    section: Section | None, ranges: NamedRanges, tables: Sequence[tuple[int, int]]
-) -> Iterator[Content]:
-    """Yield exception tables; each reaches to the next one.
-
-    tables: pairs of function and table addresses.
-    """
-    if section is None:
-        return
-    end = section.address + section.size
-    order = sorted(
-        (table, function) for function, table in tables if section.address <= table < end
-    )
-    for (table, function), (after, _) in zip(order, [*order[1:], (end, 0)], strict=bool(order)):
-        holder = ranges.at(function)
-        if holder is not None and holder.names:
-            yield Content(
-                section,
-                table - section.address,
-                after - table,
-                PART,
-                "exception table",
-                "exception table",
-                names=holder.names,
-            )
+    low, high = np.searchsorted(lazy.address, [section.address, section.address + section.size])
+    start = lazy.address[low:high] - section.address
+    end = np.append(start[1:], section.size)[: len(start)]
+    name = lazy.name[low:high]
+    context = of.context(section, "import", "import")
+    return Claimed(start, end, PART, context, name).take(name >= 0)

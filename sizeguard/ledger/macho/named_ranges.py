@@ -8,62 +8,80 @@ of the section bounds it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from sizeguard.columns.distinct import distinct
+from sizeguard.columns.sort import packed_order
+from sizeguard.columns.texts import Int, Int8, Int32
 from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.linkedit import function_starts
-from sizeguard.ledger.macho.nops import is_padding, padding_before
+from sizeguard.ledger.ledger import NONE
+from sizeguard.ledger.macho.name_refs import NameRefs
+from sizeguard.ledger.macho.nops import MOST_PADDING, is_padding, paddings
 
 STAB, MAP, NEXT, START = "stabs", "linker map", "label", "function starts"
+SOURCES = (STAB, MAP, NEXT, START)
 CONFIDENCE = {STAB: 100, MAP: 100, NEXT: 90, START: 50}
 
 # Labels that assemblers make, and ld64.lld's names for things that are no symbols: "literal string:
 # …", "CIE", "compact unwind info".
 _TEMPORARY = re.compile(rb"ltmp\d+|[lL]\.?(str|tmp|constpool|_\.str).*")
-_MOST_PADDING = 64  # the widest alignment of functions
 _SLOTS = frozenset(
     {c.S_CSTRING_LITERALS, c.S_SYMBOL_STUBS, c.S_NON_LAZY_SYMBOL_POINTERS, c.S_LAZY_SYMBOL_POINTERS}
 )
 _UNWIND = frozenset({"__unwind_info", "__eh_frame", "__compact_unwind"})
 
-
-@dataclass(frozen=True, slots=True)
-class NamedRange:
-    """A range [address, address + size) of a section, with its names, best first.
-
-    names is empty if only the start is known.
-
-    padding: bytes behind it that fill up to the alignment of the next range
-    source:  STAB, MAP, NEXT or START
-    """
-
-    address: int
-    size: int
-    padding: int
-    section: int
-    names: tuple[bytes, ...]
-    source: str
+Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRanges:
-    """Ranges in order of address, without overlaps, and their starts."""
+    """Ranges [address, address + size) of sections, as columns in order of address.
 
-    rows: tuple[NamedRange, ...]
-    starts: tuple[int, ...]
+    padding: bytes behind it that fill up to the alignment of the next range
+    section: index into the image's sections
+    source:  index into SOURCES
+    first:   range i has the names member[first[i]:first[i + 1]], references, best first; none if
+             only the start is known
+    """
 
-    def at(self, address: int) -> NamedRange | None:
-        """Return the range that holds the address."""
-        i = bisect_right(self.starts, address) - 1
-        return (
-            self.rows[i] if i >= 0 and address < self.rows[i].address + self.rows[i].size else None
-        )
+    address: Int
+    size: Int
+    padding: Int
+    section: Int32
+    source: Int8
+    first: Int
+    member: Int32
+
+    def __len__(self) -> int:
+        """Return the number of ranges."""
+        return len(self.address)
+
+    def at(self, address: Int) -> Int:
+        """Return the range that holds each address, NONE for none."""
+        if not len(self.address):
+            return np.full(len(address), NONE, np.int64)
+        row = np.searchsorted(self.address, address, side="right") - 1
+        inside = (row >= 0) & (address - self.address[row] < self.size[row])
+        return np.where(inside, row, NONE)
+
+    def has_name(self, rows: Int) -> Bool:
+        """Tell which of some ranges have a name; NONE has none."""
+        found: Bool = (rows >= 0) & (self.first[rows + 1] > self.first[rows])
+        return found
+
+    def is_start(self, rows: Int) -> Bool:
+        """Tell of which of some ranges only the start is known; of NONE nothing is."""
+        if not len(self.source):
+            return np.zeros(len(rows), np.bool_)
+        found: Bool = (rows >= 0) & (self.source[rows] == SOURCES.index(START))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +119,23 @@ def stabs(names: MachO) -> Stabs:
     return Stabs(sizes, objects)
 
 
-def named_ranges(image: MachO, names: MachO, inputs: Sequence[InputSection]) -> NamedRanges:
+def named_ranges(
+    image: MachO, names: MachO, inputs: Sequence[InputSection], refs: NameRefs, first: int
+) -> NamedRanges:
     """Find the ranges of all sections but those cut into slots, strings and unwind entries.
 
     A dSYM has none: its sections are empty.
 
-    names: the image itself or the same build with symbols; inputs: rows of its linker map, whose
-    names are symbols.
+    names:  the image itself or the same build with symbols; first: the reference of its first name
+    inputs: rows of its linker map, whose names are symbols
     """
+    known = _Known.of(names, inputs, refs, first)
     if image.filetype == c.MH_DSYM:
-        return NamedRanges((), ())
-    known = _Known(
-        _symbols(names),
-        stabs(names).sizes,
-        {row.address: row for row in inputs if row.size > 0},
+        return _joined([], known)
+    addresses = distinct(
+        np.concatenate([known.addresses, known.pieces, known.stated, function_starts(image)])
     )
-    starts = function_starts(image).tolist()
-    addresses = np.sort(
-        np.fromiter({*known.symbols, *known.pieces, *known.sizes, *starts}, np.int64)
-    )
-    rows: list[NamedRange] = []
+    parts = []
     for section in sorted(image.sections, key=lambda s: s.address):
         if (
             not section.size
@@ -130,77 +145,189 @@ def named_ranges(image: MachO, names: MachO, inputs: Sequence[InputSection]) -> 
         ):
             continue
         low, high = np.searchsorted(addresses, [section.address, section.address + section.size])
-        here = [
-            a
-            for a in addresses[low:high].tolist()
-            if section.is_code or a in known.symbols or a in known.pieces
-        ]
-        for address, after in zip(
-            here, [*here[1:], section.address + section.size], strict=bool(here)
-        ):
-            rows.append(_range(image, section, address, after, known))
-    return NamedRanges(tuple(rows), tuple(row.address for row in rows))
+        here = addresses[low:high]
+        if not section.is_code:
+            is_known = _places(known.addresses, here) >= 0
+            here = here[is_known | (_places(known.pieces, here) >= 0)]
+        parts.append(_ranges(image, section, here, known))
+    return _joined(parts, known)
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Facts by address: symbols, the size that STABs state, the row of the map."""
+    """Facts by address; addresses, stated and pieces ascend.
 
-    symbols: dict[int, tuple[bytes, ...]]
-    sizes: dict[int, int]
-    pieces: dict[int, InputSection]
+    addresses: of symbols; their names are those of `member`, as in NamedRanges
+    stated:    addresses of functions whose size STABs state
+    pieces:    addresses of the map's rows
+    """
+
+    addresses: Int
+    first: Int
+    member: Int32
+    stated: Int
+    stated_size: Int
+    pieces: Int
+    piece_size: Int
+    piece_name: Int32
+
+    @staticmethod
+    def of(names: MachO, inputs: Sequence[InputSection], refs: NameRefs, first: int) -> _Known:
+        """Collect what symbols, STABs and the map say."""
+        sizes = sorted(stabs(names).sizes.items())
+        rows = sorted({row.address: row for row in inputs if row.size > 0}.items())
+        return _Known(
+            *_symbols(names, first),
+            np.array([address for address, _ in sizes], np.int64),
+            np.array([size for _, size in sizes], np.int64),
+            np.array([address for address, _ in rows], np.int64),
+            np.array([row.size for _, row in rows], np.int64),
+            np.array([_symbol_of(row, refs) for _, row in rows], np.int32),
+        )
 
 
-def _range(image: MachO, section: Section, address: int, after: int, known: _Known) -> NamedRange:
-    """Make the range at `address`; the next begins at `after`."""
-    piece = known.pieces.get(address)
-    names = known.symbols.get(address) or (_symbol_of(piece) if piece is not None else ())
-    room = after - address
+@dataclass(frozen=True, slots=True)
+class _Ranges:
+    """Ranges of one section; symbol: the place of each one's symbols, piece: of its map row."""
+
+    address: Int
+    size: Int
+    padding: Int
+    section: int
+    source: Int8
+    symbol: Int
+    piece: Int
+
+
+def _ranges(image: MachO, section: Section, address: Int, known: _Known) -> _Ranges:
+    """Make the ranges of a section that begin at these addresses."""
+    room = np.diff(address, append=section.address + section.size)
+    symbol = _places(known.addresses, address)
+    piece, stated = _places(known.pieces, address), _places(known.stated, address)
+    has_piece = piece >= 0
+    size = room
+    if len(known.pieces):
+        size = np.where(has_piece, known.piece_size[piece], room)
+    is_stated = np.zeros(len(address), np.bool_)
+    if section.is_code and len(known.stated):
+        is_stated = (stated >= 0) & (known.stated_size[stated] > 0)
+        size = np.where(is_stated, known.stated_size[stated], size)
     # STABs and the map state the size of the piece that the linker placed. Both count padding to
     # the function before it.
-    stated = known.sizes.get(address, 0) if section.is_code else 0
-    size = min(stated or (piece.size if piece is not None else room), room)
+    size = np.minimum(size, room)
+    padding = np.where(has_piece, room - size, 0)
     if section.is_code and section.file_size:
-        start = section.offset + address - section.address
-        tail = image.data[max(start, start + size - _MOST_PADDING) : start + size].tobytes()
-        size -= min(padding_before(tail, image.cpu), size - 1)
-        # The rest may also be data without a name.
-        rest = image.data[start + size : start + room].tobytes()
-        fills_up = len(rest) < _MOST_PADDING and is_padding(rest, image.cpu)
-    else:
-        fills_up = piece is not None
-    source = STAB if stated else MAP if piece is not None else NEXT if names else START
-    return NamedRange(address, size, room - size if fills_up else 0, section.index, names, source)
+        size, padding = _unpadded(image, address - section.address + section.offset, size, room)
+    has_name = known.first[symbol + 1] > known.first[symbol]
+    has_name &= symbol >= 0
+    if len(known.pieces):
+        has_name |= has_piece & (known.piece_name[piece] >= 0)
+    order = [SOURCES.index(source) for source in (STAB, MAP, NEXT, START)]
+    source = np.select([is_stated, has_piece, has_name], order[:3], order[3]).astype(np.int8)
+    return _Ranges(address, size, padding, section.index, source, symbol, piece)
 
 
-def _symbols(names: MachO) -> dict[int, tuple[bytes, ...]]:
-    """Return names by address, for all symbols defined in sections.
+def _unpadded(image: MachO, start: Int, size: Int, room: Int) -> tuple[Int, Int]:
+    """Return the sizes of functions without padding, and the padding up to the next.
+
+    start: in the file.
+    """
+    found = paddings(image.data, start, size, image.cpu)
+    is_plain = (size == room) & (found < size)
+    size = size - np.minimum(found, size - 1)
+    padding = np.where(is_plain & (found < MOST_PADDING), found, 0)
+    # What is behind a stated size may also be data without a name.
+    for i in np.flatnonzero(~is_plain & (room - size < MOST_PADDING)).tolist():
+        low, high = int(start[i] + size[i]), int(start[i] + room[i])
+        if is_padding(image.data[low:high].tobytes(), image.cpu):
+            padding[i] = room[i] - size[i]
+    return size, padding
+
+
+def _places(known: Int, wanted: Int) -> Int:
+    """Return the place of each address among known ones, which ascend; NONE for an absent one."""
+    if not len(known):
+        return np.full(len(wanted), NONE, np.int64)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[at] == wanted, at, NONE)
+
+
+def _joined(parts: Sequence[_Ranges], known: _Known) -> NamedRanges:
+    """Join the ranges of all sections, with the names of symbols, else of the map's rows."""
+    none = np.zeros(0, np.int64)
+    address, size, padding, symbol, piece = (
+        np.concatenate([none, *(getattr(part, name) for part in parts)])
+        for name in ("address", "size", "padding", "symbol", "piece")
+    )
+    lengths = [len(part.address) for part in parts]
+    section = np.repeat(np.array([part.section for part in parts], np.int32), lengths)
+    source = np.concatenate([none.astype(np.int8), *(part.source for part in parts)])
+    count = np.where(symbol >= 0, known.first[symbol + 1] - known.first[symbol], 0)
+    begin = known.first[symbol]
+    member = known.member
+    if len(known.pieces):
+        # The names of the map's rows follow those of symbols.
+        by_map = (count == 0) & (piece >= 0) & (known.piece_name[piece] >= 0)
+        begin = np.where(by_map, len(member) + piece, begin)
+        count = np.where(by_map, 1, count)
+        member = np.concatenate([member, known.piece_name])
+    first = np.append(np.int64(0), np.cumsum(count))
+    place = np.repeat(begin - first[:-1], count) + np.arange(int(first[-1]))
+    return NamedRanges(address, size, padding, section, source, first, member[place])
+
+
+def _symbols(names: MachO, base: int) -> tuple[Int, Int, Int32]:
+    """Return the addresses of symbols defined in sections, and the names of each.
 
     Exported names come first. Names that assemblers made are used only if there is no other.
+
+    base: the reference of the first symbol's name
     """
     table = names.symbols
     kinds = table.type
     defined = np.flatnonzero(((kinds & c.N_STAB) == 0) & ((kinds & c.N_TYPE) == c.N_SECT))
     local = (kinds[defined] & c.N_EXT) == 0
-    found: dict[int, list[bytes]] = {}
-    all_names, values = table.raw_names(), table.value.tolist()
-    for i in defined[np.argsort(local, kind="stable")].tolist():
-        found.setdefault(values[i], []).append(all_names[i])
-    result = {}
-    for address, texts in found.items():
-        lasting = [
-            text
-            for text in dict.fromkeys(texts)
-            if text and not (text[:1] in b"lL" and _TEMPORARY.fullmatch(text))
-        ]
-        result[address] = tuple(lasting or [text for text in texts if text][:1])
-    return result
+    defined = np.concatenate([defined[~local], defined[local]])
+    defined = defined[packed_order(table.value[defined])]
+    value = table.value[defined]
+    is_new = np.ones(len(value), np.bool_)
+    is_new[1:] = value[1:] != value[:-1]
+    # References of equal names in a run count once.
+    wanted = table.names.end[defined] > table.names.start[defined]
+    run = np.cumsum(is_new) - 1
+    _drop(table.names.raw, defined, run, wanted)
+    count = np.bincount(run[wanted], minlength=int(is_new.sum())).astype(np.int64)
+    first = np.append(np.int64(0), np.cumsum(count))
+    return value[is_new], first, (defined[wanted] + base).astype(np.int32)
 
 
-def _symbol_of(piece: InputSection) -> tuple[bytes, ...]:
-    """Return the symbol that a row of the map names, if it names one."""
-    return (
-        (piece.name.encode("utf-8", "backslashreplace"),)
-        if piece.name and " " not in piece.name
-        else ()
-    )
+def _drop(raw: Callable[[int], bytes], symbol: Int, run: Int, wanted: Bool) -> None:
+    """Drop from runs of several names those that repeat, and temporary ones beside others."""
+    count = np.bincount(run[wanted], minlength=int(run.max(initial=-1)) + 1)
+    several = np.flatnonzero(wanted)[count[run[wanted]] > 1]
+    names: dict[bytes, int] = {}
+    current = NONE
+    for i in several.tolist():
+        if run[i] != current:
+            _drop_temporary(names, wanted)
+            names, current = {}, int(run[i])
+        name = raw(int(symbol[i]))
+        if name in names:
+            wanted[i] = False
+        else:
+            names[name] = i
+    _drop_temporary(names, wanted)
+
+
+def _drop_temporary(names: Mapping[bytes, int], wanted: Bool) -> None:
+    """Drop names that assemblers made; of nothing else the first stays."""
+    made = [i for name, i in names.items() if name[:1] in b"lL" and _TEMPORARY.fullmatch(name)]
+    for i in made[1:] if len(made) == len(names) else made:
+        wanted[i] = False
+
+
+def _symbol_of(piece: InputSection, refs: NameRefs) -> int:
+    """Return the reference of the symbol that a row of the map names, NONE if it names none."""
+    if not piece.name or " " in piece.name:
+        return NONE
+    return refs.add(piece.name.encode("utf-8", "backslashreplace"))

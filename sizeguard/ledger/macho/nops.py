@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from sizeguard.columns.texts import Bytes, Int
 from sizeguard.formats.macho.constants import CPU_ARM64, CPU_X86_64
 
+MOST_PADDING = 64  # the widest alignment of functions
 _LONG = bytes.fromhex("0f1f840000000000")
 # Fillers in code of x86-64, longest first: a nop of each length.
 _X86 = (
@@ -18,7 +22,8 @@ _X86 = (
     b"\x66\x90",
     b"\x90",
 )
-_ARM64 = (bytes.fromhex("1f2003d5"),)
+_NOP = bytes.fromhex("1f2003d5")
+_ARM64 = (_NOP,)
 _LAST = frozenset({0x00, 0x90, 0xD5})  # last bytes of the fillers
 _RETURN = b"\xc3"
 _LONG_JUMPS = frozenset({0xE8, 0xE9})
@@ -61,3 +66,34 @@ def _zeros(code: bytes) -> int:
     count = len(code) - len(kept)
     is_distance = count <= 3 and len(code) >= 5 and code[-5] in _LONG_JUMPS
     return count if kept.endswith(_RETURN) and count < 16 and not is_distance else 0
+
+
+def paddings(data: Bytes, start: Int, size: Int, cpu: int) -> Int:
+    """Count the padding at the end of each function; the last 64 bytes are looked at.
+
+    start: in `data`.
+    """
+    looked = np.minimum(size, MOST_PADDING)
+    end = start + size
+    found = np.zeros(len(start), np.int64)
+    if cpu == CPU_ARM64:
+        # Each nop is one instruction: all functions that still end with one go on.
+        rows = np.flatnonzero(looked >= len(_NOP))
+        while len(rows):
+            at = end[rows] - found[rows] - len(_NOP)
+            is_nop = np.ones(len(rows), np.bool_)
+            for i in reversed(range(len(_NOP))):
+                is_nop[is_nop] = data[at[is_nop] + i] == _NOP[i]
+            found[rows[is_nop]] += len(_NOP)
+            rows = rows[is_nop]
+            rows = rows[looked[rows] - found[rows] >= len(_NOP)]
+        return found
+    if cpu != CPU_X86_64:
+        return found
+    filled = np.flatnonzero(size > 0)
+    last = data[end[filled] - 1]
+    may_fill = np.isin(last, np.array(sorted(_LAST), np.uint8))
+    for row in filled[may_fill].tolist():
+        tail = data[int(end[row] - looked[row]) : int(end[row])].tobytes()
+        found[row] = padding_before(tail, cpu)
+    return found

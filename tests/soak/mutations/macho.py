@@ -11,7 +11,8 @@ from pathlib import Path
 from sizeguard.formats.macho import FatFile, read_macho_file
 from sizeguard.formats.macho.linkedit import data_in_code, exports
 from sizeguard.formats.macho.relocations import relocations
-from sizeguard.ledger.macho.macho_ledger import fat_ledger, macho_ledger
+from sizeguard.ledger.macho.fat_ledger import fat_ledger
+from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from tests.support.macho_samples import FAT, THIN, build_samples
 
 
