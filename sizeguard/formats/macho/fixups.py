@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import struct
-from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
+from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.image import MachO, Segment
 from sizeguard.formats.macho.uleb import UlebReader
@@ -19,6 +19,10 @@ PTR_ARM64E, PTR_64, PTR_32, PTR_64_OFFSET = 1, 2, 3, 6
 PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24 = 9, 12
 _MOST_NAME_BYTES = 64  # bytes of names for each byte of their table: names may share their ends
 PAGE_NONE, PAGE_MULTI = 0xFFFF, 0x8000
+# Pointers with equal distances: address and place in the file of the first, their number, the
+# distance.
+_Run = tuple[int, int, int, int]
+_NOTHING = np.zeros(0, np.int64)
 _ARM64E = (PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24)
 
 
@@ -44,18 +48,17 @@ def fixups(image: MachO) -> Fixups:
     Raises InputError for damaged ones.
     """
     imports: list[str] = []
-    rows = array("q")  # 24 bytes for each; a tuple would take 200
+    columns: list[tuple[Int, Int, Int]] = []
     try:
         if image.extent("chained fixups") is not None:
-            rows.extend(chain.from_iterable(_Chains(image, imports).rows()))
-        for address in _rebases(image):
-            rows.extend((address, -1, _pointer(image, address)))
+            columns += _Chains(image, imports).columns()
+        columns.append(_rebased(image, list(_rebases(image))))
         for name in ("bind opcodes", "weak bind opcodes", "lazy bind opcodes"):
-            rows.extend(chain.from_iterable(_binds(image, name, imports)))
+            columns.append(_bound(list(_binds(image, name, imports))))
     except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise InputError(f"{image.path}: damaged fix-ups: {error}") from error
-    columns = np.frombuffer(rows, np.int64).reshape(-1, 3) if rows else np.zeros((0, 3), np.int64)
-    return Fixups(columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy(), tuple(imports))
+    address, symbol, target = (np.concatenate([part[i] for part in columns]) for i in range(3))
+    return Fixups(address, symbol, target, tuple(imports))
 
 
 class _Chains:
@@ -70,8 +73,8 @@ class _Chains:
         """Unpack numbers at an offset of the fix-ups' data."""
         return struct.unpack_from(self.image.order + layout, self.blob, offset)
 
-    def rows(self) -> Iterator[tuple[int, int, int]]:
-        """Yield address, import or -1, and target or addend, of each pointer."""
+    def read_imports(self) -> int:
+        """Read the imports; return where the table of chains begins."""
         _, starts, imports, symbols, count, form, _ = self.unpack("7I", 0)
         width, addend_layout = {1: (4, ""), 2: (8, "i"), 3: (16, "Q")}.get(form, (0, ""))
         if not width or imports + count * width > len(self.blob):
@@ -92,74 +95,76 @@ class _Chains:
             left -= len(self.imports[-1])
             if left < 0:
                 raise ValueError(f"names of more than {_MOST_NAME_BYTES} times the size of all")
+        self.addends = np.array([*addends, 0], np.int64)
+        return starts
+
+    def columns(self) -> Iterator[tuple[Int, Int, Int]]:
+        """Yield address, import or -1, and target or addend, of the pointers of each segment."""
+        starts = self.read_imports()
         (segments,) = self.unpack("I", starts)
         if segments > len(self.image.segments):
             raise ValueError(f"chains in {segments} segments of {len(self.image.segments)}")
         for i, segment in enumerate(self.image.segments[:segments]):
             (where,) = self.unpack("I", starts + 4 + 4 * i)
             if where:
-                yield from self.segment(segment, starts + where, addends)
+                yield self.segment(segment, starts + where)
 
-    def segment(
-        self, segment: Segment, position: int, addends: list[int]
-    ) -> Iterator[tuple[int, int, int]]:
-        """Yield the pointers of a segment; position: of its table of pages."""
+    def segment(self, segment: Segment, position: int) -> tuple[Int, Int, Int]:
+        """Follow the chains of a segment, a step in all pages at once.
+
+        position: of its table of pages.
+        """
         _, page_size, form, _, _, pages = self.unpack("IHHQIH", position)
         if form not in (PTR_64, PTR_64_OFFSET, PTR_32, *_ARM64E) or not page_size:
             raise InputError(f"{self.image.path}: chained fix-ups of format {form} are not known")
-        content = self.image.data[segment.offset : segment.offset + segment.file_size].tobytes()
+        if position + 22 + 2 * pages > len(self.blob):
+            raise ValueError(f"{pages} pages of segment {segment.name}")
+        words = np.frombuffer(self.blob, self.image.order + "u2", pages, position + 22)
+        page = np.flatnonzero(words != PAGE_NONE)
+        start = words[page].astype(np.int64)
+        if (start & PAGE_MULTI).any():
+            raise InputError(f"{self.image.path}: several chains in a page are not known")
+        offset = page * page_size + start
+        end = np.minimum((page + 1) * page_size, segment.file_size)
         size = 4 if form == PTR_32 else 8
-        for page in range(pages):
-            (start,) = self.unpack("H", position + 22 + 2 * page)
-            if start == PAGE_NONE:
-                continue
-            if start & PAGE_MULTI:
-                raise InputError(f"{self.image.path}: several chains in a page are not known")
-            offset = page * page_size + start
-            end = min((page + 1) * page_size, len(content))
-            while True:
-                # A chain goes upwards and ends with its page: this bounds the work for a damaged
-                # one.
-                if offset + size > end:
-                    raise ValueError(
-                        f"a chain leaves its page at {offset} of segment {segment.name}"
-                    )
-                value = int.from_bytes(
-                    content[offset : offset + size], "little" if self.image.order == "<" else "big"
-                )
-                symbol, target, step = self.pointer(value, form)
-                if symbol >= len(addends):
-                    raise ValueError(f"import {symbol} of {len(addends)}")
-                yield (
-                    segment.address + offset,
-                    symbol,
-                    target + (addends[symbol] if symbol >= 0 else 0),
-                )
-                if not step:
-                    break
-                offset += step
+        found: list[tuple[Int, Int, Int]] = [(_NOTHING, _NOTHING, _NOTHING)]
+        while len(offset):
+            # A chain goes upwards and ends with its page: this bounds the work for a damaged one.
+            if (offset + size > end).any():
+                where = int(offset[np.argmax(offset + size > end)])
+                raise ValueError(f"a chain leaves its page at {where} of segment {segment.name}")
+            value = _read(self.image, segment.offset + offset, size)
+            symbol, target, step = self.pointers(value, form)
+            if int(symbol.max()) >= len(self.addends) - 1:
+                raise ValueError(f"import {symbol.max()} of {len(self.addends) - 1}")
+            found.append((segment.address + offset, symbol, target + self.addends[symbol]))
+            goes_on = step > 0
+            offset, end = (offset + step)[goes_on], end[goes_on]
+        address, symbol, target = (np.concatenate([part[i] for part in found]) for i in range(3))
+        order = packed_order(address)
+        return address[order], symbol[order], target[order]
 
-    def pointer(self, value: int, form: int) -> tuple[int, int, int]:
-        """Decode a pointer: import or -1, target or addend, bytes to the next pointer."""
+    def pointers(self, value: npt.NDArray[np.uint64], form: int) -> tuple[Int, Int, Int]:
+        """Decode pointers: import or -1, target or addend, bytes to the next pointer."""
+
+        def bits(low: int, count: int) -> Int:
+            return (value >> np.uint64(low) & np.uint64((1 << count) - 1)).astype(np.int64)
+
         if form == PTR_32:
-            step = (value >> 26 & 31) * 4
-            return (
-                (value & 0xFFFFF, value >> 20 & 63, step)
-                if value >> 31
-                else (-1, value & 0x3FFFFFF, step)
-            )
-        if form in _ARM64E:
-            step = (value >> 51 & 0x7FF) * 8
-            signed, bind = value >> 63, value >> 62 & 1
-            if bind:
-                ordinal = value & (0xFFFFFF if form == PTR_ARM64E_USERLAND24 else 0xFFFF)
-                return ordinal, 0 if signed else (value >> 32 & 0x7FFFF), step
-            target = value & 0xFFFFFFFF if signed else value & 0x7FFFFFFFFFF
-            return -1, target + (self.image.base if signed or form != PTR_ARM64E else 0), step
-        step = (value >> 51 & 0xFFF) * 4
-        if value >> 63:
-            return value & 0xFFFFFF, value >> 24 & 0xFF, step
-        return -1, (value & 0xFFFFFFFFF) + (self.image.base if form == PTR_64_OFFSET else 0), step
+            bind, step = bits(31, 1) > 0, bits(26, 5) * 4
+            ordinal, addend, target = bits(0, 20), bits(20, 6), bits(0, 26)
+        elif form in _ARM64E:
+            step = bits(51, 11) * 8
+            signed, bind = bits(63, 1) > 0, bits(62, 1) > 0
+            ordinal = bits(0, 24 if form == PTR_ARM64E_USERLAND24 else 16)
+            addend = np.where(signed, 0, bits(32, 19))
+            target = np.where(signed, bits(0, 32), bits(0, 43))
+            target += np.where(signed | (form != PTR_ARM64E), self.image.base, 0)
+        else:
+            bind, step = bits(63, 1) > 0, bits(51, 12) * 4
+            ordinal, addend = bits(0, 24), bits(24, 8)
+            target = bits(0, 36) + (self.image.base if form == PTR_64_OFFSET else 0)
+        return np.where(bind, ordinal, -1), np.where(bind, addend, target), step
 
 
 def _name(blob: bytes, offset: int) -> str:
@@ -191,27 +196,67 @@ class _Cursor:
         """Go on by some bytes."""
         self.offset = (self.offset + by) % (1 << 64)  # going back is a number that wraps around
 
-    def use(self) -> int:
-        """Return the address of the pointer here, and go behind it.
+    def run(self, count: int, skip: int) -> _Run:
+        """Return the pointers from here on, `skip` bytes between them, and go behind them.
 
-        Raises ValueError if it is outside of the segment.
+        Raises ValueError if one is outside of the segment.
         """
+        if not count:
+            return 0, 0, 0, 0
         size = self.image.pointer_size
-        if self.segment is None or self.offset + size > self.segment.file_size:
-            raise ValueError(
-                f"a pointer at {self.offset:#x} of segment"
-                f" {self.segment.name if self.segment else ''}"
-            )
-        self.left -= 1
+        step = (size + skip) % (1 << 64)
+        step -= step >> 63 << 64
+        last = self.offset + step * (count - 1)
+        most = -1 if self.segment is None else self.segment.file_size - size
+        if self.segment is None or self.offset > most or not 0 <= last <= most:
+            name = self.segment.name if self.segment else ""
+            raise ValueError(f"a pointer at {last % (1 << 64):#x} of segment {name}")
+        self.left -= count
         if self.left < 0:
             raise ValueError("more pointers than the image has room for")
-        address = self.segment.address + self.offset
-        self.advance(size)
-        return address
+        run = (self.segment.address + self.offset, self.segment.offset + self.offset, count, step)
+        self.advance(step * count)
+        return run
 
 
-def _rebases(image: MachO) -> Iterator[int]:
-    """Yield the addresses of pointers into the image itself."""
+def _spread(runs: Sequence[_Run]) -> tuple[Int, Int, Int]:
+    """Return the address of each pointer of the runs, its place in the file, and its run."""
+    columns = np.array(runs, np.int64).reshape(-1, 4)
+    address, offset, count, step = columns.T
+    run = np.repeat(np.arange(len(columns)), count)
+    nth = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
+    way = step[run] * nth
+    return address[run] + way, offset[run] + way, run
+
+
+def _rebased(image: MachO, runs: Sequence[_Run]) -> tuple[Int, Int, Int]:
+    """Return address, -1 and target of pointers into the image itself."""
+    address, offset, _ = _spread(runs)
+    value = _read(image, offset, image.pointer_size)
+    target = (value & np.uint64((1 << 62) - 1)).astype(np.int64)
+    return address, np.full(len(address), -1, np.int64), target
+
+
+def _bound(runs: Sequence[tuple[_Run, int, int]]) -> tuple[Int, Int, Int]:
+    """Return address, import and addend of bound pointers."""
+    address, _, run = _spread([run for run, _, _ in runs])
+    symbol, addend = (np.array([row[i] for row in runs], np.int64) for i in (1, 2))
+    return address, symbol[run], addend[run]
+
+
+def _read(image: MachO, offset: Int, size: int) -> npt.NDArray[np.uint64]:
+    """Read numbers of 4 or 8 bytes at places of the file."""
+    if not len(offset):
+        return np.zeros(0, np.uint64)
+    shape = (len(image.data) - size + 1,)
+    words: npt.NDArray[np.unsignedinteger] = np.ndarray(
+        shape, f"{image.order}u{size}", buffer=image.data.data, strides=(1,)
+    )
+    return words[offset].astype(np.uint64)
+
+
+def _rebases(image: MachO) -> Iterator[_Run]:
+    """Yield runs of pointers into the image itself."""
     reader = UlebReader(image.part("rebase opcodes").tobytes())
     cursor = _Cursor(image)
     pointer = image.pointer_size
@@ -229,27 +274,20 @@ def _rebases(image: MachO) -> Iterator[int]:
         elif opcode == 0x40:
             cursor.advance(immediate * pointer)
         elif opcode == 0x50:
-            yield from _run(cursor, immediate, 0)
+            yield cursor.run(immediate, 0)
         elif opcode == 0x60:
-            yield from _run(cursor, reader.uleb(), 0)
+            yield cursor.run(reader.uleb(), 0)
         elif opcode == 0x70:
-            yield from _run(cursor, 1, reader.uleb())
+            yield cursor.run(1, reader.uleb())
         elif opcode == 0x80:
             count = reader.uleb()
-            yield from _run(cursor, count, reader.uleb())
+            yield cursor.run(count, reader.uleb())
         else:
             raise ValueError(f"rebase opcode {byte:#x}")
 
 
-def _run(cursor: _Cursor, count: int, skip: int) -> Iterator[int]:
-    """Yield the addresses of pointers with `skip` bytes between them."""
-    for _ in range(count):
-        yield cursor.use()
-        cursor.advance(skip)
-
-
-def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield address, import and addend of each bound pointer."""
+def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[_Run, int, int]]:
+    """Yield runs of bound pointers, the import and addend of each."""
     reader = UlebReader(image.part(part).tobytes())
     cursor = _Cursor(image)
     is_lazy = part == "lazy bind opcodes"
@@ -280,8 +318,7 @@ def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[int, i
             count, skip = _repeat(reader, opcode, immediate * image.pointer_size)
             if not -(1 << 63) <= addend < 1 << 63:
                 raise ValueError(f"addend {addend:#x}")
-            for address in _run(cursor, count, skip):
-                yield address, symbol, addend
+            yield cursor.run(count, skip), symbol, addend
         else:
             raise ValueError(f"bind opcode {byte:#x}")
 
@@ -293,11 +330,3 @@ def _repeat(reader: UlebReader, opcode: int, scaled: int) -> tuple[int, int]:
     if opcode == 0xB0:
         return 1, scaled
     return (reader.uleb(), reader.uleb()) if opcode == 0xC0 else (1, 0)
-
-
-def _pointer(image: MachO, address: int) -> int:
-    """Read the pointer that the file holds at an address."""
-    segment = next(s for s in image.segments if s.address <= address < s.address + s.file_size)
-    start = segment.offset + address - segment.address
-    raw = image.data[start : start + image.pointer_size].tobytes()
-    return int.from_bytes(raw, "little" if image.order == "<" else "big") & (1 << 62) - 1
