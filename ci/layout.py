@@ -59,7 +59,7 @@ ROOMS: Mapping[str, str] = {
     # Types alone: see REPORT_TYPES.
     "report": (
         "names builds operators ledger linkgraph models selection claims git attribution diff"
-        " predict proposals bisect gate history doctor"
+        " snapshots predict proposals bisect gate history doctor"
     ),
     "cli": "*",
 }
@@ -87,6 +87,7 @@ REPORT_TYPES = frozenset(
         "predict.reach_result",
         "proposals.proposal",
         "selection.finding",
+        "snapshots.cleaning_result",
     }
 )
 

@@ -55,6 +55,7 @@ COMMANDS = {
     ),
     "waive": ("judge.waive", "Let a metric have more bytes than its limits say, for a time."),
     "explain": ("setup.explain", "Explain a word of the reports: load, core, inconclusive …"),
+    "clean": ("setup.clean", "Show the store of measurements, and remove what is old or too much."),
     "completion": ("completion", "Print the script that makes a shell complete command lines."),
 }
 

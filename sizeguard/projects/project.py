@@ -147,12 +147,25 @@ class App:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreEntry:
+    """The limits of the store as they stand in sizeguard.yaml; the command clean reads them.
+
+    max_size, max_age: empty if not given; place: of the entry
+    """
+
+    max_size: str = ""
+    max_age: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """What sizeguard.yaml says.
 
     base: the branch that growth is counted against; empty for the repository's usual one
     policy_changes: one of MODES, for changes that start from here
     surplus: one of MODES, for parts of selections that no model needs
+    store: limits of the store of measurements
     """
 
     apps: tuple[App, ...]
@@ -161,6 +174,7 @@ class Config:
     base: str = ""
     policy_changes: str = NOTE
     surplus: str = NOTE
+    store: StoreEntry = StoreEntry()
 
     def target(self, name: str) -> Target:
         """Return the target of that name."""

@@ -30,6 +30,7 @@ from sizeguard.projects.project import (
     App,
     Config,
     LimitEntry,
+    StoreEntry,
     Target,
 )
 from sizeguard.projects.steps_reader import NAME
@@ -37,7 +38,7 @@ from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS
 from sizeguard.toolchains.targets import TARGETS, find_target, host_target
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 
-_TOP = ("base", "policy_changes", "surplus", "targets", "limits", "growth", "apps")
+_TOP = ("base", "policy_changes", "surplus", "store", "targets", "limits", "growth", "apps")
 _TARGET = ("machine", "compiler", "linker", "optimize", "link", "lto", "run", "limits")
 
 
@@ -84,8 +85,11 @@ class _ProjectReader:
         if "growth" in top:
             limits += limits_of(top["growth"], growth_only=True)
         base = _base(top["base"]) if "base" in top else ""
-        modes = (one_of(top.get(key), MODES) or NOTE for key in ("policy_changes", "surplus"))
-        return Config(tuple(apps), targets, tuple(limits), base, *modes)
+        policy, surplus = (
+            one_of(top.get(key), MODES) or NOTE for key in ("policy_changes", "surplus")
+        )
+        store = _store(top["store"]) if "store" in top else StoreEntry()
+        return Config(tuple(apps), targets, tuple(limits), base, policy, surplus, store)
 
     def _apps(
         self, node: Node, targets: Iterable[Target], limits: list[LimitEntry]
@@ -153,6 +157,13 @@ def _base(node: Node) -> str:
     if base.startswith("-"):
         raise InputError(f"{place_of(node)}: '{base}' is no branch or commit")
     return base
+
+
+def _store(node: Node) -> StoreEntry:
+    given = table_of(node, ("max_size", "max_age"), "store is a table with max_size and max_age")
+    return StoreEntry(
+        **{name: text_of(value) for name, value in given.items()}, place=place_of(node)
+    )
 
 
 def _check_machine(machine: str, place: str) -> None:

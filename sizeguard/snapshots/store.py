@@ -6,6 +6,7 @@ of the store's folder:
 
     facts/KEY.json            the facts, and the hash of the snapshot that belongs to them
     snapshots/HASH.snapshot   named by its content: commits of one size share it
+    users/PID.lock            held by a process that uses the store; see store_users
 
 Facts are written after their snapshot, each file whole or not at all, so facts always have their
 snapshot. A damaged entry, or one with a damaged snapshot, is removed and is a miss.
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.fingerprint import fingerprint
+from sizeguard.snapshots.store_users import note_use
 
 if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
@@ -90,22 +92,25 @@ class Store:
     def put_snapshot(self, key: str, facts: Facts, snapshot: bytes | None) -> Stored:
         """Keep facts and an analysis that is snapshot_bytes already, as put does."""
         digest = None if snapshot is None else hashlib.sha256(snapshot).hexdigest()
+        path = self._facts_path(key)
+        note_use(self.folder, path)
         analysis: Analysis | None = None
         if snapshot is not None and digest is not None:
-            path = self._snapshot_path(digest)
-            if not path.is_file() or path.stat().st_size != len(snapshot):
-                write_atomic(path, snapshot)
+            file = self._snapshot_path(digest)
+            if not file.is_file() or file.stat().st_size != len(snapshot):
+                write_atomic(file, snapshot)
+            note_use(self.folder, file)
             analysis = self._snapshot(digest)
             if analysis is None:  # the file that was there is damaged
-                write_atomic(path, snapshot)
+                write_atomic(file, snapshot)
                 analysis = self._snapshot(digest)
             if analysis is None:
-                raise InputError(f"{path}: is damaged as soon as it is written: check the disk")
+                raise InputError(f"{file}: is damaged as soon as it is written: check the disk")
         text = json.dumps(
             {"schema_version": _VERSION, "key": key, "snapshot": digest, "facts": dict(facts)},
             sort_keys=True,
         )
-        write_atomic(self._facts_path(key), text + "\n")
+        write_atomic(path, text + "\n")
         return Stored(facts, analysis)
 
     def _facts_path(self, key: str) -> Path:
@@ -129,6 +134,8 @@ class Store:
         entry = _entry(data, key)
         if entry is None:
             path.unlink(missing_ok=True)
+        else:
+            note_use(self.folder, path)
         return entry
 
     def _snapshot(self, digest: str) -> Analysis | None:

@@ -1,0 +1,141 @@
+"""Remove from a store what is old or too much, but nothing that a running process may use."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.snapshots.cleaning_result import Cleaning, Part
+from sizeguard.snapshots.store_users import StoreUsers, running_users
+
+USUAL_SIZE, USUAL_AGE = 2 << 30, 180 * 86400  # bytes and seconds
+_SECOND = 1_000_000_000  # nanoseconds
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLimits:
+    """Limits of a store. max_size: bytes; max_age: seconds; place: where they stand."""
+
+    max_size: int = USUAL_SIZE
+    max_age: int = USUAL_AGE
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file of facts. size: without its snapshot, a digest; used: last, in nanoseconds."""
+
+    path: Path
+    size: int
+    snapshot: str
+    used: int
+
+
+def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
+    """Remove old entries, then those used longest ago until the rest is within the size."""
+    users = running_users(folder)
+    entries = sorted(_entries(folder), key=lambda entry: (entry.used, entry.path.name))
+    snapshots = {path.stem: path for path in (folder / "snapshots").glob("*.snapshot")}
+    sizes = {name: _size(path) for name, path in snapshots.items()}
+    owners = Counter(entry.snapshot for entry in entries if entry.snapshot)
+    oldest = time.time_ns() - limits.max_age * _SECOND
+    total = sum(entry.size for entry in entries) + sum(
+        sizes[name] for name in owners if name in sizes
+    )
+    held = Part(len(entries), total)
+    old: list[tuple[_Entry, int]] = []
+    over: list[tuple[_Entry, int]] = []
+    busy: list[_Entry] = []
+    for entry in entries:
+        is_old, is_over = entry.used < oldest, total > limits.max_size
+        if not is_old and not is_over:
+            continue
+        if _may_be_used(users, entry.used):
+            busy.append(entry)
+            continue
+        owners[entry.snapshot] -= 1
+        freed = entry.size + (sizes.get(entry.snapshot, 0) if not owners[entry.snapshot] else 0)
+        total -= freed
+        (old if is_old else over).append((entry, freed))
+    known = {entry.snapshot for entry in entries}
+    lost = [
+        path
+        for name, path in snapshots.items()
+        if name not in known and not _may_be_used(users, _modified(path))
+    ]
+    if not is_dry:
+        gone = [entry for entry, _ in (*old, *over)]
+        _remove(gone, users)
+        unused = {entry.snapshot for entry in gone} & {n for n, left in owners.items() if not left}
+        _unlink([*(snapshots[name] for name in unused if name in snapshots), *lost])
+    return Cleaning(
+        folder=str(folder),
+        held=held,
+        max_size=limits.max_size,
+        max_age=limits.max_age,
+        place=limits.place,
+        old=_part(old),
+        over=_part(over),
+        lost=Part(len(lost), sum(sizes[path.stem] for path in lost)),
+        in_use=Part(len(busy), sum(entry.size + sizes.get(entry.snapshot, 0) for entry in busy)),
+        users=users.count,
+        is_dry=is_dry,
+    )
+
+
+def _part(taken: Sequence[tuple[_Entry, int]]) -> Part:
+    return Part(len(taken), sum(freed for _, freed in taken))
+
+
+def _may_be_used(users: StoreUsers, used: int) -> bool:
+    """Whether something was used or written since the oldest running user began."""
+    return users.since is not None and used >= users.since
+
+
+def _entries(folder: Path) -> Iterable[_Entry]:
+    for path in (folder / "facts").glob("*.json"):
+        try:
+            digest = json.loads(path.read_bytes()).get("snapshot")
+            stat = path.stat()
+        except (OSError, ValueError, AttributeError, RecursionError):
+            digest, stat = None, None
+        if stat is None:
+            yield _Entry(path, _size(path), "", 0)  # damaged: nobody can use it
+        else:
+            yield _Entry(
+                path, stat.st_size, digest if isinstance(digest, str) else "", stat.st_mtime_ns
+            )
+
+
+def _remove(entries: Iterable[_Entry], users: StoreUsers) -> None:
+    """Remove entries, but those that a process has begun to use meanwhile."""
+    _unlink(
+        entry.path
+        for entry in entries
+        if _modified(entry.path) == entry.used or not _may_be_used(users, _modified(entry.path))
+    )
+
+
+def _unlink(paths: Iterable[Path]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _modified(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
