@@ -21,7 +21,7 @@ from sizeguard.cli.completion import SHELLS, VARIABLE, answer
 from sizeguard.cli.main import COMMANDS, COMPLETION, cli
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
 from sizeguard.projects.reader import read_config
-from sizeguard.report.result_formats import JUDGED_FORMATS, SIZE_FORMATS
+from sizeguard.report.result_formats import GATE_FORMATS, SIZE_FORMATS
 from sizeguard.runtimes.known import NAMES, library
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
 from sizeguard.toolchains.targets import TARGETS
@@ -79,7 +79,7 @@ OPERATORS = list(library(None))
         ("sizeguard report --filter=operator=aten::relu", ["relu", "relu_"]),
         ("sizeguard report --filter symbol=", []),
         ("sizeguard report --format ", list(SIZE_FORMATS)),
-        ("sizeguard gate --format=", list(JUDGED_FORMATS)),
+        ("sizeguard gate --format=", list(GATE_FORMATS)),
         ("sizeguard gate --also s", ["sarif="]),
         ("sizeguard report --preset ", ["auto", *NAMES]),
         (

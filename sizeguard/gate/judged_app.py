@@ -13,6 +13,7 @@ from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised, base_name
+from sizeguard.gate.causes.edited_lines import with_edited_lines
 from sizeguard.gate.causes.growth_causes import (
     causes_between,
     causes_by_operator,
@@ -123,6 +124,7 @@ def judge_app(
     commit = counted_from(history, base, measured)
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name
+    result = with_edited_lines(result, request.root, commit)
     return advised(result, base_name(base, commit), snapshot, image, request.today), reviewed
 
 

@@ -74,7 +74,7 @@ def seeds() -> Seeds:
 
 def mutated(found: Seeds, draw: random.Random) -> bytes | dict[str, Any]:
     """Draw a mutated archive, or the document of one."""
-    if draw.random() < 0.35:
+    if draw.random() < 0.2:
         return _bytes(draw.choice(found.archives), found, draw)
     content = copy.deepcopy(draw.choice(found.documents))
     for _ in range(draw.choice((1, 1, 2, 4, 9))):
@@ -115,7 +115,8 @@ def _edit(content: dict[str, Any], draw: random.Random) -> None:
         if not isinstance(inner, dict | list) or not inner or draw.random() < 0.15:
             break
         at = inner
-    kind = draw.randrange(6)
+    # Most edits keep the type: others are refused before numbers are compared
+    kind = draw.choice((0, 1, 2, 2, 2, 3, 3, 4, 5, 6, 6, 6))
     if kind == 0:
         del at[key]
     elif kind == 1 and isinstance(at, list):
@@ -125,9 +126,12 @@ def _edit(content: dict[str, Any], draw: random.Random) -> None:
     elif kind == 3 and isinstance(at[key], str):
         at[key] = draw.choice(HOSTILE) * draw.choice((1, 1, 30)) + at[key]
     elif kind == 4:
-        at[key] = draw.choice([*at.values()] if isinstance(at, dict) else at)
+        at[key] = copy.deepcopy(draw.choice([*at.values()] if isinstance(at, dict) else at))
+    elif kind == 5:
+        at[key] = copy.deepcopy(draw.choice(VALUES))
     else:
-        at[key] = draw.choice(VALUES)
+        like = [each for each in VALUES if type(each) is type(at[key])]
+        at[key] = copy.deepcopy(draw.choice(like or VALUES))
 
 
 _API = Offline()

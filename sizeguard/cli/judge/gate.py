@@ -14,7 +14,7 @@ from sizeguard.cli.option_groups import option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.source_option import RUNTIME_SOURCE
 from sizeguard.cli.worker_options import Workers, worker_options
-from sizeguard.report.result_formats import JUDGED_FORMATS
+from sizeguard.report.result_formats import GATE_FORMATS
 
 if TYPE_CHECKING:
     from sizeguard.gate.gate_result import GateResult
@@ -31,8 +31,8 @@ def _copies(
 
     pairs = [value.partition("=") for value in values]
     for format_, _, file in pairs:
-        if format_ not in JUDGED_FORMATS:
-            hint = did_you_mean(format_, JUDGED_FORMATS)
+        if format_ not in GATE_FORMATS:
+            hint = did_you_mean(format_, GATE_FORMATS)
             raise click.BadParameter(f"unknown format '{format_}'{hint}", context, parameter)
         if not file:
             raise click.BadParameter(
@@ -79,7 +79,7 @@ _output_options = option_group(
     "outputs",
     Outputs,
     click.option(
-        "--format", type=click.Choice(JUDGED_FORMATS), default="terminal", show_default=True
+        "--format", type=click.Choice(GATE_FORMATS), default="terminal", show_default=True
     ),
     click.option(
         "--output",
@@ -94,7 +94,7 @@ _output_options = option_group(
         multiple=True,
         callback=_copies,
         metavar="FORMAT=FILE",
-        shell_complete=candidates.one_of(lambda: (f"{each}=" for each in JUDGED_FORMATS)),
+        shell_complete=candidates.one_of(lambda: (f"{each}=" for each in GATE_FORMATS)),
         help="Write this as well; repeatable.",
     ),
     *SCREEN_OPTIONS,

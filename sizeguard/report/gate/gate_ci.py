@@ -16,6 +16,7 @@ from sizeguard.report.gate.gate_findings import (
 )
 from sizeguard.report.gate.gate_words import offer_text, verdict_line
 from sizeguard.report.writers import github, junit, sarif
+from sizeguard.report.writers.code_quality import code_quality
 from sizeguard.report.writers.source_place import SourcePlace, place_of
 from sizeguard.report.writers.table import csv_cell
 
@@ -27,7 +28,9 @@ _OUTCOMES = {
 }
 _LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
 _TERMS = "terms"  # the suite of what a change does to the terms that it is judged by
+_POLICY = "sizeguard.yaml"  # the file of findings without a place
 _RELATED = 10  # causes shown with a finding
+_PLACED = 50  # causes that are asked for their place
 
 
 def junit_text(result: GateResult) -> str:
@@ -75,7 +78,7 @@ def _body(finding: GateFinding) -> str:
 
 def _causes(finding: GateFinding) -> list[str]:
     return [
-        f"{c.delta:+,}  {c.operator} {c.dtype} {c.symbol or c.kind}  {c.place}".rstrip()
+        f"{c.delta:+,}  {c.operator} {c.dtype} {c.symbol or c.kind}  {c.edited or c.place}".rstrip()
         for c in finding.related[:_RELATED]
     ]
 
@@ -85,15 +88,26 @@ def sarif_json(result: GateResult) -> dict[str, object]:
     return sarif.sarif_document([*_alerts(result)], RULES)
 
 
+def quality_json(result: GateResult) -> list[dict[str, object]]:
+    """Make GitLab's code quality report."""
+    return code_quality(_alerts(result), _POLICY)
+
+
 def _alerts(result: GateResult) -> Iterator[sarif.Alert]:
     for finding in findings(result):
         is_said = _is_policy(finding) or is_note(finding)
         if finding.verdict not in (FAIL, INCONCLUSIVE) and not is_said:
             continue
         related = [
-            (place_of(cause.place), f"{cause.delta:+,} bytes: {cause.symbol or cause.operator}")
-            for cause in finding.related
+            (
+                place_of(cause.edited or cause.place),
+                f"{cause.delta:+,} bytes: {cause.symbol or cause.operator}",
+            )
+            for cause in finding.related[:_PLACED]
         ]
+        place, policy = _place(finding), place_of(finding.place)
+        if policy and place != policy:
+            related.insert(0, (policy, "the limit"))
         yield sarif.Alert(
             rule=finding.rule,
             level=_LEVELS.get(finding.verdict, sarif.NOTE),
@@ -101,7 +115,7 @@ def _alerts(result: GateResult) -> Iterator[sarif.Alert]:
             name=finding.name,
             kind=finding.rule.partition("/")[0],
             identity=finding.identity,
-            place=place_of(finding.place),
+            place=place,
             related=[(place, text) for place, text in related[:_RELATED] if place],
         )
     for app in result.apps:
@@ -140,9 +154,7 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
         ]
         level = github.ERROR if finding.verdict == FAIL else github.WARNING
         title = f"{_subject(finding)}: {finding.name}" if finding.app else finding.name
-        yield github.Annotation(
-            level, title, "\n".join(lines), place_of(finding.place) or _first_place(finding)
-        )
+        yield github.Annotation(level, title, "\n".join(lines), _place(finding))
     grown = [
         f"{app.app} {app.target}: {growth_text(app)}"
         for app in result.apps
@@ -184,9 +196,18 @@ def _subject(finding: GateFinding) -> str:
     return " ".join(part for part in (finding.app, finding.target) if part)
 
 
-def _first_place(finding: GateFinding) -> SourcePlace | None:
-    return next(
-        (place for place in (place_of(cause.place) for cause in finding.related) if place), None
+def _place(finding: GateFinding) -> SourcePlace | None:
+    """Choose the line of the change that made it grow, else the policy, else a function that grew.
+
+    GitHub shows an annotation beside the code only if its line is in the change.
+    """
+    causes = finding.related[:_PLACED]
+    edited = (place_of(cause.edited) for cause in causes if cause.edited and cause.delta > 0)
+    places = (place_of(cause.place) for cause in causes)
+    return (
+        next(filter(None, edited), None)
+        or place_of(finding.place)
+        or next(filter(None, places), None)
     )
 
 

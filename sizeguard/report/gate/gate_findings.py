@@ -32,6 +32,7 @@ from sizeguard.gate.gate_result import (
 )
 from sizeguard.report.gate.moved_code import changed
 from sizeguard.report.verify.verify_words import claim_message
+from sizeguard.report.writers.style import change_text
 
 # What a trailer can accept: the beginnings of `what`.
 ACCEPTABLE = ("baseline", "waiver", "selection record")
@@ -270,7 +271,7 @@ def limit_message(check: Check) -> str:
     """Compare the size with its limit, in words.
 
     load is 41,204 bytes, 204 more than growth max(1%, 512B) since merge base 4f2a91c allows
-    (41,000)
+    (41,000): +1,204 (+3.0%) from 40,000
     """
     if check.limit is None:
         return (
@@ -278,16 +279,18 @@ def limit_message(check: Check) -> str:
             f" {rule_text(check)}"
         )
     over = check.actual - check.limit
+    is_grown = check.kind in (GROWTH, CREEP) and check.base is not None
+    since = f": {change_text(check.base, check.actual)} from {check.base:,}" if is_grown else ""
     waived = f", {check.waived:,} of them waived" if check.waived else ""
     waived += f", {check.moved:,} moved from other operators" if check.moved else ""
     if over <= 0:
         return (
             f"{check.metric} is {check.actual:,} bytes, {rule_text(check)} allows"
-            f" {check.limit:,}{waived}"
+            f" {check.limit:,}{waived}{since}"
         )
     return (
         f"{check.metric} is {check.actual:,} bytes, {over:,} more than {rule_text(check)} allows"
-        f" ({check.limit:,}{waived})"
+        f" ({check.limit:,}{waived}){since}"
     )
 
 

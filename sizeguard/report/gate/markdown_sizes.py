@@ -19,25 +19,13 @@ from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import CheckLine, Placed, limit_lines, word
 from sizeguard.report.writers.markdown import code, prose, row
 from sizeguard.report.writers.printable import middle, printable
+from sizeguard.report.writers.style import change_text
 
 ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
 TITLE = 140  # characters that GitHub shows of a status
 _SIZES = ("load", "file", "ram")
 _NAME = 40
 _WORST = (FAIL, INCONCLUSIVE, PASS, NOT_RUN)
-
-
-def change_text(old: int | None, new: int) -> str:
-    """Write a change with its share: +1,204 (+3.0%); a dash if there is no base."""
-    if old is None:
-        return "–"
-    delta = new - old
-    if not delta:
-        return "±0"
-    if not old:
-        return f"{delta:+,}"
-    share = 100 * delta / old
-    return f"{delta:+,} ({share:+.1f}%)" if abs(share) >= 0.05 else f"{delta:+,} (<0.1%)"
 
 
 def title_text(result: GateResult, limit: int = TITLE) -> str:

@@ -8,7 +8,13 @@ from pathlib import Path
 
 from sizeguard.gate.gate_result import GateResult
 from sizeguard.report.gate.comment_blocks import Frame
-from sizeguard.report.gate.gate_ci import csv_text, github_text, junit_text, sarif_json
+from sizeguard.report.gate.gate_ci import (
+    csv_text,
+    github_text,
+    junit_text,
+    quality_json,
+    sarif_json,
+)
 from sizeguard.report.gate.gate_json import gate_json
 from sizeguard.report.gate.gate_markdown import markdown_text
 from sizeguard.report.gate.gate_terminal import terminal_text
@@ -37,6 +43,8 @@ def gate_text(
         return junit_text(result)
     if format_ == "sarif":
         return json.dumps(sarif_json(result), indent=1)
+    if format_ == "codequality":
+        return json.dumps(quality_json(result), indent=1)
     if format_ == "github":
         return github_text(result)
     return terminal_text(result, style or Style())

@@ -99,3 +99,16 @@ def bar(part: int, whole: int) -> str:
 
 
 NONE = "–"
+
+
+def change_text(old: int | None, new: int) -> str:
+    """Write a change with its share: +1,204 (+3.0%); a dash if there is no base."""
+    if old is None:
+        return "–"
+    delta = new - old
+    if not delta:
+        return "±0"
+    if not old:
+        return f"{delta:+,}"
+    share = 100 * delta / old
+    return f"{delta:+,} ({share:+.1f}%)" if abs(share) >= 0.05 else f"{delta:+,} (<0.1%)"

@@ -1,0 +1,83 @@
+"""Find the line of each cause that a change edits: the first one in the function that grew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.gate.gate_result import AppResult, Cause
+from sizeguard.git.git import git_bytes
+
+_PLACE = re.compile(r"(.+?)(?::(\d+))?")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_LONGEST = 3_000  # lines of a function
+_FILES = 100
+Ranges = Sequence[tuple[int, int]]  # first and last lines that a change has made or stands before
+
+
+def with_edited_lines(result: AppResult, root: Path, commit: str) -> AppResult:
+    """Add to each cause the line that was edited since `commit`; empty for no commit."""
+    places = {cause.place for cause in result.causes if cause.place}
+    if not commit or not places:
+        return result
+    edits = edited_ranges(root, commit, sorted({_parts(place)[0] for place in places}))
+    causes = tuple(_edited(cause, root, edits) for cause in result.causes)
+    return replace(result, causes=causes)
+
+
+def edited_ranges(root: Path, commit: str, paths: Sequence[str]) -> Mapping[str, Ranges]:
+    """Ask git which lines of files differ from those of a commit, by path from the root."""
+    inside = [path for path in paths if path[:1] != "/" and ".." not in path.split("/")]
+    options = ["--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--relative"]
+    words = ["diff", *options, commit, "--", *(f":(literal){path}" for path in inside[:_FILES])]
+    try:
+        text = git_bytes(root, *words).decode(errors="replace")
+    except (BuildError, InputError):
+        return {}  # an annotation then stands at the policy
+    found: dict[str, list[tuple[int, int]]] = {}
+    ranges: list[tuple[int, int]] = []
+    left = 0  # lines of the hunk, which may look like anything
+    for line in text.split("\n"):
+        if left and line[:1] in ("+", "-"):
+            left -= 1
+        elif line.startswith("+++ b/"):
+            ranges = found.setdefault(line.removeprefix("+++ b/").rstrip("\t"), [])
+        elif hunk := _HUNK.match(line):
+            first, count = int(hunk[2]), int(hunk[3] or 1)
+            left = int(hunk[1] or 1) + count
+            ranges.append((first, first + count - 1) if count else (max(first, 1), max(first, 1)))
+    return found
+
+
+def _edited(cause: Cause, root: Path, edits: Mapping[str, Ranges]) -> Cause:
+    file, line = _parts(cause.place)
+    ranges = edits.get(file, ())
+    if not ranges:
+        return cause
+    last = _end(root / file, line) if line else 1 << 30
+    lines = [max(first, line) for first, end in ranges if first <= last and end >= line]
+    return replace(cause, edited=f"{file}:{min(lines)}") if lines else cause
+
+
+def _parts(place: str) -> tuple[str, int]:
+    found = _PLACE.fullmatch(place)
+    return (found[1], int(found[2] or 0)) if found else (place, 0)
+
+
+def _end(path: Path, line: int) -> int:
+    """Return the last line of a function that begins at `line`, by its braces."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return line
+    depth, begun = 0, False
+    for number, text in enumerate(lines[line - 1 : line - 1 + _LONGEST], line):
+        code = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)'|//.*", "", text)
+        depth += code.count("{") - code.count("}")
+        begun = begun or "{" in code
+        if begun and depth <= 0:
+            return number
+    return line
