@@ -119,3 +119,24 @@ def test_a_function_is_found_in_the_only_source_that_defines_it(tmp_path: Path) 
     assert lines.place("", "twice") == "a.c:2"
     assert lines.place("", "thrice") == ""
     assert lines.place("", "nothing") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "line"),
+    [
+        ("void\ngrow (\n  /* in; */ int a,\n  int b\n)\n{\n}\n", "grow", 2),
+        ("int ZEXPORT grow(a, b)\n    char *a;\n    int b;\n{\n}\n", "grow", 1),
+        ("A::A(int n) : x(n), y{n} {\n}\nvoid A::grow() const noexcept\n{\n}\n", "A::grow", 3),
+        ("__attribute__((noinline)) static int grow(int n) {\n}\n", "grow", 1),
+        ("struct S {\n  int grow(int n) { return n; }\n};\n", "S::grow", 2),
+        ("auto grow(int n) -> decltype(n)\n{\n}\n", "grow", 1),
+        ("int grow(\n  int a\n);\nint f() {\n  if (grow(1)) {\n  }\n}\n", "grow", 0),
+        ("// int grow(int n) {\nint f() {\n  return grow(2);\n}\n", "grow", 0),
+    ],
+)
+def test_a_definition_is_told_from_declarations_and_calls(
+    tmp_path: Path, text: str, name: str, line: int
+) -> None:
+    (tmp_path / "a.cpp").write_text(text)
+    lines = SourceLines(tmp_path, commit="")
+    assert lines._line("a.cpp", name) == line

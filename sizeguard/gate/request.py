@@ -113,7 +113,10 @@ class Request:
     @cached_property
     def heads(self) -> HeadBuilds:
         """The builds of all other apps."""
-        return HeadBuilds(self.root, self.history.head is not None, self.in_place)
+        history = self.history
+        return HeadBuilds(
+            self.root, history.head is not None, self.in_place, history.place.store.folder
+        )
 
     @property
     def has_own_sources(self) -> bool:

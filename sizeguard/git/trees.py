@@ -19,6 +19,7 @@ from sizeguard.base.fingerprint import fingerprint
 from sizeguard.git.git import git, git_bytes
 
 LINK = "120000"  # git's mode of a symbolic link
+_FILE = "100"  # how git's modes of files begin
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -31,6 +32,48 @@ class Scope:
 
     paths: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Files whose contents builds read, and folders that they listed; the root is empty."""
+
+    files: frozenset[str]
+    folders: frozenset[str]
+
+
+def reads_hash(repository: Path, commit: str, scope: Scope, reads: Reads) -> str:
+    """Hash what builds read of a commit, and the names of all files that they may have met.
+
+    Of a file in scope that nobody read its name counts; of one that is out of scope it counts
+    if its folder was listed, and a file of that kind was read. Links and submodules count in full.
+    """
+    entries = tree_entries(repository, commit, "-r", "--full-tree")
+    kinds = {_kind(path) for path in reads.files}
+    rows = []
+    for path, entry in sorted(entries.items()):
+        if path in reads.files or not entry.startswith(_FILE):
+            rows.append(f"{entry}\t{path}")
+        elif _is_in(path, scope) or (
+            path.rpartition("/")[0] in reads.folders and _kind(path) in kinds
+        ):
+            rows.append(f"{entry.split()[0]}\t{path}")
+    return fingerprint({"read": rows})
+
+
+def _kind(path: str) -> str:
+    """Return a file's suffix, or its name if it has none."""
+    name = PurePosixPath(path)
+    return name.suffix or name.name
+
+
+def _is_in(path: str, scope: Scope) -> bool:
+    """Whether a path is in scope."""
+    below = not scope.paths or any(
+        path == each.rstrip("/") or path.startswith(f"{each.rstrip('/')}/") or each == "."
+        for each in scope.paths
+    )
+    return below and not any(fnmatch.fnmatchcase(path, glob) for glob in scope.ignore)
 
 
 def tree_hash(repository: Path, commit: str, scope: Scope) -> str:

@@ -160,7 +160,7 @@ class DaskMeasurer:
         limits = place.limits.jobs, place.limits.timeout
         wishes: dict[object, Wish | HeadWish] = {}
         for head in heads:
-            told = (str(head.heads.root), folders[0], head.heads.commit, head.recipe, limits)
+            told = (str(head.heads.root), folders[0], head.heads.commit, head.recipe.unwatched, limits)
             wishes[self._client.submit(build_there, *told, pure=False)] = head
         for wish in wanted:
             found = find_measured(place, wish.commit, wish.key)
@@ -183,7 +183,7 @@ class DaskMeasurer:
                 return Attempt(wish, self._keep(answer))
             self._raise(answer)
             if answer.head is not None:
-                wish.heads.keep(answer.head, wish.target)
+                wish.heads.keep(answer.head, wish.recipe)
         except KilledWorker as error:
             told = f"workers of {self._address} were killed: {error}".partition("\n")[0]
             return Attempt(commit, None, BuildError(told))

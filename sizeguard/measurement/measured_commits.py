@@ -125,8 +125,9 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
                 facts[DOES_NOT_BUILD] = str(error)
             if analysis is not None:
                 facts["sizes"] = _sizes(analysis)
-            # The analysis maps files of the worktree: it is written while they exist.
-            stored = place.store.put(key, facts, analysis)
+            # The analysis maps files of the worktree: it is written while they exist. The build
+            # may have shown that more decides than was known.
+            stored = place.store.put(measurement_key(place, commit, recipe), facts, analysis)
             if analysis is not None:
                 _store_others(place, commit, tree, recipe)
     return MeasuredCommit(

@@ -6,6 +6,7 @@ import functools
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
 from sizeguard.git.git import git_bytes
-from sizeguard.git.trees import Scope, check_scope, tree_hash
+from sizeguard.git.trees import Scope, check_scope, reads_hash, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import ccache_path
+from sizeguard.projects.known_reads import FOLDER as READS
+from sizeguard.projects.known_reads import KnownReads
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.projects.reader import parse_config
 from sizeguard.toolchains.environment import (
@@ -27,6 +30,7 @@ from sizeguard.toolchains.environment import (
 from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.logged import run_logged
+from sizeguard.toolchains.read_files import read_since, watch
 from sizeguard.toolchains.recipe import Limits
 
 # Files that say what may be, and that no build reads: the policy, waivers, reviewed sizes.
@@ -39,6 +43,7 @@ class AnyBuildRecipe:
 
     app:    the name of the image's app
     group:  the name in sizeguard.yaml; image: of the steps' images
+    store:  folder of what is known of earlier builds; None: nothing is kept
     """
 
     app: str
@@ -46,6 +51,7 @@ class AnyBuildRecipe:
     steps: BuildSteps
     group: str = ""
     image: str = ""
+    store: Path | None = None
 
     @property
     def files(self) -> ImageFiles:
@@ -60,7 +66,7 @@ class AnyBuildRecipe:
         steps, files = self.steps, self.files
         return {
             "build": "steps",
-            "tree": tree_hash(repository, commit, self._scope),
+            "tree": self._tree_hash(repository, commit),
             # A change that leaves out more files than its base does is not equal to the base.
             "scope": _scope_of_commit(repository, commit, self.group or self.app, self.target),
             "commands": [steps.setup, steps.build, steps.clean],
@@ -79,15 +85,28 @@ class AnyBuildRecipe:
         Raises DoesNotBuildError, or BuildError if the machine fails.
         """
         start = time.monotonic()
-        if not self._is_set_up(tree):
-            tree.setup.unlink(missing_ok=True)
-            tree.clean()
+        if self._is_set_up(tree):
+            self._run(self.steps.clean, tree, limits, start)
+            self._run(self.steps.build, tree, limits, start)
+            return self.gathered(tree, commit)
+        tree.setup.unlink(missing_ok=True)
+        tree.clean()
+        with self._watched(tree):
             self._run(self.steps.setup, tree, limits, start)
             write_atomic(tree.setup, self._setup_key())
-        elif self.steps.clean:
-            self._run(self.steps.clean, tree, limits, start)
-        self._run(self.steps.build, tree, limits, start)
+            self._run(self.steps.build, tree, limits, start)
         return self.gathered(tree, commit)
+
+    @contextmanager
+    def _watched(self, tree: Worktree) -> Iterator[None]:
+        """Keep what commands read, also if they fail: a failure is kept, too."""
+        known = self._known_reads
+        is_watched = known is not None and watch(tree.path)
+        try:
+            yield
+        finally:
+            if known is not None:
+                known.add(read_since(tree.path) if is_watched else None)
 
     def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[AnyBuildRecipe, Path]]:
         """Gather the other images of the same build."""
@@ -101,8 +120,8 @@ class AnyBuildRecipe:
         # numpy takes 45 ms to import, which a gate that builds nothing need not wait for.
         from sizeguard.projects.gathered import MadeImage, gather
 
-        told = self.key(tree.repository, commit, path_length(tree.path.parent))
-        made = MadeImage(self.app, self.target, self.files, fingerprint(told), self.steps.build)
+        key = self.fingerprint(tree, commit)
+        made = MadeImage(self.app, self.target, self.files, key, self.steps.build)
         folder = tree.made / self.app
         gather(tree.path, made, folder)
         return folder / RECORD
@@ -115,11 +134,34 @@ class AnyBuildRecipe:
             self._run(self.steps.run, tree, limits, time.monotonic())
         except BuildError as error:
             return str(error)
+        finally:
+            if self._known_reads is not None:
+                self._known_reads.add(read_since(tree.path))
         return ""
+
+    def fingerprint(self, tree: Worktree, commit: str) -> str:
+        """Hash everything that the measurement depends on, by all that is known now."""
+        return fingerprint(self.key(tree.repository, commit, path_length(tree.path.parent)))
 
     def check(self, repository: Path, commit: str) -> None:
         """Raise InputError if `inputs` and `ignore` leave nothing of a commit."""
         check_scope(repository, commit, self._scope)
+
+    def _tree_hash(self, repository: Path, commit: str) -> str:
+        """Hash the files of a commit that decide: those that builds read, if that is known."""
+        reads = self._known_reads.get() if self._known_reads is not None else None
+        if reads is None:
+            return tree_hash(repository, commit, self._scope)
+        return reads_hash(repository, commit, self._scope, reads)
+
+    @property
+    def _known_reads(self) -> KnownReads | None:
+        """What builds by these commands read; None where a tree is kept: then objects stay."""
+        if self.store is None or self.steps.clean:
+            return None
+        steps = self.steps
+        told = [self.group or self.app, self.target, steps.setup, steps.build, steps.run]
+        return KnownReads(self.store / READS, fingerprint({"commands": told}))
 
     @property
     def _scope(self) -> Scope:
@@ -204,9 +246,12 @@ def _scope_of_commit(repository: Path, commit: str, app: str, target: str) -> li
     return [[*each.inputs, "", *each.ignore] for each in steps if each is not None]
 
 
-def recipe_of_app(app: App, target: str) -> AnyBuildRecipe | None:
-    """Return how a commit of an app is built; None if it is measured as found."""
+def recipe_of_app(app: App, target: str, store: Path | None = None) -> AnyBuildRecipe | None:
+    """Return how a commit of an app is built; None if it is measured as found.
+
+    store: folder of what is known of earlier builds
+    """
     steps = app.steps[target]
     if not steps.build:
         return None
-    return AnyBuildRecipe(app.name, target, steps, app.group, app.image)
+    return AnyBuildRecipe(app.name, target, steps, app.group, app.image, store)

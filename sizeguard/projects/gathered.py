@@ -92,9 +92,10 @@ def gather(root: Path, made: MadeImage, folder: Path) -> Build:
     return _recorded(replace(build, sizes=sizes), folder)
 
 
-def moved(folder: Path, to: Path, was: Path | None = None) -> Build:
+def moved(folder: Path, to: Path, fingerprint: str, was: Path | None = None) -> Build:
     """Move a gathered build, and write its record for the new place.
 
+    fingerprint: of all that it depends on, as far as that is known now
     was: the folder that its record names, if another machine gathered it
     """
     if to.exists():
@@ -109,6 +110,7 @@ def moved(folder: Path, to: Path, was: Path | None = None) -> Build:
     return _recorded(
         replace(
             build,
+            fingerprint=fingerprint,
             image=at(build.image),
             shipped=at(build.shipped),
             map=at(build.map) if build.map else None,

@@ -51,11 +51,13 @@ class HeadBuilds:
 
     in_place: measure the checkout's own files, and build nothing
     is_git:   whether the project is the root of a repository with commits
+    store:    folder of what builds were seen to read
     """
 
     root: Path
     is_git: bool
     in_place: bool = False
+    store: Path | None = None
 
     @cached_property
     def commit(self) -> str:
@@ -68,7 +70,7 @@ class HeadBuilds:
 
         Raises BuildError.
         """
-        recipe = recipe_of_app(app, target)
+        recipe = recipe_of_app(app, target, self.store)
         if recipe is None or self.in_place:
             found = self._found(app, target, recipe)
             commit = self.commit if recipe is not None and self.is_git else ""
@@ -91,15 +93,19 @@ class HeadBuilds:
 
     def to_build(self, app: App, target: str) -> AnyBuildRecipe | None:
         """Return how an app is built for a target; None if it need not or cannot be built."""
-        recipe = recipe_of_app(app, target)
+        recipe = recipe_of_app(app, target, self.store)
         if recipe is None or self.in_place or not self.is_git:
             return None
         return recipe if self._last(recipe, target) is None else None
 
     def _last(self, recipe: AnyBuildRecipe, target: str) -> Build | None:
         """Read the last build; None if something that it reads differs since."""
-        key = recipe.key(self.root, self.commit, path_length(self.root / WORKTREES))
-        return _kept(self._folder(recipe.app, target), fingerprint(key))
+        # A build that nobody watched depends on all files
+        for each in (recipe, recipe.unwatched):
+            key = each.key(self.root, self.commit, path_length(self.root / WORKTREES))
+            if (build := _kept(self._folder(recipe.app, target), fingerprint(key))) is not None:
+                return build
+        return None
 
     def build_now(self, recipe: AnyBuildRecipe, target: str, limits: Limits) -> Build:
         """Build all images of an app, and keep them. Raises BuildError."""
@@ -120,12 +126,13 @@ class HeadBuilds:
             raise BuildError(f"{name} for {target} does not build: {failure}; log: {tree.log}")
         return builds[recipe.app]
 
-    def keep(self, packed: PackedHead, target: str) -> None:
-        """Keep the images of an app that were built elsewhere."""
+    def keep(self, packed: PackedHead, recipe: AnyBuildRecipe) -> None:
+        """Keep the images of an app that were built elsewhere, where nobody watched."""
+        recipe.forget_reads()
         builds = self.root / _BUILDS
         builds.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=builds, prefix="unpacked-") as folder:
-            self._moved(unpacked(packed, Path(folder)), target)
+            self._moved(unpacked(packed, Path(folder)), recipe.target)
 
     def _moved(self, made: MadeHead, target: str) -> Mapping[str, Build]:
         # As in any_build: numpy need not be imported where nothing is built.
@@ -134,7 +141,7 @@ class HeadBuilds:
         builds = {}
         for app, place in made.images.items():
             folder = self._folder(app, target)
-            builds[app] = moved(place.folder, folder, place.gathered_in)
+            builds[app] = moved(place.folder, folder, made.keys[app], place.gathered_in)
             if made.failed_run:
                 (folder / _RUN_LOG).write_text(made.failed_run, encoding="utf-8")
         return builds

@@ -26,10 +26,12 @@ class MadeHead:
     """What a build made.
 
     images:     by app
+    keys:       by app: the hash of all that it depends on, after the build
     failed_run: why the command after the build failed; empty if there is none, or it ended with 0
     """
 
     images: Mapping[str, ImagePlace]
+    keys: Mapping[str, str]
     failed_run: str
 
 
@@ -41,6 +43,7 @@ class PackedHead:
     """
 
     images: Mapping[str, tuple[str, bytes]]
+    keys: Mapping[str, str]
     failed_run: str
 
 
@@ -49,10 +52,12 @@ def make_head(tree: Worktree, recipe: AnyBuildRecipe, commit: str, limits: Limit
 
     Raises DoesNotBuildError, or BuildError if the machine fails.
     """
-    records = {recipe.app: recipe.build(tree, commit, limits)}
-    records |= {other.app: path for other, path in recipe.also_built(tree, commit)}
-    images = {app: ImagePlace(path.parent, path.parent) for app, path in records.items()}
-    return MadeHead(images, recipe.run_after(tree, limits))
+    records = [(recipe, recipe.build(tree, commit, limits))]
+    records += recipe.also_built(tree, commit)
+    images = {each.app: ImagePlace(path.parent, path.parent) for each, path in records}
+    failed_run = recipe.run_after(tree, limits)
+    keys = {each.app: each.fingerprint(tree, commit) for each, _ in records}
+    return MadeHead(images, keys, failed_run)
 
 
 def packed(made: MadeHead) -> PackedHead:
@@ -63,7 +68,7 @@ def packed(made: MadeHead) -> PackedHead:
         with tarfile.open(fileobj=data, mode="w") as archive:
             archive.add(place.folder, arcname=".")
         images[app] = str(place.gathered_in), data.getvalue()
-    return PackedHead(images, made.failed_run)
+    return PackedHead(images, made.keys, made.failed_run)
 
 
 def unpacked(head: PackedHead, folder: Path) -> MadeHead:
@@ -74,4 +79,4 @@ def unpacked(head: PackedHead, folder: Path) -> MadeHead:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             archive.extractall(place, filter="data")
         images[app] = ImagePlace(place, Path(gathered_in))
-    return MadeHead(images, head.failed_run)
+    return MadeHead(images, head.keys, head.failed_run)

@@ -56,8 +56,8 @@ def _lines(proposal: Proposal) -> Iterator[str]:
     yield "targets:"
     yield f"  {yaml_text(proposal.target)}:"
     yield "limits:  # growth is counted from the merge base"
-    yield '  load: {growth: "max(1%, 256B)"}'
-    yield '  ram: {growth: "max(1%, 256B)"}'
+    yield "  load: {growth: 512 B}"
+    yield "  ram: {growth: 512 B}"
     yield "apps:"
     yield f"  {yaml_text(proposal.app)}:"
     for note in proposal.notes:

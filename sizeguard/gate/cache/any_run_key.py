@@ -68,7 +68,7 @@ def _keys(request: Request, commit: str) -> list[str]:
     """Return the key of each image's measurement at a commit; of one as found its content."""
     found = []
     for app, target in request.pairs():
-        recipe = recipe_of_app(app, target.name)
+        recipe = recipe_of_app(app, target.name, request.history.place.store.folder)
         key = (
             request.heads.content(app, target.name)
             if recipe is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -28,6 +28,20 @@ _SOURCES = (
     ".rs",
 )
 _MOST_PLACES = 2  # more say no more
+_COMMENT_OR_TEXT = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S
+)
+# Behind a function's parameters, up to its body: qualifiers, attributes, a type, initializers of
+# members, and declarations of parameters in the old style of C
+_UP_TO_BODY = re.compile(
+    r"""\s*(?:
+      (?:const|noexcept|override|final|volatile|try|throw|requires)\b\s*(?:\([^(){};]*\)\s*)?
+    | &&?\s* | ->[^{};]* | [A-Z_][A-Z0-9_]*\b\s*(?:\([^(){};]*\)\s*)?
+    | __attribute__\s*\(\([^{};]*?\)\)\s* | \[\[[^\]]*\]\]\s*
+    | (?:[A-Za-z_][\w\s*,\[\]]*;\s*)+
+    )*(?::(?!:)[^;{}]*(?:\{[^{};]*\}\s*,[^;{}]*|\{[^{};]*\}\s*(?=\{))*)?\{""",
+    re.X,
+)
 
 
 @dataclass
@@ -38,7 +52,7 @@ class SourceLines:
     """
 
     root: Path
-    lines: dict[str, list[str]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
 
     @cached_property
@@ -94,17 +108,48 @@ class SourceLines:
         name = re.search(r"([A-Za-z_]\w*)(?:<.*>)?$", short_name(symbol))
         if not name:
             return 0
-        if path not in self.lines:
-            self.lines[path] = (
-                (self.root / path).read_text(encoding="utf-8", errors="replace").split("\n")
-            )
-        begins = re.compile(
-            rf"^(?:\[\[[^\]]*\]\]\s*)*(?:[A-Za-z_][^=;(){{}}]*[\s*&:]){re.escape(name[1])}\s*\((?!.*;\s*$)"
-        )
-        if path.endswith(".rs"):
-            begins = re.compile(rf"^\s*(?:[\w()\"]+\s+)*fn\s+{re.escape(name[1])}\s*[<(]")
-        found = [i + 1 for i, line in enumerate(self.lines[path]) if begins.match(line)]
-        return found[0] if len(found) == 1 else 0
+        if path not in self.texts:
+            text = (self.root / path).read_text(encoding="utf-8", errors="replace")
+            self.texts[path] = _COMMENT_OR_TEXT.sub(_blank, text)
+        text = self.texts[path]
+        found = list(_bodies(text, name[1], is_rust=path.endswith(".rs")))
+        return text.count("\n", 0, found[0]) + 1 if len(found) == 1 else 0
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Leave out a comment but for its line ends; texts stay."""
+    text = found[0]
+    return re.sub(r"[^\n]", " ", text) if text.startswith("/") else text
+
+
+def _bodies(text: str, name: str, *, is_rust: bool) -> Iterator[int]:
+    """Yield where the name of a function stands that has its body there."""
+    if name not in text:
+        return
+    if is_rust:
+        begins = rf"^[ \t]*(?:[\w()\"]+\s+)*fn\s+({re.escape(name)})\s*[<(]"
+        yield from (each.start(1) for each in re.finditer(begins, text, re.M))
+        return
+    begins = (
+        r"^(?:\[\[[^\]]*\]\]\s*)*(?:[ \t]*[A-Za-z_](?:[^=;(){}\n]|\([^;{}\n]*?\))*[\s*&:])?"
+        rf"({re.escape(name)})\s*\("
+    )
+    for each in re.finditer(begins, text, re.M):
+        end = _behind_parameters(text, each.end())
+        if end and _UP_TO_BODY.match(text, end):
+            yield each.start(1)
+
+
+def _behind_parameters(text: str, start: int) -> int:
+    """Return the place behind the parenthesis that ends what begins at `start`; 0 for none."""
+    depth = 1
+    for found in re.compile(r"[();{]").finditer(text, start):
+        if found[0] in ";{":
+            return 0
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.end()
+    return 0
 
 
 def _ending(path: str, source: str) -> int:

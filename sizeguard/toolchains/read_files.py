@@ -1,0 +1,112 @@
+"""Tracked files of a worktree that a build reads, told by their times of access.
+
+Each file and folder gets a time of access before its last change. Linux then notes the first
+read, whoever reads (`relatime`, the usual option of file systems, and `strictatime` do). Where
+nothing is noted, or git itself was asked for files, it is unknown what was read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.git.git import git_bytes
+
+_BEFORE = 1_000_000_000  # ns: 1970, before any change of a file
+_CLONE = 0x40049409  # FICLONE: copies a file without reading it
+_GIT_FILE = ".git"
+_PROBE = "probe"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFiles:
+    """What was read since the times of access were set, by path from the worktree's root.
+
+    folders: those that were listed; the root is empty
+    """
+
+    files: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+
+    def __or__(self, other: ReadFiles) -> ReadFiles:
+        """Unite two."""
+        return ReadFiles(self.files | other.files, self.folders | other.folders)
+
+
+def watch(tree: Path) -> bool:
+    """Begin to watch a worktree; False if this file system does not tell what is read."""
+    if not sys.platform.startswith("linux") or not _is_told(tree):
+        return False
+    names = _tracked(tree)
+    for name in (*names, *_folders(names), _GIT_FILE):
+        path = tree / name
+        with contextlib.suppress(FileNotFoundError):
+            if not path.is_symlink():
+                os.utime(path, ns=(_BEFORE, path.stat().st_mtime_ns))
+    return True
+
+
+def read_since(tree: Path) -> ReadFiles | None:
+    """Return what was read since `watch`; None if it is unknown: git was asked for files.
+
+    A file that the build replaced or removed counts as read.
+    """
+    if _is_read(tree / _GIT_FILE):
+        return None
+    names = _tracked(tree)
+    return ReadFiles(
+        frozenset(name for name in names if _is_read(tree / name)),
+        frozenset(name for name in _folders(names) if _is_read(tree / name)),
+    )
+
+
+def _is_read(path: Path) -> bool:
+    try:
+        return path.is_symlink() or path.stat().st_atime_ns != _BEFORE
+    except OSError:
+        return True
+
+
+def _tracked(tree: Path) -> list[str]:
+    listed = git_bytes(tree, "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
+    return [os.fsdecode(name) for name in listed.split(b"\0") if name]
+
+
+def _folders(names: list[str]) -> set[str]:
+    """List the folders of files, with all that they lie in; the root is empty."""
+    found = {os.path.dirname(name) for name in names}  # noqa: PTH120  (the root is empty)
+    for name in list(found):
+        while name:
+            name = os.path.dirname(name)  # noqa: PTH120
+            found.add(name)
+    return found
+
+
+def _is_told(folder: Path) -> bool:
+    """Try whether a read is noted, and whether files can be copied without one."""
+    try:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix="read-") as place:
+            probe = Path(place) / _PROBE
+            probe.write_text(_PROBE)
+            os.utime(probe, ns=(_BEFORE, probe.stat().st_mtime_ns))
+            if _is_read(probe) or _is_cloned(probe):
+                return False
+            probe.read_bytes()
+            return _is_read(probe)
+    except (OSError, InputError):
+        return False
+
+
+def _is_cloned(probe: Path) -> bool:
+    with probe.open("rb") as source, probe.with_suffix(".copy").open("wb") as copy:
+        try:
+            fcntl.ioctl(copy.fileno(), _CLONE, source.fileno())
+        except OSError:
+            return False
+    return True

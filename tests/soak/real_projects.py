@@ -1,0 +1,254 @@
+"""Gate real projects of others from nothing, by what `sizeguard init` writes.
+
+    python -m tests.soak.real_projects [--only NAME]… [--folder FOLDER]
+
+Fetches source packages of Debian by apt-get, builds each project by its own build system, and
+lets init write sizeguard.yaml. Then the gate passes; 1 KiB more in a function fails with its name,
+file and line; a changed document is skipped; a changed policy is listed; a waiver, a baseline,
+creep and bisect do what the documentation says. Prints the time of each step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.support.foreign_projects import PROJECTS, ForeignProject, build, fetched, tools_of
+from tests.support.script import Tally, options_of
+
+SIZEGUARD = (sys.executable, "-P", "-m", "sizeguard.cli.main")
+CONFIG = "sizeguard.yaml"
+TALLY = Tally()
+
+
+@dataclass
+class Attempt:
+    """A project that is taken from nothing to its gate, step by step."""
+
+    project: ForeignProject
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    tree: Path = Path()
+    started: float = 0.0
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run sizeguard in the project."""
+        return subprocess.run(
+            [*SIZEGUARD, *words],
+            cwd=self.tree,
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+
+    def gate(self, *words: str) -> tuple[int, dict[str, Any]]:
+        """Run the gate; its exit code and result."""
+        done = self.run("gate", "--format", "json", *words)
+        try:
+            return done.returncode, json.loads(done.stdout)
+        except ValueError:
+            return done.returncode, {"text": done.stdout + done.stderr}
+
+    def git(self, *words: str) -> str:
+        """Run git in the project."""
+        who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+        done = subprocess.run(
+            ["git", *who, *words], cwd=self.tree, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def commit(self, subject: str) -> str:
+        """Commit all files; the commit."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "-m", subject)
+        return self.git("rev-parse", "HEAD")
+
+    def check(self, holds: bool, what: str, found: object = "") -> bool:
+        """Check one thing and print how long it took."""
+        seconds = time.monotonic() - self.started
+        self.started = time.monotonic()
+        told = str(found)[:1500]
+        if TALLY.check(holds, f"{self.project.name}: {what}: {told}"):
+            print(f"  {self.project.name:16} {seconds:>6.1f} s  {what}", flush=True)
+        return holds
+
+
+def attempt(project: ForeignProject, folder: Path) -> None:
+    """Take one project through all steps; those that depend on a failed one are left out."""
+    this = Attempt(project, folder, tools_of(project, folder), started=time.monotonic())
+    this.tree = fetched(project, folder)
+    this.git("init", "--quiet", "--initial-branch=main")
+    this.commit("Import the release")
+    build(project, this.tree, folder, this.environment)
+    this.check(True, "fetched and built")
+    if not begins(this):
+        return
+    first = this.git("rev-parse", "HEAD")
+    this.git("tag", "v1")
+    this.git("checkout", "--quiet", "-b", "change")
+    skips_documents(this)
+    finds_growth(this)
+    lists_policy(this)
+    takes_growth_by_waiver_and_baseline(this)
+    finds_creep_and_culprits(this, first)
+
+
+def begins(this: Attempt) -> bool:
+    """From a build to the first gate that passes."""
+    done = this.run("init")
+    if not this.check(done.returncode == 0, "init", done.stdout + done.stderr):
+        return False
+    text = (this.tree / CONFIG).read_text()
+    this.check(text.count("image: ") >= this.project.images, "init finds the images", text)
+    this.commit("Add a size gate")
+    done = this.run("baseline", "update")
+    if not this.check(done.returncode == 0, "baseline update", done.stdout + done.stderr):
+        return False
+    files = [path for path in this.tree.glob(".sizeguard/builds/*/*") if path.is_file()]
+    largest = max((path.stat().st_size for path in files), default=0)
+    this.check(largest >= this.project.at_least, f"largest image {largest:,} B")
+    this.commit("Review the sizes")
+    code, found = this.gate()
+    return this.check(code == 0, "gate passes", failing(found))
+
+
+def skips_documents(this: Attempt) -> None:
+    """A change of a document builds nothing."""
+    readme = next(iter(sorted(this.tree.glob("README*"))))
+    with readme.open("a") as file:
+        file.write("\nSizes are gated.\n")
+    code, found = this.gate()
+    this.check(code == 0 and bool(found.get("skipped")), "a changed document is skipped", found)
+    this.commit("Document the gate")
+
+
+def finds_growth(this: Attempt) -> None:
+    """1 KiB more in a function fails with its name, file and line."""
+    line = grow(this)
+    code, found = this.gate()
+    causes = [cause for app in found.get("apps", ()) for cause in app["causes"]]
+    place = f"{this.project.source}:{line}"
+    mine = [cause for cause in causes if cause["symbol"].startswith(this.project.function)]
+    this.check(code == 1, "growth fails", failing(found))
+    this.check(
+        any(near(cause["place"], place) and cause["new"] - cause["old"] >= 1000 for cause in mine),
+        f"growth is named: {this.project.function} {place}",
+        causes[:4],
+    )
+
+
+def near(place: str, expected: str) -> bool:
+    """The line of the head, or one that the compiler calls the function's."""
+    file, _, line = place.partition(":")
+    wanted, _, number = expected.partition(":")
+    return file == wanted and line.isdigit() and abs(int(line) - int(number)) <= 10
+
+
+def grow(this: Attempt) -> int:
+    """Let the function grow; the line of its head."""
+    source = this.tree / this.project.source
+    text, line = this.project.grown(source.read_text())
+    source.write_text(text)
+    return line
+
+
+def lists_policy(this: Attempt) -> None:
+    """A change of a limit is listed."""
+    this.git("checkout", "--", ".")
+    config = this.tree / CONFIG
+    config.write_text(config.read_text().replace('load: {max: "', 'load: {max: "9'))
+    code, found = this.gate()
+    changes = found.get("policy_changes")
+    this.check(code == 0 and bool(changes), "a looser limit is listed", (failing(found), changes))
+    this.git("checkout", "--", ".")
+
+
+def takes_growth_by_waiver_and_baseline(this: Attempt) -> None:
+    """A waiver lets growth pass for a time, a new baseline for good."""
+    grow(this)
+    last_day = (datetime.now(UTC) + timedelta(days=20)).date().isoformat()
+    _, found = this.gate()
+    failed = [each["metric"] for each in found.get("checks", ()) if each["verdict"] == "fail"]
+    for metric in dict.fromkeys(failed):
+        done = this.run(
+            *("waive", metric, "--bytes", "9000", "--owner", "ann", "--expires", last_day),
+            *("--reason", "A test of waivers."),
+        )
+        this.check(done.returncode == 0, f"waive {metric}", done.stderr)
+    code, found = this.gate()
+    this.check(code == 0, "the waiver lets it pass", failing(found))
+    this.commit("Grow")
+    done = this.run("baseline", "update")
+    this.check(done.returncode == 0, "baseline of the grown", done.stdout + done.stderr)
+    this.git("checkout", "--", ".")
+
+
+def finds_creep_and_culprits(this: Attempt, first: str) -> None:
+    """Creep names the commit and its bytes; bisect finds it."""
+    grown = this.git("rev-parse", "HEAD")
+    config = this.tree / CONFIG
+    config.write_text(_with_creep(config.read_text()))
+    (this.tree / "baselines" / "waivers.yaml").unlink()
+    code, found = this.gate()
+    shares = [s for check in found.get("checks", ()) for s in check.get("shares") or ()]
+    subjects = {share["subject"] for share in shares}
+    this.check(code == 1 and "Grow" in subjects, "creep names the commit", (failing(found), shares))
+    this.git("checkout", "--", ".")
+    app = next(iter(found["apps"]))["app"] if found.get("apps") else ""
+    done = this.run("bisect", first, "HEAD", "--app", app, "--format", "json")
+    this.check(
+        done.returncode in (0, 1) and grown[:10] in done.stdout, "bisect finds it", done.stderr
+    )
+
+
+def _with_creep(text: str) -> str:
+    limit = 'creep: "max(0.001%, 16B) since v1", '
+    return text.replace("  load: {growth: ", f"  load: {{{limit}growth: ", 1)
+
+
+def failing(found: dict[str, Any]) -> object:
+    """What the gate says of what does not pass."""
+    checks = [
+        (check["id"], check["actual"], check["limit"], check["verdict"])
+        for check in found.get("checks", ())
+        if check["verdict"] != "pass"
+    ]
+    return found.get("text") or (checks, found.get("problems"))
+
+
+def main() -> int:
+    parser = options_of(__doc__)
+    names = [project.name for project in PROJECTS]
+    parser.add_argument("--only", action="append", choices=names, metavar="NAME")
+    parser.add_argument("--folder", type=Path, help="keep sources and builds here")
+    options = parser.parse_args()
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="real-projects-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    for project in PROJECTS:
+        if options.only and project.name not in options.only:
+            continue
+        began = time.monotonic()
+        try:
+            attempt(project, folder.resolve())
+        except (RuntimeError, subprocess.CalledProcessError, ValueError) as error:
+            TALLY.check(False, f"{project.name}: {error}")
+        print(f"{project.name}: {time.monotonic() - began:.0f} s", flush=True)
+    if options.folder is None:
+        shutil.rmtree(folder)
+    return TALLY.close(f"{len(PROJECTS)} projects")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
