@@ -16,6 +16,8 @@ project(words CXX)
 enable_testing()
 option(LOUD "Print more" OFF)
 option(QUIET "Print less" ON)
+include(CMakeDependentOption)
+cmake_dependent_option(TRIED "Try words" ON "QUIET" OFF)
 add_library(words SHARED words.cpp)
 set_target_properties(words PROPERTIES VERSION 1.2.3 SOVERSION 1)
 add_executable(count main.cpp)
@@ -74,7 +76,7 @@ GROWN = (
 def test_cmake_from_nothing_to_a_gate(tmp_path: Path) -> None:
     root = tmp_path / 'the "wörds" it\'s'
     project = project_of(root, {"CMakeLists.txt": CMAKE})
-    setup = ["cmake", "-S", root, "-B", root / "build x", "-G", "Ninja", "-DLOUD=1"]
+    setup = ["cmake", "-S", root, "-B", root / "build x", "-G", "Ninja", "-DLOUD=1", "-DTRIED=OFF"]
     subprocess.run([*setup, "-DCMAKE_BUILD_TYPE=MinSizeRel"], check=True, capture_output=True)
     subprocess.run(["cmake", "--build", root / "build x"], check=True, capture_output=True)
     before = project.git("status", "--porcelain")
@@ -88,6 +90,7 @@ def test_cmake_from_nothing_to_a_gate(tmp_path: Path) -> None:
     config = read_config(root)
     [steps] = {json.dumps([app.steps["x86_64-linux"].setup]) for app in config.apps}
     assert "-DLOUD=1" in steps
+    assert "-DTRIED=OFF" in steps
     assert "QUIET" not in steps
     assert "MinSizeRel" in steps
     images = {app.steps["x86_64-linux"].images[app.image].image for app in config.apps}

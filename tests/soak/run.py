@@ -44,7 +44,10 @@ SCRIPTS = (
     Script("bisect_history", 20),
 )
 # These need a file that is not here, or root and a mirror of Debian.
-BY_HAND = ("clean_container", "draw_labels", "drawn_packages", "real_libraries", "same_outputs")
+BY_HAND = (
+    *("clean_container", "draw_labels", "drawn_packages", "real_libraries", "real_projects"),
+    "same_outputs",
+)
 
 
 def scripts(torch_python: str | None) -> tuple[Script, ...]:

@@ -20,13 +20,15 @@ _CARGO = """[source.crates-io]
 replace-with = "debian"
 [source.debian]
 directory = "{crates}"
+[build]
+rustflags = ["--cap-lints", "warn"]
 """
 # 1 KiB at least in each of the machines and compilers here, and no call that can be left out
 _C_STEPS = "  volatile int sg_x = 1;\n" + "  sg_x = sg_x * 3 + 1;\n" * 96
 _RUST_STEP = (
     "  unsafe { std::ptr::write_volatile(&mut sg_x, std::ptr::read_volatile(&sg_x) ^ 5) };\n"
 )
-_RUST_STEPS = "  let mut sg_x = 1u64;\n" + _RUST_STEP * 160
+_RUST_STEPS = "  let mut sg_x = 1u64;\n" + _RUST_STEP * 240
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from pathlib import Path
 from sizeguard.proposals.build_folder import NO_IMAGES, files_of_build, text_of_file
 
 _ENTRY = re.compile(r'^"?([^#/\s"][^:"]*?)"?:([A-Z]+)=(.*)$')
-_OPTION = re.compile(r'\boption\s*\(\s*(\w+)\s+"(?:[^"\\]|\\.)*"\s*([^\s)]*)', re.S | re.I)
+# Also cmake_dependent_option, and a project's own macros of such a name
+_OPTION = re.compile(r'\b\w*option\s*\(\s*(\w+)\s+"(?:[^"\\]|\\.)*"\s*([^\s)]*)', re.S | re.I)
 _CACHED = re.compile(r'\bset\s*\(\s*(\w+)\s+("(?:[^"\\]|\\.)*"|[^\s)"]+)\s+CACHE\s', re.S | re.I)
 _LANGUAGE_FLAGS = re.compile(r"CMAKE_(C|CXX|ASM|OBJC|CUDA|Fortran)_FLAGS")
 _CONFIG_FLAGS = re.compile(r"CMAKE_(C|CXX)_FLAGS_(\w+)")

@@ -1,0 +1,117 @@
+"""What a build of any project reads is told by the file system, and decides what is built again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sizeguard.git.trees import Reads, Scope, reads_hash
+from sizeguard.projects.known_reads import KnownReads
+from sizeguard.toolchains.read_files import ReadFiles, read_since, watch
+from tests.support.any_project import AnyProject, made_project
+
+FILES = {"a.c": "int a;\n", "sub/b.c": "int b;\n", "sub/notes.txt": "Notes.\n"}
+MAKE = "app: *.c\n\tcc -Os -o app *.c\n"
+CONFIG = """apps:
+  app:
+    build: make app
+    image: app
+    limits: {{load: {{max: 60 KiB, growth: 64 B}}}}
+{more}"""
+C = {"a.c": "int b(int);\nint main(void) { return b(1); }\n", "b.c": "int b(int x) { return x; }\n"}
+GROWN = "int b(int x) {\n  volatile int v = x;\n" + "  v = v * 3 + 1;\n" * 60 + "  return v;\n}\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> AnyProject:
+    """A repository whose file system tells what is read."""
+    project = made_project(tmp_path / "tree", "", FILES)
+    # As in a worktree, where git is a file
+    (project.root / ".git").rename(tmp_path / "git")
+    (project.root / ".git").write_text(f"gitdir: {tmp_path / 'git'}\n")
+    if not watch(project.root):
+        pytest.skip("this file system does not tell what is read")
+    return project
+
+
+def test_files_and_folders_that_any_program_reads_are_told(tree: AnyProject) -> None:
+    subprocess.run(["cat", "sub/b.c"], cwd=tree.root, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ls", "sub"], cwd=tree.root, check=True, stdout=subprocess.DEVNULL)
+    (tree.root / "a.c").stat()
+    assert read_since(tree.root) == ReadFiles(frozenset({"sub/b.c"}), frozenset({"sub"}))
+
+
+def test_a_replaced_file_counts_as_read(tree: AnyProject) -> None:
+    (tree.root / "a.c").unlink()
+    found = read_since(tree.root)
+    assert found is not None
+    assert "a.c" in found.files
+
+
+def test_nothing_is_known_where_git_was_asked_for_files(tree: AnyProject) -> None:
+    tree.git("show", "HEAD:a.c")
+    assert read_since(tree.root) is None
+
+
+def test_what_builds_read_is_united_and_unknown_stays_unknown(tmp_path: Path) -> None:
+    known = KnownReads(tmp_path / "reads", "app")
+    assert known.get() is None
+    known.add(ReadFiles(frozenset({"a"}), frozenset({""})))
+    known.add(ReadFiles(frozenset({"b"}), frozenset({"sub"})))
+    assert known.get() == Reads(frozenset({"a", "b"}), frozenset({"", "sub"}))
+    known.add(None)
+    known.add(ReadFiles())
+    assert known.get() is None
+
+
+@pytest.mark.parametrize(
+    ("change", "is_equal"),
+    [
+        ({"sub/notes.txt": "Other notes.\n"}, True),
+        ({"a.c": "int c;\n"}, False),
+        ({"sub/b.c": "int c;\n"}, True),  # nobody read it
+        ({"sub/new.c": "int c;\n"}, False),
+        ({"other/new.c": "int c;\n"}, False),  # in scope
+        ({"sub/new.md": "New.\n"}, True),  # out of scope, and no such file was read
+        ({"new.inc": "int c;\n"}, False),
+    ],
+)
+def test_what_was_read_and_names_that_may_be_met_decide(
+    tmp_path: Path, change: dict[str, str], *, is_equal: bool
+) -> None:
+    project = made_project(tmp_path, "", FILES)
+    reads = Reads(frozenset({"a.c"}), frozenset({"sub"}))
+    scope = Scope((), ("*.md", "sub/*.c"))
+    before = reads_hash(project.root, "HEAD", scope, reads)
+    project.write(change)
+    project.commit("Change")
+    assert (reads_hash(project.root, "HEAD", scope, reads) == before) is is_equal
+
+
+@pytest.mark.native
+def test_ignoring_a_source_first_hides_no_growth(tmp_path: Path) -> None:
+    sources = {"Makefile": MAKE, "NOTES": "Notes.\n", **C}
+    project = made_project(tmp_path, CONFIG.format(more="    ignore: b.c\n"), sources)
+    assert project.run("gate").code in (0, 3)
+    if not list((project.root / ".sizeguard" / "store" / "reads").glob("*.json")):
+        pytest.skip("nothing is known of reads")
+    project.write({"b.c": GROWN})
+    done = project.run("gate", "--format", "json")
+    assert json.loads(done.out)["apps"][0]["growth_since_base"]["load"] > 500, done.err
+
+
+@pytest.mark.native
+def test_a_file_that_no_build_reads_is_skipped_without_ignore(tmp_path: Path) -> None:
+    project = made_project(
+        tmp_path, CONFIG.format(more=""), {"Makefile": MAKE, "NOTES": "Notes.\n", **C}
+    )
+    assert project.run("baseline", "update").code == 0
+    project.commit("Review the sizes")
+    assert project.run("gate").code == 0
+    project.write({"NOTES": "Other notes.\n"})
+    done = project.run("gate")
+    assert done.code == 0
+    assert "building" not in done.err
