@@ -37,19 +37,16 @@ class CommitBuild:
     timeout: float | None
     again: bool
 
-    def recipe(self, repository: Path, *, is_alone: bool = True) -> Recipe:
+    def recipe(self, repository: Path) -> Recipe:
         """Choose the build command, else our own build in a source tree of ours.
-
-        is_alone: this machine builds, which keeps what builds were seen to read
 
         Raises InputError for options that exclude each other.
         """
         if self.build_command is not None:
             return self._command_recipe()
-        found = self._recipe_of_app(repository, is_alone=is_alone)
-        return found or self._runtime_recipe(repository)
+        return self._recipe_of_app(repository) or self._runtime_recipe(repository)
 
-    def _recipe_of_app(self, repository: Path, *, is_alone: bool) -> Recipe | None:
+    def _recipe_of_app(self, repository: Path) -> Recipe | None:
         """Choose the commands of sizeguard.yaml that build an app of any project."""
         from sizeguard.base.errors import InputError
         from sizeguard.projects.any_build import recipe_of_app
@@ -65,8 +62,7 @@ class CommitBuild:
         target = self.target or app.targets[0]
         if target not in app.targets:
             raise InputError(f"{CONFIG}: {app.name} is for {', '.join(app.targets)}, not {target}")
-        store = self.place(repository).store.folder if is_alone else None
-        recipe = recipe_of_app(app, target, store)
+        recipe = recipe_of_app(app, target)
         if recipe is None:
             raise InputError(f"{app.place}: {app.name} has no build: its commits cannot be built")
         return recipe

@@ -19,7 +19,8 @@ from sizeguard.git.git import commit_id
 from sizeguard.git.worktrees import Worktree, path_length, worktree
 from sizeguard.measurement.build_times import announcement, remember
 from sizeguard.measurement.metric_kinds import TOTALS
-from sizeguard.snapshots.store import Store, content_key
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.snapshots.store import Store, Stored, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, Recipe
 
 if TYPE_CHECKING:
@@ -69,6 +70,22 @@ class MeasuredCommit:
 def measurement_key(place: MeasurementPlace, commit: str, recipe: Recipe) -> str:
     """Return the key of a commit's measurement: equal if the builds' inputs are equal."""
     return content_key(recipe.key(place.repository, commit, place.path_length))
+
+
+def keep_measured(
+    place: MeasurementPlace,
+    commit: str,
+    recipe: Recipe,
+    facts: Mapping[str, object],
+    analysis: Analysis | None,
+) -> Stored:
+    """Store what a build of a commit came to, under the keys of now.
+
+    The build may have shown that more decides than was known. The key of all files always fits.
+    """
+    if isinstance(recipe, AnyBuildRecipe) and recipe.store is not None:
+        place.store.put(measurement_key(place, commit, recipe.unwatched), facts, analysis)
+    return place.store.put(measurement_key(place, commit, recipe), facts, analysis)
 
 
 def measure_commit(place: MeasurementPlace, revision: str, recipe: Recipe) -> MeasuredCommit:
@@ -125,9 +142,8 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
                 facts[DOES_NOT_BUILD] = str(error)
             if analysis is not None:
                 facts["sizes"] = _sizes(analysis)
-            # The analysis maps files of the worktree: it is written while they exist. The build
-            # may have shown that more decides than was known.
-            stored = place.store.put(measurement_key(place, commit, recipe), facts, analysis)
+            # The analysis maps files of the worktree: it is written while they exist.
+            stored = keep_measured(place, commit, recipe, facts, analysis)
             if analysis is not None:
                 _store_others(place, commit, tree, recipe)
     return MeasuredCommit(
@@ -141,7 +157,7 @@ def _store_others(place: MeasurementPlace, commit: str, tree: Worktree, recipe: 
         for other, built in recipe.also_built(tree, commit):
             analysis = _measure(built, tree.path, other)
             facts = {"commit": commit, "sizes": _sizes(analysis)}
-            place.store.put(measurement_key(place, commit, other), facts, analysis)
+            keep_measured(place, commit, other, facts, analysis)
 
 
 def _measure(built: Path, folder: Path, recipe: Recipe) -> Analysis:

@@ -43,7 +43,8 @@ class AnyBuildRecipe:
 
     app:    the name of the image's app
     group:  the name in sizeguard.yaml; image: of the steps' images
-    store:  folder of what is known of earlier builds; None: nothing is kept
+    store:  folder of what builds were seen to read, which then decides what is equal to one that
+            was built. None: all files decide, as between commits of which none was built
     """
 
     app: str
@@ -153,6 +154,11 @@ class AnyBuildRecipe:
         if reads is None:
             return tree_hash(repository, commit, self._scope)
         return reads_hash(repository, commit, self._scope, reads)
+
+    @property
+    def unwatched(self) -> AnyBuildRecipe:
+        """The recipe by which all files decide."""
+        return replace(self, store=None)
 
     @property
     def _known_reads(self) -> KnownReads | None:

@@ -117,8 +117,7 @@ def command(
             (good, bad), ends, metric, threshold, exhaustive, narrow, into_merges=into_merges
         )
     check_question(question)
-    recipe = build.recipe(repository, is_alone=scheduler is None)
-    place = build.place(repository)
+    recipe, place = build.recipe(repository), build.place(repository)
     write_state(state, build, question)
     signal.signal(signal.SIGTERM, _interrupt)
     with (

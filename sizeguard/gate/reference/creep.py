@@ -14,6 +14,7 @@ from sizeguard.gate.reference.history import History
 from sizeguard.git.commits import CommitLine
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.metric_names import split_metric
+from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.toolchains.recipe import Recipe
 
 # Limit of commits that are not measured yet; a commit that changes one file takes about 3 s
@@ -31,6 +32,8 @@ def creep_shares(
     A commit that does not build, or that has the same inputs as its parent, has its share in the
     next one that does.
     """
+    if isinstance(recipe, AnyBuildRecipe):
+        recipe = recipe.unwatched  # of commits of which none was built all files decide
     commits = _distinct(history, recipe, since)
     store = history.place.store
     if sum(store.facts(history.key(commit.id, recipe)) is None for commit in commits) > MOST_BUILDS:

@@ -31,7 +31,7 @@ from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.tree_inputs import differing_inputs
 from sizeguard.measurement.measured_analysis import measurement_of
-from sizeguard.measurement.measured_commits import find_measured
+from sizeguard.measurement.measured_commits import find_measured, keep_measured
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.project import CONFIG, App
 from sizeguard.runtimes.runtime import SourceTree
@@ -266,7 +266,7 @@ def _keep(history: History, subject: MeasuredApp, commit: str) -> None:
     key = history.key(commit, subject.recipe)
     if history.place.store.facts(key) is None:
         facts = {"commit": commit, "sizes": asdict(subject.now.sizes)}
-        history.place.store.put(key, facts, subject.now.analysis)
+        keep_measured(history.place, commit, subject.recipe, facts, subject.now.analysis)
 
 
 def symbol_patterns(metrics: Iterable[str]) -> tuple[str, ...]:
