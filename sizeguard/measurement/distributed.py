@@ -160,7 +160,13 @@ class DaskMeasurer:
         limits = place.limits.jobs, place.limits.timeout
         wishes: dict[object, Wish | HeadWish] = {}
         for head in heads:
-            told = (str(head.heads.root), folders[0], head.heads.commit, head.recipe.unwatched, limits)
+            told = (
+                str(head.heads.root),
+                folders[0],
+                head.heads.commit,
+                head.recipe.unwatched,
+                limits,
+            )
             wishes[self._client.submit(build_there, *told, pure=False)] = head
         for wish in wanted:
             found = find_measured(place, wish.commit, wish.key)

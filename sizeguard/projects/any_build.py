@@ -160,6 +160,11 @@ class AnyBuildRecipe:
         """The recipe by which all files decide."""
         return replace(self, store=None)
 
+    def forget_reads(self) -> None:
+        """Let all files decide from now on: a build read what nobody watched."""
+        if self._known_reads is not None:
+            self._known_reads.add(None)
+
     @property
     def _known_reads(self) -> KnownReads | None:
         """What builds by these commands read; None where a tree is kept: then objects stay."""
