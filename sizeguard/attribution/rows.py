@@ -19,6 +19,7 @@ from sizeguard.attribution.operator_labels import (
 )
 from sizeguard.attribution.owner_rows import OwnerRows
 from sizeguard.attribution.owners.library_rows import LibraryRows
+from sizeguard.attribution.teams.placed_components import placed_components
 from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
@@ -243,7 +244,8 @@ class LedgerAnalysis:
 
     def _components(self) -> Label:
         of_symbol = self._components_of_symbols
-        return Label(self._rows.of_symbol(of_symbol.ids), of_symbol.texts)
+        by_name = Label(self._rows.of_symbol(of_symbol.ids), of_symbol.texts)
+        return placed_components(by_name, self._evidence.choice.preset.places, self._own)
 
     @cached_property
     def _components_of_symbols(self) -> Label:

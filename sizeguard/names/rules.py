@@ -50,6 +50,19 @@ class Rule:
         return not self.identifier or fnmatch.fnmatchcase(identifier, self.identifier)
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceRule:
+    """A component for all bytes of a place, whatever their names say.
+
+    globs: level and pattern, such as (source, */zlib/*); all of them have to fit
+    place: file and line, for messages
+    """
+
+    place: str
+    globs: tuple[tuple[str, str], ...]
+    component: str
+
+
 @dataclass(frozen=True)
 class Rules:
     """Rules in order, and lists of names that are read in another way.
@@ -73,6 +86,8 @@ class Rules:
     dtypes:      class → dtype
     absent:      dtypes that such images do not have: uint32_t stands for four bytes of any dtype
                  there
+    places:      rules by source, section, object or symbol; they precede those by name, and the
+                 first that fits decides
     """
 
     names: OperatorNames
@@ -88,6 +103,7 @@ class Rules:
     dtypes: tuple[tuple[str, str], ...]
     absent: tuple[str, ...]
     rules: tuple[Rule, ...]
+    places: tuple[PlaceRule, ...] = ()
 
     @functools.cached_property
     def shared(self) -> frozenset[str]:
@@ -115,6 +131,7 @@ class Rules:
             dtypes=tuple({**dict(other.dtypes), **dict(self.dtypes)}.items()),
             absent=_joined(self.absent, other.absent),
             rules=(*self.rules, *other.rules),
+            places=(*self.places, *other.places),
         )
 
 

@@ -11,7 +11,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
 from sizeguard.names.operator_words import OperatorNames
-from sizeguard.names.rules import Path, Rule, Rules, identifier_of
+from sizeguard.names.rules import Path, PlaceRule, Rule, Rules, identifier_of
 from sizeguard.operators.dtypes import SCALAR_TYPES
 
 _KEYS = (
@@ -34,6 +34,8 @@ _KEYS = (
 _CONDITIONS = ("within", "identifier", "namespace", "prefix")
 _RESULTS = ("operator", "kernel", "dtype", "component")
 _FIELDS = (*_CONDITIONS, *_RESULTS, "weak", "mentions")
+_PLACES = ("section", "object", "source", "symbol")  # those that cost least first
+_PLACE_FIELDS = (*_PLACES, "component")
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _PLACEHOLDERS = ("name", "operator")
 _PATH = re.compile(r"(?:\(anonymous namespace\)|\w+)(?:::(?:\(anonymous namespace\)|\w+))*")
@@ -68,8 +70,24 @@ def read_preset(path: File) -> Rules:
         libraries=_texts(path, keys.get("libraries")),
         dtypes=_dtypes(path, keys.get("dtypes", YamlTable(root.line))),
         absent=_absent(path, keys.get("absent")),
-        rules=tuple(_rule(path, node) for node in rules.items),
+        rules=tuple(_rule(path, node) for node in rules.items if not _is_of_place(node)),
+        places=tuple(_place_rule(path, node) for node in rules.items if _is_of_place(node)),
     )
+
+
+def _is_of_place(node: Node) -> bool:
+    return isinstance(node, YamlTable) and any(key.text in _PLACES for key, _ in node.pairs)
+
+
+def _place_rule(path: File, node: Node) -> PlaceRule:
+    """Read a rule such as {source: */zlib/*, component: zlib}."""
+    place = f"{path}:{node.line}"
+    pairs = _pairs(path, node, _PLACE_FIELDS, "field") if isinstance(node, YamlTable) else {}
+    fields = {key: _text(path, value) for key, value in pairs.items()}
+    if "component" not in fields:
+        raise InputError(f"{place}: a rule by {', '.join(_PLACES)} says a component")
+    globs = tuple((key, fields[key]) for key in _PLACES if key in fields)
+    return PlaceRule(place, globs, fields["component"])
 
 
 def _operator_names(path: File, keys: Mapping[str, Node], line: int) -> OperatorNames:
@@ -112,7 +130,8 @@ def _rule(path: File, node: Node) -> Rule:
         )
     place = f"{path}:{node.line}"
     fields = {
-        key: _text(path, value) for key, value in _pairs(path, node, _FIELDS, "field").items()
+        key: _text(path, value)
+        for key, value in _pairs(path, node, (*_FIELDS, *_PLACES), "field").items()
     }
     _check_conditions(place, fields)
     _check_placeholders(place, fields)

@@ -1,0 +1,99 @@
+"""Rules of a person's own by source, section, object and symbol, on a linked program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizeguard.base.errors import InputError
+from sizeguard.names.rules_reader import read_preset
+from tests.support.any_project import AnyProject
+from tests.support.documents import blocks_of
+from tests.support.places import ROOT
+
+SOURCES = {
+    "third_party/zip.cpp": "int zip(int n) { return n * 7 + 1; }\n",
+    "src/crc.cpp": "int crc(int n) { return n ^ 0x1234; }\n",
+    "src/main.cpp": (
+        "int zip(int n); int crc(int n);\n"
+        "extern const int table_of_bytes[64] = {1, 2, 3};\n"
+        "namespace app { __attribute__((noinline)) int run(int n) {"
+        " return zip(n) + crc(n) + table_of_bytes[n & 63]; } }\n"
+        "int main(int n, char**) { return app::run(n); }\n"
+    ),
+}
+BUILD = """
+for f in third_party/zip src/crc src/main; do g++ -g -O1 -c $f.cpp -o $f.o; done
+ar rc libcrc.a src/crc.o && g++ third_party/zip.o src/main.o libcrc.a -o app -Wl,-Map,app.map
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> AnyProject:
+    made = AnyProject(tmp_path_factory.mktemp("places"))
+    made.write(SOURCES)
+    subprocess.run(["/bin/sh", "-ec", BUILD], cwd=made.root, check=True)
+    page = ROOT / "docs" / "extending.md"
+    made.write({"rules.yaml": next(b.text for b in blocks_of(page) if b.language == "yaml")})
+    return made
+
+
+def reported(project: AnyProject, *arguments: str) -> dict[str, Any]:
+    by = ("--by", "component,symbol", "--map", "app.map", "--format", "json")
+    done = project.run("report", "app", *by, *arguments)
+    assert done.code == 0, done.err
+    result: dict[str, Any] = json.loads(done.out)
+    assert sum(row["load"] for row in result["rows"]) == result["totals"]["load"]
+    return result
+
+
+def component_of(result: dict[str, Any], symbol: str) -> str:
+    loaded = [row for row in result["rows"] if row["load"] and symbol in row["symbol"]]
+    found = {row["component"] for row in loaded}
+    assert len(found) == 1
+    return str(found.pop())
+
+
+def test_the_example_of_the_documentation(project: AnyProject) -> None:
+    result = reported(project, "--rules", "rules.yaml")
+    found = {name: component_of(result, name) for name in ("zip", "crc", "table_of", "app3run")}
+    assert found == {
+        "zip": "third party", "crc": "checksums", "table_of": "tables", "app3run": "app"
+    }  # fmt: skip
+    assert result["rules"] == "your own"
+    assert component_of(result, "main") == ""
+    without = reported(project)
+    assert without["rules"] == ""
+    assert {component_of(without, name) for name in found} == {""}
+
+
+def test_the_first_rule_that_fits_decides(project: AnyProject, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    lines = '- {source: "*main*", component: one}\n- {symbol: "*", component: two}\n'
+    rules.write_text(f"rules:\n{lines}")
+    result = reported(project, "--rules", str(rules))
+    assert (component_of(result, "app3run"), component_of(result, "crc")) == ("one", "two")
+    rules.write_text('rules: [{source: "*main*", symbol: "nothing*", component: one}]\n')
+    assert component_of(reported(project, "--rules", str(rules)), "app3run") == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("{source: a}", "rules.yaml:2: a rule by section, object, source, symbol says a component"),
+        ("{source: a, operator: aten::add}", "unknown field 'operator'"),
+        ("{sorce: a, component: b}", "nearest is 'source'"),
+        ("{section: , component: b}", "expected a text"),
+        ("{source: a, source: b, component: c}", "is there twice"),
+    ],
+)
+def test_a_wrong_rule_is_named(tmp_path: Path, rule: str, words: str) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(f"rules:\n  - {rule}\n")
+    with pytest.raises(InputError, match=r"rules\.yaml:2") as error:
+        read_preset(file)
+    assert words in str(error.value)
