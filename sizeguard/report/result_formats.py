@@ -5,4 +5,4 @@ from __future__ import annotations
 TABLE_FORMATS = ("terminal", "json", "csv", "markdown")
 SIZE_FORMATS = (*TABLE_FORMATS, "html")
 JUDGED_FORMATS = ("terminal", "json", "markdown", "csv", "junit", "sarif", "github")
-GATE_FORMATS = (*JUDGED_FORMATS, "codequality")
+GATE_FORMATS = (*JUDGED_FORMATS, "codequality", "html")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import Output, table_output_options
+from sizeguard.cli.image_options import Output, output_options
 from sizeguard.cli.source_option import RUNTIME_SOURCE
 
 
@@ -54,7 +54,7 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     help="Operators and dtype branches to show; 0 for all.",
 )
 @RUNTIME_SOURCE
-@table_output_options
+@output_options
 def command(
     selection: Path | None,
     app: str,

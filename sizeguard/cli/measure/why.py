@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import ImagePath, Output, table_output_options
+from sizeguard.cli.image_options import ImagePath, Output, output_options
 
 
 @click.command()
@@ -37,7 +37,7 @@ from sizeguard.cli.image_options import ImagePath, Output, table_output_options
     type=click.IntRange(min=0),
     help="Chains to show, one a root; 0 for all.",
 )
-@table_output_options
+@output_options
 def command(
     path: Path,
     subject: str,

@@ -33,6 +33,8 @@ from sizeguard.report.writers.plot import (
     HEAD,
     HEIGHT,
     STYLE,
+    TABLE,
+    TABLE_END,
     WIDTH,
     Scale,
     direction,
@@ -68,7 +70,7 @@ def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
 
 def _table(result: BisectResult, limit: int) -> Iterator[str]:
     """Write a row for each culprit, and the sum."""
-    yield '<table>\n<thead><tr><th class="n">change</th><th class="n">total</th>'
+    yield f'{TABLE}\n<thead><tr><th class="n">change</th><th class="n">total</th>'
     yield "<th>commit</th><th>subject</th><th>author</th></tr></thead>\n"
     yield "<tbody>\n"
     for number, culprit in enumerate(result.culprits):
@@ -84,7 +86,7 @@ def _table(result: BisectResult, limit: int) -> Iterator[str]:
         f'</tbody>\n<tfoot><tr><td class="n"><b>{result.delta:+,}</b></td><td></td><td'
         f' colspan="3"><b>= {ends}</b></td></tr></tfoot>\n'
     )
-    yield "</table>\n"
+    yield f"{TABLE_END}\n"
 
 
 def _culprit(culprit: Culprit, limit: int, anchor: str) -> Iterator[str]:
@@ -102,7 +104,8 @@ def _culprit(culprit: Culprit, limit: int, anchor: str) -> Iterator[str]:
         f'<span class="dim day">{escaped(last.date[:10])}</span></td></tr>\n'
     )
     rows, rest, rest_sum = rest_of(culprit.rows, 0 if limit == 0 else max(limit, _SHOWN_ROWS))
-    yield '<tr><td></td><td colspan="4"><details><summary>what changed</summary><table>\n'
+    yield '<tr><td></td><td colspan="4"><details><summary>what changed</summary>'
+    yield f"{TABLE}\n"
     for row in rows:
         operator, dtype, symbol = (escaped(text) for text in row_texts(row, 120))
         yield (
@@ -116,14 +119,14 @@ def _culprit(culprit: Culprit, limit: int, anchor: str) -> Iterator[str]:
             f'<tr><td class="n">{rest_sum:+,}</td><td></td><td colspan="4">{rest:,}'
             " smaller</td></tr>\n"
         )
-    yield "</table>\n"
+    yield f"{TABLE_END}\n"
     if culprit.branch is not None:
         yield from _branch(culprit.branch, limit, anchor)
     yield "</details></td></tr>\n"
 
 
 def _branch(branch: Branch, limit: int, anchor: str) -> Iterator[str]:
-    yield f"<p>The branch, {branch.commits:,} commits:</p>\n<table>\n"
+    yield f"<p>The branch, {branch.commits:,} commits:</p>\n{TABLE}\n"
     for number, culprit in enumerate(branch.culprits):
         yield from _culprit(culprit, limit, f"{anchor}-{number}")
     if branch.smaller.count:
@@ -133,7 +136,7 @@ def _branch(branch: Branch, limit: int, anchor: str) -> Iterator[str]:
         )
     yield (
         f'<tr><td class="n">{branch.merge_itself:+,}</td><td colspan="4">the merge itself, where'
-        " both lines meet</td></tr>\n</table>\n"
+        " both lines meet</td></tr>\n{TABLE_END}\n"
     )
 
 
@@ -148,7 +151,7 @@ def _plot(result: BisectResult) -> str:
     scale = Scale(len(points), max(min(sizes) - margin, 0), max(sizes) + margin)
     parts = [
         (
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'
             f' aria-label="{escaped(verdict(result))}">\n'
         ),
         *_axes(scale, result),

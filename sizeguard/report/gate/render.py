@@ -22,6 +22,8 @@ from sizeguard.report.writers import github
 from sizeguard.report.writers.source_links import SourceLinks, links_of_runner
 from sizeguard.report.writers.style import Style
 
+_PAGE = 4 << 20  # bytes of Markdown in a page: no comment's limit holds there
+
 
 def gate_text(
     result: GateResult,
@@ -47,6 +49,12 @@ def gate_text(
         return json.dumps(quality_json(result), indent=1)
     if format_ == "github":
         return github_text(result)
+    if format_ == "html":
+        # Imported on call: 0.04 s that no other format needs.
+        from sizeguard.report.writers.markdown_page import markdown_page
+
+        text = markdown_text(result, _PAGE, Frame(links=links))
+        return "".join(markdown_page("Size gate", text)).rstrip("\n")
     return terminal_text(result, style or Style())
 
 

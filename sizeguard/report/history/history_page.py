@@ -28,6 +28,8 @@ from sizeguard.report.writers.plot import (
     LEFT,
     RIGHT,
     STYLE,
+    TABLE,
+    TABLE_END,
     TOP,
     WIDTH,
     Scale,
@@ -138,12 +140,12 @@ def _line_section(line: HistoryLine, number: int, limit: int) -> Iterator[str]:
     stacked = [point for point in line.points if point.parts]
     if stacked:
         yield from _stack(line, stacked, number)
-    yield '<table>\n<thead><tr><th>date</th><th>point</th><th class="n">load</th>'
+    yield f'{TABLE}\n<thead><tr><th>date</th><th>point</th><th class="n">load</th>'
     yield '<th class="n">change</th><th class="n">ram</th><th class="n">file</th>'
     yield "<th>what changed</th></tr></thead>\n<tbody>\n"
     for i, point in enumerate(line.points):
         yield _row(point, f"p{number}-{i}", limit)
-    yield "</tbody>\n</table>\n"
+    yield f"</tbody>\n{TABLE_END}\n"
 
 
 def _stack(line: HistoryLine, points: Sequence[HistoryPoint], number: int) -> Iterator[str]:
@@ -153,7 +155,7 @@ def _stack(line: HistoryLine, points: Sequence[HistoryPoint], number: int) -> It
     scale = Scale(len(points), 0, height + max(height // 20, 1))
     sums = [_stacked(point.parts, names) for point in points]
     yield (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="group" aria-label="'
         f'{escaped(line.app)} by {line.by}">\n'
     )
     yield from scale.grid()
@@ -264,4 +266,4 @@ def _details(point: HistoryPoint, limit: int) -> str:
             f'<td colspan="3">{len(rest):,} smaller</td></tr>\n'
         )
     since = escaped(change.since.name)
-    return f"<details><summary>since {since}</summary><table>\n{rows}</table></details>"
+    return f"<details><summary>since {since}</summary>{TABLE}\n{rows}{TABLE_END}</details>"

@@ -33,7 +33,7 @@ table { border-collapse: collapse; width: 100%; } \
 td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid var(--grid);
   vertical-align: top; overflow-wrap: anywhere; } \
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.grew { color: var(--grew); fill: var(--grew); } \
+.scroll { overflow-x: auto; } .grew { color: var(--grew); fill: var(--grew); } \
 .shrank { color: var(--shrank); fill: var(--shrank); } code { font-size: .92em; }
 .line { fill: none; stroke: var(--line); stroke-width: 2; } .grid { stroke: var(--grid); } \
 .built { fill: var(--line); }
@@ -50,6 +50,10 @@ HEAD = """<!DOCTYPE html>
 content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 """
+
+# A table in a box that scrolls where the screen is narrow, also by the keyboard.
+TABLE = '<div class="scroll" tabindex="0"><table>'
+TABLE_END = "</table></div>"
 
 
 def escaped(text: str) -> str:

@@ -1,0 +1,28 @@
+"""Write a result's Markdown as one HTML file that needs nothing else and runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markdown_it import MarkdownIt
+
+from sizeguard.report.writers.plot import HEAD, STYLE, TABLE, TABLE_END, escaped
+
+_STYLE = """
+h1 { margin-bottom: .6em; } h3, h4 { margin: 1.4em 0 .4em; }
+pre { overflow-x: auto; padding: .8em; border: 1px solid var(--grid); border-radius: 6px; }
+table { width: auto; min-width: 50%; } td, th { overflow-wrap: normal; }
+details { margin: .8em 0; } summary { cursor: pointer; } li, p { overflow-wrap: anywhere; }
+a { color: var(--line); }
+"""
+
+
+def markdown_page(title: str, text: str) -> Iterator[str]:
+    """Write the page in pieces. Names in the Markdown are escaped by those who wrote it."""
+    # html: results have <details> and <br>; the page's policy allows no script.
+    reader = MarkdownIt("commonmark", {"html": True}).enable("table")
+    body = reader.render(text)
+    yield f"{HEAD}<title>{escaped(title)}</title>\n<style>{STYLE}{_STYLE}</style>\n</head>\n"
+    yield f"<body>\n<main>\n<h1>{escaped(title)}</h1>\n"
+    yield body.replace("<table>", TABLE).replace("</table>", TABLE_END)
+    yield "</main>\n</body>\n</html>\n"

@@ -1,0 +1,112 @@
+"""Every HTML page in headless Chromium: narrow and wide, light and dark, read by axe.
+
+axe finds contrast below WCAG AA, parts without a name, tables without heads and the like.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from sizeguard.attribution.group import group
+from sizeguard.diff.compare import diff
+from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
+from sizeguard.predict.prediction import DtypeCost, OperatorCost, PredictedSaving, Prediction
+from sizeguard.report.bisect.bisect_page import bisect_html
+from sizeguard.report.diff.render import diff_chunks
+from sizeguard.report.gate.render import gate_text
+from sizeguard.report.history.history_page import history_html
+from sizeguard.report.predict.render import prediction_chunks
+from sizeguard.report.sizes.render import report_chunks
+from sizeguard.report.why.render import why_chunks
+from sizeguard.report.writers.style import Style
+from tests.support.bisect_samples import several_culprits
+from tests.support.browser import Browser
+from tests.support.gate_samples import everything
+from tests.support.hostile_results import HOSTILE
+from tests.support.made_up import MadeUp, Part
+from tests.support.made_up_history import made_up_history
+
+pytestmark = pytest.mark.native
+
+LONG = "at::native::" + "conv_body<float, std::vector<std::pair<int, long>>>" * 3 + "(int)"
+AXE = (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def image(more: int = 0) -> MadeUp:
+    names = [*HOSTILE, LONG, "add", "mul"]
+    parts = [Part({"operator": f"aten::op{i}", "symbol": name}, 90 + i + more, 99 + i + more)
+             for i, name in enumerate(names)]  # fmt: skip
+    return MadeUp([*parts, Part({"operator": "(core)", "symbol": "main"}, 900, 950, 8)])
+
+
+def why() -> Why:
+    steps = [WhyStep(i, f".text.f{i}", name, "libkernels.a(conv.o)", "calls it", 90 * i)
+             for i, name in enumerate(["main", *HOSTILE, LONG])]  # fmt: skip
+    return Why(LONG, True, 120, 775, 3, (Chain("entry", tuple(steps)),), ("a.o",), ("_Z1fv",))
+
+
+def prediction() -> Prediction:
+    saving = PredictedSaving(1200, 1100, 1300)
+    operators = [OperatorCost(name, 1200, 3400, saving) for name in ("aten::add", *HOSTILE, LONG)]
+    dtypes = [DtypeCost("add", "Float", saving), DtypeCost("mul", "Double", None)]
+    return Prediction(
+        selection="selected_operators.yaml", before=0, load=46000, ram=1200, margin=300, changes=(),
+        per_operator=tuple(operators), per_model=(), per_dtype=tuple(dtypes),
+    )  # fmt: skip
+
+
+PAGES: dict[str, Callable[[], Iterable[str]]] = {
+    "report": lambda: report_chunks(group(image(), ("operator", "symbol"), ()), "html", 0),
+    "diff": lambda: diff_chunks(diff(image(), image(7), ("operator", "symbol")), "html", 0),
+    "gate": lambda: [gate_text(everything(), "html")],
+    "why": lambda: why_chunks(why(), "html", Style()),
+    "predict": lambda: prediction_chunks(prediction(), "html", 0, Style()),
+    "bisect": lambda: bisect_html(several_culprits(), 0),
+    "history": lambda: history_html(made_up_history(), 0),
+}
+
+# What is wider than the screen, and in no box that scrolls.
+WIDER = """[...document.querySelectorAll('body *')].filter(e => {
+  const box = e.getBoundingClientRect();
+  if (!box.width || box.right <= document.documentElement.clientWidth + 1) return false;
+  for (let p = e; p; p = p.parentElement) {
+    if (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(p).overflowX)) return false;
+  }
+  return true;
+}).map(e => e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 60)).slice(0, 5)"""
+
+SERIOUS = """axe.run(document, {resultTypes: ['violations']}).then(found =>
+  found.violations.filter(v => ['serious', 'critical'].includes(v.impact))
+    .map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 90)).slice(0, 3).join(' | ')))"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_and_can_be_read(
+    name: str, scheme: str, browser: Browser, tmp_path: Path
+) -> None:
+    page = tmp_path / f"{name}.html"
+    page.write_text("".join(PAGES[name]()), encoding="utf-8")
+    browser.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+    )
+    waits = "document.body.dataset.ready || !document.querySelector('script')"
+    here = f"location.href == {json.dumps(page.as_uri())} && document.readyState == 'complete'"
+    for width in (480, 780, 1280):
+        browser.open(page, width, 900, ready=f"{here} && ({waits})")
+        assert browser.run(WIDER) == [], width
+        assert browser.run("document.documentElement.scrollWidth") <= width
+    browser.run(f"{AXE}\n;0")
+    assert browser.run(SERIOUS) == []
+    assert browser.run("document.body.dataset.owned") is None
