@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.report.screen.grid import Column, GridRow, Name, grid_lines
+from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
 from sizeguard.report.writers.style import Style, wants_colour
 
 COLUMNS = [
@@ -25,7 +25,7 @@ NAMES = st.lists(WORDS, min_size=1, max_size=20).map("".join)
 
 def rows_of(names: list[str]) -> list[GridRow]:
     return [
-        GridRow([f"{1234 * i:,}", f"{i}.5 KiB", "█" * (i % 8), str(i)], Name(name, 2 * (i % 2)))
+        GridRow([f"{1234 * i:,}", f"{i}.5 KiB", "█" * (i % 8), str(i)], RowName(name, 2 * (i % 2)))
         for i, name in enumerate(names)
     ]
 

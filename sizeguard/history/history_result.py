@@ -52,7 +52,7 @@ class ChangedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SizeChange:
     """The difference of a point and the last known one before it.
 
     since: that one's commit
@@ -84,7 +84,7 @@ class HistoryPoint:
     sizes: Sizes | None = None
     why: str = ""
     parts: Mapping[str, int] = field(default_factory=dict)
-    change: Change | None = None
+    change: SizeChange | None = None
 
 
 @dataclass(frozen=True, slots=True)

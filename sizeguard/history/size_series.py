@@ -22,11 +22,11 @@ from sizeguard.history.history_result import (
     NOT_KNOWN,
     RELEASES,
     REVIEWED,
-    Change,
     ChangedPart,
     HistoryLine,
     HistoryPoint,
     Release,
+    SizeChange,
     SizeHistory,
 )
 from sizeguard.history.points_in_time import commits, kind_of, releases
@@ -63,7 +63,7 @@ class HistoryQuestion:
 
 
 @dataclass(slots=True)
-class _Line:
+class _SizeLine:
     """One app for one target, with the keys of its commits.
 
     recipe: None for commits that cannot be built; why says why
@@ -109,8 +109,8 @@ def size_history(
     )
 
 
-def _line(request: Request, app: App, target: Target, points: Sequence[Release]) -> _Line:
-    line = _Line(app, target, "", None, "")
+def _line(request: Request, app: App, target: Target, points: Sequence[Release]) -> _SizeLine:
+    line = _SizeLine(app, target, "", None, "")
     try:
         if app.is_selective:
             toolchain = find_toolchain(target.compiler, target.linker, target.machine)
@@ -135,7 +135,9 @@ def _line(request: Request, app: App, target: Target, points: Sequence[Release])
     return line
 
 
-def _build(request: Request, lines: Sequence[_Line], measurer: Measurer, tell: Tell | None) -> int:
+def _build(
+    request: Request, lines: Sequence[_SizeLine], measurer: Measurer, tell: Tell | None
+) -> int:
     """Build the commits that the store does not have; return how many builds there were."""
     place = request.history.place
     wishes = [wish for line in lines for wish in line.wishes.values()]
@@ -161,10 +163,10 @@ def _build(request: Request, lines: Sequence[_Line], measurer: Measurer, tell: T
     return built
 
 
-def _read(request: Request, line: _Line, points: Sequence[Release], by: str) -> HistoryLine:
+def _read(request: Request, line: _SizeLine, points: Sequence[Release], by: str) -> HistoryLine:
     """Read the points of a line, the oldest first; two analyses at a time are in memory."""
     found: list[HistoryPoint] = []
-    before: _Known | None = None
+    before: _KnownSize | None = None
     level = by or _level(request, line, points)
     for known in _known_points(request, line, points, level):
         point = known.point
@@ -179,7 +181,7 @@ def _read(request: Request, line: _Line, points: Sequence[Release], by: str) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownSize:
     """A point with the key and the analysis of its measurement, if it was measured."""
 
     point: HistoryPoint
@@ -187,7 +189,7 @@ class _Known:
     analysis: Analysis | None
 
 
-def _level(request: Request, line: _Line, points: Sequence[Release]) -> str:
+def _level(request: Request, line: _SizeLine, points: Sequence[Release]) -> str:
     """Choose the level that fits the newest measurement, else the newest baseline."""
     for point in reversed(points):
         analysis = _analysis(request, line, point)
@@ -207,19 +209,19 @@ def _has_names(analysis: Analysis, level: str) -> bool:
     )
 
 
-def _measured(request: Request, line: _Line, point: Release) -> MeasuredCommit | None:
+def _measured(request: Request, line: _SizeLine, point: Release) -> MeasuredCommit | None:
     wish = line.wishes.get(point.commit.id)
     return None if wish is None else find_measured(request.history.place, wish.commit, wish.key)
 
 
-def _analysis(request: Request, line: _Line, point: Release) -> Analysis | None:
+def _analysis(request: Request, line: _SizeLine, point: Release) -> Analysis | None:
     measured = _measured(request, line, point)
     return None if measured is None else measured.analysis
 
 
 def _known_points(
-    request: Request, line: _Line, points: Sequence[Release], level: str
-) -> Iterator[_Known]:
+    request: Request, line: _SizeLine, points: Sequence[Release], level: str
+) -> Iterator[_KnownSize]:
     for release in points:
         commit = release.commit.id
         measured = _measured(request, line, release)
@@ -229,23 +231,25 @@ def _known_points(
             slack = metric_value(analysis, Metric("page_slack"))
             sizes = Sizes(image.load, image.ram, image.file, slack)
             parts = _parts(analysis, level)
-            yield _Known(
+            yield _KnownSize(
                 HistoryPoint(release, MEASURED, sizes, parts=parts), measured.key, analysis
             )
             continue
         if measured is not None:
-            yield _Known(HistoryPoint(release, DOES_NOT_BUILD, why=measured.failure), "", None)
+            yield _KnownSize(HistoryPoint(release, DOES_NOT_BUILD, why=measured.failure), "", None)
             continue
         baseline, why = _baseline(request, line, release)
         if baseline is not None:
             parts = parts_of(baseline, level)
-            yield _Known(HistoryPoint(release, REVIEWED, sizes_of(baseline), parts=parts), "", None)
+            yield _KnownSize(
+                HistoryPoint(release, REVIEWED, sizes_of(baseline), parts=parts), "", None
+            )
         else:
             reason = line.errors.get(commit) or (f"{why}; {line.why}" if line.why else why)
-            yield _Known(HistoryPoint(release, NOT_KNOWN, why=reason), "", None)
+            yield _KnownSize(HistoryPoint(release, NOT_KNOWN, why=reason), "", None)
 
 
-def _baseline(request: Request, line: _Line, point: Release) -> tuple[Baseline | None, str]:
+def _baseline(request: Request, line: _SizeLine, point: Release) -> tuple[Baseline | None, str]:
     baselines = CommitBaselines(request.root, point.commit.id)
     return baselines.of(line.app.name, line.target.name, line.toolchain)
 
@@ -256,7 +260,7 @@ def _parts(analysis: Analysis, level: str) -> Mapping[str, int]:
     return {row.keys[0] or NO_NAME: row.load for row in rows if row.load}
 
 
-def _change(old: _Known, new: _Known, level: str) -> Change:
+def _change(old: _KnownSize, new: _KnownSize, level: str) -> SizeChange:
     before, after = old.point.sizes, new.point.sizes
     if before is None or after is None:
         raise ValueError("a change is between known points")
@@ -269,7 +273,7 @@ def _change(old: _Known, new: _Known, level: str) -> Change:
         rows = _rows(old.analysis, new.analysis, by)
     else:
         rows = _rows_of_parts(old.point.parts, new.point.parts)
-    return Change(
+    return SizeChange(
         old.point.release,
         after.load - before.load,
         after.ram - before.ram,

@@ -10,11 +10,11 @@ from sizeguard.history.history_result import (
     NOT_KNOWN,
     RELEASES,
     REVIEWED,
-    Change,
     ChangedPart,
     HistoryLine,
     HistoryPoint,
     Release,
+    SizeChange,
     SizeHistory,
 )
 
@@ -40,13 +40,13 @@ def _vision() -> HistoryLine:
         HistoryPoint(
             second, MEASURED, Sizes(5700, 100, 8192, 0),
             parts={"aten::convolution": 3244, "(core)": 2425, "aten::add": 31},
-            change=Change(first, 700, 0, 0, ("operator", "symbol"), grown),
+            change=SizeChange(first, 700, 0, 0, ("operator", "symbol"), grown),
         ),
         HistoryPoint(third, DOES_NOT_BUILD, why="main.c:1: error: expected ';'"),
         HistoryPoint(
             last, MEASURED, Sizes(5700, 92, 8192, 0),
             parts={"aten::convolution": 3244, "(core)": 2425, "aten::add": 31},
-            change=Change(second, 0, -8, 0, ("operator",), ()),
+            change=SizeChange(second, 0, -8, 0, ("operator",), ()),
         ),
     )  # fmt: skip
     return HistoryLine("vision", "x86_64-linux", "operator", points)

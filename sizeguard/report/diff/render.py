@@ -9,7 +9,7 @@ import numpy as np
 
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.ledger.ledger import ImageInfo
-from sizeguard.report.screen.grid import Column, GridRow, Name, grid_lines, head_lines
+from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
 from sizeguard.report.writers.printable import NOTHING, printable, shown
 from sizeguard.report.writers.size_rows import (
     csv_rows,
@@ -182,20 +182,20 @@ def _rows(diff: Diff, limit: int, old: int, new: int) -> list[GridRow]:
     rows = []
     for line in lines:
         cells = [f"{line.delta:+,}", f"{line.old:,}", f"{line.new:,}", line.cause]
-        name = Name(line.name, short=line.short if line.short != line.name else "")
+        name = RowName(line.name, short=line.short if line.short != line.name else "")
         rows.append(GridRow(cells, name, looks={0: growth_look(line.delta)}))
         if line.count:
-            rows.append(GridRow(["", "", "", ""], Name(line.count), "dim"))
+            rows.append(GridRow(["", "", "", ""], RowName(line.count), "dim"))
     if rest:
         cells = [f"{rest_sum:+,}", "", "", ""]
-        name = Name(rest, short=rest.partition(",")[0])
+        name = RowName(rest, short=rest.partition(",")[0])
         rows.append(GridRow(cells, name, looks={0: growth_look(rest_sum)}))
     if diff.left_out is not None:
         cells = [f"{getattr(diff.left_out, diff.metric):+,}", "", "", ""]
-        rows.append(GridRow(cells, Name("left out by the filter")))
+        rows.append(GridRow(cells, RowName("left out by the filter")))
     total = diff.total(diff.metric)
     sums = [f"{total:+,}", f"{old:,}", f"{new:,}", ""]
-    return [*rows, GridRow(sums, Name("= sum of rows"), "bold")]
+    return [*rows, GridRow(sums, RowName("= sum of rows"), "bold")]
 
 
 def _change(metric: str, old: int, new: int) -> str:

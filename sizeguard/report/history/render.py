@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 
 from sizeguard.history.history_result import (
-    Change,
     ChangedPart,
     HistoryLine,
     HistoryPoint,
+    SizeChange,
     SizeHistory,
 )
 from sizeguard.report.history.history_page import history_html
@@ -94,7 +94,7 @@ def _point_json(line: HistoryLine, point: HistoryPoint) -> dict[str, object]:
     }
 
 
-def _change_json(change: Change) -> dict[str, object]:
+def _change_json(change: SizeChange) -> dict[str, object]:
     return {
         "since": change.since.commit.id,
         "load": change.load,

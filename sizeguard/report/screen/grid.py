@@ -35,7 +35,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class RowName:
     """A name, which may be shortened.
 
     indent:    spaces before it
@@ -64,7 +64,7 @@ class GridRow:
     """
 
     cells: Sequence[str]
-    name: Name
+    name: RowName
     look: str = ""
     looks: dict[int, str] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ def grid_lines(
 
     names: head of the last column
     """
-    head = GridRow([column.head for column in columns], Name(names), "dim")
+    head = GridRow([column.head for column in columns], RowName(names), "dim")
     shown = [head, *rows]
     widths = [max(len(row.cells[i]) for row in shown) for i in range(len(columns))]
     kept = _kept(columns, widths, max(map(_wanted, shown)), style)
@@ -183,7 +183,7 @@ def _names(rows: Sequence[GridRow], room: int, style: Style) -> list[str]:
     ]
 
 
-def distinct(names: Sequence[Name], room: int) -> list[str]:
+def distinct(names: Sequence[RowName], room: int) -> list[str]:
     """Shorten names to the room; different names stay different."""
     rooms = [max(room - name.indent - len(name.suffix), _LEAST // 2) for name in names]
     texts = [_shortened(name, width) for name, width in zip(names, rooms, strict=True)]
@@ -205,7 +205,7 @@ def distinct(names: Sequence[Name], room: int) -> list[str]:
     return texts
 
 
-def _shortened(name: Name, width: int) -> str:
+def _shortened(name: RowName, width: int) -> str:
     if len(name.text) <= width:
         return name.text
     if name.short:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.names.demangle import demangle
-from sizeguard.report.screen.grid import Column, GridRow, Name, grid_lines, head_lines
+from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
 from sizeguard.report.screen.legend import legend_lines
 from sizeguard.report.sizes.size_tree import (
     Rest,
@@ -98,19 +98,19 @@ class _Table:
             yield self._row(tree.rest.sums, _rest_name(what, tree.rest, 0), 0)
         yield from self._others(tree.others)
         if tree.unattributed is not None:
-            yield self._row(tree.unattributed.sums, Name("unattributed"), 0)
+            yield self._row(tree.unattributed.sums, RowName("unattributed"), 0)
             if "unattributed" not in report.filters:
                 blank = [""] * len(self._cells("", "", "", "", "", ByteSums(0, 0, 0, 0)))
-                hint = Name("--by section,symbol --filter unattributed", short="see --filter")
+                hint = RowName("--by section,symbol --filter unattributed", short="see --filter")
                 yield GridRow(blank, hint, "dim")
         if report.left_out is not None:
-            yield self._row(report.left_out, Name("left out by the filter"), 0)
+            yield self._row(report.left_out, RowName("left out by the filter"), 0)
         all_ = "100.0%" if self.whole else ""
         none = ByteSums(0, 0, 0, 0)
         cells = self._cells(f"{self.whole:,}", kib(self.whole), all_, "", "", none)
         if self.has_shares:
             cells[-2:] = ["", ""]
-        yield GridRow(cells, Name("= sum of rows"), "bold")
+        yield GridRow(cells, RowName("= sum of rows"), "bold")
 
     def _words(self, rows: list[GridRow]) -> list[str]:
         """List the words in the table that a first reader does not know."""
@@ -138,7 +138,7 @@ class _Table:
             cells += [_number(sums.exclusive), _number(sums.shared)]
         return cells
 
-    def _row(self, sums: ByteSums, name: Name, depth: int) -> GridRow:
+    def _row(self, sums: ByteSums, name: RowName, depth: int) -> GridRow:
         size = self._size(sums)
         if depth:
             cells = self._cells(f"{size:,}", "", "", "", "", sums)
@@ -161,10 +161,10 @@ class _Table:
             f" {level}{'' if rest.groups == 1 or level == 'analyzer' else 's'}"
         )
 
-    def _name(self, level: str, text: str, depth: int, suffix: str = "") -> Name:
+    def _name(self, level: str, text: str, depth: int, suffix: str = "") -> RowName:
         is_symbol = level == "symbol"
         name = printable(demangle(text) if is_symbol else text) if text else NOTHING
-        return Name(name, 2 * depth, suffix, is_symbol)
+        return RowName(name, 2 * depth, suffix, is_symbol)
 
     def _group(self, group: RowGroup, depth: int = 0) -> Iterator[GridRow]:
         name = self._name(group.level, group.text, depth, aliases_of(self.report, group))
@@ -188,15 +188,15 @@ class _Table:
                 for name in ("file", "load", "ram", "count")
             )
         )
-        yield self._row(sums, Name("not an operator"), 0)
+        yield self._row(sums, RowName("not an operator"), 0)
         for group in others:
             name = group.text.strip("()") or "without a name"
             yield self._row(group.sums, self._name("operator", name, 1), 1)
             yield from self._children(group, 2)
 
 
-def _rest_name(what: str, rest: Rest, depth: int) -> Name:
-    return Name(f"{what}, at most {rest.largest:,} each", 2 * depth, short=what)
+def _rest_name(what: str, rest: Rest, depth: int) -> RowName:
+    return RowName(f"{what}, at most {rest.largest:,} each", 2 * depth, short=what)
 
 
 def _number(value: int | None) -> str:
