@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.snapshots.cleaning_result import Cleaning, Part
+from sizeguard.snapshots.cleaning_result import Cleaning, StorePart
 from sizeguard.snapshots.store_users import StoreUsers, running_users
 
 USUAL_SIZE, USUAL_AGE = 2 << 30, 180 * 86400  # bytes and seconds
@@ -27,7 +27,7 @@ class StoreLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _StoreEntry:
     """A file of facts. size: without its snapshot, a digest; used: last, in nanoseconds."""
 
     path: Path
@@ -47,10 +47,10 @@ def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
     total = sum(entry.size for entry in entries) + sum(
         sizes[name] for name in owners if name in sizes
     )
-    held = Part(len(entries), total)
-    old: list[tuple[_Entry, int]] = []
-    over: list[tuple[_Entry, int]] = []
-    busy: list[_Entry] = []
+    held = StorePart(len(entries), total)
+    old: list[tuple[_StoreEntry, int]] = []
+    over: list[tuple[_StoreEntry, int]] = []
+    busy: list[_StoreEntry] = []
     for entry in entries:
         is_old, is_over = entry.used < oldest, total > limits.max_size
         if not is_old and not is_over:
@@ -81,15 +81,17 @@ def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
         place=limits.place,
         old=_part(old),
         over=_part(over),
-        lost=Part(len(lost), sum(sizes[path.stem] for path in lost)),
-        in_use=Part(len(busy), sum(entry.size + sizes.get(entry.snapshot, 0) for entry in busy)),
+        lost=StorePart(len(lost), sum(sizes[path.stem] for path in lost)),
+        in_use=StorePart(
+            len(busy), sum(entry.size + sizes.get(entry.snapshot, 0) for entry in busy)
+        ),
         users=users.count,
         is_dry=is_dry,
     )
 
 
-def _part(taken: Sequence[tuple[_Entry, int]]) -> Part:
-    return Part(len(taken), sum(freed for _, freed in taken))
+def _part(taken: Sequence[tuple[_StoreEntry, int]]) -> StorePart:
+    return StorePart(len(taken), sum(freed for _, freed in taken))
 
 
 def _may_be_used(users: StoreUsers, used: int) -> bool:
@@ -97,7 +99,7 @@ def _may_be_used(users: StoreUsers, used: int) -> bool:
     return users.since is not None and used >= users.since
 
 
-def _entries(folder: Path) -> Iterable[_Entry]:
+def _entries(folder: Path) -> Iterable[_StoreEntry]:
     for path in (folder / "facts").glob("*.json"):
         try:
             digest = json.loads(path.read_bytes()).get("snapshot")
@@ -105,14 +107,14 @@ def _entries(folder: Path) -> Iterable[_Entry]:
         except (OSError, ValueError, AttributeError, RecursionError):
             digest, stat = None, None
         if stat is None:
-            yield _Entry(path, _size(path), "", 0)  # damaged: nobody can use it
+            yield _StoreEntry(path, _size(path), "", 0)  # damaged: nobody can use it
         else:
-            yield _Entry(
+            yield _StoreEntry(
                 path, stat.st_size, digest if isinstance(digest, str) else "", stat.st_mtime_ns
             )
 
 
-def _remove(entries: Iterable[_Entry], users: StoreUsers) -> None:
+def _remove(entries: Iterable[_StoreEntry], users: StoreUsers) -> None:
     """Remove entries, but those that a process has begun to use meanwhile."""
     _unlink(
         entry.path

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StorePart:
     """Entries or files, and their bytes."""
 
     count: int
@@ -30,19 +30,19 @@ class Cleaning:
     """
 
     folder: str
-    held: Part
+    held: StorePart
     max_size: int
     max_age: int
     place: str
-    old: Part
-    over: Part
-    lost: Part
-    in_use: Part
+    old: StorePart
+    over: StorePart
+    lost: StorePart
+    in_use: StorePart
     users: int
     is_dry: bool
 
     @property
-    def goes(self) -> Part:
+    def goes(self) -> StorePart:
         """All that goes."""
         parts = (self.old, self.over, self.lost)
-        return Part(sum(p.count for p in parts), sum(p.size for p in parts))
+        return StorePart(sum(p.count for p in parts), sum(p.size for p in parts))

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from sizeguard.report.writers.printable import plain_text
 from sizeguard.report.writers.style import kib
-from sizeguard.snapshots.cleaning_result import Cleaning, Part
+from sizeguard.snapshots.cleaning_result import Cleaning, StorePart
 
 SCHEMA_VERSION = 1
 _DAY = 86400
@@ -46,5 +46,5 @@ def _lines(cleaning: Cleaning) -> Iterator[str]:
     yield f"{done} {_counted(cleaning.goes)}" if cleaning.goes.count else "nothing goes"
 
 
-def _counted(part: Part) -> str:
+def _counted(part: StorePart) -> str:
     return f"{part.count:,} {'entry' if part.count == 1 else 'entries'}, {kib(part.size)}"
