@@ -13,7 +13,7 @@ import pytest
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.accept import all_baselines
 from sizeguard.gate.policy.baseline_log import baseline_log
-from sizeguard.gate.reference.base_branch import VARIABLES
+from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.gate.reference.history import History
 from sizeguard.git.tree_contents import commit_files, differing
 from sizeguard.report.baseline.render import baselines_text, log_text
@@ -227,7 +227,7 @@ def test_a_clone_of_a_merge_request_alone(
     monkeypatch.setenv("CI_MERGE_REQUEST_DIFF_BASE_SHA", commit)
     base = History(repository).base()
     assert base
-    assert (base.ref, base.commit) == (commit, commit)
+    assert (base.ref, base.commit) == ("origin/gone", commit)
 
 
 def test_a_branch_that_is_named_and_not_there_is_inconclusive(
@@ -246,7 +246,7 @@ def test_a_branch_that_is_named_and_not_there_is_inconclusive(
     run_git(repository, "commit", "-q", "-m", "alone")
     with pytest.raises(
         InconclusiveError,
-        match="no commit in common; the clone may be shallow: git fetch --unshallow",
+        match="no commit in common; name another with --base",
     ):
         History(repository).base("main")
 

@@ -130,6 +130,7 @@ def test_a_result_of_the_gate_is_shown() -> None:
     shown = json.loads(done.stdout)
     # What the previous version did not know.
     assert shown.pop("policy_changes") == []
+    assert shown["base"].pop("merged") is False
     for app in shown["apps"]:
         assert app.pop("growth_since_base") is None
         assert (app.pop("unknown_sections"), app.pop("libraries")) == ([], [])

@@ -12,7 +12,7 @@ from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, GateResult, PolicyChange
 from sizeguard.gate.policy.policy_changes import compare_terms
 from sizeguard.gate.policy.terms import Terms, TermsReader
-from sizeguard.gate.reference.base_branch import VARIABLES
+from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import all_waivers
 from sizeguard.git.file_versions import CommitFiles, WorktreeFiles
@@ -232,7 +232,7 @@ def commit(root: Path, message: str) -> None:
 def compared(root: Path) -> tuple[PolicyChange, ...]:
     request = Request(root, read_config(root))
     base = request.history.base()
-    return changed_terms(request, base, all_waivers(request, base))
+    return changed_terms(request, base, all_waivers(request, base)[0])
 
 
 def seen(changes: Iterable[PolicyChange]) -> list[tuple[str, str, str, str, bool]]:

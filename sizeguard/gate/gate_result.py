@@ -397,12 +397,14 @@ class Base:
 
     ref:  the branch or commit that was asked for: origin/main
     text: why there is none, in one line
+    merged: the change is on the branch that it was for: after a push, or on that branch's commit
     """
 
     commit: str
     ref: str
     subject: str = ""
     text: str = ""
+    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

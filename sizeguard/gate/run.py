@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sizeguard.base.errors import SizeguardError
+from dataclasses import replace
+
+from sizeguard.base.errors import GateError, InputError, SizeguardError
 from sizeguard.gate.cache.fan_out import build_at_once
 from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
 from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
@@ -34,17 +36,24 @@ def run_gate(request: Request) -> GateResult:
     request.check_limits()
     request.check_snapshots()
     base = request.history.base(request.base)
-    waivers = all_waivers(request, base)
+    waivers, malformed = all_waivers(request, base)
     _, earlier = earlier_run(request, base, waivers)
     changes = changed_terms(request, base, waivers)
     if earlier is not None:
-        return with_changed_terms(earlier, changes)
+        return _with_problems(with_changed_terms(earlier, changes), malformed)
     before = terms_key(request, waivers) if request.is_repeatable else None
     result = _gate(request, base, waivers)
     # If files changed during the run, the result belongs to no key.
     store_result(request, base, waivers, before, result)
     # Terms are compared anew in each run: what a result says of another base is not kept
-    return with_changed_terms(result, changes)
+    return _with_problems(with_changed_terms(result, changes), malformed)
+
+
+def _with_problems(result: GateResult, problems: tuple[Problem, ...]) -> GateResult:
+    """Add problems that fail the gate to a result."""
+    if not problems:
+        return result
+    return replace(result, verdict=FAIL, problems=(*result.problems, *problems))
 
 
 def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> GateResult:
@@ -83,18 +92,34 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
         )
     checks = [check for result in results for check in result.checks]
     uses = waiver_uses(
-        waivers, checks, reviewed, request.today, whole=request.is_whole and not problems
+        waivers,
+        checks,
+        reviewed,
+        request.today,
+        whole=request.is_whole and not problems,
+        merged=base is not None and base.merged,
     )
     return _whole(request, base, uses, tuple(results), (*problems, *more), selection)
 
 
-def all_waivers(request: Request, base: Base | None) -> tuple[Waiver, ...]:
-    """Read baselines/waivers.yaml and the commit messages since the merge base."""
+def all_waivers(
+    request: Request, base: Base | None
+) -> tuple[tuple[Waiver, ...], tuple[Problem, ...]]:
+    """Read baselines/waivers.yaml and the commit messages since the merge base.
+
+    The second value has the trailers that cannot be read: they allow nothing, and fail the gate.
+    """
     found = list(read_waivers(request.root, request.config, request.names))
+    malformed = []
     if base is not None and base.commit:
-        for commit, text in request.history.trailers(base.commit, TRAILER):
-            found.append(parse_trailer(text, commit, request.config, request.names))
-    return tuple(found)
+        since = request.history.changes_since(base)
+        for commit, text in request.history.trailers(since, TRAILER):
+            try:
+                found.append(parse_trailer(text, commit, request.config, request.names))
+            except InputError as error:
+                advice = f"reword {commit[:10]}: git rebase -i {since[:10]}"
+                malformed.append(Problem("", "", str(error), advice, GateError.exit_code))
+    return tuple(found), tuple(malformed)
 
 
 def _whole(

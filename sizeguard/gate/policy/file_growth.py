@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from sizeguard.builds.sizes import Sizes
-from sizeguard.gate.gate_result import FAIL, GROWTH, INCONCLUSIVE, NOT_RUN, PASS, Check
+from sizeguard.gate.gate_result import FAIL, GROWTH, NOT_RUN, PASS, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.limits import Limit, parse_limit
 
@@ -49,7 +49,7 @@ def file_check(
         limit=limit,
         actual=now.file,
         headroom=None if limit is None else limit - now.file,
-        verdict=(PASS if passes else FAIL) if limit is not None else _unknown(growths),
+        verdict=(PASS if passes else FAIL) if limit is not None else _unknown(growths, reference),
         rule=RULE,
         advice=reference.why if limit is None else "",
         kind=GROWTH,
@@ -61,9 +61,9 @@ def file_check(
     return (check,)
 
 
-def _unknown(growths: Collection[Limit]) -> str:
+def _unknown(growths: Collection[Limit], reference: SizeReference) -> str:
     """Return the verdict if there is nothing to compare with."""
-    return INCONCLUSIVE if growths else NOT_RUN
+    return reference.verdict if growths else NOT_RUN
 
 
 def allowed_growth(old: Sizes, new: Sizes, pages: int) -> int:

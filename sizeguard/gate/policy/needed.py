@@ -25,7 +25,7 @@ def needed_checks(subject: CheckedApp, reference: SizeReference, *, counts: bool
         return [_check(subject, reference, PASS, "", 0)]
     update = f"sizeguard baseline update --app {subject.app} --target {subject.target}"
     if reference.measured is None:
-        verdict = INCONCLUSIVE if counts else NOT_RUN
+        verdict = reference.verdict if counts else NOT_RUN
         why = reference.why or f"nothing to compare {', '.join(now)} with; {update}"
         return [_check(subject, reference, verdict, why)]
     before = reference.measured.needed

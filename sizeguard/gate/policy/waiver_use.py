@@ -42,6 +42,7 @@ def waiver_uses(
     today: datetime.date,
     *,
     whole: bool,
+    merged: bool = False,
 ) -> tuple[WaiverUse, ...]:
     """Find the state of each waiver.
 
@@ -52,6 +53,7 @@ def waiver_uses(
               ends with its merge.
     whole:    all apps and targets were measured; otherwise a waiver that nothing needed may be for
               another app
+    merged:   the change is on its branch: nobody can take a trailer back, needed or not
     """
     valid = in_force(waivers, today)
     left: dict[str, int] = {check.id: _over(check) for check in checks}
@@ -62,11 +64,15 @@ def waiver_uses(
             continue
         concerned = [check for check in checks if _concerns(waiver, check)]
         used = _take(waiver, concerned, left)
-        if not used and not _is_trailer(waiver):
+        cannot_be_told = False
+        if not used and _is_trailer(waiver):
+            cannot_be_told = merged
+        elif not used:
             used = _take(waiver, [check for check in reviewed if _concerns(waiver, check)])
-            if not used and _is_unknown(waiver, reviewed):
-                uses.append(WaiverUse(waiver, UNUSED, PASS))
-                continue
+            cannot_be_told = not used and _is_unknown(waiver, reviewed)
+        if cannot_be_told:
+            uses.append(WaiverUse(waiver, UNUSED, PASS))
+            continue
         uses.append(_use(waiver, concerned, used, whole))
     exceeded = {id_ for id_, over in left.items() if over > 0}
     return tuple(

@@ -1,45 +1,79 @@
-"""The branch that a change is for, as CI names it."""
+"""Find the revision that growth is counted from: as asked, as CI says, or the default branch."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
 
-# Variables in which CI services name the branch of a pull or merge request, and nothing else: on
-# other runs they are not set.
-_BRANCHES = (
-    "GITHUB_BASE_REF",
-    "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",  # GitLab
-    "SYSTEM_PULLREQUEST_TARGETBRANCH",  # Azure: refs/heads/main
-    "BITBUCKET_PR_DESTINATION_BRANCH",
-    "BUILDKITE_PULL_REQUEST_BASE_BRANCH",
-    "CHANGE_TARGET",  # Jenkins
-    "CIRRUS_BASE_BRANCH",
-)
-# Variables with a commit: a clone of a merge request alone lacks the branch.
-_COMMITS = ("CI_MERGE_REQUEST_DIFF_BASE_SHA",)
-_DEFAULT = "CI_DEFAULT_BRANCH"  # GitLab
-VARIABLES = (*_BRANCHES, *_COMMITS, _DEFAULT)
-_HEADS = "refs/heads/"
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.gate.reference.ci_event import Candidate, CiEvent, default_branch
+from sizeguard.git.git import branch_id, commit_id, git
 
 # Branches that changes are merged into, unless CI names another. A feature branch's own upstream
 # would be the change itself.
 _USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 
 
-def branches_of_ci() -> tuple[str, ...]:
-    """List the revisions that CI says a change is for, the best first; empty outside of CI."""
-    branches = [f"origin/{name.removeprefix(_HEADS)}" for name in _set(_BRANCHES)]
-    return (*branches[:1], *_set(_COMMITS))
-
-
-def default_branches() -> tuple[str, ...]:
+def usual_branches() -> tuple[str, ...]:
     """List the revisions that may be the repository's default branch, the best first."""
-    return (*(f"origin/{name}" for name in _set((_DEFAULT,))), *_USUAL)
+    return (*filter(None, [default_branch()]), *_USUAL)
 
 
-def _set(names: tuple[str, ...]) -> Iterator[str]:
-    for name in names:
-        value = os.environ.get(name, "")
-        if value:
-            yield value
+def exists(root: Path, revision: str) -> bool:
+    """Whether a branch or commit is here."""
+    try:
+        branch_id(root, revision)
+    except InputError:
+        return False
+    return True
+
+
+def named_base(root: Path, asked: str, event: CiEvent) -> Candidate | None:
+    """Find the revision that was asked for, or that CI names; None if nothing is named.
+
+    Raises InconclusiveError if what was named is not here.
+    """
+    named = (Candidate(asked, asked),) if asked else tuple(_of_event(root, event))
+    found = next((each for each in named if exists(root, each.revision)), None)
+    if found is not None or not named:
+        return found
+    if event.pushed and not asked and not is_shallow(root):
+        return None  # a push by force: nothing leads to what was there
+    raise InconclusiveError(
+        f"there is no commit '{named[0].name}' to count growth from; {how_to_fetch(root)}, or name"
+        " another with --base"
+    )
+
+
+def _of_event(root: Path, event: CiEvent) -> Iterable[Candidate]:
+    """List the event's revisions; of a merge that CI made, its first parent is the branch."""
+    first = event.bases[:1]
+    parent = ""
+    if event.merge:
+        with contextlib.suppress(InputError):
+            line = git(root, "rev-list", "--parents", "--max-count=1", commit_id(root, "HEAD"))
+            commit, *parents = line.split()
+            parent = parents[0] if commit == event.merge and len(parents) == 2 else ""
+    yield from first
+    if parent and first:
+        yield Candidate(parent, first[0].name)
+    yield from event.bases[1:]
+
+
+def is_shallow(root: Path) -> bool:
+    """Whether the clone lacks a part of its history."""
+    try:
+        return git(root, "rev-parse", "--is-shallow-repository") == "true"
+    except InputError:
+        return False
+
+
+def how_to_fetch(root: Path) -> str:
+    """Write the line that brings what is missing."""
+    if is_shallow(root):
+        return (
+            "the clone is shallow: git fetch --unshallow origin (actions/checkout: fetch-depth: 0;"
+            ' GitLab: GIT_DEPTH: "0")'
+        )
+    return "git fetch origin"

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.gate_result import Base
-from sizeguard.gate.reference.base_branch import branches_of_ci, default_branches
+from sizeguard.gate.reference.base_branch import (
+    exists,
+    how_to_fetch,
+    is_shallow,
+    named_base,
+    usual_branches,
+)
+from sizeguard.gate.reference.ci_event import Candidate, ci_event
 from sizeguard.git.commits import CommitLine, lines_after, read_line
 from sizeguard.git.git import branch_id, commit_id, git, git_bytes, top_folder
 from sizeguard.measurement.measured_commits import (
@@ -59,9 +66,10 @@ class History:
     def base(self, asked: str = "") -> Base | None:
         """Find the merge base with the branch that growth and terms are counted from.
 
-        That is the branch that was asked for, else the one that CI names, else `base:` of the
-        default branch's sizeguard.yaml, else the default branch. The file that is checked out is
-        not asked: a change would choose its own base. None outside of git.
+        That is the branch that was asked for, else what CI names: of a change its branch, of a
+        push the commit before. Else it is `base:` of the default branch's sizeguard.yaml, else the
+        default branch. The file that is checked out is not asked: a change would choose its own
+        base. None outside of git.
 
         Raises InconclusiveError if a branch that was named does not exist, or shares no history
         with what is checked out.
@@ -73,11 +81,12 @@ class History:
                     f" --base {asked}"
                 )
             return None
-        named = (asked,) if asked else branches_of_ci()
-        if named:
-            return self._merge_base(next(filter(self._exists, named), named[0]))
-        usual = default_branches()
-        ref = next(filter(self._exists, usual), "")
+        event = ci_event()
+        named = named_base(self.root, asked, event)
+        if named is not None:
+            return self._merge_base(named, is_pushed=event.pushed and not asked)
+        usual = usual_branches()
+        ref = next((each for each in usual if exists(self.root, each)), "")
         if not ref:
             text = (
                 f"none of {', '.join(usual)} is there: growth is counted from the baselines, and"
@@ -85,7 +94,14 @@ class History:
             )
             return Base("", "", text=text)
         configured = self._configured(ref)
-        return self._merge_base(configured or ref)
+        found = configured or ref
+        if not exists(self.root, found):
+            fetch = how_to_fetch(self.root)
+            raise InconclusiveError(
+                f"there is no commit '{found}' to count growth from; {fetch}, or name another with"
+                " --base"
+            )
+        return self._merge_base(Candidate(found, found), is_pushed=event.pushed)
 
     def _configured(self, branch: str) -> str:
         """Read `base:` of a branch's sizeguard.yaml; empty if it has none."""
@@ -97,31 +113,35 @@ class History:
                 f"{branch}: {error}; name the base of growth with --base"
             ) from error
 
-    def _merge_base(self, ref: str) -> Base:
-        """Find the merge base of HEAD and a branch or commit.
+    def _merge_base(self, ref: Candidate, *, is_pushed: bool) -> Base:
+        """Find the merge base of HEAD and a branch or commit that is here.
 
-        Raises InconclusiveError if it does not exist, or shares no commit with HEAD.
+        Raises InconclusiveError if it shares no commit with HEAD.
         """
-        if not self._exists(ref):
-            raise InconclusiveError(
-                f"--base: there is no commit '{ref}' to count growth from; git fetch origin, or"
-                " name another"
-            )
         try:
-            found = self.commit(git(self.root, "merge-base", "HEAD", branch_id(self.root, ref)))
+            other = branch_id(self.root, ref.revision)
+            found = self.commit(git(self.root, "merge-base", "HEAD", other))
         except InputError as error:
-            hint = "the clone may be shallow: git fetch --unshallow"
+            shallow = is_shallow(self.root)
+            hint = how_to_fetch(self.root) if shallow else "name another with --base"
             raise InconclusiveError(
-                f"{ref} and what is checked out have no commit in common; {hint}"
+                f"{ref.name} and what is checked out have no commit in common; {hint}"
             ) from error
-        return Base(found.id, ref, found.subject)
+        is_head = self.head is not None and found.id == self.head.id
+        merged = is_pushed or (is_head and self._is_clean())
+        return Base(found.id, ref.name, found.subject, merged=merged)
 
-    def _exists(self, ref: str) -> bool:
-        try:
-            branch_id(self.root, ref)
-        except InputError:
-            return False
-        return True
+    def _is_clean(self) -> bool:
+        """Whether the files that are checked out are those of HEAD."""
+        return not git(self.root, "status", "--porcelain", "--ignore-submodules=none")
+
+    def changes_since(self, base: Base) -> str:
+        """Return the commit after which the change's own messages begin: their trailers hold.
+
+        Of what is merged already, HEAD itself is the change.
+        """
+        is_head = self.head is not None and self.head.id == base.commit
+        return (self.first_parent(base.commit) if is_head and base.merged else "") or base.commit
 
     def first_parent(self, commit: str) -> str:
         """Return the id of a commit's first parent; empty for one without parents."""

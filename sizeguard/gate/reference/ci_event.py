@@ -1,0 +1,153 @@
+"""Read what a CI service says of a run: for which branch a change is, or what was pushed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+# Variables in which CI services name the branch of a pull or merge request, and nothing else: on
+# other runs they are not set.
+_BRANCHES = (
+    "GITHUB_BASE_REF",
+    "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",  # GitLab
+    "SYSTEM_PULLREQUEST_TARGETBRANCH",  # Azure: refs/heads/main
+    "BITBUCKET_PR_DESTINATION_BRANCH",
+    "BUILDKITE_PULL_REQUEST_BASE_BRANCH",
+    "CHANGE_TARGET",  # Jenkins
+    "CIRRUS_BASE_BRANCH",
+)
+# Of GitLab: the target's commit of a merged result, and the diff's base. The branch of that name
+# is the fork's own in a fork, and nobody knows how old.
+_COMMITS = ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
+_DEFAULT = "CI_DEFAULT_BRANCH"  # GitLab
+_PUSHES = ("CI_COMMIT_BRANCH", "CI_COMMIT_BEFORE_SHA", "CI_COMMIT_REF_PROTECTED")  # GitLab
+_GITHUB = ("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_REF", "GITHUB_REF_PROTECTED")
+_MERGED_BY_GITLAB = ("CI_MERGE_REQUEST_EVENT_TYPE", "CI_COMMIT_SHA")
+VARIABLES = (*_BRANCHES, *_COMMITS, _DEFAULT, *_PUSHES, *_GITHUB, *_MERGED_BY_GITLAB, "GITHUB_SHA")
+
+_HEADS = "refs/heads/"
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_LARGEST = 32 << 20  # bytes of an event; GitHub's have at most 25 MB
+_TESTED_MERGES = ("merged_result", "merge_train")  # GitLab: HEAD is a merge with the target
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A revision that growth may be counted from; name: as people know it."""
+
+    revision: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CiEvent:
+    """What started a run.
+
+    bases:  the revisions that growth is counted from, the best first; empty if nothing says so
+    pushed: a change was merged or pushed to a branch that changes are for
+    merge:  HEAD, if CI made it: a merge of the change with its branch, its first parent
+    """
+
+    bases: tuple[Candidate, ...] = ()
+    pushed: bool = False
+    merge: str = ""
+
+
+def ci_event() -> CiEvent:
+    """Tell what started this run; nothing outside of CI."""
+    variables = {name: os.environ.get(name, "") for name in VARIABLES}
+    found = _github(variables) if variables["GITHUB_EVENT_NAME"] else _gitlab_push(variables)
+    return found or CiEvent(tuple(_named(variables)), merge=_tested_merge(variables))
+
+
+def default_branch() -> str:
+    """Name the default branch as CI does; empty if it does not."""
+    name = os.environ.get(_DEFAULT, "")
+    return f"origin/{name}" if name else ""
+
+
+def _named(variables: Mapping[str, str]) -> Iterator[Candidate]:
+    """Name what variables name: commits, then a branch."""
+    branch = next((variables[name] for name in _BRANCHES if variables[name]), "")
+    shown = f"origin/{branch.removeprefix(_HEADS)}" if branch else ""
+    for name in _COMMITS:
+        if variables[name].strip("0"):
+            yield Candidate(variables[name], shown or variables[name])
+    if shown:
+        yield Candidate(shown, shown)
+
+
+def _tested_merge(variables: Mapping[str, str]) -> str:
+    """Return the commit that is a merge of a change, which CI made to be tested."""
+    if variables["CI_MERGE_REQUEST_EVENT_TYPE"] in _TESTED_MERGES:
+        return variables["CI_COMMIT_SHA"]
+    is_merge = re.fullmatch(r"refs/pull/\d+/merge", variables["GITHUB_REF"], re.ASCII)
+    return variables["GITHUB_SHA"] if is_merge else ""
+
+
+def _gitlab_push(variables: Mapping[str, str]) -> CiEvent | None:
+    branch, before, is_protected = (variables[name] for name in _PUSHES)
+    if not branch:
+        return None
+    is_for_changes = is_protected == "true" or branch == variables[_DEFAULT]
+    return _push(branch, before) if is_for_changes else None
+
+
+def _push(branch: str, before: str) -> CiEvent:
+    """Count from the commit before a push; a new branch has none."""
+    if not _COMMIT.fullmatch(before) or not before.strip("0"):
+        return CiEvent(pushed=True)
+    return CiEvent((Candidate(before, f"{branch} before the push"),), pushed=True)
+
+
+def _github(variables: Mapping[str, str]) -> CiEvent | None:
+    """Read GitHub's event; None for one of which the variables say all."""
+    name = variables["GITHUB_EVENT_NAME"]
+    event = _event(variables["GITHUB_EVENT_PATH"])
+    if name == "push":
+        return _github_push(variables, event)
+    if name == "merge_group":
+        commit = _text(event, "merge_group", "base_sha")
+        branch = _text(event, "merge_group", "base_ref").removeprefix(_HEADS)
+        shown = f"origin/{branch}" if branch else commit
+        places = [Candidate(each, shown) for each in (commit, shown) if each]
+        return CiEvent(tuple(places))
+    if not name.startswith("pull_request"):
+        return None
+    found = list(_named(variables))
+    commit = _text(event, "pull_request", "base", "sha")
+    if commit:
+        found.append(Candidate(commit, found[0].name if found else commit))
+    return CiEvent(tuple(found), merge=_tested_merge(variables))
+
+
+def _github_push(variables: Mapping[str, str], event: object) -> CiEvent | None:
+    if not variables["GITHUB_REF"].startswith(_HEADS):
+        return None  # of a tag
+    branch = variables["GITHUB_REF"].removeprefix(_HEADS)
+    is_default = branch == _text(event, "repository", "default_branch")
+    # On any other branch each push would get the room of a whole change.
+    if not is_default and variables["GITHUB_REF_PROTECTED"] != "true":
+        return None
+    return _push(branch, _text(event, "before"))
+
+
+def _event(path: str) -> object:
+    """Read the event's JSON; None if there is none."""
+    try:
+        with Path(path).open("rb") as file:
+            return json.loads(file.read(_LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _text(event: object, *keys: str) -> str:
+    """Return the text at keys of the event; empty if there is none."""
+    at = event
+    for key in keys:
+        at = at.get(key) if isinstance(at, dict) else None
+    return at if isinstance(at, str) else ""
