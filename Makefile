@@ -25,6 +25,10 @@ lint: setup-test
 	.venv/bin/python ci/layout.py
 	.venv/bin/codespell
 	.venv/bin/mypy --strict --python-version 3.13 sizeguard
+	.venv/bin/zizmor --offline --quiet --persona auditor .github action.yml
+	.venv/bin/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	.venv/bin/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
+	.venv/bin/check-jsonschema --quiet --builtin-schema vendor.gitlab-ci ci/gitlab/*.yml
 	clang-format-19 --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.h')
 
 test: lint

@@ -293,8 +293,6 @@ def test_with_another_toolchain_growth_counts_from_the_merge_base(repository: Re
     assert (gated.code, gated.result["verdict"]) == (0, "pass")
     assert gated.app("vision")["base"] == "merge base"
     assert gated.app("vision")["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
-    absolute = gated.checks("vision")["dtype/Double/absolute"]
-    assert absolute["set_for"].startswith("gcc 9.")
     repository.git(
         "rm", "-q", *(path.as_posix() for path in (repository.root / "baselines").glob("vision*"))
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError
 
 # Hooks, watchers and maintenance that the user configured are for the user's own work.
 _CONFIG = (
@@ -21,6 +22,14 @@ _CONFIG = (
         "core.sparseCheckout=false",
     ),
 )
+
+
+# The begin of what git says of a repository that it refuses to read.
+_UNSAFE = "fatal: detected dubious ownership"
+
+
+class UnsafeFolderError(InconclusiveError):
+    """A repository that belongs to another user, which git does not read."""
 
 
 # Commits as they were made: no others in their place, and no other parents.
@@ -67,7 +76,8 @@ def git_bytes(
 
     more: variables of its environment
 
-    Raises InputError with git's message, BuildError if there is no git.
+    Raises InputError with git's message, UnsafeFolderError for a repository of another user,
+    BuildError if there is no git.
     """
     given: dict[str, Any] = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     try:
@@ -82,6 +92,11 @@ def git_bytes(
         raise BuildError("git not found; install with: apt-get install git") from error
     if done.returncode != 0:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        if any(line.startswith(_UNSAFE) for line in lines):
+            raise UnsafeFolderError(
+                f"{folder}: git does not read a repository of another user; if it is yours: git"
+                f" config --global --add safe.directory {shlex.quote(str(folder.absolute()))}"
+            )
         told = next(
             (line for line in lines if line.startswith(("fatal: ", "error: "))),
             lines[-1] if lines else f"ended with {done.returncode}",

@@ -185,6 +185,8 @@ def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path)
     record = folder / CONFIGURED
     if record.is_file() and record.read_text() == text and (folder / "build.ninja").is_file():
         return  # ninja configures again by itself when CMake's files change
+    # Until this one ends well there is no configuration: one that fails leaves a part of itself.
+    record.unlink(missing_ok=True)
     # Options that are no longer given would live on in the cache.
     (folder / "CMakeCache.txt").unlink(missing_ok=True)
     for detected in folder.glob("CMakeFiles/3.*"):

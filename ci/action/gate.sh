@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Runs the gate on the caller's project, or judges the binaries that the caller's workflow built.
+set -uf
+own=$(cd "$(dirname "$0")/../.." && pwd)
+bin=${RUNNER_TEMP:-/tmp}/sizeguard/bin
+export SIZEGUARD_STORE="$HOME/.cache/sizeguard/store"
+mkdir -p -- "$SIZEGUARD_RESULTS"
+# Results are no part of what is measured.
+printf '*\n' >"$SIZEGUARD_RESULTS/.gitignore"
+
+# The runner's user owns the workspace, and in a container somebody else runs the steps.
+if ! git -C "$GITHUB_WORKSPACE" rev-parse --git-dir >/dev/null 2>&1; then
+  git config --global --add safe.directory "$GITHUB_WORKSPACE"
+fi
+
+code=0
+if [ -n "${SIZEGUARD_IMAGES:-}" ]; then
+  "$bin/python" "$own/ci/action/gate_images.py" || code=$?
+else
+  options=(--format github)
+  for each in json=gate.json sarif=gate.sarif junit=gate.xml; do
+    options+=("--also=${each%%=*}=$SIZEGUARD_RESULTS/${each#*=}")
+  done
+  [ -z "$SIZEGUARD_BASE" ] || options+=("--base=$SIZEGUARD_BASE")
+  for app in $SIZEGUARD_APPS; do options+=("--app=$app"); done
+  for target in $SIZEGUARD_TARGETS; do options+=("--target=$target"); done
+  "$bin/sizeguard" gate "${options[@]}" || code=$?
+fi
+echo "exit-code=$code" >>"$GITHUB_OUTPUT"
+exit "$code"

@@ -1,0 +1,149 @@
+"""Judge binaries that a workflow built by conditions, against their snapshots of the base.
+
+The default branch leaves a snapshot of each binary in the store; a change is compared with that of
+its merge base, or of the nearest commit before it that has one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sizeguard.base.errors import SizeguardError
+from sizeguard.gate.gate_result import Base
+from sizeguard.gate.reference.history import History
+
+SNAPSHOTS = "images"  # in the folder of the store
+MOST_COMMITS = 200  # before the merge base
+HOLDS, FAILS, MISUSE, INCONCLUSIVE, BROKEN = 0, 1, 2, 3, 4
+_ORDER = (BROKEN, FAILS, MISUSE, INCONCLUSIVE)  # of several the first counts
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A binary; name: its own among all that the workflow judges."""
+
+    name: str
+    path: Path
+
+
+def images_of(text: str) -> list[Image]:
+    """Read PATH or NAME=PATH, one a line."""
+    found = []
+    for line in filter(None, (each.strip() for each in text.splitlines())):
+        name, equals, path = line.partition("=")
+        found.append(Image(name, Path(path)) if equals else Image(Path(line).name, Path(line)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The snapshots of commits.
+
+    folder: where they lie; each is named by the image and the commit
+    """
+
+    folder: Path
+
+    def path(self, image: Image, commit: str) -> Path:
+        """Return the path of an image's snapshot at a commit."""
+        name = hashlib.sha256(image.name.encode()).hexdigest()[:16]
+        return self.folder / f"{name}-{commit}.snapshot"
+
+    def nearest(self, image: Image, history: History, commit: str) -> tuple[Path, str] | None:
+        """Find the snapshot of a commit, or of the nearest first parent that has one."""
+        for _ in range(MOST_COMMITS):
+            if not commit:
+                return None
+            path = self.path(image, commit)
+            if path.is_file():
+                return path, commit
+            commit = history.first_parent(commit)
+        return None
+
+
+def judge(image: Image, conditions: Sequence[str], kept: Kept, history: History) -> int:
+    """Judge an image, print what was found, and keep its snapshot for the commit."""
+    if not image.path.is_file():
+        return _say(MISUSE, f"{image.name}: there is no file {image.path}")
+    base = history.base(os.environ.get("SIZEGUARD_BASE", ""))
+    head = history.head.id if history.head else ""
+    start = _start(history, base, head)
+    before = kept.nearest(image, history, start) if start else None
+    saved = kept.path(image, head or "none")
+    saved.parent.mkdir(parents=True, exist_ok=True)
+    report = _sizeguard("report", str(image.path), "--save", str(saved), "--format", "json")
+    if report.returncode:
+        return _say(report.returncode, f"{image.name}: {_last(report.stderr)}")
+    old = str(before[0]) if before else str(saved)
+    chosen = [each for each in conditions if before or not _is_growth(each)]
+    options = [word for each in chosen for word in ("--fail-if", each)]
+    done = _sizeguard("diff", old, str(image.path), *options)
+    print(done.stdout, end="")
+    if done.returncode not in (HOLDS, FAILS, INCONCLUSIVE):
+        return _say(done.returncode, f"{image.name}: {_last(done.stderr)}")
+    against = f"since {before[1][:7]}" if before else "with nothing before"
+    code = done.returncode
+    if code == FAILS:
+        _say(code, f"{image.name}: a condition is true {against}")
+    if before is None and any(map(_is_growth, conditions)):
+        if base is None or not base.commit or base.merged:
+            print(f"{image.name}: nothing was measured before, so growth is not judged")
+        else:
+            what = f"not measured at {start[:7]}: the default branch left no snapshot of it yet"
+            code = code or _say(INCONCLUSIVE, f"{image.name}: {what}")
+    return code
+
+
+def _start(history: History, base: Base | None, head: str) -> str:
+    """Return the commit before the change; after a merge that is not HEAD itself."""
+    if base is None or not base.commit:
+        return ""
+    return history.first_parent(head) if base.commit == head else base.commit
+
+
+def _is_growth(condition: str) -> bool:
+    return condition.rpartition(">")[2].strip().startswith("+")
+
+
+def _sizeguard(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sizeguard", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _last(text: str) -> str:
+    return (text.strip().splitlines() or ["it ended without a message"])[-1]
+
+
+def _say(code: int, text: str) -> int:
+    level = "warning" if code == INCONCLUSIVE else "error"
+    safe = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    print(f"::{level} title=sizeguard::{safe}")
+    return code
+
+
+def main() -> int:
+    """Judge all images; the gravest exit code counts."""
+    images = images_of(os.environ["SIZEGUARD_IMAGES"])
+    lines = os.environ.get("SIZEGUARD_FAIL_IF", "").splitlines()
+    conditions = [each.strip() for each in lines if each.strip()]
+    if not images or not conditions:
+        return _say(MISUSE, "images: and fail-if: belong together; give both")
+    kept = Kept(Path(os.environ["SIZEGUARD_STORE"]) / SNAPSHOTS)
+    history = History(Path.cwd())
+    codes = set()
+    for image in images:
+        try:
+            codes.add(judge(image, conditions, kept, history))
+        except SizeguardError as error:
+            codes.add(_say(error.exit_code, f"{image.name}: {error}"))
+    return next((code for code in _ORDER if code in codes), HOLDS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

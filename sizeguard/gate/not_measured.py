@@ -1,0 +1,47 @@
+"""The result of a run that measured nothing: at which commit, and why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sizeguard.base.errors import InconclusiveError, SizeguardError
+from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, GateResult, Problem
+from sizeguard.git.git import commit_id, git
+
+# Variables in which CI services name the commit of a run.
+_COMMITS = ("GITHUB_SHA", "CI_COMMIT_SHA")
+UNFINISHED = "the run did not end: it was cancelled, killed or out of time"
+
+
+def not_measured(root: Path, error: SizeguardError) -> GateResult:
+    """Make the result of a run that ended with an error."""
+    commit = _commit(root)
+    at = f"not measured at {commit[:7]}" if commit else "not measured"
+    problem = Problem("", "", f"{at}: {error}", "", error.exit_code)
+    verdict = INCONCLUSIVE if error.exit_code == InconclusiveError.exit_code else FAIL
+    return GateResult(verdict, (), problems=(problem,), head=commit)
+
+
+def unfinished(root: Path) -> GateResult:
+    """Make the result that stands for a run until it has one."""
+    return not_measured(root, InconclusiveError(UNFINISHED))
+
+
+def may_be_written(root: Path, path: Path) -> bool:
+    """Whether a file is no part of what is measured: outside of the checkout, or ignored by git."""
+    place = path.absolute()
+    if not place.is_relative_to(root.absolute()):
+        return True
+    try:
+        return bool(git(root, "check-ignore", "--", str(place)))
+    except SizeguardError:
+        return False  # not ignored, or git does not know
+
+
+def _commit(root: Path) -> str:
+    """Return the commit that is checked out, or else that CI names; empty if nobody knows."""
+    try:
+        return commit_id(root, "HEAD")
+    except SizeguardError:
+        return next((os.environ[name] for name in _COMMITS if os.environ.get(name)), "")
