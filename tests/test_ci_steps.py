@@ -130,7 +130,10 @@ def checkout(tmp_path: Path) -> Path:
             else (work.mkdir(exist_ok=True), shutil.copy(source, work / name))
         )
     (work / ".ci").mkdir()
-    for folder in (".venv", "sizeguard"):  # the action's lies in the runner's temporary folder
+    for folder in (
+        ".venv",
+        "../temp/sizeguard",
+    ):  # the action's lies in the runner's temporary folder
         (work / folder / "bin").mkdir(parents=True)
     (work / "bin").mkdir()
     gate = f"{sys.executable} -m sizeguard.cli.main gate --from-json result.json"
@@ -138,8 +141,8 @@ def checkout(tmp_path: Path) -> Path:
         ".ci/setup": 'echo "$*" >>setup.txt',
         ".venv/bin/sizeguard": f'shift\nprintf "%s\\n" "$@" >arguments.txt\nexec {gate} "$@"',
         "bin/python3": f'exec {sys.executable} "$@"',
-        "sizeguard/bin/sizeguard": f'shift\nprintf "%s\\n" "$@" >arguments.txt\nexec {gate} "$@"',
-        "sizeguard/bin/python": f'exec {sys.executable} "$@"',
+        "../temp/sizeguard/bin/sizeguard": f'shift\nprintf "%s\\n" "$@" >arguments.txt\nexec {gate} "$@"',
+        "../temp/sizeguard/bin/python": f'exec {sys.executable} "$@"',
     }
     for name, script in scripts.items():
         (work / name).write_text(f"#!/bin/sh\n{script}\n")
@@ -158,7 +161,7 @@ def environment(work: Path, **more: str) -> dict[str, str]:
         **plain,
         "GITHUB_ACTION_PATH": str(work),
         "GITHUB_WORKSPACE": str(work),
-        "RUNNER_TEMP": str(work),
+        "RUNNER_TEMP": str(work.parent / "temp"),
         "GITHUB_ACTIONS": "true",
         "CI": "true",
         **more,

@@ -207,7 +207,7 @@ def command(
         _emit(result, outputs.all())
         context.exit(result.exit_code)
 
-    from sizeguard.gate.not_measured import not_measured
+    from sizeguard.gate.reference.not_measured import not_measured
     from sizeguard.gate.request import Request
     from sizeguard.gate.run import run_gate
     from sizeguard.projects.reader import read_config
@@ -249,7 +249,7 @@ def _forget_earlier(root: Path, outputs: Outputs) -> None:
 
     A file that would be measured is removed instead, if git does not track it.
     """
-    from sizeguard.gate.not_measured import may_be_written, unfinished
+    from sizeguard.gate.reference.not_measured import may_be_written, unfinished
 
     files = [each for each in outputs.all() if each.file is not None]
     if not files:
