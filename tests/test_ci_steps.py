@@ -137,11 +137,12 @@ def checkout(tmp_path: Path) -> Path:
         (work / folder / "bin").mkdir(parents=True)
     (work / "bin").mkdir()
     gate = f"{sys.executable} -m sizeguard.cli.main gate --from-json result.json"
+    shown = f'shift\nprintf "%s\\n" "$@" >arguments.txt\nexec {gate} "$@"'
     scripts = {
         ".ci/setup": 'echo "$*" >>setup.txt',
-        ".venv/bin/sizeguard": f'shift\nprintf "%s\\n" "$@" >arguments.txt\nexec {gate} "$@"',
+        ".venv/bin/sizeguard": shown,
         "bin/python3": f'exec {sys.executable} "$@"',
-        "../temp/sizeguard/bin/sizeguard": f'shift\nprintf "%s\\n" "$@" >arguments.txt\nexec {gate} "$@"',
+        "../temp/sizeguard/bin/sizeguard": shown,
         "../temp/sizeguard/bin/python": f'exec {sys.executable} "$@"',
     }
     for name, script in scripts.items():
@@ -313,7 +314,7 @@ def test_what_was_measured_becomes_a_comment_and_later_changes_it(
     hub.archive = zipped({"gate.json": "{", "pull-request": "7\n"})
     log, code = commenting(checkout, hub)
     assert code == 0, "a refused artifact is a warning"
-    assert "\n::warning title=sizeguard::not measured at 77b01de: gate.json: cannot" in log
+    assert "\n::warning title=sizeguard::not measured at 77b01de: gate.json: not JSON" in log
     assert hub.written[3:] == ["PATCH issues/comments/1"]
     assert "### ⚠️ Size gate: not measured at `77b01de`" in hub.comments[1]["body"]
     assert hub.comments[0]["body"] == body
