@@ -18,6 +18,17 @@ from sizeguard.cli.image_options import (
 )
 
 
+def _coloured(line: str) -> str:
+    """Colour the verdict that a line on stderr begins with."""
+    import sys
+
+    from sizeguard.report.writers.style import VERDICT_LOOKS, Style, wants_colour
+
+    verdict, _, rest = line.partition(" ")
+    style = Style(colour=wants_colour(is_terminal=sys.stderr.isatty()))
+    return f"{style.paint(verdict, VERDICT_LOOKS.get(verdict, ''))} {rest}"
+
+
 @click.command()
 @click.argument("old", type=click.Path(path_type=Path), metavar="OLD")
 @click.argument("new", type=click.Path(path_type=Path), metavar="NEW")
@@ -121,5 +132,5 @@ def command(
     )
     output.emit(diff_chunks(result, output.format, limit, output.style()))
     for line in judged.lines():
-        click.echo(line, err=True)
+        click.echo(_coloured(line), err=True)
     context.exit(BY_VERDICT[judged.verdict])

@@ -27,6 +27,7 @@ from sizeguard.report.bisect.bisect_words import (
     short_subject,
     verdict,
 )
+from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.printable import NOTHING, printable
 from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
@@ -54,7 +55,7 @@ def bisect_chunks(
         lines = (
             _markdown(result, limit)
             if format_ == "markdown"
-            else map(style.finish, _terminal(result, limit, style))
+            else map(style.finish, fit(_terminal(result, limit, style), style))
         )
         yield "".join(f"{line}\n" for line in lines)
 
@@ -182,7 +183,7 @@ def _culprit_lines(culprit: Culprit, limit: int, style: Style, indent: str) -> I
         yield style.dim(f"{indent}{'':>12}{short_subject(last, 50)}")
     else:
         subject = printable(last.subject)
-        subject = subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 1]}…"
+        subject = subject if len(subject) <= style.room(_SUBJECT) else f"{subject[: _SUBJECT - 1]}…"
         yield (
             f"{indent}{delta}  {commits_text(culprit.commits)}  {subject:<{_SUBJECT}} "
             f" {by_dtype(culprit.rows)}"
@@ -192,7 +193,7 @@ def _culprit_lines(culprit: Culprit, limit: int, style: Style, indent: str) -> I
     )
     rows, rest, rest_sum = rest_of(culprit.rows, limit)
     for row in rows:
-        operator, dtype, symbol = row_texts(row, max(style.width - 74, 24))
+        operator, dtype, symbol = row_texts(row, style.room(max(style.width - 74, 24)))
         yield (
             f"{indent}{'':>12}{row.delta:>+10,}  {operator}  {dtype}{'  ' if dtype else ''}{symbol}"
             f"  {row.cause.replace('_', ' ')}"

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
+from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.printable import printable, shown
 from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
@@ -31,7 +32,9 @@ def doctor_chunks(diagnosis: Diagnosis, most: int, format_: str, style: Style) -
     elif format_ == "markdown":
         yield "".join(f"{line}\n" for line in _markdown(diagnosis, findings))
     else:
-        yield "".join(f"{style.finish(line)}\n" for line in _terminal(diagnosis, findings, style))
+        yield "".join(
+            f"{style.finish(line)}\n" for line in fit(_terminal(diagnosis, findings, style), style)
+        )
 
 
 def _json(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> dict[str, object]:
@@ -88,7 +91,7 @@ def _terminal(
         yield style.bold(f"{number}. {finding.title}")
         yield f"   {_bytes(finding)} bytes of {_where(finding)} ({finding.confidence})"
         for each in finding.evidence[:_EVIDENCE]:
-            yield f"   {each.size:>12,}  {shown('symbol', each.name, style.width - 20)}"
+            yield f"   {each.size:>12,}  {shown('symbol', each.name, style.room(style.width - 20))}"
         if finding.parts > _EVIDENCE and len(finding.evidence) > _EVIDENCE:
             yield f"   {'':12}  and {finding.parts - _EVIDENCE:,} more"
         for k, line in enumerate(textwrap.wrap(finding.change, style.width - 12)):

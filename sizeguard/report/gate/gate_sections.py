@@ -104,7 +104,7 @@ def _largest(app: AppResult, causes: Sequence[Cause], style: Style) -> Iterator[
         else:
             yield line
             if place:
-                yield f"{'':<13}{style.dim(cut(place, style.width - 13))}"
+                yield f"{'':<13}{style.dim(cut(place, style.room(style.width - 13)))}"
     rest = causes[limit:]
     if rest:
         yield f"  {sum(cause.delta for cause in rest):>+9,}  {len(rest):,} more changes"
@@ -117,13 +117,16 @@ def _cause(cause: Cause, style: Style) -> tuple[str, str]:
 
     (aten::convolution  Float  conv_body<float>, 2,104 → 3,244)
     """
-    operator = middle(cause.operator, 30) if cause.operator else ""
-    dtype = middle(cause.dtype, 12) if cause.dtype else ""
+    operator = middle(cause.operator, style.room(30)) if cause.operator else ""
+    dtype = middle(cause.dtype, style.room(12)) if cause.dtype else ""
     what = "  ".join(part for part in (operator, dtype) if part)
     room = style.width - 13 - 17 - (len(what) + 2 if what else 0)
     name = cause_name(cause)
-    symbol = middle(_short(name, max(room, 16)), max(room, 16)) if name else ""
-    return "  ".join(part for part in (what, symbol) if part), f"{cause.old:,} → {cause.new:,}"
+    symbol = (
+        middle(_short(name, style.room(max(room, 16))), style.room(max(room, 16))) if name else ""
+    )
+    text = "  ".join(part for part in (what, symbol) if part)
+    return middle(text, style.room(style.width - 30)), f"{cause.old:,} → {cause.new:,}"
 
 
 def _short(name: str, width: int) -> str:
@@ -146,9 +149,8 @@ def _shares(check: Check, style: Style) -> Iterator[str]:
             f"{printable(share.commit[:11]):<11} {printable(share.date):<10} "
             f" {printable(share.subject)}"
         )
-        yield (
-            f"  {style.signed(f'{share.delta:>+9,}', share.delta)}  {cut(text, style.width - 13)}"
-        )
+        delta = style.signed(f"{share.delta:>+9,}", share.delta)
+        yield f"  {delta}  {cut(text, style.room(style.width - 13))}"
     yield (
         f"  {sum(share.delta for share in check.shares):>+9,}  = {check.base or 0:,} →"
         f" {check.actual:,}"

@@ -36,6 +36,7 @@ from sizeguard.report.gate.gate_words import (
     verdict_line,
     word,
 )
+from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import NONE, Style
 
@@ -45,7 +46,7 @@ _NUMBER = 11  # characters: three columns hold the sentence on claims
 
 def terminal_text(result: GateResult, style: Style) -> str:
     """Write the whole result."""
-    return "\n".join(style.finish(line) for line in _lines(result, style))
+    return "\n".join(style.finish(line) for line in fit(_lines(result, style), style))
 
 
 def _lines(result: GateResult, style: Style) -> Iterator[str]:
@@ -95,7 +96,7 @@ def _head(verdict: str, text: str, result: GateResult, style: Style) -> Iterator
     else:
         yield from wrapped(shown_, len(shown_) - len(left), style)
         if base:
-            yield f"  {style.dim(cut(base, style.width - 2))}"
+            yield f"  {style.dim(cut(base, style.room(style.width - 2)))}"
 
 
 def _many(builds: Sequence[Placed], style: Style) -> Iterator[str]:
@@ -122,18 +123,20 @@ def _many(builds: Sequence[Placed], style: Style) -> Iterator[str]:
     if not rows:
         return
     yield ""
-    name_width = max(len(cut(printable(f"{app.app} {app.target}"), 40)) for app, _ in rows)
+    name_width = max(
+        len(cut(printable(f"{app.app} {app.target}"), style.room(40))) for app, _ in rows
+    )
     yield f"  {'least room':<{name_width}}{'headroom':>{_NUMBER + 2}}"
     for app, line in rows:
         text = (
             f"{printable(line.name)}, {line.actual:,} of {line.limit or 0:,},"
             f" {printable(line.rule)}"
         )
-        name = cut(printable(f"{app.app} {app.target}"), 40)
+        name = cut(printable(f"{app.app} {app.target}"), style.room(40))
         start = (
             f"  {name:<{name_width}}{line.headroom or 0:>+{_NUMBER + 2},}  {mark(PASS, style)}  "
         )
-        yield start + cut(text, style.width - name_width - _NUMBER - 9)
+        yield start + cut(text, style.room(style.width - name_width - _NUMBER - 9))
 
 
 def _least(app: AppResult) -> CheckLine | None:
@@ -166,11 +169,11 @@ def _growths(builds: Sequence[Placed], style: Style) -> Iterator[str]:
     grown = [build.app for build in builds if build.app.growth_since_base is not None]
     if not grown:
         return
-    width = max(len(cut(printable(f"{app.app} {app.target}"), 40)) for app in grown) + 2
+    width = max(len(cut(printable(f"{app.app} {app.target}"), style.room(40))) for app in grown) + 2
     yield ""
     yield "  growth since the merge base, in bytes"
     for app in grown:
-        name = cut(printable(f"{app.app} {app.target}"), 40)
+        name = cut(printable(f"{app.app} {app.target}"), style.room(40))
         yield f"  {name:<{width}}{growth_text(app)}"
 
 
@@ -193,7 +196,10 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
         yield from failures(build, style)
         yield ""
     lines = limit_lines(app)
-    width = max([20, *(min(len(printable(line.name)), 34) for line in lines)]) + 2
+    longest = style.room(34)
+    width = max([20, *(min(len(printable(line.name)), longest) for line in lines)]) + 2
+    if not style.full:
+        width = min(width, style.width - 3 * _NUMBER - 5)
     if lines:
         yield f"  {'':<{width}}{'actual':>{_NUMBER}}{'limit':>{_NUMBER}}{'headroom':>{_NUMBER}}"
     for line in lines:
@@ -206,7 +212,7 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
     for name, text in texts:
         if text is not None:
             yield (
-                f"  {name:<{width}}{cut(printable(text[0]), 50):<{3 * _NUMBER}} "
+                f"  {name:<{width}}{cut(printable(text[0]), style.room(50)):<{3 * _NUMBER}} "
                 f" {mark(text[1], style)}"
             )
     if app.growth_since_base is not None:
@@ -230,8 +236,8 @@ def _limit(line: CheckLine, width: int, style: Style) -> str:
     limit = NONE if line.limit is None else f"{line.limit:,}"
     headroom = NONE if line.headroom is None else f"{line.headroom:+,}" if line.headroom else "0"
     room = style.width - width - 3 * _NUMBER - 7
-    rule = style.dim(cut(printable(line.rule), room)) if room > 12 else ""
-    name = middle(line.name, width - 2)
+    rule = style.dim(cut(printable(line.rule), style.room(room))) if room > 12 else ""
+    name = middle(line.name, style.room(width - 2))
     return (
         f"  {name:<{width}}{line.actual:>{_NUMBER},}{limit:>{_NUMBER}}{headroom:>{_NUMBER}} "
         f" {mark(line.verdict, style)}  {rule}"

@@ -22,6 +22,7 @@ from sizeguard.report.history.history_words import (
     sizes_text,
     without_size,
 )
+from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.markdown import code, prose
 from sizeguard.report.writers.markdown import row as markdown_row
 from sizeguard.report.writers.printable import middle, printable
@@ -55,7 +56,7 @@ def history_chunks(
         lines = (
             _markdown(history, limit)
             if format_ == "markdown"
-            else map(style.finish, _terminal(history, limit, style))
+            else map(style.finish, fit(_terminal(history, limit, style), style))
         )
         yield "".join(f"{line}\n" for line in lines)
 
@@ -161,12 +162,12 @@ def _point_lines(point: HistoryPoint, limit: int, style: Style) -> Iterator[str]
     sizes = point.sizes
     yield (
         f"{head}  {sizes.load:>11,} {shown} {sizes.ram:>9,} {sizes.file:>11,}"
-        f"  {largest_part(point, max(style.width - 76, 16))}"
+        f"  {largest_part(point, style.room(max(style.width - 85, 12)))}"
     )
     if change is None or not change.rows or limit == 1:
         return
     for row in change.rows[1 : limit or None]:
-        yield f"{'':>43} {row.delta:>+10,}  {part_text(row, max(style.width - 56, 24))}"
+        yield f"{'':>43} {row.delta:>+10,}  {part_text(row, style.room(max(style.width - 56, 24)))}"
 
 
 def _markdown(history: SizeHistory, limit: int) -> Iterator[str]:

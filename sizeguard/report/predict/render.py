@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from sizeguard.predict.prediction import PredictedSaving, Prediction
+from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
@@ -34,7 +35,9 @@ def prediction_chunks(
         text = "".join(f"{line}\n" for line in _markdown(prediction, 0))
         yield from markdown_page(f"Predicted size of {prediction.selection}", text)
     else:
-        yield "".join(f"{style.finish(line)}\n" for line in _terminal(prediction, limit, style))
+        yield "".join(
+            f"{style.finish(line)}\n" for line in fit(_terminal(prediction, limit, style), style)
+        )
 
 
 _COLUMNS = ["operator", "exclusive", "shared", "tag", "dtype", "saving", "low", "high"]

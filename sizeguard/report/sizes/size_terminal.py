@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.names.demangle import demangle
+from sizeguard.report.screen.fit import fit
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
 from sizeguard.report.screen.legend import legend_lines
 from sizeguard.report.sizes.size_tree import (
@@ -30,7 +31,7 @@ def report_lines(report: Report, limit: int, style: Style) -> Iterator[str]:
 
     limit: rows of the first level, 0 for all
     """
-    for line in _Table(report, style).lines(tree_of(report, limit)):
+    for line in fit(_Table(report, style).lines(tree_of(report, limit)), style):
         yield style.finish(line)
 
 

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, OK, Verdict, Verification
+from sizeguard.report.screen.fit import fit
 from sizeguard.report.verify.verify_words import headline, summary_rows
 from sizeguard.report.writers.printable import printable
-from sizeguard.report.writers.style import Style
+from sizeguard.report.writers.style import VERDICT_LOOKS, Style
 
 SHOWN = 12  # claims that do not pass
 
 
 def terminal_text(result: Verification, style: Style) -> str:
     """Write the verification. Names of symbols, objects and files are in most lines."""
-    return "\n".join(style.finish(printable(line)) for line in _lines(result))
+    return "\n".join(style.finish(line) for line in fit(_coloured(result, style), style))
+
+
+def _coloured(result: Verification, style: Style) -> Iterable[str]:
+    """Escape names, and colour the headline by its verdict."""
+    first, *others = map(printable, _lines(result))
+    yield style.paint(first, f"bold {VERDICT_LOOKS.get(result.verdict, '')}".strip())
+    yield from others
 
 
 def _lines(result: Verification) -> Iterable[str]:

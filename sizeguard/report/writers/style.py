@@ -99,6 +99,7 @@ def bar(part: int, whole: int) -> str:
 
 
 NONE = "–"
+VERDICT_LOOKS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
 def change_text(old: int | None, new: int) -> str:

@@ -1,0 +1,56 @@
+"""Break lines that are wider than the terminal, so that it does not break them itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sizeguard.report.writers.style import Style
+
+_ESCAPE = re.compile(r"\x1b\[[\d;]*m")
+_INDENT = 6  # spaces before what continues a line
+# A command, or the trailer of a commit.
+_COMMAND = re.compile(r"(?:^|  |→ |: )(?:(?:sizeguard|git|cmake|make) \S|Size-[A-Z][a-z]+: )")
+
+
+def fit(lines: Iterable[str], style: Style) -> Iterator[str]:
+    """Break lines at spaces, or within a word that is longer than a line.
+
+    Lines with a command stay whole: people copy them.
+    """
+    for line in lines:
+        if style.full or len(_ESCAPE.sub("", line)) <= style.width or _COMMAND.search(line):
+            yield line
+        else:
+            yield from _broken(line, style.width)
+
+
+def _broken(line: str, width: int) -> Iterator[str]:
+    start, indent = 0, len(line) - len(line.lstrip(" "))
+    indent = min(indent + 2 if indent else _INDENT, width // 3)
+    room = width
+    while start < len(line):
+        end, last_space = _end(line, start, room)
+        # A break that leaves next to nothing in a line is none.
+        if end < len(line) and last_space > start + width // 4:
+            end = last_space
+        before = " " * indent if start else ""
+        yield f"{before}{line[start:end].rstrip()}"
+        start = end + len(line[end:]) - len(line[end:].lstrip(" "))
+        room = width - indent
+
+
+def _end(line: str, start: int, room: int) -> tuple[int, int]:
+    """Find where a line of `room` characters ends, and its last space; escapes take no room."""
+    at, shown, last_space = start, 0, -1
+    while at < len(line):
+        escape = _ESCAPE.match(line, at)
+        if escape:
+            at = escape.end()
+            continue
+        if shown == room:
+            return at, at if line[at] == " " else last_space
+        if line[at] == " ":
+            last_space = at
+        shown, at = shown + 1, at + 1
+    return at, last_space

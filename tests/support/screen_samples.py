@@ -1,0 +1,88 @@
+"""The screens of commands that need no build, at several widths and in a pipe.
+
+`python -m tests.support.screen_samples` writes the golden files anew: review the change.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+
+import click
+
+from sizeguard.cli.main import _run
+from sizeguard.report.gate.render import gate_text
+from sizeguard.report.writers.style import Style
+from tests.support.gate_samples import SAMPLES
+from tests.support.places import DATA
+from tests.support.recorded_builds import RECORDED, recorded_runtime
+
+FOLDER = DATA / "screens"
+WIDTHS = (60, 80, 100, 160)
+PIPED = "piped"
+
+# Screen → command line in a folder with a recorded build, its image and two snapshots.
+COMMANDS = {
+    "report": "report build/mlp --by operator,dtype -n 6",
+    "report-symbols": "report app --by symbol -n 12",
+    "diff": "diff mlp.snapshot mlp_and_erf.snapshot --by operator,symbol -n 12",
+    "verify": "verify build/mlp --absent sg::kernels::relu --present sg::kernels::erf",
+    "why": "why app aten::relu --objects build/mlp --roots 2",
+    "doctor": "doctor app -n 4",
+    "select-ops": "select ops model.pt2",
+    "explain": "explain inconclusive",
+}
+GATES = ("passing", "failing", "undecided", "everything", "terms")
+
+
+def prepare(folder: Path) -> Path:
+    """Make the folder in which the commands run."""
+    root = recorded_runtime(folder).root
+    shutil.copy(root / "build" / "mlp" / "run_program", root / "app")
+    for name in ("mlp", "mlp_and_erf"):
+        shutil.copy(RECORDED / f"{name}.snapshot", root)
+    model = next(iter(sorted((DATA / "exported_models").rglob("*.pt2"))))
+    shutil.copy(model, root / "model.pt2")
+    return root
+
+
+def screen(root: Path, line: str, width: int | None) -> str:
+    """Run a command; a width of None is that of a pipe."""
+    drawn = "explain" not in line and "select" not in line
+    words = [*line.split(), *(["--width", str(width)] if width and drawn else [])]
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with redirect_stdout(out), redirect_stderr(io.StringIO()), chdir(root):
+        with suppress(click.exceptions.Exit):
+            _run(words)
+        out.flush()
+    out.seek(0)
+    return re.sub(re.escape(str(root)), "ROOT", out.read())
+
+
+def screens(root: Path) -> Iterator[tuple[str, int | None, str]]:
+    """Yield name, width and text of each screen."""
+    for width in (*WIDTHS, None):
+        for name, line in COMMANDS.items():
+            yield name, width, screen(root, line, width)
+        for name in GATES:
+            style = Style(width=width or 100, full=width is None)
+            yield f"gate-{name}", width, gate_text(SAMPLES[name](), "terminal", style) + "\n"
+
+
+def file_of(name: str, width: int | None) -> str:
+    return f"{name}-{width or PIPED}.txt"
+
+
+if __name__ == "__main__":
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    with tempfile.TemporaryDirectory() as place:
+        for name, width, text in screens(prepare(Path(place))):
+            (FOLDER / file_of(name, width)).write_text(text, "utf-8")
+    sys.stdout.write(f"{len(list(FOLDER.iterdir()))} screens\n")
