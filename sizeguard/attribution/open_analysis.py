@@ -17,6 +17,7 @@ from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
+from sizeguard.builds.build_record import IMAGE
 from sizeguard.builds.open_build import Files, open_build
 from sizeguard.builds.recorded_links import has_records
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
@@ -97,7 +98,8 @@ def analysis_of(
     if path.is_dir() and not (path / RECORD).exists():
         return _joined_analysis(path, given, options)
     files = open_build(path, given)
-    if files.build is None and path.is_file() and has_records(path):
+    is_recorded = files.build is None and path.is_file() and has_records(path)
+    if is_recorded or (files.build is not None and files.build.variant == IMAGE):
         from sizeguard.linkgraph.recorded_files import with_record  # 60 ms
 
         with contextlib.suppress(InconclusiveError):  # then names decide, as without a record

@@ -15,6 +15,7 @@ from sizeguard.builds.build_inputs import BuildInputs, inputs_from_json
 from sizeguard.builds.sizes import Sizes
 
 SCHEMA_VERSION = 1
+IMAGE = "image"  # the variant of an image of another project
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App
 from sizeguard.snapshots.store import Store
+from sizeguard.verify.known_record import with_known_record
 
 METRIC = "elimination"
 RUN_RULE = "the command after the build ends with 0"
@@ -57,7 +58,7 @@ def check_named_claims(
     steps = app.steps[build.target]
     if not steps.absent and not steps.present:
         return (), None
-    found = verify_symbols(files_of(build), steps.absent, steps.present)
+    found = verify_symbols(with_known_record(files_of(build)), steps.absent, steps.present)
     check = judged_elimination(root, app, build, found, ())
     id_ = f"{app.name}/{build.target}/{METRIC}"
     return (replace(check, id=id_, rule=NAMED_RULE),), found

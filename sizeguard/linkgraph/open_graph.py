@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.build_record import IMAGE
 from sizeguard.builds.open_build import Files, open_build
+from sizeguard.builds.recorded_links import HOW_TO_RECORD
 from sizeguard.formats.elf import STT_FUNC, STT_OBJECT, Elf, read_elf
 from sizeguard.formats.sniff import MACHO, image_format
 from sizeguard.linkgraph.elf.elf_graph import graph_of
@@ -46,9 +48,10 @@ def graph_of_files(files: Files) -> SectionGraph:
     if image_format(build.image) == MACHO:
         return build_macho_graph(build.objects, library=build.link == "shared")
     if files.link_record is None:
-        raise InconclusiveError(
-            f"{files.folder}: this build records no link command; build again with sizeguard build"
-        )
+        how = "build again with sizeguard build"
+        if build.variant == IMAGE:
+            how = f"no link of it was seen; {HOW_TO_RECORD}"
+        raise InconclusiveError(f"{files.folder}: this build records no link command; {how}")
     inputs = without_lto(read_link(files.link_record), build.objects if build.lto else ())
     return graph_of(load(inputs))
 

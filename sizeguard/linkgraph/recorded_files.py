@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.build_record import IMAGE
 from sizeguard.builds.link_record import read_link_record
 from sizeguard.builds.open_build import Files
 from sizeguard.builds.recorded_links import find_record
@@ -21,11 +22,13 @@ _START_FILES = ("crt1.o", "Scrt1.o", "crti.o", "crtbegin.o", "crtbeginS.o", "lib
 def with_record(files: Files) -> Files:
     """Add what the record of an image's link knows; files that were given stay.
 
-    Nothing is added to a build, which has a record of its own, or if objects are given.
+    Nothing is added to a build that names its objects, or if objects are given.
 
     Raises InconclusiveError if the link's inputs have changed since it was recorded.
     """
-    if files.build is not None or files.objects or image_format(files.image) != ELF:
+    if files.objects or image_format(files.image) != ELF:
+        return files
+    if files.build is not None and not (files.build.variant == IMAGE and files.link_record):
         return files
     path = files.link_record or find_record(files.image).record
     if path is None:
@@ -37,7 +40,8 @@ def with_record(files: Files) -> Files:
         link_record=path,
         objects=_own_objects(inputs),
         link_map=files.link_map or record.link_map,
-        folder=files.folder or record.folder,
+        # The linker's map names objects from where the linker ran
+        folder=record.folder if files.build is not None else files.folder or record.folder,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from sizeguard.git.git import git_bytes
 from sizeguard.git.trees import Scope, check_scope, reads_hash, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import ccache_path
+from sizeguard.projects.kept_link import records_of_tree
 from sizeguard.projects.known_reads import FOLDER as READS
 from sizeguard.projects.known_reads import KnownReads
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
@@ -29,6 +31,7 @@ from sizeguard.toolchains.environment import (
 )
 from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.installed import package_lists
+from sizeguard.toolchains.links.recording import Recording
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.read_files import read_since, watch
 from sizeguard.toolchains.recipe import Limits
@@ -88,15 +91,23 @@ class AnyBuildRecipe:
         start = time.monotonic()
         if self._is_set_up(tree):
             self._run(self.steps.clean, tree, limits, start)
-            self._run(self.steps.build, tree, limits, start)
+            self._build(tree, limits, start)
             return self.gathered(tree, commit)
         tree.setup.unlink(missing_ok=True)
         tree.clean()
         with self._watched(tree):
             self._run(self.steps.setup, tree, limits, start)
             write_atomic(tree.setup, self._setup_key())
-            self._run(self.steps.build, tree, limits, start)
+            self._build(tree, limits, start)
         return self.gathered(tree, commit)
+
+    def _build(self, tree: Worktree, limits: Limits, start: float) -> None:
+        """Run the build command, and record its links."""
+        records = records_of_tree(tree)
+        if records.exists():
+            shutil.rmtree(records)
+        with Recording(records) as recording:
+            self._run(self.steps.build, tree, limits, start, recording)
 
     @contextmanager
     def _watched(self, tree: Worktree) -> Iterator[None]:
@@ -124,7 +135,7 @@ class AnyBuildRecipe:
         key = self.fingerprint(tree, commit)
         made = MadeImage(self.app, self.target, self.files, key, self.steps.build)
         folder = tree.made / self.app
-        gather(tree.path, made, folder)
+        gather(tree.path, made, folder, records_of_tree(tree))
         return folder / RECORD
 
     def run_after(self, tree: Worktree, limits: Limits) -> str:
@@ -201,7 +212,15 @@ class AnyBuildRecipe:
         """
         return EVERYTHING if self.steps.clean else ()
 
-    def _run(self, command: str, tree: Worktree, limits: Limits, start: float) -> None:
+    def _run(
+        self,
+        command: str,
+        tree: Worktree,
+        limits: Limits,
+        start: float,
+        recording: Recording | None = None,
+    ) -> None:
+        """Run a command. recording: of its links."""
         if not command:
             return
         left = self.steps.timeout - (time.monotonic() - start)
@@ -212,6 +231,8 @@ class AnyBuildRecipe:
         jobs = str(limits.jobs or os.cpu_count() or 1)
         more = {**ccache_path(), **self._given()}
         more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
+        if recording is not None:
+            more = recording.environment({**build_environment(), **more})
         run_logged(
             ["/bin/sh", "-c", command],
             tree,

@@ -11,11 +11,12 @@ from pathlib import Path, PurePosixPath
 from sizeguard.base.errors import BuildError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds import RECORD
-from sizeguard.builds.build_record import Build, read_build
+from sizeguard.builds.build_record import IMAGE, Build, read_build
 from sizeguard.builds.image_tools import MEASURED, STRIPPABLE, image_tools, kind_of_image
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import STRIPPED, shipped_libraries, with_libraries
 from sizeguard.builds.sizes import Sizes
+from sizeguard.projects.kept_link import keep_link
 from sizeguard.projects.project import NO_STRIP, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError
 from sizeguard.toolchains.stripped import strip, strip_tool
@@ -39,11 +40,12 @@ class MadeImage:
     command: str = ""
 
 
-def gather(root: Path, made: MadeImage, folder: Path) -> Build:
+def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = None) -> Build:
     """Copy an image and the files that belong to it, and write their build.json.
 
-    root:   where they were built
-    folder: made anew
+    root:    where they were built
+    folder:  made anew
+    records: of the links that the build made, if it was recorded
 
     Raises DoesNotBuildError for a missing file, BuildError if it cannot be copied or stripped.
     """
@@ -65,13 +67,14 @@ def gather(root: Path, made: MadeImage, folder: Path) -> Build:
                 _stripped(files, library)
     except OSError as error:
         raise BuildError(f"{error.filename}: cannot copy: {error.strerror}") from error
+    link = keep_link(root / files.image, root, records, folder) if records else None
     tools = image_tools(image)
     has_names = debug is not None and debug.is_file()
     if has_names:
         # The image has the bytes, the debug file the names: nothing else of it is kept
         shipped = shipped.replace(image)
     build = Build(
-        variant="image",
+        variant=IMAGE,
         app=made.app,
         target=made.target,
         toolchain=tools.name,
@@ -86,6 +89,7 @@ def gather(root: Path, made: MadeImage, folder: Path) -> Build:
         fingerprint=made.fingerprint,
         sizes=Sizes(0, 0, 0, 0),
         debug=debug if not has_names else None,
+        link_command=link,
         tools=tools.text,
     )
     sizes = with_libraries(measure(build.shipped), shipped_libraries(build))
@@ -115,6 +119,7 @@ def moved(folder: Path, to: Path, fingerprint: str, was: Path | None = None) -> 
             shipped=at(build.shipped),
             map=at(build.map) if build.map else None,
             debug=at(build.debug) if build.debug else None,
+            link_command=at(build.link_command) if build.link_command else None,
             objects=tuple(map(at, build.objects)),
         ),
         to,

@@ -116,8 +116,7 @@ def command(
     given = Files(
         subject, shipped, objects, link_map, gc_log, link_map.resolve().parent if link_map else None
     )
-    if not is_build(subject):
-        given = with_record(given)
+    given = with_record(open_build(subject, given))
     full_build = read_build(full) if full is not None else None
     claims = RequestedClaims(
         selection, absent, present, base, unknown == "ok", full_build, shared_with

@@ -1,0 +1,64 @@
+"""Keep the record of an image's link with all that it needs, as its work tree will be cleaned."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds.link_record import SUFFIX, LinkRecord, read_link_record, write_link_record
+from sizeguard.builds.recorded_links import find_record
+from sizeguard.git.worktrees import Worktree
+
+_FILES = "link"  # the folder of the link's inputs, beside the image
+_MAP = "link.map"
+_RECORDS = ".links"
+
+
+def records_of_tree(tree: Worktree) -> Path:
+    """Return the folder of the links of a worktree's build."""
+    return tree.made / _RECORDS
+
+
+def keep_link(image: Path, tree: Path, records: Path, folder: Path) -> Path | None:
+    """Keep the record of an image's link beside its copy, with the inputs from the worktree.
+
+    tree:    the worktree; files elsewhere, such as libraries of the system, stay where they are
+    records: of the worktree's build
+    folder:  of the image's copy
+
+    Returns None if the link was not seen, or what it read is gone.
+    """
+    try:
+        found = find_record(image, [records]).record
+        if found is None or found.parent != records:
+            return None
+        record = read_link_record(found)
+        if record.changed_inputs():
+            return None
+        kept = _with_copies(record, tree.resolve(), folder / _FILES)
+    except (InputError, OSError):
+        return None
+    place = folder / f"{image.name}{SUFFIX}"
+    write_link_record(place, kept)
+    return place
+
+
+def _with_copies(record: LinkRecord, tree: Path, folder: Path) -> LinkRecord:
+    copies = {}
+    for number, path in enumerate(dict.fromkeys((*record.inputs, *record.copies))):
+        source = record.copies.get(path, path)
+        if path in record.copies or source.resolve().is_relative_to(tree):
+            copies[path] = _copied_to(source, folder / str(number) / path.name)
+    link_map = record.link_map
+    if link_map is not None:
+        link_map = _copied_to(link_map, folder / _MAP)
+    return replace(record, copies=copies, map=link_map, map_state=None)
+
+
+def _copied_to(file: Path, to: Path) -> Path:
+    """Copy a file, and return the copy."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, to)
+    return to

@@ -1,0 +1,71 @@
+"""Builds by recipe are recorded, and what the record needs outlives the work tree."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.any_project import AnyProject, made_project
+
+SOURCES = {
+    "main.c": "int used(int);\nint main(int c, char** v) { return used(c); }\n",
+    "part.c": "int used(int x) { return x * 3; }\nint unused(int x) { return x * 5; }\n",
+    "Makefile": (
+        "app: libpart.a main.c\n\tcc -Os -ffunction-sections -o app main.c libpart.a"
+        " -Wl,--gc-sections\nlibpart.a: part.c\n\tcc -Os -ffunction-sections -c part.c\n"
+        "\tar rc $@ part.o\n"
+    ),
+}
+CONFIG = """apps:
+  app:
+    build: make app
+    image: app
+    absent: unused
+    present: used
+    limits: {load: 60 KiB}
+"""
+BUILD = ".sizeguard/builds/app.x86_64-linux"
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> AnyProject:
+    """A project that was gated, and whose work trees are gone."""
+    project = made_project(tmp_path_factory.mktemp("recorded"), CONFIG, SOURCES)
+    assert project.run("baseline", "update").code == 0
+    done = project.run("gate", "--format", "json")
+    assert done.code == 0, done.out
+    shutil.rmtree(project.root / ".sizeguard" / "worktrees")
+    return project
+
+
+@pytest.mark.native
+def test_why_follows_the_link_of_a_recipe(gated: AnyProject) -> None:
+    done = gated.run("why", BUILD, "used", "--format", "json")
+    assert done.code == 0, done.err
+    assert "main" in done.out
+    assert "is not in the image" in gated.run("why", BUILD, "unused").out
+
+
+@pytest.mark.native
+def test_verify_proves_by_the_objects_of_the_link(gated: AnyProject) -> None:
+    done = gated.run(
+        *("verify", BUILD, "--absent", "unused", "--present", "used", "--format", "json")
+    )
+    assert done.code == 0, done.out + done.err
+    assert json.loads(done.out)["verdict"] == "pass"
+    assert gated.run("verify", BUILD, "--absent", "used").code == 1
+
+
+@pytest.mark.native
+def test_a_build_whose_link_was_not_seen_says_how_to_record_it(
+    gated: AnyProject, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(gated.root / BUILD, tmp_path / "app")
+    content = json.loads((folder / "build.json").read_text())
+    (folder / "build.json").write_text(json.dumps({**content, "link_command": None}))
+    done = gated.run("why", str(folder), "used")
+    assert done.code == 3
+    assert "sizeguard record" in done.err
