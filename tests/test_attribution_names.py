@@ -238,6 +238,7 @@ def test_labels_do_not_depend_on_neighbours() -> None:
 identifier = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,120}", fullmatch=True)
 
 
+@pytest.mark.native  # takes seconds
 @given(st.lists(st.lists(identifier, min_size=1, max_size=5), min_size=1, max_size=12))
 def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
     """Mangled paths, read from identifier to identifier, give the identifiers back."""

@@ -10,15 +10,18 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from sizeguard.base import import_closure
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.accept import all_baselines
 from sizeguard.gate.policy.baseline_log import baseline_log
 from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.gate.reference.history import History
+from sizeguard.git.git import branch_ids
 from sizeguard.git.tree_contents import commit_files, differing
 from sizeguard.report.baseline.render import baselines_text, log_text
 from sizeguard.runtimes.sizeguard.native_tree import is_generator
 from tests.support.drawn_history import NAMES, ancestors, draw_files, draw_history, run_git
+from tests.support.places import ROOT
 
 
 def schema(name: str) -> dict[str, object]:
@@ -298,6 +301,60 @@ def test_the_code_that_generates_is_what_the_generator_imports() -> None:
     )
     assert all(map(is_generator, generates))
     assert not any(map(is_generator, others))
+
+
+ODD = """
+import sizeguard.a, sizeguard.b as c  # why
+from sizeguard.d import e as f, g
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from sizeguard.checkers import alone
+
+    import sizeguard.also
+else:
+    from sizeguard import otherwise
+def h():
+    from sizeguard.i import (  # noqa
+        j,  # one, two
+        k as l,
+    )
+"""
+
+
+@pytest.mark.parametrize(
+    "more", ["", "if 1: import sizeguard.m", "import a; from sizeguard import n"]
+)
+def test_imports_are_found_as_the_syntax_tree_has_them(more: str) -> None:
+    source = f"{ODD}{more}\n".encode()
+    by_tree = {(module, *names) for module, names in import_closure._parsed(source)}
+    found = import_closure._scanned(source)
+    if more:
+        assert found is None
+    else:
+        assert {(module, *names) for module, names in found or ()} == by_tree
+    assert ("sizeguard", "otherwise") in by_tree
+    assert not any("checkers" in module for module, *_ in by_tree)
+
+
+def test_imports_of_the_package_are_found_as_the_syntax_tree_has_them() -> None:
+    for path in list((ROOT / "sizeguard").rglob("*.py"))[::7]:
+        source = path.read_bytes()
+        found = import_closure._scanned(source)
+        assert found is None or sorted(found) == sorted(import_closure._parsed(source)), path
+
+
+@pytest.mark.parametrize("kind", ["missing", "two\nlines", "a tree", ""])
+def test_branches_that_are_no_commits_are_left_out(repository: Path, kind: str) -> None:
+    tree = run_git(repository, "rev-parse", "HEAD^{tree}")
+    name = tree if kind == "a tree" else kind
+    head = run_git(repository, "rev-parse", "HEAD")
+    main = run_git(repository, "rev-parse", "refs/heads/main")
+    run_git(repository, "tag", "main", run_git(repository, "commit-tree", "-m", "x", tree))
+    assert branch_ids(repository, [name, "main", "HEAD", head[:12]]) == {
+        "main": main,
+        "HEAD": head,
+        head[:12]: head,
+    }
 
 
 MESSAGES = [

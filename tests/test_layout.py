@@ -34,6 +34,7 @@ def package(folder: Path, files: Mapping[str, str]) -> Path:
     return root
 
 
+@pytest.mark.native  # takes seconds
 def test_the_package_keeps_its_layout(layout: ModuleType) -> None:
     assert layout.problems(ROOT / "sizeguard") == []
 

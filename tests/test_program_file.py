@@ -164,7 +164,7 @@ def programs(draw: st.DrawFn) -> Program:
 
 
 @given(programs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_written_reads_back_equal(program: Program) -> None:
     data = program_bytes(program)
     assert program_from_bytes(data) == program

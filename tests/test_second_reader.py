@@ -44,6 +44,7 @@ def again_of(path: Path) -> Reading:
     return found
 
 
+@pytest.mark.native  # takes seconds
 def test_two_readers_agree_about_images_of_the_system() -> None:
     images = [path for path in SYSTEM if format_of(path.read_bytes()[:64]) == ELF][::7]
     assert len(images) > 50

@@ -157,6 +157,7 @@ def test_an_empty_merge_is_said(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.native  # takes seconds
 def test_lint_against_the_runtime(tmp_path: Path) -> None:
     good, warned, bad = (tmp_path / name for name in ("good.yaml", "warned.yaml", "bad.yaml"))
     good.write_text(TRACED.partition("kernel_metadata")[0], encoding="utf-8")
@@ -178,6 +179,7 @@ def test_lint_against_the_runtime(tmp_path: Path) -> None:
     assert "aten::relu" in finding["message"]
 
 
+@pytest.mark.native  # takes seconds
 def test_lint_takes_other_libraries(tmp_path: Path) -> None:
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/mine.cpp").write_text(

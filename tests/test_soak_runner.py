@@ -37,6 +37,7 @@ def test_an_unknown_script_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     assert "invalid choice: 'fuz'" in capsys.readouterr().err
 
 
+@pytest.mark.native  # takes seconds
 def test_scripts_run_with_a_log_each_and_one_that_fails_fails_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,6 +131,7 @@ def test_a_selection_of_very_many_operators_is_refused_at_once(tmp_path: Path) -
     assert time.process_time() - start < 0.5
 
 
+@pytest.mark.native  # takes seconds
 def test_a_selection_of_very_many_values_is_refused_soon(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text("operators: {" + "a," * 1_500_000 + "}\n")

@@ -92,6 +92,7 @@ def run(folder: Path, *arguments: str) -> list[str]:
     ]
 
 
+@pytest.mark.native  # takes seconds
 def test_unit_tests_start_no_compiler_and_native_ones_may(tmp_path: Path) -> None:
     assert sorted(run(tmp_path)) == [
         "FAILED compiles_by_name",
@@ -105,6 +106,7 @@ def test_unit_tests_start_no_compiler_and_native_ones_may(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.native  # takes seconds
 def test_native_tests_are_selected_by_their_marker(tmp_path: Path) -> None:
     assert sorted(run(tmp_path, "-m", "native")) == ["PASSED by_fixture", "PASSED marked"]
 

@@ -234,6 +234,7 @@ def made_image() -> bytes:
     return make_elf(form, sections)
 
 
+@pytest.mark.native  # takes seconds
 def test_every_writing_option_writes_through(
     tmp_path: Path, fifo: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -37,9 +37,17 @@ def names_text(names: BuildNames) -> str:
 def read_names(path: Path) -> BuildNames:
     """Read the file. Raises InputError if it is damaged."""
     try:
-        content = json.loads(readable(path).read_text(encoding="utf-8"))
+        return parse_names(readable(path).read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise cannot_read(path, error) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not JSON: {error}") from error
+
+
+def parse_names(text: str, path: str) -> BuildNames:
+    """Read the text of such a file. Raises InputError, with the path, if it is damaged."""
+    try:
+        content = json.loads(text)
     except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from error
     try:

@@ -32,6 +32,7 @@ from sizeguard.diff.side import Side, Values, side_of
 
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT = np.uint64(32)
+_SMALL = 1 << 20  # bytes of names: an image with fewer may wait for the collector
 
 
 def diff(
@@ -125,11 +126,12 @@ def _read(
     if side.left_out and side.left_out[3] == int(analysis.count.sum()):
         unmet.append(no_match(analysis, filters))
     buffer = analysis.label("symbol").texts.buffer
-    # Half a gigabyte for libtorch_cpu.so would wait for the collector, and its pages would stay in
-    # memory, while the other analysis is read.
     del analysis
-    gc.collect()
-    release(buffer)
+    if len(buffer) > _SMALL:
+        # Half a gigabyte for libtorch_cpu.so would wait for the collector, and its pages would stay
+        # in memory, while the other analysis is read.
+        gc.collect()
+        release(buffer)
     return side
 
 

@@ -17,8 +17,8 @@ from sizeguard.runtimes.known import runtimes, source_tree
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.united import shared_selection
-from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.kept_names import names_of_build
 from sizeguard.verify.known_names import FULL, ClaimNames, known_builds
 from sizeguard.verify.verification import judge_symbols, named_claims, verify_claims
 
@@ -145,8 +145,7 @@ def universe_of(root: Path, full: Build | None) -> Universe:
     runtime, tree = source_tree(root)
     names = tree.names()
     if full is not None:
-        evidence = gather(files_of(full), runtime.vocabulary.hidden_prefixes)
-        names = names.with_full(names_of(evidence, runtime.vocabulary))
+        names = names.with_full(names_of_build(full, runtime.vocabulary))
     return Universe(tree.operators(), names)
 
 

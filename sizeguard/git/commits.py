@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -126,8 +127,9 @@ def line_of(repository: Path, start: str, end: str) -> CommitRange:
     return CommitRange((_one(repository, start), *newer))
 
 
+@functools.lru_cache(16)
 def read_line(repository: Path, commit: str) -> CommitLine:
-    """Read a commit by its id."""
+    """Read a commit by its id, which never names another."""
     return CommitLine(*git(repository, "show", "--no-patch", _LINE, commit).split("\0"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import subprocess
@@ -23,6 +22,8 @@ _CONFIG = (
     ),
 )
 
+# Where git keeps a branch, before any other revision of its name.
+_PLACES = ("refs/heads/", "refs/remotes/", "")
 
 # The begin of what git says of a repository that it refuses to read.
 _UNSAFE = "fatal: detected dubious ownership"
@@ -148,13 +149,34 @@ def common_folder(repository: Path) -> Path:
 def branch_id(repository: Path, name: str) -> str:
     """Return the commit of a branch, or of any revision if there is no such branch.
 
-    Git itself prefers a tag of that name, which a change can bring along. Raises InputError for a
-    revision that is no commit.
+    Raises InputError for a revision that is no commit.
     """
-    for place in ("refs/heads/", "refs/remotes/"):
-        with contextlib.suppress(InputError):
-            return commit_id(repository, place + name)
-    return commit_id(repository, name)
+    found = branch_ids(repository, [name])
+    if name not in found:
+        raise InputError(f"{name}: no such commit in {repository}")
+    return found[name]
+
+
+def branch_ids(repository: Path, names: Sequence[str]) -> dict[str, str]:
+    """Return the commits of branches, or of any revisions where there are no such branches.
+
+    Git itself prefers a tag of that name, which a change can bring along. Names of no commit are
+    left out, the others are in the order given. Raises InputError outside of a repository.
+    """
+    asked = [(name, place + name) for name in names if "\n" not in name for place in _PLACES]
+    lines = "".join(f"{revision}^{{commit}}\n" for _, revision in asked)
+    told = git_bytes(
+        repository,
+        "cat-file",
+        "--batch-check=%(objectname) %(objecttype)",
+        stdin=lines.encode("utf-8", "surrogateescape"),
+    ).splitlines()
+    found: dict[str, str] = {}
+    for (name, _), line in zip(asked, told, strict=True):
+        id_, _, kind = line.decode("utf-8", "replace").partition(" ")
+        if kind == "commit" and name not in found:
+            found[name] = id_
+    return found
 
 
 def commit_id(repository: Path, revision: str) -> str:

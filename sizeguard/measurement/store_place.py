@@ -61,19 +61,18 @@ def _of_user() -> Path:
 
 def _tracked(root: Path, folder: Path) -> str:
     """Name a tracked path at, in or above the folder; empty if there is none."""
-    top = _top(root)
-    found = ""
     # As it is written: a link on the way may be tracked
     written = (root / folder).absolute()
-    for base in (root, top):
-        if base is not None and written.is_relative_to(base):
-            found = found or _tracked_at(base, written.relative_to(base))
     place = written.resolve()
     existing = next(each for each in (place, *place.parents) if each.is_dir())
-    holder = _top(existing)
-    if holder is not None and place.is_relative_to(holder):
-        found = found or _tracked_at(holder, place.relative_to(holder))
-    return found
+    asked = ((root, written), (_top(root), written), (_top(existing), place))
+    # The three are one question unless there are links
+    below = {
+        (base, path.relative_to(base)): None
+        for base, path in asked
+        if base is not None and path.is_relative_to(base)
+    }
+    return next(filter(None, (_tracked_at(base, path) for base, path in below)), "")
 
 
 def _top(folder: Path) -> Path | None:

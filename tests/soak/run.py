@@ -42,6 +42,7 @@ SCRIPTS = (
     Script("predict_truth", 15),
     Script("saving_truth", 40),
     Script("bisect_history", 20),
+    Script("laws", 60),
 )
 # These need a file that is not here, or root and a mirror of Debian.
 BY_HAND = (

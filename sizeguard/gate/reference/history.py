@@ -17,7 +17,7 @@ from sizeguard.gate.reference.base_branch import (
 )
 from sizeguard.gate.reference.ci_event import Candidate, ci_event
 from sizeguard.git.commits import CommitLine, lines_after, read_line
-from sizeguard.git.git import branch_id, commit_id, git, git_bytes, top_folder
+from sizeguard.git.git import branch_id, branch_ids, commit_id, git, git_bytes, top_folder
 from sizeguard.measurement.measured_commits import (
     MeasuredCommit,
     MeasurementPlace,
@@ -86,7 +86,7 @@ class History:
         if named is not None:
             return self._merge_base(named, is_pushed=event.pushed and not asked)
         usual = usual_branches()
-        ref = next((each for each in usual if exists(self.root, each)), "")
+        ref = next(iter(branch_ids(self.root, usual)), "")
         if not ref:
             text = (
                 f"none of {', '.join(usual)} is there: growth is counted from the baselines, and"

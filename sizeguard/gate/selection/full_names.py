@@ -17,6 +17,7 @@ from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import write_selection
 from sizeguard.verify.build_names import feature_marks, names_of
 from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.kept_names import names_of_build
 
 COMMAND = "sizeguard select names"
 _SHOWN = 3
@@ -79,7 +80,7 @@ def stale_names(root: Path, source: Path | None, full: Build) -> tuple[tuple[str
     """
     runtime, tree = source_tree(root, source)
     kept = tree.names()
-    found = names_of(_evidence(runtime, full), runtime.vocabulary)
+    found = names_of_build(full, runtime.vocabulary)
     return tuple(_differences(kept, found, tree.asked_features()))
 
 

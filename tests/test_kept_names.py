@@ -1,0 +1,108 @@
+"""Names that are kept beside a full build: those of its files as they are, never of others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sizeguard.builds.build_record import Build
+from sizeguard.builds.open_build import files_of
+from sizeguard.claims.names_file import names_text
+from sizeguard.runtimes.known import runtime_named
+from sizeguard.verify import kept_names
+from sizeguard.verify.build_names import names_of
+from sizeguard.verify.evidence.evidence import gather
+from sizeguard.verify.kept_names import FILE, names_of_build
+from tests.support.recorded_builds import recorded_runtime
+
+WORDS = runtime_named("sizeguard").vocabulary
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
+
+
+@pytest.fixture
+def build(recorded: Build) -> Build:
+    (recorded.image.parent / FILE).unlink(missing_ok=True)
+    return recorded
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The images whose files were read."""
+    found: list[Path] = []
+    real = kept_names.gather
+
+    def counted(files, prefixes):  # type: ignore[no-untyped-def]
+        found.append(files.image)
+        return real(files, prefixes)
+
+    monkeypatch.setattr(kept_names, "gather", counted)
+    return found
+
+
+def test_what_is_kept_is_what_is_read(build: Build, readings: list[Path]) -> None:
+    first, again = names_of_build(build, WORDS), names_of_build(build, WORDS)
+    assert len(readings) == 1
+    read = names_of(gather(files_of(build), WORDS.hidden_prefixes), WORDS)
+    assert len(read.operators) > 2 and read.bodies
+    assert first == again
+    assert names_text(first) == names_text(read)
+
+
+def test_another_byte_of_any_file_is_read_again(build: Build, readings: list[Path]) -> None:
+    """With the size and the times of before, too."""
+    names_of_build(build, WORDS)
+    for path in (build.shipped, build.map, build.gc_log, build.objects[-1]):
+        saved = path.with_name(f"{path.name}.saved")
+        shutil.copy2(path, saved)
+        about = path.stat()
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1  # of a name's text or a line's end
+        path.write_bytes(data)
+        os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+        before = kept_names._kept(build.image.parent / FILE, build, WORDS)
+        saved.replace(path)
+        assert before is None, path
+    assert kept_names._kept(build.image.parent / FILE, build, WORDS) is not None
+    assert len(readings) == 1
+
+
+def test_other_words_and_other_files_are_read_again(build: Build, readings: list[Path]) -> None:
+    names_of_build(build, WORDS)
+    names_of_build(build, replace(WORDS, kernels="other::"))
+    assert len(readings) == 2
+    names_of_build(replace(build, objects=build.objects[:-1]), replace(WORDS, kernels="other::"))
+    assert len(readings) == 3
+
+
+@pytest.mark.parametrize("key", ["version", "key", "read", "names", "digest"])
+def test_a_damaged_file_is_not_believed(build: Build, readings: list[Path], key: str) -> None:
+    true = names_of_build(build, WORDS)
+    place = build.image.parent / FILE
+    entry = json.loads(place.read_text())
+    without = {name: value for name, value in entry.items() if name != key}
+    for damaged in ({**entry, key: "x"}, {**entry, key: None}, without, [entry]):
+        place.write_text(json.dumps(damaged))
+        readings.clear()
+        assert names_of_build(build, WORDS) == true
+        assert len(readings) == 1
+    place.write_bytes(b"\xff{")
+    assert names_of_build(build, WORDS) == true
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing(build: Build, readings: list[Path]) -> None:
+    place = build.image.parent / FILE
+    place.mkdir()
+    try:
+        assert names_of_build(build, WORDS) == names_of_build(build, WORDS)
+        assert len(readings) == 2
+    finally:
+        place.rmdir()
