@@ -140,3 +140,30 @@ def test_a_killed_worker_changes_nothing(
     assert len(built) > 7  # the build that died was begun again
     assert not {gate.pid} & {*built}
     assert project.git("status", "--porcelain") == ""
+
+
+@pytest.mark.native
+def test_a_scheduler_that_does_not_answer_is_one_line(project: AnyProject) -> None:
+    shutil.rmtree(project.root / ".sizeguard", ignore_errors=True)
+    done = project.run("gate", "--base", "main", "--scheduler", "tcp://127.0.0.1:1")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "cannot connect" in done.err
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("command", ["gate --jobs 2", "gate", "history --build --jobs 2"])
+def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path, command: str) -> None:
+    started = tmp_path / "started"
+    build = f"echo $$ >> {started}; exec sleep 300"
+    apps = "".join(f"  {name}: {{build: '{build}', image: a}}\n" for name in ("one", "two"))
+    made = made_project(tmp_path / "p", f"targets: {{x86_64-linux: }}\napps:\n{apps}", SOURCES)
+    words = [str(SIZEGUARD), *command.split()]
+    with subprocess.Popen(words, cwd=made.root, stdout=subprocess.DEVNULL, stderr=-1) as run:
+        deadline = time.monotonic() + 60
+        while not started.is_file() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        run.terminate()
+        run.communicate(timeout=60)
+    assert run.returncode == 130
+    for process in started.read_text().split():
+        assert not Path(f"/proc/{process}").exists()

@@ -153,8 +153,8 @@ def test_every_format(project: AnyProject) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("--since", "nowhere"), 2, "nowhere: no such commit"),
-        (("--app", "nothing"), 2, "has no app nothing"),
+        (("--since", "nowhere"), 2, "no such commit"),
+        (("--app", "nothing"), 2, "nothing"),
         (("--by", "opertor"), 2, "unknown level opertor"),
     ],
 )
@@ -172,6 +172,30 @@ def test_a_commit_of_another_line_is_no_beginning(project: AnyProject) -> None:
     done = project.run("history", "--since", other)
     assert done.code == 2
     assert "no ancestor" in done.err
+
+
+def test_a_build_that_the_machine_fails_is_told_beside_the_baseline(
+    tmp_path: Path, native_tools: None
+) -> None:
+    """A build that hangs is no fact about the commit: its baseline is shown, and why."""
+    made = made_project(tmp_path / "p", CONFIG, sources(8))
+    assert made.run("baseline", "update").code == 0
+    slow = CONFIG.replace("cc -Os -c extra.c &&", "sleep 30;").replace(
+        "    ign", "    timeout: 1\n    ign"
+    )
+    assert slow.count("sleep") == slow.count("timeout") == 1
+    made.write({"sizeguard.yaml": slow})
+    made.commit("Review")
+    result = known(made, "--build", "--app", "app.one")
+    assert [point["source"] for point in result["points"]] == ["not known", "baseline"]
+    assert all("did not end within 1 second" in point["why"] for point in result["points"])
+    assert "not built: 1" in made.run("history", "--build", "--app", "app.one").out
+
+
+def test_what_history_writes_is_ignored_by_git(tmp_path: Path, native_tools: None) -> None:
+    made = made_project(tmp_path / "p", CONFIG, sources(8))
+    assert made.run("history", "--build").code == 0
+    assert made.git("status", "--porcelain") == ""
 
 
 def test_without_git_there_is_no_history(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +38,15 @@ class Workers:
         from sizeguard.measurement.measurers import LocalMeasurer
 
         return LocalMeasurer(place, self.jobs)
+
+
+def end_builds_on_sigterm() -> None:
+    """Stop on SIGTERM as on Ctrl-C: running builds end, and measurements are kept."""
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(number: int, frame: types.FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 # The options of the workers, passed on as one Workers.

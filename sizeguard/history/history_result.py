@@ -74,7 +74,8 @@ class HistoryPoint:
 
     sizes:  None if they are not known
     source: MEASURED, REVIEWED, NOT_KNOWN or DOES_NOT_BUILD
-    why:    of unknown sizes: the build's first error, or what is missing
+    why:    of unknown sizes: the build's first error, or what is missing; of a baseline: why the
+            commit could not be built, if that was tried
     parts:  loaded bytes by name of the line's level; they sum to the load; empty if not known
     change: None for the first known point
     """

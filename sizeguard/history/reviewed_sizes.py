@@ -41,7 +41,8 @@ class CommitBaselines:
         if len(paths) > 1:
             paths = [path for path in paths if path == f"{prefix}{toolchain}.yaml"]
             if not paths:
-                return None, f"it has baselines of several toolchains, none of {toolchain or 'one'}"
+                which = f", none of {toolchain}" if toolchain else ""
+                return None, f"it was not measured, and has baselines of several toolchains{which}"
         if not paths:
             return None, "it was not measured, and it has no baseline"
         try:

@@ -35,6 +35,7 @@ from sizeguard.measurement.measured_commits import MeasuredCommit, find_measured
 from sizeguard.measurement.measurers import Measurer, Wish, attempts_in_waves
 from sizeguard.measurement.metric import Metric, metric_value
 from sizeguard.projects.any_build import recipe_of_app
+from sizeguard.projects.head_builds import ignore_own_folder
 from sizeguard.projects.pairs import recipe_of
 from sizeguard.projects.project import App, Target
 from sizeguard.toolchains.recipe import Recipe
@@ -140,6 +141,7 @@ def _build(
 ) -> int:
     """Build the commits that the store does not have; return how many builds there were."""
     place = request.history.place
+    ignore_own_folder(request.root, is_git=True)
     wishes = [wish for line in lines for wish in line.wishes.values()]
     missing = [w for w in wishes if find_measured(place, w.commit, w.key) is None]
     total = len({wish.key for wish in missing})
@@ -241,9 +243,9 @@ def _known_points(
         baseline, why = _baseline(request, line, release)
         if baseline is not None:
             parts = parts_of(baseline, level)
-            yield _KnownSize(
-                HistoryPoint(release, REVIEWED, sizes_of(baseline), parts=parts), "", None
-            )
+            why = line.errors.get(commit, "")
+            point = HistoryPoint(release, REVIEWED, sizes_of(baseline), why, parts)
+            yield _KnownSize(point, "", None)
         else:
             reason = line.errors.get(commit) or (f"{why}; {line.why}" if line.why else why)
             yield _KnownSize(HistoryPoint(release, NOT_KNOWN, why=reason), "", None)

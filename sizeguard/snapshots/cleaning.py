@@ -101,6 +101,8 @@ def _may_be_used(users: StoreUsers, used: int) -> bool:
 
 def _entries(folder: Path) -> Iterable[_StoreEntry]:
     for path in (folder / "facts").glob("*.json"):
+        if not path.is_file():
+            continue
         try:
             digest = json.loads(path.read_bytes()).get("snapshot")
             stat = path.stat()

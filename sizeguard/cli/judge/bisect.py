@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import click
 
 from sizeguard.cli.commit_options import CommitBuild, commit_options, home_of
 from sizeguard.cli.image_options import Output, output_options
-from sizeguard.cli.worker_options import Workers, worker_options
+from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
 
 UNKNOWN = 3  # the exit code if nothing has the metric's name
 
@@ -119,7 +117,7 @@ def command(
     check_question(question)
     recipe, place = build.recipe(repository), build.place(repository)
     write_state(state, build, question)
-    signal.signal(signal.SIGTERM, _interrupt)
+    end_builds_on_sigterm()
     with (
         BisectProgress(" → ".join(question.names), str(question.metric)) as progress,
         workers.measurer(place) as measurer,
@@ -130,8 +128,3 @@ def command(
     output.emit(bisect_chunks(result, output.format, limit, output.style()))
     if result.is_unknown:
         context.exit(UNKNOWN)
-
-
-def _interrupt(number: int, frame: types.FrameType | None) -> None:
-    """Stop like Ctrl-C: running builds end, and measurements are kept."""
-    raise KeyboardInterrupt

@@ -14,7 +14,7 @@ from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.source_option import RUNTIME_SOURCE
-from sizeguard.cli.worker_options import Workers, worker_options
+from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
 from sizeguard.report.result_formats import GATE_FORMATS
 
 if TYPE_CHECKING:
@@ -213,6 +213,7 @@ def command(
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root, source_of
 
+    end_builds_on_sigterm()
     root = project_root()
     _forget_earlier(root, outputs)
     try:

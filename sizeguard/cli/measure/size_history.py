@@ -11,7 +11,7 @@ from sizeguard.attribution.levels import LEVELS
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output, output_options
 from sizeguard.cli.source_option import RUNTIME_SOURCE
-from sizeguard.cli.worker_options import Workers, worker_options
+from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
 
 
 @click.command()
@@ -109,6 +109,7 @@ def command(
     kind = "" if are_releases is None else RELEASES if are_releases else COMMITS
     question = HistoryQuestion(request, since, kind, last, by)
     place = request.history.place
+    end_builds_on_sigterm()
     with Progress("building", "what was not measured") if builds else nullcontext() as progress:
         result = size_history(
             question,

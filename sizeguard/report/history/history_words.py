@@ -86,6 +86,9 @@ def notes_of(history: SizeHistory) -> Iterable[str]:
     unknown = sum(point.source == NOT_KNOWN for point in points)
     if unknown:
         yield f"sizes not known: {unknown:,}; --build builds their commits"
+    failed = [point for point in points if point.source == REVIEWED and point.why]
+    if failed:
+        yield f"not built: {len(failed):,}; the first says: {printable(failed[0].why)}"
     if any(point.source == REVIEWED for point in points):
         yield "sizes of a baseline are those that were reviewed, which can be older than the commit"
     if history.older:
