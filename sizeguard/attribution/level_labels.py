@@ -176,5 +176,6 @@ def _places(ledger: Ledger, owner: Int) -> tuple[Int32, list[str]]:
         for name, before, after in (("function starts", "(", ")"), ("function table", "", "")):
             part = np.where(analyzer == ANALYZER[name], owners.part[owner], NONE).astype(np.int32)
             if len(part) and int(part.max()) >= 0:
-                found = first_known(at(pool.add(ledger.parts, before, after), part), found)
+                used = part[part >= 0]
+                found = first_known(at(pool.add(ledger.parts, before, after, used), part), found)
     return found, pool.texts

@@ -63,8 +63,10 @@ class ReadingOptions:
 
         It says nothing about a program that no preset knows, or whose preset has no cases.
         """
+        if not asks_for_pieces(self.levels):
+            return False
         knows = self.preset != "auto" or self.rules is not None or choice.fits
-        return knows and choice.preset.has_cases and asks_for_pieces(self.levels)
+        return knows and choice.preset.has_cases
 
 
 _USUAL = ReadingOptions()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from sizeguard.ledger.macho.named_ranges import NamedRanges
 from sizeguard.ledger.partition import Claims
 
 Bool = npt.NDArray[np.bool_]
+_FIELDS = ("section", "segment", "kind", "analyzer", "confidence")  # of a context
 Column = int | Int | Int32
 
 # Strength of evidence. A whole section gives way to any claim inside it, a filler only to claims of
@@ -64,7 +66,7 @@ def one(start: int, end: int, rank: int, context: int, part: int = NONE) -> Clai
 
 @dataclass(slots=True)
 class _Space:
-    """The claims on the file or on memory, and which entry of the table each is of."""
+    """The claims on the file, or on zeros of memory, and which entry of the table each is of."""
 
     start: list[Int]
     end: list[Int]
@@ -78,48 +80,58 @@ class _Space:
         self.end.append(end if whole else end[filled])
         self.entry.append(entry if whole else entry[filled])
 
-    def gaps(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Return the ranges of [low, high) that no claim covers so far."""
-        nothing = np.zeros(0, np.int64)
-        start = np.concatenate([nothing, *self.start, [high]])
-        end = np.concatenate([nothing, *self.end, [high]])
-        order = packed_order(start)
-        start, end = start[order].clip(low, high), end[order].clip(low, high)
-        reached = np.maximum.accumulate(np.append(np.int64(low), end[:-1]))
-        where = np.flatnonzero(start > reached)
-        return list(zip(reached[where].tolist(), start[where].tolist(), strict=True))
 
-
-@dataclass(frozen=True, slots=True)
 class OwnerColumns:
-    """The owners of a table's claims, each once, and what they point into.
+    """The owners of a table's claims, each once, and those of bytes that nobody claims.
 
     of_claim: the owner of each entry of the table
     """
 
-    columns: dict[str, npt.NDArray[np.int32]]
-    of_claim: Int32
-    names: MergedNames
-    parts: MergedNames
-    groups: AliasGroups
+    def __init__(
+        self,
+        columns: dict[str, npt.NDArray[np.int32]],
+        of_claim: Int32,
+        names: MergedNames,
+        parts: MergedNames,
+        groups: AliasGroups,
+    ) -> None:
+        """Take the columns: context, symbol, group, part and input."""
+        self.of_claim = of_claim
+        self.names = names
+        self.parts = parts
+        self.groups = groups
+        self._columns = columns
+        self._more: dict[int, int] = {}
 
     def __len__(self) -> int:
         """Return the number of owners."""
-        return len(self.columns["symbol"])
+        return len(self._columns["symbol"]) + len(self._more)
 
-    def owners(self, used: Bool) -> Owners:
-        """Return the used rows; rows whose bytes stronger claims cover are not used."""
+    def more(self, context: int) -> int:
+        """Return the owner of bytes that nobody claims."""
+        return self._more.setdefault(context, len(self))
+
+    def owners(self, used: Bool, contexts: Iterable[tuple[int, ...]]) -> Owners:
+        """Return the used rows; rows whose bytes stronger claims cover are not used.
+
+        contexts: of the table
+        """
+        nobody = np.full(len(self._more), NONE, np.int32)
+        context = np.concatenate([self._columns["context"], [*self._more]]).astype(np.int64)[used]
+        columns: dict[str, npt.NDArray[Any]] = {
+            name: np.concatenate([column, nobody])[used].astype(np.int32)
+            for name, column in self._columns.items()
+            if name != "context"
+        }
+        table = np.array(list(contexts), np.int32).reshape(-1, len(_FIELDS))
         small = ("kind", "analyzer", "confidence")
-        return Owners.of(
-            {
-                name: self.columns[name][used].astype(np.int8 if name in small else np.int32)
-                for name in Owners.COLUMNS
-            }
-        )
+        for name, column in zip(_FIELDS, table.T, strict=True):
+            columns[name] = column.astype(np.int8 if name in small else np.int32)[context]
+        return Owners.of(columns)
 
 
 class ClaimTable:
-    """Claims in order of being made, on the file and on memory."""
+    """Claims in order of being made, on the file and on memory that it does not hold."""
 
     def __init__(self, names: NameRefs, ranges: NamedRanges) -> None:
         """Start without claims; ranges: whose names owners may have."""
@@ -128,10 +140,10 @@ class ClaimTable:
         self.sections: dict[str, int] = {}
         self.segments: dict[str, int] = {}
         self._ranges = ranges
-        self._contexts: dict[tuple[int, int, int, int, int], int] = {}
+        self.contexts: dict[tuple[int, int, int, int, int], int] = {}
         self._claims: list[Claimed] = []
         self._count = 0
-        self._file, self._memory = (_Space([], [], []) for _ in range(2))
+        self._file, self._zeros = (_Space([], [], []) for _ in range(2))
 
     def context(
         self, section: str, segment: str, kind: str, analyzer: str, confidence: int = 100
@@ -144,40 +156,29 @@ class ClaimTable:
             ANALYZER[analyzer],
             confidence,
         )
-        return self._contexts.setdefault(fields, len(self._contexts))
+        return self.contexts.setdefault(fields, len(self.contexts))
 
-    def claim(self, claims: Claimed, in_file: int | None, in_memory: Int | int | None) -> None:
-        """Add claims, moved by these distances to places in the file and in memory; None: nowhere.
+    def claim(self, claims: Claimed, at: int) -> None:
+        """Add claims on bytes of the file, which count from a place there."""
+        self._add(self._file, claims, at)
 
-        in_memory: a distance for each claim, or for all
-        """
+    def claim_zeros(self, claims: Claimed, at: int) -> None:
+        """Add claims on memory that the file does not hold, which count from a place there."""
+        self._add(self._zeros, claims, at)
+
+    def _add(self, space: _Space, claims: Claimed, at: int) -> None:
         entry = np.arange(self._count, self._count + len(claims.start))
-        if in_file is not None:
-            self._file.add(claims.start + in_file, claims.end + in_file, entry)
-        if in_memory is not None:
-            self._memory.add(claims.start + in_memory, claims.end + in_memory, entry)
+        space.add(claims.start + at, claims.end + at, entry)
         self._claims.append(claims)
         self._count += len(claims.start)
-
-    def claim_memory(self, start: Int, end: Int, of: Int) -> None:
-        """Add claims on memory alone, of the last claims that were made."""
-        self._memory.add(start, end, of + (self._count - len(self._claims[-1].start)))
-
-    def file_gaps(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Return the ranges of the file that no claim covers so far."""
-        return self._file.gaps(low, high)
-
-    def memory_gaps(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Return the ranges of memory that no claim covers so far."""
-        return self._memory.gaps(low, high)
 
     def file(self, owner: Int32) -> Claims:
         """Return the claims on the file; owner: of each entry."""
         return self._of(self._file, owner)
 
-    def memory(self, owner: Int32) -> Claims:
-        """Return the claims on memory; owner: of each entry."""
-        return self._of(self._memory, owner)
+    def zeros(self, owner: Int32) -> Claims:
+        """Return the claims on memory that the file does not hold; owner: of each entry."""
+        return self._of(self._zeros, owner)
 
     def _of(self, space: _Space, owner: Int32) -> Claims:
         nothing = np.zeros(0, np.int64)
@@ -218,10 +219,8 @@ class ClaimTable:
         group = group_of_range[range_]
         of_part = _numbered(parts.number, part)
         row, entry = _distinct_rows(context, symbol, group, of_part, input_)
-        table = np.array(list(self._contexts), np.int32).reshape(-1, 5)[context[entry]]
-        fields = ("section", "segment", "kind", "analyzer", "confidence")
-        columns = dict(zip(fields, table.T, strict=True))
-        columns |= {
+        columns = {
+            "context": context[entry],
             "symbol": symbol[entry],
             "group": group[entry],
             "part": of_part[entry],

@@ -12,14 +12,15 @@ import numpy as np
 
 from sizeguard.base.memory import release
 from sizeguard.columns.distinct import distinct
+from sizeguard.columns.sort import packed_order
 from sizeguard.columns.sums import ColumnSums
 from sizeguard.columns.texts import Int
 from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.image import MachO, Segment
 from sizeguard.formats.macho.needed import needed_dylibs
-from sizeguard.ledger.ledger import NONE, ImageInfo, Ledger, MemoryPartition
-from sizeguard.ledger.macho.claim_columns import SECTION, ClaimTable, OwnerColumns, one
+from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
+from sizeguard.ledger.macho.claim_columns import ClaimTable, OwnerColumns
 from sizeguard.ledger.macho.contents import Contents, contents
 from sizeguard.ledger.macho.linkedit_ranges import Linkedit, linkedit_claims
 from sizeguard.ledger.macho.name_refs import NameRefs
@@ -31,7 +32,7 @@ from sizeguard.ledger.macho.named_ranges import (
     named_ranges,
     stabs,
 )
-from sizeguard.ledger.partition import Partition, partition
+from sizeguard.ledger.partition import UNATTRIBUTED, Partition, partition
 
 
 def macho_ledger(
@@ -104,12 +105,13 @@ class _LedgerBuilder:
         """Make all claims, and the ledger from them."""
         self.claim_sections()
         self.claim_pieces()
-        self.claim_gaps()
         image = self.image
         release(image.data)
         owners = self.table.owners()
-        file = partition(self.table.file(owners.of_claim), image.size)
-        whole = partition(self.table.memory(owners.of_claim), int(self.base[-1]))
+        claimed = partition(self.table.file(owners.of_claim), image.size)
+        zeros = partition(self.table.zeros(owners.of_claim), int(self.base[-1]))
+        file = self.filled_file(claimed, owners)
+        whole = self.filled_memory(self.in_memory(claimed, zeros), owners)
         memory, offset = self.memory_partition(whole)
         load, ram = self.loaded_bytes(memory, len(owners))
         # A zero-filled section may begin on the last page that the file has of a segment; in the
@@ -147,37 +149,31 @@ class _LedgerBuilder:
         sources = Contents(self.image, self.table, self.ranges, self.inputs, fixups(self.image))
         for section, claims in contents(sources):
             inside = replace(claims, end=np.minimum(claims.end, section.size))
-            in_file = section.offset if section.file_size else None
-            self.table.claim(inside, in_file, places[section.index])
+            place = places[section.index]
+            if section.file_size:
+                self.table.claim(inside, section.offset)
+            elif place is not None:
+                self.table.claim_zeros(inside, place)
 
     def claim_pieces(self) -> None:
         """Claim what lies outside of sections."""
         linkedit = Linkedit(self.image, self.table, self.ranges, tuple(self.backed))
-        place = np.array([self.place_of.get(id(s), NONE) for s in self.backed] or [NONE], np.int64)
-        low = np.array([s.offset for s in self.backed] or [0], np.int64)
-        high = low + np.array([s.file_size for s in self.backed] or [0], np.int64)
         for claims in linkedit_claims(linkedit):
-            self.table.claim(claims, 0, None)
-            segment = linkedit.segment_of(claims.start)
-            loaded = np.flatnonzero((segment >= 0) & (place[segment] >= 0))
-            which = segment[loaded]
-            shift = place[which] - low[which]
-            end = np.minimum(claims.end[loaded], high[which])
-            self.table.claim_memory(claims.start[loaded] + shift, end + shift, loaded)
+            self.table.claim(claims, 0)
 
     def segment_at(self, offset: int) -> Segment | None:
         """Return the segment that a byte of the file belongs to; no two have the same byte."""
         i = bisect_right(self.backed_ends, offset)
         return self.backed[i] if i < len(self.backed) and self.backed[i].offset <= offset else None
 
-    def claim_gaps(self) -> None:
-        """Claim bytes that nothing else claims.
+    def filled_file(self, claimed: Partition, owners: OwnerColumns) -> Partition:
+        """Give owners to bytes of the file that nobody claims.
 
-        In the file they are page slack at the end of a segment, else padding, if they are zeros. In
-        memory they are always one of these two.
+        They are page slack at the end of a segment, else padding, if they are zeros.
         """
         edges = sorted({edge for s in self.backed for edge in (s.offset, s.offset + s.file_size)})
-        for low, high in _cut(self.table.file_gaps(0, self.image.size), edges):
+        pieces = []
+        for low, high in _cut(_gaps(claimed), edges):
             segment = self.segment_at(low)
             is_last = segment is not None and high == segment.offset + segment.file_size
             kind = (
@@ -188,14 +184,44 @@ class _LedgerBuilder:
                 else "section gap"
             )
             name = segment.name if segment is not None else ""
-            context = self.table.context(f"({kind})", name, kind, kind)
-            self.table.claim(one(low, high, SECTION, context), 0, None)
+            pieces.append((low, owners.more(self.table.context(f"({kind})", name, kind, kind))))
+        return _filled(claimed, pieces)
+
+    def filled_memory(self, claimed: Partition, owners: OwnerColumns) -> Partition:
+        """Give owners to bytes of memory that nobody claims: page slack or padding."""
         bases = self.base.tolist()
-        for low, high in _cut(self.table.memory_gaps(0, bases[-1]), bases):
+        pieces = []
+        for low, high in _cut(_gaps(claimed), bases):
             at = bisect_right(bases, low)
             kind = "page slack" if high == bases[at] else "section gap"
             context = self.table.context(f"({kind})", self.loaded[at - 1].name, kind, kind)
-            self.table.claim(one(low, high, SECTION, context), None, 0)
+            pieces.append((low, owners.more(context)))
+        return _filled(claimed, pieces)
+
+    def in_memory(self, file: Partition, zeros: Partition) -> Partition:
+        """Partition memory: what the file holds of loaded segments, then zero-filled sections."""
+        nothing = np.zeros(0, np.int64)
+        starts, owners = [nothing], [nothing]
+        for segment, base in zip(self.loaded, self.base.tolist(), strict=False):
+            end = segment.offset + segment.file_size
+            if segment.file_size:
+                low = int(np.searchsorted(file.start, segment.offset, side="right")) - 1
+                high = int(np.searchsorted(file.start, end))
+                start = np.maximum(file.start[low:high], segment.offset)
+                starts.append(start + (base - segment.offset))
+                owners.append(file.owner[low:high])
+            if segment.memory_size > segment.file_size:
+                starts.append(np.array([base + segment.file_size]))
+                owners.append(np.array([UNATTRIBUTED]))
+        held = Partition(np.concatenate(starts), np.concatenate(owners), zeros.size)
+        if not len(held.start):
+            return held
+        start = distinct(np.concatenate([held.start, zeros.start]))
+        owner, of_zeros = (
+            each.owner[np.searchsorted(each.start, start, side="right") - 1]
+            for each in (held, zeros)
+        )
+        return Partition(start, np.where(owner < 0, of_zeros, owner), zeros.size)
 
     def memory_partition(self, whole: Partition) -> tuple[MemoryPartition, Int]:
         """Move the partition's spans to the addresses of their segments.
@@ -244,6 +270,26 @@ class _LedgerBuilder:
                 if wanted:
                     np.add.at(counts[row], memory.owner[low:high], here)
         return counts[0], counts[1]
+
+
+def _gaps(claimed: Partition) -> list[tuple[int, int]]:
+    """Return the ranges that nobody claims."""
+    start = np.flatnonzero(np.diff(claimed.owner < 0, prepend=False, append=False))
+    edges = np.append(claimed.start, claimed.size)[start].tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _filled(claimed: Partition, pieces: Sequence[tuple[int, int]]) -> Partition:
+    """Put pieces (start, owner) in place of what nobody claims."""
+    kept = claimed.owner >= 0
+    more = np.array(pieces, np.int64).reshape(-1, 2)
+    start = np.concatenate([claimed.start[kept], more[:, 0]])
+    owner = np.concatenate([claimed.owner[kept], more[:, 1]])
+    order = packed_order(start)
+    start, owner = start[order], owner[order]
+    is_new = np.ones(len(owner), np.bool_)
+    is_new[1:] = owner[1:] != owner[:-1]
+    return Partition(start[is_new], owner[is_new], claimed.size)
 
 
 def _cut(gaps: Sequence[tuple[int, int]], edges: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -297,7 +343,7 @@ def _ledger(
         symbols=owners.names.texts,
         inputs=inputs,
         parts=owners.parts.texts,
-        owners=owners.owners(used),
+        owners=owners.owners(used, table.contexts),
         groups=owners.groups,
         make_file=lambda: renumbered,
         make_memory=lambda: mapped,
