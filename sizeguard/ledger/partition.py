@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.distinct import distinct
+from sizeguard.columns.sort import packed_order
 
 UNATTRIBUTED = -1
 NOBODY = np.iinfo(np.int64).max
@@ -58,6 +59,9 @@ class Partition:
 def partition(claims: Claims, size: int) -> Partition:
     """Cut [0, size) where the winning claim changes.
 
+    Nearly all claims overlap none but a weakest one, such as a section: these are laid over the
+    weakest as they are, and only the others are compared with each other.
+
     Raises ValueError for a claim outside the image: a reader that lets one through would make the
     sums wrong.
     """
@@ -68,7 +72,79 @@ def partition(claims: Claims, size: int) -> Partition:
             f"claim {first} covers [{claims.start[first]}, {claims.end[first]}) of an image of"
             f" {size} bytes"
         )
+    if not len(claims.start):
+        return _painted(claims, size)
+    is_weakest = claims.rank == claims.rank.min()
+    upper = np.flatnonzero(~is_weakest & (claims.end > claims.start))
+    upper = upper[packed_order(claims.start[upper])]
+    end = claims.end[upper]
+    overlaps = np.flatnonzero(np.maximum.accumulate(end)[:-1] > claims.start[upper[1:]])
+    is_apart = np.ones(len(upper), np.bool_)
+    is_apart[overlaps] = is_apart[overlaps + 1] = False
+    alone, others = upper[is_apart], np.sort(upper[~is_apart])
+    layer = _Spans(claims.start[alone], claims.end[alone], claims.owner[alone])
+    if len(others):
+        layer = _merged(layer, _spans_of(_painted(_taken(claims, others), size)))
+    return _laid_over(layer, _painted(_taken(claims, np.flatnonzero(is_weakest)), size))
 
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Ranges [start, end) that do not overlap, in order, and their owners."""
+
+    start: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    owner: npt.NDArray[np.int64]
+
+
+def _taken(claims: Claims, where: npt.NDArray[np.int64]) -> Claims:
+    """Select claims."""
+    return Claims(claims.start[where], claims.end[where], claims.owner[where], claims.rank[where])
+
+
+def _spans_of(painted: Partition) -> _Spans:
+    """Return the spans that somebody owns."""
+    owned = np.flatnonzero(painted.owner != UNATTRIBUTED)
+    end = np.append(painted.start[1:], painted.size)
+    return _Spans(painted.start[owned], end[owned], painted.owner[owned])
+
+
+def _merged(one: _Spans, other: _Spans) -> _Spans:
+    """Put the spans of two in one order; none of one overlaps any of the other."""
+    order = packed_order(np.concatenate([one.start, other.start]))
+    return _Spans(
+        *(
+            np.concatenate([getattr(one, name), getattr(other, name)])[order]
+            for name in ("start", "end", "owner")
+        )
+    )
+
+
+def _laid_over(upper: _Spans, lower: Partition) -> Partition:
+    """Lay spans over a partition, which shows where there are none."""
+    count = len(upper.start)
+    # Edges of the lower partition that no upper span hides.
+    place = np.searchsorted(upper.start, lower.start, side="right")
+    shown = place == 0
+    shown[~shown] = upper.end[place[~shown] - 1] <= lower.start[~shown]
+    # A gap, span 0, a gap, span 1, …, a gap: each gap begins where the span before it ends.
+    start = np.empty(2 * count + 1, np.int64)
+    start[0], start[1::2], start[2::2] = 0, upper.start, upper.end
+    owner = np.empty(len(start), np.int64)
+    owner[1::2] = upper.owner
+    owner[::2] = lower.owner[np.searchsorted(lower.start, start[::2], side="right") - 1]
+    more = 2 * place[shown] + 1  # behind the gap before the next span
+    start = np.insert(start, more, lower.start[shown])
+    owner = np.insert(owner, more, lower.owner[shown])
+    filled = np.flatnonzero(np.diff(start, append=lower.size) > 0)
+    start, owner = start[filled], owner[filled]
+    keep = np.ones(len(owner), bool)
+    keep[1:] = owner[1:] != owner[:-1]
+    return Partition(start[keep], owner[keep], lower.size)
+
+
+def _painted(claims: Claims, size: int) -> Partition:
+    """Cut [0, size) as partition does, whatever overlaps."""
     edges = distinct(np.concatenate([claims.start, claims.end, [0, size]]))
     order = np.argsort(-claims.rank.astype(np.int64), kind="stable")
     low, high = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
@@ -12,7 +12,6 @@ import numpy as np
 
 from sizeguard.base.memory import release
 from sizeguard.columns.distinct import distinct
-from sizeguard.columns.sort import packed_order
 from sizeguard.columns.sums import ColumnSums
 from sizeguard.columns.texts import Int
 from sizeguard.formats.linkmap.link_map import InputSection
@@ -33,6 +32,8 @@ from sizeguard.ledger.macho.named_ranges import (
     stabs,
 )
 from sizeguard.ledger.partition import UNATTRIBUTED, Partition, partition
+
+_OWNED = np.iinfo(np.int64).max
 
 
 def macho_ledger(
@@ -61,12 +62,12 @@ def macho_ledger(
 class _Owned:
     """The bytes of owners, whether one is used or not.
 
-    file, memory: partitions, by owner; load, ram: bytes of each owner.
+    file, make_memory: partitions, by owner; load, ram: bytes of each owner.
     uncounted: spans of each owner in memory that are not in the file.
     """
 
     file: Partition
-    memory: MemoryPartition
+    make_memory: Callable[[], MemoryPartition]
     load: Int
     ram: Int
     uncounted: Int
@@ -111,15 +112,25 @@ class _LedgerBuilder:
         claimed = partition(self.table.file(owners.of_claim), image.size)
         zeros = partition(self.table.zeros(owners.of_claim), int(self.base[-1]))
         file = self.filled_file(claimed, owners)
-        whole = self.filled_memory(self.in_memory(claimed, zeros), owners)
-        memory, offset = self.memory_partition(whole)
-        load, ram = self.loaded_bytes(memory, len(owners))
+        # Where somebody owns bytes of the file, memory has the same spans. The others are few.
+        coarse = _coarse(claimed)
+        others, offset = self.memory_partition(
+            self.filled_memory(self.in_memory(coarse, zeros), owners)
+        )
         # A zero-filled section may begin on the last page that the file has of a segment; in the
         # file, those bytes are page slack.
-        held = (offset >= 0) & (
-            file.owner[np.searchsorted(file.start, offset, side="right") - 1] == memory.owner
+        held = (others.owner == _OWNED) | (
+            (offset >= 0)
+            & (file.owner[np.searchsorted(file.start, offset, side="right") - 1] == others.owner)
         )
-        uncounted = np.bincount(memory.owner[~held], minlength=len(owners)).astype(np.int64)
+        uncounted = np.bincount(others.owner[~held], minlength=len(owners)).astype(np.int64)
+        load, ram = self.loaded_bytes(file, zeros, len(owners))
+
+        def make_memory() -> MemoryPartition:
+            return self.memory_partition(
+                self.filled_memory(self.in_memory(claimed, zeros), owners)
+            )[0]
+
         info = ImageInfo(
             str(image.path),
             title,
@@ -131,7 +142,7 @@ class _LedgerBuilder:
             image.ram,
             needed_dylibs(image),
         )
-        owned = _Owned(file, memory, load, ram, uncounted)
+        owned = _Owned(file, make_memory, load, ram, uncounted)
         return _ledger(info, self.table, owners, self.inputs, owned)
 
     def places(self) -> list[int | None]:
@@ -245,31 +256,35 @@ class _LedgerBuilder:
             inside < sizes, offsets + inside, -1
         )
 
-    def loaded_bytes(self, memory: MemoryPartition, owners: int) -> tuple[Int, Int]:
+    def loaded_bytes(self, file: Partition, zeros: Partition, owners: int) -> tuple[Int, Int]:
         """Return load and ram of each owner.
 
         load: its bytes in sections with content; ram: those in writable sections.
         """
         image = self.image
-        counts = np.zeros((2, owners), np.int64)
-        start, end = memory.address, memory.address + memory.size
-        for section in image.sections:
-            if not section.size or not image.section_is_loaded(section):
+        load, ram = (np.zeros(owners, np.int64) for _ in range(2))
+        for section, place in zip(image.sections, self.places(), strict=True):
+            if not section.size or place is None or not image.section_is_loaded(section):
                 continue
-            low, high = (
-                np.searchsorted(end, section.address, side="right"),
-                np.searchsorted(start, section.address + section.size),
-            )
-            here = np.minimum(end[low:high], section.address + section.size) - np.maximum(
-                start[low:high], section.address
-            )
-            for row, wanted in (
-                (0, section.file_size > 0),
-                (1, image.section_is_writable(section)),
-            ):
-                if wanted:
-                    np.add.at(counts[row], memory.owner[low:high], here)
-        return counts[0], counts[1]
+            spans, start = (file, section.offset) if section.file_size else (zeros, place)
+            low = int(np.searchsorted(spans.start, start, side="right")) - 1
+            high = int(np.searchsorted(spans.start, start + section.size))
+            edges = np.append(spans.start[low:high], start + section.size)
+            edges[0] = start
+            owner, size = spans.owner[low:high], np.diff(edges)
+            if section.file_size:
+                np.add.at(load, owner, size)
+            if image.section_is_writable(section):
+                np.add.at(ram, owner, size)
+        return load, ram
+
+
+def _coarse(claimed: Partition) -> Partition:
+    """Return where somebody owns bytes, as one owner."""
+    owned = claimed.owner >= 0
+    edges = np.flatnonzero(np.append(True, owned[1:] != owned[:-1]))
+    owner = np.where(owned[edges], _OWNED, UNATTRIBUTED)
+    return Partition(claimed.start[edges], owner, claimed.size)
 
 
 def _gaps(claimed: Partition) -> list[tuple[int, int]]:
@@ -281,12 +296,11 @@ def _gaps(claimed: Partition) -> list[tuple[int, int]]:
 
 def _filled(claimed: Partition, pieces: Sequence[tuple[int, int]]) -> Partition:
     """Put pieces (start, owner) in place of what nobody claims."""
-    kept = claimed.owner >= 0
     more = np.array(pieces, np.int64).reshape(-1, 2)
-    start = np.concatenate([claimed.start[kept], more[:, 0]])
-    owner = np.concatenate([claimed.owner[kept], more[:, 1]])
-    order = packed_order(start)
-    start, owner = start[order], owner[order]
+    kept = claimed.owner >= 0
+    start, owner = claimed.start[kept], claimed.owner[kept]
+    at = np.searchsorted(start, more[:, 0])
+    start, owner = np.insert(start, at, more[:, 0]), np.insert(owner, at, more[:, 1])
     is_new = np.ones(len(owner), np.bool_)
     is_new[1:] = owner[1:] != owner[:-1]
     return Partition(start[is_new], owner[is_new], claimed.size)
@@ -330,12 +344,16 @@ def _ledger(
     owned: _Owned,
 ) -> Ledger:
     """Make the ledger, without the rows that own nothing."""
-    file, memory = owned.file, owned.memory
+    file = owned.file
     count = np.bincount(file.owner, minlength=len(owners)).astype(np.int64) + owned.uncounted
     used = (count > 0) | (owned.load > 0) | (owned.ram > 0)
     new = np.cumsum(used) - 1
     renumbered = Partition(file.start, new[file.owner], file.size)
-    mapped = MemoryPartition(memory.address, memory.size, new[memory.owner])
+
+    def make_memory() -> MemoryPartition:
+        memory = owned.make_memory()
+        return MemoryPartition(memory.address, memory.size, new[memory.owner])
+
     return Ledger(
         image=info,
         sections=tuple(table.sections),
@@ -346,7 +364,7 @@ def _ledger(
         owners=owners.owners(used, table.contexts),
         groups=owners.groups,
         make_file=lambda: renumbered,
-        make_memory=lambda: mapped,
+        make_memory=make_memory,
         sums=ColumnSums(
             {
                 "file": file.bytes_by_owner(len(owners))[:-1][used],
