@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
@@ -18,24 +16,17 @@ from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.image import (
-    BuildVersion,
     Bytes,
     Extent,
     LoadCommand,
     MachO,
     MachoSymbols,
     Section,
-    Segment,
 )
-from sizeguard.formats.magics import MACHO_MAGICS, is_fat
+from sizeguard.formats.macho.segments import ADDRESS_LIMIT, SegmentReader
+from sizeguard.formats.magics import is_fat
 
-# Addresses are int64 columns: higher ones (kernel images) are refused.
-ADDRESS_LIMIT = 1 << 62
-# Images have about five. The limit bounds work that is done for each segment and symbol.
-MOST_SEGMENTS = 1000
 MOST_NAME_BYTES = 64
-# Bytes of a segment's command, and of each section behind it: of 32 and of 64 bits.
-_SEGMENT_SIZES = ((56, 68), (72, 80))
 _DYNAMIC_TABLES = (
     "table of contents",
     "module table",
@@ -147,29 +138,8 @@ def _slices(path: Path, data: Bytes) -> tuple[tuple[Slice, ...], int]:
     return tuple(slices), end
 
 
-class _Reader:
+class _Reader(SegmentReader):
     """Reads the tables of one image."""
-
-    def __init__(self, path: Path, data: Bytes, offset: int) -> None:
-        self.path = path
-        self.data = data
-        self.offset = offset
-        magic = MACHO_MAGICS.get(data[:4].tobytes())
-        if magic is None:
-            raise InputError(f"{path}: not a Mach-O file" + (f" at {offset}" if offset else ""))
-        self.order, self.is_64 = magic
-        self.header_size = 32 if self.is_64 else 28
-        if len(data) < self.header_size:
-            self.damaged("its header is cut")
-
-    def damaged(self, what: str) -> NoReturn:
-        """Raise the error for a damaged file."""
-        raise InputError(f"{self.path}: a damaged Mach-O file: {what}")
-
-    def unpack(self, layout: str, offset: int) -> tuple[int, ...]:
-        """Unpack numbers at an offset."""
-        form = struct.Struct(self.order + layout)
-        return form.unpack(self.data[offset : offset + form.size].tobytes())
 
     def read(self) -> MachO:
         """Read the header, the load commands and the tables that they name."""
@@ -229,159 +199,6 @@ class _Reader:
             self.damaged("relocations of several sections are the same")
         self.check_apart(sections, (head, *linkedit, *relocations))
         return linkedit, relocations
-
-    def check(self, what: str, offset: int, size: int) -> None:
-        """Raise InputError if an extent leaves the image."""
-        if offset + size > len(self.data):
-            self.damaged(
-                f"{what} at [{offset}, {offset + size}) of an image of {len(self.data)} bytes"
-            )
-
-    def commands(self, count: int, size: int) -> Iterator[LoadCommand]:
-        """Yield the load commands."""
-        position, end = self.header_size, self.header_size + size
-        if count * 8 > size:
-            self.damaged(f"{count} load commands in {size} bytes")
-        for i in range(count):
-            if position + 8 > end:
-                self.damaged(f"load command {i} is cut")
-            number, length = self.unpack("II", position)
-            if length < 8 or position + length > end:
-                self.damaged(f"load command {i} of {length} bytes")
-            yield LoadCommand(c.COMMANDS.get(number, f"LC_{number:#x}"), number, position, length)
-            position += length
-
-    def fields(self, command: LoadCommand, layout: str) -> tuple[int, ...]:
-        """Unpack the numbers behind a command's number and size."""
-        if 8 + struct.calcsize(self.order + layout) > command.size:
-            self.damaged(f"{command.name} of {command.size} bytes")
-        return self.unpack(layout, command.offset + 8)
-
-    def text(self, offset: int) -> str:
-        """Read a name of at most 16 bytes."""
-        return (
-            self.data[offset : offset + 16]
-            .tobytes()
-            .split(b"\0")[0]
-            .decode("utf-8", "backslashreplace")
-        )
-
-    def segments(
-        self, commands: Sequence[LoadCommand], filetype: int
-    ) -> tuple[tuple[Segment, ...], tuple[Section, ...]]:
-        """Read the segments and their sections, and check that none overlap."""
-        segments: list[Segment] = []
-        sections: list[Section] = []
-        for command in commands:
-            if command.number not in (c.LC_SEGMENT, c.LC_SEGMENT_64):
-                continue
-            if len(segments) == MOST_SEGMENTS:
-                self.damaged(f"more than {MOST_SEGMENTS} segments")
-            wide = command.number == c.LC_SEGMENT_64
-            segment = self.segment(command, len(sections))
-            head, width = _SEGMENT_SIZES[wide]
-            for i, index in enumerate(segment.sections):
-                position = command.offset + head + i * width
-                section = self.section(position, wide, index, len(segments), segment)
-                self.check_section(section, segment)
-                sections.append(section)
-            segments.append(segment)
-        self.check_overlap("segments", [(s.address, s.memory_size, s.name) for s in segments])
-        self.check_overlap(
-            "the file's parts of", [(s.offset, s.file_size, s.name) for s in segments]
-        )
-        self.check_overlap(
-            "the file's parts of", [(s.offset, s.file_size, s.full_name) for s in sections]
-        )
-        if filetype != c.MH_DSYM:
-            self.check_overlap("sections", [(s.address, s.size, s.full_name) for s in sections])
-        return tuple(segments), tuple(sections)
-
-    def segment(self, command: LoadCommand, first: int) -> Segment:
-        """Read a segment's command; first: the index of its first section."""
-        wide = command.number == c.LC_SEGMENT_64
-        layout = "16xQQQQIIII" if wide else "16xIIIIIIII"
-        address, memory, offset, size, maximum, protection, count, flags = self.fields(
-            command, layout
-        )
-        head, width = _SEGMENT_SIZES[wide]
-        name = self.text(command.offset + 8)
-        if head + count * width > command.size:
-            self.damaged(f"segment {name} has {count} sections in {command.size} bytes")
-        self.check(f"segment {name}", offset, size)
-        if address + memory > ADDRESS_LIMIT:
-            self.damaged(f"segment {name} at address {address:#x}")
-        if size > memory:
-            self.damaged(f"segment {name} has {size} bytes in the file, {memory} in memory")
-        sections = range(first, first + count)
-        return Segment(name, address, memory, offset, size, maximum, protection, flags, sections)
-
-    def section(
-        self, position: int, wide: bool, index: int, segment_index: int, segment: Segment
-    ) -> Section:
-        """Read a section's header."""
-        layout = "QQIIIIIII" if wide else "IIIIIIIII"
-        address, size, offset, alignment, reloff, relocations, flags, first, second = self.unpack(
-            layout, position + 32
-        )
-        # A dSYM repeats the image's sections, and the file holds nothing for them.
-        backed = segment.file_size > 0 and flags & c.SECTION_TYPE not in c.ZEROFILL_TYPES
-        return Section(
-            index=index,
-            segment=segment_index,
-            name=self.text(position),
-            segment_name=self.text(position + 16),
-            address=address,
-            size=size,
-            offset=offset,
-            file_size=size if backed else 0,
-            alignment=1 << min(alignment, 32),
-            flags=flags,
-            reserved1=first,
-            reserved2=second,
-            relocation_offset=reloff,
-            relocation_count=relocations,
-        )
-
-    def check_section(self, section: Section, segment: Segment) -> None:
-        """Raise InputError if a section leaves its segment."""
-        name = section.full_name
-        if (
-            section.address < segment.address
-            or section.address + section.size > segment.address + segment.memory_size
-        ):
-            self.damaged(f"section {name} lies outside of its segment")
-        if (
-            section.file_size
-            and section.offset - segment.offset != section.address - segment.address
-        ):
-            self.damaged(
-                f"section {name} lies at {section.offset} of the file, its address says elsewhere"
-            )
-        if (
-            section.file_size
-            and section.offset + section.file_size > segment.offset + segment.file_size
-        ):
-            self.damaged(f"section {name} lies outside of its segment's part of the file")
-
-    def check_overlap(self, what: str, ranges: Sequence[tuple[int, int, str]]) -> None:
-        """Raise InputError if two ranges (start, size, name) overlap."""
-        for before, after in pairwise(sorted(r for r in ranges if r[1])):
-            if before[0] + before[1] > after[0]:
-                self.damaged(f"{what} {before[2]} and {after[2]} overlap")
-
-    def check_apart(self, sections: Sequence[Section], extents: Sequence[Extent]) -> None:
-        """Raise InputError if link-edit data is in a section: a byte would have two meanings."""
-        ranges = sorted((s.offset, s.offset + s.file_size) for s in sections if s.file_size)
-        starts = [start for start, _ in ranges]
-        ends = list(accumulate((end for _, end in ranges), max))
-        for extent in extents:
-            at = bisect_left(starts, extent.offset + extent.size) - 1
-            if at >= 0 and ends[at] > extent.offset:
-                self.damaged(
-                    f"{extent.name} at [{extent.offset}, {extent.offset + extent.size}) lies in a"
-                    " section"
-                )
 
     def extents(self, command: LoadCommand) -> Iterator[Extent]:
         """Yield the parts of the file that a command points at."""
@@ -484,37 +301,3 @@ class _Reader:
         """Read the indirect symbol table; empty without one."""
         extent = next((e for e in extents if e.name == "indirect symbols"), Extent("", 0, 0))
         return self.array(extent, np.dtype(self.order + "u4")).astype(np.uint32)
-
-    def string_of(self, command: LoadCommand, position: int) -> str:
-        """Return the string of a command; `position`: of the number that holds its offset."""
-        (start,) = self.fields(command, "I")
-        if start >= command.size:
-            self.damaged(f"{command.name} has its name at {start} of {command.size} bytes")
-        raw = self.data[command.offset + start : command.offset + command.size].tobytes()
-        return raw.split(b"\0")[0].decode("utf-8", "backslashreplace")
-
-    def uuid(self, command: LoadCommand) -> str:
-        """Return the UUID in hex."""
-        self.fields(command, "16x")
-        return self.data[command.offset + 8 : command.offset + 24].tobytes().hex()
-
-    def build_version(self, command: LoadCommand) -> BuildVersion | None:
-        """Read the platform and its versions, None for a command without any."""
-        old = {
-            c.LC_VERSION_MIN_MACOSX: 1,
-            c.LC_VERSION_MIN_IPHONEOS: 2,
-            c.LC_VERSION_MIN_TVOS: 3,
-            c.LC_VERSION_MIN_WATCHOS: 4,
-        }
-        if command.number == c.LC_BUILD_VERSION:
-            platform, minimum, sdk = self.fields(command, "III")
-        elif command.number in old:
-            platform, (minimum, sdk) = old[command.number], self.fields(command, "II")
-        else:
-            return None
-        return BuildVersion(platform, _version(minimum), _version(sdk))
-
-
-def _version(packed: int) -> str:
-    """Format a packed version: 13.0.0."""
-    return f"{packed >> 16}.{packed >> 8 & 255}.{packed & 255}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from sizeguard.ledger.macho.named_ranges import NamedRanges
 from sizeguard.ledger.partition import Claims
 
 Bool = npt.NDArray[np.bool_]
+_NOTHING = np.zeros(0, np.int64)
 _FIELDS = ("section", "segment", "kind", "analyzer", "confidence")  # of a context
 Column = int | Int | Int32
 
@@ -142,6 +143,7 @@ class ClaimTable:
         self._ranges = ranges
         self.contexts: dict[tuple[int, int, int, int, int], int] = {}
         self._claims: list[Claimed] = []
+        self._lengths: list[int] = []
         self._count = 0
         self._file, self._zeros = (_Space([], [], []) for _ in range(2))
 
@@ -169,8 +171,10 @@ class ClaimTable:
     def _add(self, space: _Space, claims: Claimed, at: int) -> None:
         entry = np.arange(self._count, self._count + len(claims.start))
         space.add(claims.start + at, claims.end + at, entry)
-        self._claims.append(claims)
-        self._count += len(claims.start)
+        # Places are in the space.
+        self._claims.append(replace(claims, start=_NOTHING, end=_NOTHING))
+        self._lengths.append(len(entry))
+        self._count += len(entry)
 
     def file(self, owner: Int32) -> Claims:
         """Return the claims on the file; owner: of each entry."""
@@ -185,8 +189,8 @@ class ClaimTable:
         start, end, entry = (
             np.concatenate([nothing, *columns]) for columns in (space.start, space.end, space.entry)
         )
-        lengths = [len(claims.start) for claims in self._claims]
-        rank = np.repeat(np.array([claims.rank for claims in self._claims], np.int8), lengths)
+        ranks = np.array([claims.rank for claims in self._claims], np.int8)
+        rank = np.repeat(ranks, self._lengths)
         return Claims(start, end, owner[entry].astype(np.int64), rank[entry])
 
     def owners(self) -> OwnerColumns:
@@ -232,9 +236,9 @@ class ClaimTable:
         """Return a field of all claims."""
         column = np.empty(self._count, np.int32)
         at = 0
-        for claims in self._claims:
-            column[at : at + len(claims.start)] = getattr(claims, name)
-            at += len(claims.start)
+        for claims, length in zip(self._claims, self._lengths, strict=True):
+            column[at : at + length] = getattr(claims, name)
+            at += length
         return column
 
 

@@ -129,7 +129,7 @@ def named_ranges(
     names:  the image itself or the same build with symbols; first: the reference of its first name
     inputs: rows of its linker map, whose names are symbols
     """
-    known = _Known.of(names, inputs, refs, first)
+    known = _Facts.of(names, inputs, refs, first)
     if image.filetype == c.MH_DSYM:
         return _joined([], known)
     addresses = distinct(
@@ -154,7 +154,7 @@ def named_ranges(
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Facts:
     """Facts by address; addresses, stated and pieces ascend.
 
     addresses: of symbols; their names are those of `member`, as in NamedRanges
@@ -172,11 +172,11 @@ class _Known:
     piece_name: Int32
 
     @staticmethod
-    def of(names: MachO, inputs: Sequence[InputSection], refs: NameRefs, first: int) -> _Known:
+    def of(names: MachO, inputs: Sequence[InputSection], refs: NameRefs, first: int) -> _Facts:
         """Collect what symbols, STABs and the map say."""
         sizes = sorted(stabs(names).sizes.items())
         rows = sorted({row.address: row for row in inputs if row.size > 0}.items())
-        return _Known(
+        return _Facts(
             *_symbols(names, first),
             np.array([address for address, _ in sizes], np.int64),
             np.array([size for _, size in sizes], np.int64),
@@ -199,7 +199,7 @@ class _Ranges:
     piece: Int
 
 
-def _ranges(image: MachO, section: Section, address: Int, known: _Known) -> _Ranges:
+def _ranges(image: MachO, section: Section, address: Int, known: _Facts) -> _Ranges:
     """Make the ranges of a section that begin at these addresses."""
     room = np.diff(address, append=section.address + section.size)
     symbol = _places(known.addresses, address)
@@ -252,7 +252,7 @@ def _places(known: Int, wanted: Int) -> Int:
     return np.where(known[at] == wanted, at, NONE)
 
 
-def _joined(parts: Sequence[_Ranges], known: _Known) -> NamedRanges:
+def _joined(parts: Sequence[_Ranges], known: _Facts) -> NamedRanges:
     """Join the ranges of all sections, with the names of symbols, else of the map's rows."""
     none = np.zeros(0, np.int64)
     address, size, padding, symbol, piece = (
