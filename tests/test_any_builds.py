@@ -332,13 +332,19 @@ def test_a_run_with_nothing_changed_is_skipped_also_where_nothing_was_built(tmp_
 
 
 @pytest.mark.native
-def test_names_come_from_a_debug_file_and_its_bytes_do_not_count(tmp_path: Path) -> None:
+@pytest.mark.parametrize("debug", ["app.debug", "dbg"])
+def test_names_come_from_a_debug_file_and_its_bytes_do_not_count(
+    tmp_path: Path, debug: str
+) -> None:
     split = (
-        "make app && objcopy --only-keep-debug app app.debug && strip app"
+        "make app MORE=-Wl,--build-id && objcopy --only-keep-debug app app.debug && strip app"
         " && objcopy --add-gnu-debuglink=app.debug app"
+        " && id=$(readelf -n app | sed -n 's/.*Build ID. //p') && end=${id#??}"
+        " && mkdir -p dbg/.build-id/${id%$end} && cp app.debug dbg/.build-id/${id%$end}/$end.debug"
     )
     project = project_of(
-        tmp_path, f"build: {split}", "debug: app.debug", "limits: {symbol/main: 1 KiB}"
+        *(tmp_path, f"build: {json.dumps(split)}", f"debug: {debug}"),
+        "limits: {symbol/main: 1 KiB}",
     )
     assert project.run("baseline", "update").code == 0
     found = result_of(project.run("gate", "--format", "json"))

@@ -13,6 +13,7 @@ from sizeguard.base.files import write_atomic
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import IMAGE, Build, read_build
 from sizeguard.builds.image_tools import MEASURED, STRIPPABLE, image_tools, kind_of_image
+from sizeguard.builds.link_record import image_identity
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import STRIPPED, shipped_libraries, with_libraries
 from sizeguard.builds.sizes import Sizes
@@ -22,6 +23,7 @@ from sizeguard.toolchains.recipe import DoesNotBuildError
 from sizeguard.toolchains.stripped import strip, strip_tool
 
 _DSYM = ".dSYM"
+_BUILD_IDS = ".build-id"
 _LINKED, _SHIPS = "linked", "also"  # folders of objects, and of what ships with the image
 
 
@@ -58,7 +60,7 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
         kind = kind_of_image(image)
         if kind not in MEASURED:
             raise DoesNotBuildError(f"{files.image} is no image that can be measured: {kind}")
-        debug = _copied(root, files.debug, folder, made.command) if files.debug else None
+        debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
         shipped = _shipped(root, made, image)
         map_ = _copied(root, files.map, folder, made.command) if files.map else None
         objects = _all(root, files.objects, folder / _LINKED, made.command)
@@ -172,6 +174,27 @@ def _copied(root: Path, path: str, folder: Path, command: str) -> Path:
     else:
         shutil.copyfile(_found(root, path, command), to)
     return to
+
+
+def _debug_file(root: Path, files: ImageFiles, image: Path, folder: Path, command: str) -> Path:
+    """Copy the debug file; from a folder of them, the one of the image's build id."""
+    place = root / files.debug
+    if not place.is_dir() or place.suffix == _DSYM:
+        return _copied(root, files.debug, folder, command)
+    build_id = image_identity(image).build_id
+    if not build_id:
+        raise DoesNotBuildError(
+            f"{files.image} has no build id, by which {files.debug} is searched"
+        )
+    name = f"{build_id[:2]}/{build_id[2:]}.debug"
+    for found in (place / _BUILD_IDS / name, place / name):
+        if found.is_file():
+            to = folder / f"{image.name}.debug"
+            shutil.copyfile(found, to)
+            return to
+    raise DoesNotBuildError(
+        f"{files.debug} has no {_BUILD_IDS}/{name}, the debug file of {image.name}"
+    )
 
 
 def _all(root: Path, globs: Iterable[str], folder: Path, command: str) -> tuple[Path, ...]:
