@@ -160,9 +160,10 @@ def report_of_archive(
         is_missing = isinstance(error, Missing)
         reason = _how(run) if is_missing and run.conclusion in _ENDS else str(error)
         return _without(run, pulls, reason, is_missing=is_missing)
-    result = with_remade_advice(result, datetime.date.today())
+    today = datetime.date.today()
+    result = with_remade_advice(result, today)
     measured = _measured(api, run, result)
-    inside = [*contradictions(result), *_against_code(result, data)]
+    inside = [*contradictions(result, today), *_against_code(result, data)]
     against = [*inside, *_against_run(run, result, measured, is_informational)]
     verdict = result.verdict
     if against and verdict == PASS:
@@ -231,6 +232,8 @@ def _against_run(run: Run, result: GateResult, measured: str, is_informational: 
         found.append(f"the result says pass, and {_how(run).replace('it ended', 'the run ended')}")
     if result.verdict != PASS and run.conclusion == "success" and not is_informational:
         found.append(f"the result says {result.verdict}, and the run ended with success")
+    if run.is_of_pull_request and result.base and result.base.commit in (run.head, measured or "-"):
+        found.append("growth is counted from the commit that was measured")
     if not measured:
         found.append("the commit that was measured is neither the run's nor a merge of it")
     return found

@@ -6,6 +6,7 @@ with rights of its own must not repeat that.
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.claims.verdict import OK
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
+    CHECK_KINDS,
     ELIMINATION,
     EXCEEDED,
     EXPIRED,
@@ -26,6 +28,8 @@ from sizeguard.gate.gate_result import (
     SIZE_KINDS,
     SPENT,
     UNUSED,
+    USED,
+    WAIVER_STATES,
     AppResult,
     Check,
     GateResult,
@@ -38,22 +42,26 @@ from sizeguard.gate.policy.limits import parse_limit, parse_size
 
 _TOTALS = ("load", "ram", "file")
 _PAGES = 1 << 40  # more than segments are rounded up to: a result does not tell their number
+_LATER = datetime.timedelta(2)  # a run may have begun the day before, in another time zone
 _Key: TypeAlias = tuple[str, str, str]  # metric, app and target
 
 
-def contradictions(result: GateResult) -> Iterator[str]:
-    """Yield a line for each statement that the result's own numbers contradict."""
+def contradictions(result: GateResult, today: datetime.date | None = None) -> Iterator[str]:
+    """Yield a line for each statement that the result's own numbers contradict.
+
+    today: on which no waiver can be used that expired the day before yesterday
+    """
     waived = _waivers(result.waivers)
     for app in result.apps:
         where = f"{app.app} {app.target}"
         for text in _of_app(app, waived):
             yield f"{where}: {text}"
     for use in result.waivers:
-        yield from _of_waiver(use)
+        yield from _of_waiver(use, today)
     verdict = recomputed(result)
     if verdict != result.verdict:
         yield f"the verdict is {result.verdict}, and its parts make {verdict}"
-    if result.verdict == PASS and not result.apps and not result.skipped:
+    if result.verdict == PASS and not result.apps:
         yield "the verdict is pass, and nothing was measured"
 
 
@@ -99,13 +107,15 @@ def _of_app(app: AppResult, waived: Counter[_Key]) -> Iterator[str]:
 
 
 def _of_check(app: AppResult, check: Check, waived: Counter[_Key]) -> Iterator[str]:
-    if check.kind == ELIMINATION:
+    if check.kind not in CHECK_KINDS:
+        yield "there is no such kind of check"
+    elif check.kind == ELIMINATION:
         yield from _of_elimination(app, check)
     elif check.kind not in SIZE_KINDS:
         if check.verdict == PASS and check.actual:
             yield f"it says pass, and counts {check.actual:,}"
     else:
-        yield from _of_numbers(check)
+        yield from _of_numbers(app, check)
         yield from _of_totals(app, check)
         yield from _of_file(app, check) if check.rule == FILE_RULE else _of_limit(check)
         apps, targets = {"", check.app}, {"", check.target}
@@ -114,7 +124,7 @@ def _of_check(app: AppResult, check: Check, waived: Counter[_Key]) -> Iterator[s
             yield f"{check.waived:,} bytes are waived, and waivers allow {most:,}"
 
 
-def _of_numbers(check: Check) -> Iterator[str]:
+def _of_numbers(app: AppResult, check: Check) -> Iterator[str]:
     """Compare the verdict of a check with its numbers."""
     if check.limit is None or check.headroom is None:
         if check.verdict in (PASS, FAIL) or (check.limit is None) != (check.headroom is None):
@@ -125,12 +135,19 @@ def _of_numbers(check: Check) -> Iterator[str]:
             f" {check.limit - check.actual:,}"
         )
     verdict = PASS if check.actual <= check.limit else FAIL
-    # A cap that was set for other tools is not judged; unknown names are inconclusive
-    is_open = check.verdict == INCONCLUSIVE or (check.verdict == NOT_RUN and bool(check.set_for))
+    is_open = check.verdict == INCONCLUSIVE or _is_of_other_tools(app, check)
     if not is_open and check.verdict != verdict:
         yield f"it says {check.verdict}, {check.actual:,} of {check.limit:,} is {verdict}"
     if min(check.actual, check.waived, check.moved) < 0:
         yield "a number of bytes is negative"
+
+
+def _is_of_other_tools(app: AppResult, check: Check) -> bool:
+    """Whether it is a cap set for other tools, which the base exceeds as well; 0 holds for all."""
+    if check.verdict != NOT_RUN or check.kind != ABSOLUTE or not check.set_for:
+        return False
+    base = getattr(app.old_sizes, check.metric) if check.metric in _TOTALS else check.actual
+    return check.limit != check.waived and base >= check.actual
 
 
 def _of_totals(app: AppResult, check: Check) -> Iterator[str]:
@@ -140,9 +157,11 @@ def _of_totals(app: AppResult, check: Check) -> Iterator[str]:
     actual = getattr(app.sizes, check.metric)
     if check.actual != actual:
         yield f"it judges {check.actual:,} bytes, and {check.metric} is {actual:,}"
-    if check.kind == GROWTH and check.base is not None and app.old_sizes is not None:
-        base = getattr(app.old_sizes, check.metric)
-        if check.base != base:
+    if check.kind == GROWTH and check.base is not None:
+        base = getattr(app.old_sizes, check.metric) if app.old_sizes else 0
+        if app.old_sizes is None:
+            yield f"it counts from {check.base:,} bytes, and there is no base"
+        elif check.base != base:
             yield f"it counts from {check.base:,} bytes, and the base has {base:,}"
 
 
@@ -162,6 +181,10 @@ def _of_limit(check: Check) -> Iterator[str]:
     except InputError:
         yield "the rule of its limit cannot be read"
         return
+    if check.moved and (check.kind == ABSOLUTE or not check.metric.startswith("operator/")):
+        yield "bytes are moved, and only growth of an operator can be"
+    if check.moved > max(check.actual - most, 0):
+        yield f"{check.moved:,} bytes are moved, more than are beyond the limit"
     most += check.waived + check.moved
     if check.limit != most:
         yield f"the limit is {check.limit:,}, and its rule makes {most:,}"
@@ -188,19 +211,32 @@ def _of_elimination(app: AppResult, check: Check) -> Iterator[str]:
         yield "it says pass, and nothing was verified"
     elif check.actual or found.canary != OK:
         yield f"it says pass, with {check.actual:,} claims that do not hold or a broken verifier"
+    elif not found.verdicts:
+        yield "it says pass, and no claim was judged"
     elif any(each.verdict in (FAIL, INCONCLUSIVE) for each in found.verdicts):
         yield "it says pass, and claims do not hold"
 
 
-def _of_waiver(use: WaiverUse) -> Iterator[str]:
+def _of_waiver(use: WaiverUse, today: datetime.date | None) -> Iterator[str]:
     waiver = use.waiver
     name = f"waiver of {waiver.metric}"
+    if use.state not in WAIVER_STATES:
+        yield f"{name}: there is no such state"
+    if use.state == USED and today and not _lasts(waiver.expires, today - _LATER):
+        yield f"{name}: it is used, and expired on {waiver.expires}"
     if use.state in (SPENT, EXCEEDED, EXPIRED) and use.verdict != FAIL:
         yield f"{name}: it is {use.state}, and says {use.verdict}"
     if not 0 <= use.used <= waiver.bytes:
         yield f"{name}: {use.used:,} of {waiver.bytes:,} bytes are used"
     if use.state == UNUSED and use.used:
         yield f"{name}: it is unused, and {use.used:,} bytes of it are used"
+
+
+def _lasts(expires: str, day: datetime.date) -> bool:
+    try:
+        return datetime.date.fromisoformat(expires) >= day
+    except ValueError:
+        return False
 
 
 def _waivers(uses: Iterable[WaiverUse]) -> Counter[_Key]:

@@ -43,9 +43,10 @@ def _check(app: AppResult, check: Check) -> Check:
     if made.verdict == PASS:
         made = replace(made, limit=max(made.limit, made.actual))
     assert made.limit is not None
-    beyond = (
-        made.limit - made.waived - made.moved - (0 if made.kind == ABSOLUTE else made.base or 0)
-    )
+    base = 0 if made.kind == ABSOLUTE else made.base or 0
+    beyond = made.limit - made.waived - made.moved - base
+    if beyond < 0 and made.kind != ABSOLUTE and made.metric not in _TOTALS:
+        made, beyond = replace(made, base=base + beyond), 0  # what moved is beyond the rule
     if beyond < 0:
         made, beyond = replace(made, limit=made.limit - beyond), 0
     assert made.limit is not None

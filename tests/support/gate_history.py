@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sizeguard.gate.contradictions import contradictions
+from sizeguard.report.gate.gate_json import result_of
 from tests.support.places import ROOT
 
 # The package that the tests lie beside, wherever another is installed.
@@ -140,6 +142,9 @@ class Repository:
             - before.children_user
             - before.children_system
         )
+        if done.stdout:
+            # What is shown with rights must not doubt what a gate found
+            assert not [*contradictions(result_of(done.stdout.encode(), "stdout"))]
         return Gated(
             done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr, seconds
         )

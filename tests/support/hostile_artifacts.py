@@ -14,7 +14,7 @@ from typing import Any
 from sizeguard.report.gate.render import gate_text
 from tests.support.consistent_results import consistent
 from tests.support.gate_samples import failing, passing
-from tests.support.local_hub import zipped
+from tests.support.local_hub import HEAD, MERGE, zipped
 
 REFUSED, CONTRADICTION = "refused", "contradiction"
 
@@ -180,6 +180,36 @@ def without_failing_checks() -> bytes:
     return packed(content)
 
 
+def loads(**more: Any) -> Callable[[], bytes]:
+    """Let the check of the load pass, with other fields."""
+
+    def make() -> bytes:
+        content = document(failing)
+        for row in content["checks"]:
+            if row["metric"] == "load":
+                row |= {"verdict": "pass", **more}
+                row["headroom"] = row["limit"] - row["actual"]
+        content["apps"][0]["verdict"] = content["verdict"] = "pass"
+        return packed({**content, "exit_code": 0})
+
+    return make
+
+
+def expired_waiver() -> bytes:
+    content = document(passing)
+    waiver = {
+        "metric": "load", "app": "", "target": "", "bytes": 500, "reason": "r", "owner": "o",
+        "expires": "1999-01-01", "source": "s", "nearest": "",
+    }  # fmt: skip
+    use = {"state": "used", "verdict": "pass", "used": 5, "message": "", "advice": ""}
+    return packed({**content, "waivers": [{**use, "waiver": waiver}]})
+
+
+def counted_from(commit: str) -> Callable[[], bytes]:
+    base = {"commit": commit, "ref": "origin/main", "subject": "", "text": ""}
+    return lambda: packed({**document(), "base": base})
+
+
 ARTIFACTS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "nothing": (REFUSED, lambda: b""),
     "no archive": (REFUSED, lambda: b"#!/bin/sh\ntouch owned\n"),
@@ -252,10 +282,44 @@ ARTIFACTS: dict[str, tuple[str, Callable[[], bytes]]] = {
     ),
     "a verifier that is broken": (CONTRADICTION, lie("apps.0.verification.canary", "broken")),
     "no verification": (CONTRADICTION, lie("apps.0.verification", None)),
+    "growth from the head itself": (CONTRADICTION, counted_from(HEAD)),
+    "growth from the merge itself": (CONTRADICTION, counted_from(MERGE)),
+    "a base that is not there": (
+        CONTRADICTION, lambda: edited("apps.0.old_sizes", None, passing),
+    ),
+    "moved bytes of the load": (CONTRADICTION, loads(moved=204, limit=41_204)),
+    "growth that is not run": (CONTRADICTION, loads(verdict="not_run")),
+    "growth for other tools": (CONTRADICTION, loads(verdict="not_run", set_for="gcc 99")),
+    "a kind of check that nobody knows": (CONTRADICTION, loads(kind="magic", actual=0)),
+    "a rule that is the file's": (
+        CONTRADICTION,
+        loads(rule="load in pages + max(1%, 512B) of the rest", limit=99_999),
+    ),
+    "a waiver that expired": (CONTRADICTION, expired_waiver),
+    "no claims": (
+        CONTRADICTION, lambda: edited("apps.0.verification.verdicts", [], passing),
+    ),
+    "a key twice": (
+        REFUSED,
+        lambda: packed(json.dumps(document()).replace('"verdict"', '"verdict": "", "verdict"', 1)),
+    ),
+    "UTF-16": (REFUSED, lambda: packed(json.dumps(document()).encode("utf-16"))),
+    "two results in folders": (
+        REFUSED, lambda: zipped({"gate.json": "{}", "x/gate.json": "{}", "pull-request": "7"}),
+    ),
     "pass of nothing": (
         CONTRADICTION,
         lambda: packed(
             {**document(), "apps": [], "checks": [], "models": [], "saved": [], "selection": []}
+        ),
+    ),
+    "nothing to be measured": (
+        CONTRADICTION,
+        lambda: packed(
+            {
+                **document(), "apps": [], "checks": [], "models": [], "saved": [], "selection": [],
+                "skipped": "only README.md changed ✅ @everyone",
+            }
         ),
     ),
     "many builds": (CONTRADICTION, many_builds),

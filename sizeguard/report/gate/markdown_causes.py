@@ -14,7 +14,7 @@ from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.source_links import SourceLinks
 
 CAUSES = 5
-_NAME = 48
+_NAME = 32  # characters that fit beside the change on a screen of 480 px
 _NAMED = 3  # builds that are named
 
 

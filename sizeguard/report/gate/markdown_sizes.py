@@ -94,10 +94,14 @@ def _cell(build: Placed) -> str:
 
 
 def size_table(build: Placed, rank: int) -> Block:
-    """Write base, new, change and limit of a build's sizes; a narrow screen shows all columns."""
+    """Write base, new, change and limit of a build's sizes; a narrow screen shows all columns.
+
+    The build's name stands above: in the table it would take the room of a number.
+    """
     app = build.app
-    name = f"{code(middle(app.app, _NAME))}<br>{code(middle(app.target, _NAME))}"
-    head = ["", row([name, "base", "new", "change", "limit"]), "|---|---:|---:|---:|---:|"]
+    name = f"{ICONS[build.verdict]} {code(app.app)} for {code(app.target)}"
+    title = ["", name] if build.verdict == PASS else []
+    head = [*title, "", row(["", "base", "new", "change", "limit"]), "|---|---:|---:|---:|---:|"]
     return Block(rank, head, [_size(app, metric) for metric in _SIZES] if app.sizes else [])
 
 
