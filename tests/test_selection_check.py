@@ -42,6 +42,7 @@ from sizeguard.predict.full_build import FullBuild
 from sizeguard.predict.reach_result import Unknown
 from sizeguard.projects.project import App
 from sizeguard.projects.reader import read_config
+from sizeguard.report.selection.selection_changes import update_text
 from sizeguard.runtimes.sizeguard.building.programs import program_of
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
@@ -521,6 +522,22 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
     exact = update_selection(tmp_path, app, [model], calls, tracer, TRACED)
     assert (exact.added, exact.dropped) == ((), ("gemm Double",))
     assert app.selection.read_text() == traced
+
+    # A file of PyTorch's: its names become those that the traces have.
+    app.selection.write_text(
+        "operators:\n  aten::relu.out: {include_all_overloads: false}\n"
+        "kernel_metadata:\n  add_stub: [Float]\n"
+    )
+    foreign = update_selection(tmp_path, app, [model], calls, tracer, WIDENED)
+    assert foreign.is_translated
+    said = update_text(tmp_path, foreign)
+    assert "its names of PyTorch or ExecuTorch are translated into this runtime's" in said
+    new = read_selection(app.selection).selection
+    assert "aten::relu.out" not in new.operators and "add_stub" not in new.kernel_metadata
+    assert {"aten::relu", "aten::addmm"} <= set(new.operators)
+    assert "Float" in new.kernel_metadata["add"]
+    again = update_selection(tmp_path, app, [model], calls, tracer, WIDENED)
+    assert (again.changed, again.is_translated) == ((), False)
 
 
 def test_the_command_finds_this_projects_records_up_to_date(

@@ -3,6 +3,7 @@
 //   run_program --program model.sgp --input a.npy --output-dir out   writes out/output0.npy …
 //   run_program --program model.sgp --case 0 --output-dir out        takes a bundled input
 //   run_program --program model.sgp --check                          lists what is missing
+//   run_program … --profile                     prints each operator's calls and nanoseconds
 //
 // Exit codes: 0 done, 1 something is missing in this build, 2 bad input.
 
@@ -13,6 +14,10 @@
 
 #include "native/apps/npy.h"
 #include "native/runtime/program.h"
+
+#define SG_USAGE                                                                           \
+  "usage: run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) " \
+  "[--max-instructions N] [--max-memory BYTES]"
 
 namespace {
 
@@ -25,6 +30,7 @@ struct Options {
   size_t input_count = 0;
   int64_t bundled_case = -1;
   bool check = false;
+  bool profile = false;  // never in builds without the feature profiling
 };
 
 /// Reads a number that is not negative. Returns false for any other text.
@@ -43,6 +49,12 @@ bool parse(int argc, char** argv, Options& options, sg::Context& context) {
     if (is(name, "--check")) {
       options.check = true;
       continue;
+    }
+    if constexpr (SG_BUILD_FEATURE(profiling)) {
+      if (is(name, "--profile")) {
+        options.profile = true;
+        continue;
+      }
     }
     const char* value = argv[++i];  // argv ends with a null
     if (value == nullptr) return false;
@@ -90,6 +102,17 @@ size_t list_missing(const sg::Program& program, const char* file) {
   return missing;
 }
 
+/// A line for each operator that the program called: name, calls, nanoseconds.
+[[maybe_unused]] void print_profile(const sg::Program& program,
+                                    const sg::OperatorProfile* profile) {
+  for (size_t i = 0; i < program.operators(); ++i) {
+    if (profile[i].calls == 0) continue;
+    std::printf("%s\t%llu\t%llu\n", program.operator_name(i),
+                static_cast<unsigned long long>(profile[i].calls),
+                static_cast<unsigned long long>(profile[i].nanoseconds));
+  }
+}
+
 int read_inputs(sg::Context& context, const Options& options, const sg::Program& program,
                 sg::Value* inputs) {
   if (options.bundled_case >= 0) {
@@ -128,10 +151,7 @@ int main(int argc, char** argv) {
   sg::Context context;
   Options options;
   if (!parse(argc, argv, options, context)) {
-    std::fputs(
-        "usage: run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) "
-        "[--max-instructions N] [--max-memory BYTES]\n",
-        stderr);
+    std::fputs(SG_BUILD_FEATURE(profiling) ? SG_USAGE " [--profile]\n" : SG_USAGE "\n", stderr);
     return 2;
   }
   size_t size;
@@ -149,7 +169,18 @@ int main(int argc, char** argv) {
   const int failed = read_inputs(context, options, program, inputs);
   if (failed != 0) return failed;
   sg::Value* outputs = inputs + input_count;
+  sg::OperatorProfile* profile = nullptr;
+  if constexpr (SG_BUILD_FEATURE(profiling)) {
+    if (options.profile) {
+      profile = context.allocate_zeroed<sg::OperatorProfile>(program.operators());
+      if (profile == nullptr) return report(context, options.program);
+      program.measure(profile);
+    }
+  }
   if (!program.run(context, {inputs, input_count}, outputs).ok())
     return report(context, options.program);
+  if constexpr (SG_BUILD_FEATURE(profiling)) {
+    if (profile != nullptr) print_profile(program, profile);
+  }
   return sg::write_outputs(context, options.output_dir, {outputs, program.outputs()});
 }

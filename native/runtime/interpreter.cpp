@@ -2,6 +2,7 @@
 
 #include <csetjmp>
 #include <cstdio>
+#include <ctime>
 
 #include "native/runtime/dispatcher.h"
 #include "native/runtime/program.h"
@@ -39,6 +40,17 @@ Status make_list(Context& context, Tag tag, const Value* slots, const uint32_t* 
 }
 
 static_assert(sizeof(Tensor) == sizeof(int64_t));
+
+/// Nanoseconds of a clock that never goes back; 0 in builds without the feature profiling.
+uint64_t now() {
+  if constexpr (SG_BUILD_FEATURE(profiling)) {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u +
+           static_cast<uint64_t>(time.tv_nsec);
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -125,8 +137,16 @@ Status Program::run_instructions(Context& context, Value* slots) {
         Value arguments[kMaxArguments];
         Value results[kMaxResults];
         for (uint32_t i = 0; i < instruction.inputs(); ++i) arguments[i] = slots[inputs[i]];
+        [[maybe_unused]] const uint64_t start = now();
         if (!call_operator(context, *operators_[instruction.target()], arguments, results))
           return Failed{};
+        if constexpr (SG_BUILD_FEATURE(profiling)) {
+          if (OperatorProfile* profile = profile_; profile != nullptr) {
+            record_feature("profiling");
+            profile[instruction.target()].calls += 1;
+            profile[instruction.target()].nanoseconds += now() - start;
+          }
+        }
         // Retain all results first: one of them may be an argument that another one replaces.
         for (uint32_t i = 0; i < instruction.outputs(); ++i) context.retain(results[i]);
         for (uint32_t i = 0; i < instruction.outputs(); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "native/runtime/context.h"
 #include "native/runtime/registry.h"
@@ -14,6 +15,12 @@ struct Value;
 }  // namespace fb
 
 struct ProgramView;
+
+/// The calls of an operator by a program, and their time with all that they call.
+struct OperatorProfile {
+  uint64_t calls;
+  uint64_t nanoseconds;
+};
 
 /// The type and the bounds of a program input.
 struct InputSpec {
@@ -70,6 +77,12 @@ class Program {
   /// each.
   Status run(Context& context, Span<const Value> inputs, Value* outputs);
 
+  /// Adds what further runs call to `profile`, which has operators() entries; null ends that.
+  /// Builds without the feature profiling measure nothing.
+  void measure(OperatorProfile* profile) {
+    if constexpr (SG_BUILD_FEATURE(profiling)) profile_ = profile;
+  }
+
  private:
   Status resolve(Context& context);
   Status create_constants(Context& context);
@@ -85,6 +98,13 @@ class Program {
   const Operator** operators_ = nullptr;
   Value* constants_ = nullptr;
   uint32_t* last_uses_ = nullptr;  // per slot: the instruction after which nothing reads it
+
+  struct None {
+    constexpr None(OperatorProfile*) {}
+    constexpr operator OperatorProfile*() const { return nullptr; }
+  };
+  using Profile = std::conditional_t<SG_BUILD_FEATURE(profiling), OperatorProfile*, None>;
+  [[no_unique_address]] Profile profile_ = nullptr;  // see measure()
 };
 
 }  // namespace sg

@@ -1,11 +1,13 @@
 // model_tracer: runs every bundled input of every model and writes what they used as a selection.
 //
 //   model_tracer --model_input_path a.sgp,b.pt2 --build_yaml_path out.yaml [--executed-only]
+//     [--build_features profiling,verbose_errors]
 //
 // A .pt2 is imported first, with case0_input0.npy … beside it, by the sizeguard command:
 // $SIZEGUARD, else the one that this program was built with, else the one on the PATH. Roots are
 // the operators that the programs name, on any path; --executed-only leaves out those that no input
-// reached. Exit codes: 0 written, 1 something is missing in this build, 2 bad input.
+// reached. --build_features adds features that models do not use, or only if something fails. Exit
+// codes: 0 written, 1 something is missing in this build, 2 bad input.
 
 #include <strings.h>
 #include <sys/wait.h>
@@ -303,11 +305,32 @@ int trace_models(char* models, Trace& trace) {
   return 2;
 }
 
+/// Adds features that were asked for to what every model used; false after a message.
+bool add_features(char* names, const Trace& trace) {
+  for (char* name = next_path(names); name != nullptr; name = next_path(nullptr)) {
+    const size_t length = std::strlen(name);
+    const char* known = sg::selected::known_features;
+    while (*known != 0 &&
+           (std::strncmp(known, name, length) != 0 || std::strchr(",", known[length]) == nullptr)) {
+      known += std::strcspn(known, ",");
+      known += std::strspn(known, ", ");
+    }
+    if (*known == 0) {
+      std::fprintf(stderr, "error: --build_features: no feature %s; there are %s\n", name,
+                   sg::selected::known_features);
+      return false;
+    }
+    for (size_t i = 0; i < trace.model_count; ++i) sg::recording().features.add(name, length, i);
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Trace trace;
   char* models = nullptr;
+  char* features = nullptr;
   const char* output = nullptr;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--executed-only") == 0) {
@@ -316,6 +339,8 @@ int main(int argc, char** argv) {
       models = list;
     } else if (const char* path = value_of("build_yaml_path", argv, argc, i)) {
       output = path;
+    } else if (char* names = value_of("build_features", argv, argc, i)) {
+      features = names;
     } else {
       models = nullptr;
       break;
@@ -324,12 +349,13 @@ int main(int argc, char** argv) {
   if (models == nullptr || output == nullptr) {
     std::fputs(
         "usage: model_tracer --model_input_path A.sgp,B.pt2 --build_yaml_path OUT.yaml "
-        "[--executed-only]\n",
+        "[--executed-only] [--build_features F,G]\n",
         stderr);
     return 2;
   }
   const int failed = trace_models(models, trace);
   if (failed != 0) return failed;
+  if (features != nullptr && !add_features(features, trace)) return 2;
   if (!write_selection(output, trace)) {
     std::fprintf(stderr, "error: %s: cannot write\n", output);
     return 2;

@@ -138,12 +138,14 @@ class FeatureMarks:
     functions: mangled names of functions that only images with it have
     hosts:     mangled names of functions that are compiled otherwise without it; empty if texts
                tell enough
+    load:      loaded bytes that the full build has more with it; 0 if that was not measured
     """
 
     texts: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    load: int = 0
 
 
 @dataclass(frozen=True, slots=True)

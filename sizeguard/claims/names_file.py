@@ -14,6 +14,7 @@ from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.universe import BuildNames
 
 SCHEMA_VERSION = 1
+_MARKS = ("texts", "without", "functions", "hosts")
 
 
 def names_text(names: BuildNames) -> str:
@@ -24,7 +25,10 @@ def names_text(names: BuildNames) -> str:
         "dtypes": {tag: " ".join(names.dtypes[tag]) for tag in sorted(names.dtypes)},
         "classes": sorted(names.classes),
         "features": {
-            feature: {key: list(getattr(marks, key)) for key in FeatureMarks.__slots__}
+            feature: {
+                **{key: list(getattr(marks, key)) for key in _MARKS},
+                "load": marks.load,
+            }
             for feature, marks in sorted(names.features.items())
         },
         "helpers": sorted(names.helpers),
@@ -60,9 +64,10 @@ def parse_names(text: str, path: str) -> BuildNames:
             bodies={str(tag): tuple(map(str, each)) for tag, each in content["bodies"].items()},
             others=frozenset(map(str, content["others"])),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: not the names of a full build ({error})") from error
 
 
 def _marks(content: Mapping[str, Any]) -> FeatureMarks:
-    return FeatureMarks(*(tuple(map(str, content[key])) for key in FeatureMarks.__slots__))
+    texts, without, functions, hosts = (tuple(map(str, content[key])) for key in _MARKS)
+    return FeatureMarks(texts, without, functions, hosts, int(content.get("load", 0)))

@@ -77,6 +77,7 @@ class SelectionUpdate:
     changed: files that were written
     added, dropped: operators, and "tag Dtype", that the selection gained or lost
     calls:   new since the last record, "X → Y"
+    is_translated: the selection had names of PyTorch or ExecuTorch; it has those of this runtime
     """
 
     app: str
@@ -86,3 +87,4 @@ class SelectionUpdate:
     added: tuple[str, ...]
     dropped: tuple[str, ...]
     calls: tuple[str, ...]
+    is_translated: bool = False

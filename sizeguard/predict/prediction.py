@@ -43,6 +43,19 @@ class DtypeCost:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureCost:
+    """Bytes of one build feature.
+
+    is_kept: the selection keeps it
+    price:   what a build without it saves, or what one with it has more; None if not known
+    """
+
+    feature: str
+    is_kept: bool
+    price: PredictedSaving | None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCost:
     """Cost of one model of a selection.
 
@@ -94,3 +107,4 @@ class Prediction:
     per_dtype: tuple[DtypeCost, ...] = ()
     handler: int = 0
     unknown: tuple[str, ...] = ()
+    per_feature: tuple[FeatureCost, ...] = ()

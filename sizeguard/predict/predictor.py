@@ -16,7 +16,7 @@ errors of load: gcc -Os -0.3 to +2.3 %; gcc -O2 +0.2 to +2.5 %; clang -Os -1.1 t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,9 @@ from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import STRING, SectionGraph
 from sizeguard.linkgraph.live import Bool, live, reachable
 from sizeguard.linkgraph.subjects import operators
+from sizeguard.predict.feature_prices import FeaturePrices
 from sizeguard.predict.image_layout import ImageLayout
+from sizeguard.predict.prediction import FeatureCost, PredictedSaving
 from sizeguard.predict.switch_edges import SwitchEdges
 from sizeguard.predict.unselected import Unselected, without_entries
 from sizeguard.runtimes.build_facts import BuildFacts
@@ -124,6 +126,7 @@ class Predictor:
         self._messages = np.flatnonzero(
             self._verbose[graph.edges.target] & nodes.is_exec[graph.edges.source]
         )
+        self._features = FeaturePrices(graph, facts)
         self.handler = np.array(
             [i for i in range(nodes.sections) if graph.symbol_of(i) == facts.handler], np.int64
         )
@@ -141,7 +144,26 @@ class Predictor:
     def size(self, kept: Kept) -> Size:
         """Predict the sizes of a build that keeps these parts."""
         found = self.remaining(kept)
-        return self._difference(self.layout.sizes(found.seen, found.shrunk), found.margin)
+        size = self._difference(self.layout.sizes(found.seen, found.shrunk), found.margin)
+        less, slack = self._features.left_out(kept.features, found.seen)
+        return Size(size.load - less, size.ram, size.margin + slack)
+
+    def feature_costs(self, kept: Kept) -> tuple[FeatureCost, ...]:
+        """Price every build feature in an image: those that it has and those that it lacks."""
+        names = self.facts.features.keys() | (kept.features or set())
+        return tuple(self._feature_cost(name, kept, names) for name in sorted(names))
+
+    def _feature_cost(self, name: str, kept: Kept, names: Collection[str]) -> FeatureCost:
+        others = frozenset(names if kept.features is None else kept.features) - {name}
+        is_kept = kept.features is None or name in kept.features
+        there = self.size(replace(kept, features=others | {name}))
+        gone = self.size(replace(kept, features=others))
+        marks = self.facts.features.get(name)
+        if marks is None or not marks.load or self._sizes_of.feature is None:
+            return FeatureCost(name, is_kept, None)
+        price = there.load - gone.load
+        slack = self._features.slack(price)
+        return FeatureCost(name, is_kept, PredictedSaving(price, price - slack, price + slack))
 
     def remaining(self, kept: Kept) -> Remaining:
         """Return what stays of the graph."""

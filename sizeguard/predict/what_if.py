@@ -115,6 +115,7 @@ def predict(
         per_dtype=_dtype_costs(saved),
         handler=saved.handler,
         unknown=saved.unknown,
+        per_feature=predictor.feature_costs(kept),
     )
 
 

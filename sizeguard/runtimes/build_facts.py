@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from sizeguard.claims.claim import FeatureMarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Calibration:
     table_code, jump: a switch that was a table: its code, and its jump table for each dtype
     per_switch:       a function changes by so much, either way, when branches leave it
     unseen:           what leaving out the first branch may change elsewhere
+    feature:          a build feature's measured bytes may be off by so many bytes and so many
+                      hundredths; None if they tell nothing of this build
     is_usual:         whether the build is of the kind that was measured most closely
     """
 
@@ -44,6 +49,7 @@ class Calibration:
     jump: int
     per_switch: int
     unseen: int
+    feature: tuple[int, int] | None
     is_usual: bool
 
 
@@ -54,6 +60,7 @@ class BuildFacts:
     switches:      dtype switches
     guards:        code that is there only if the tag has a dtype
     verbose_texts: messages that one build feature, verbose_feature, keeps
+    features:      what tells each build feature, with its bytes in a full build
     handler:       the mangled function that deselected cases call
     """
 
@@ -62,5 +69,6 @@ class BuildFacts:
     guards: tuple[SwitchSite, ...]
     verbose_texts: frozenset[str]
     verbose_feature: str
+    features: Mapping[str, FeatureMarks]
     handler: str
     calibration: Calibration

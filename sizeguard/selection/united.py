@@ -189,6 +189,11 @@ def shared_selection(selection: Selection, others: Iterable[Path]) -> Selection:
     )
 
 
+def with_features(selection: Selection, features: Iterable[str]) -> Selection:
+    """Add build features."""
+    return replace(selection, build_features=selection.build_features | frozenset(features))
+
+
 def check_has_dtypes(selection: Selection, source: str) -> None:
     """Raise InputError if dtype selection would have no effect, or would leave no dtype at all."""
     if selection.all_non_operators_included:

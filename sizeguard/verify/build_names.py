@@ -80,11 +80,11 @@ _TELLING = 8
 
 
 def _texts(evidence: Evidence) -> set[str]:
-    """List the constants of an image that are texts."""
+    """List the constants of an image that are texts, names of imports and of versions aside."""
     found: set[str] = set()
     for section in evidence.shipped.sections:
         is_data = section.is_allocated and not section.is_executable and not section.is_writable
-        if is_data and section.file_size:
+        if is_data and section.file_size and section.name != ".dynstr":
             for raw in evidence.shipped.content(section).split(b"\0"):
                 text = raw.decode("ascii", "ignore")
                 if len(text) >= _TELLING and len(text) == len(raw) and text.isprintable():

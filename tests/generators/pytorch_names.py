@@ -36,9 +36,13 @@ HEADER = """\
 # tests/generators/pytorch_names.py.
 #
 # operators: overloads that write into an argument, and copies of views → the functional overload
+# features:  what PyTorch has always and files do not name
 # tags:      PyTorch's kernel tag → the tags of this runtime's kernels for the same operators
 # kernels:   operator → PyTorch's kernel tags that a trace of it shows
 """
+
+# PyTorch checks what it loads.
+_FEATURES = ("program_verification",)
 
 _REFUSAL = re.compile(r'^"([^"]+)" not implemented for')
 _ODD = (
@@ -229,7 +233,8 @@ def content(names: Mapping[str, str], owned: Mapping[str, list[str]]) -> str:
     entries = yaml.safe_load((OPERATORS / "op_deps.yaml").read_text())
     runs = {entry["name"]: entry.get("tags", []) for entry in entries}
     calls = {entry["name"]: [d["name"] for d in entry.get("depends", [])] for entry in entries}
-    lines = ["operators:", *(f"  {name}: {names[name]}" for name in sorted(names)), "tags:"]
+    lines = ["operators:", *(f"  {name}: {names[name]}" for name in sorted(names))]
+    lines += [f"features: [{', '.join(_FEATURES)}]", "tags:"]
     kernels: dict[str, list[str]] = defaultdict(list)
     for tag, operators in owned.items():
         own: set[str] = set()

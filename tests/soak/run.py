@@ -30,6 +30,7 @@ SCRIPTS = (
     Script("verdict_mutants", 60),
     Script("live_set", 30),
     Script("retention", 15),
+    Script("shared_apps", 20),
     Script("defects", 60),
     Script("refactorings", 20),
     Script("leaks", 15),

@@ -79,6 +79,13 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
 @click.option("--all-operators", is_flag=True, help="Select everything.")
 @click.option("--no-operators", is_flag=True, help="Select nothing: a runtime that can only load.")
 @click.option(
+    "--build-feature",
+    "build_features",
+    multiple=True,
+    metavar="NAME",
+    help="Keep this build feature, too.",
+)
+@click.option(
     "--all-dtypes", is_flag=True, help="Select operators, keep every dtype of every switch."
 )
 @click.option(
@@ -144,6 +151,7 @@ def command(
     exact: bool,
     all_operators: bool,
     no_operators: bool,
+    build_features: tuple[str, ...],
     all_dtypes: bool,
     require_dtypes: bool,
     shared_with: tuple[Path, ...],
@@ -177,6 +185,7 @@ def command(
         shared_selection,
         united_selection,
         united_selection_file,
+        with_features,
     )
 
     if merge_yaml:
@@ -195,7 +204,7 @@ def command(
         pytorch_names,
     )
     united = united_selection(sources, read_operators)
-    selection, source = united.selection, united.source
+    selection, source = with_features(united.selection, build_features), united.source
     for note in united.notes:
         click.echo(note)
     if require_dtypes:
@@ -203,6 +212,10 @@ def command(
     if selection_only:
         files = united_selection_file(selection)
     else:
+        features = scan_features(source_files(kernel_sources))
+        left_out = [name for name in features if not selection.is_feature_selected(name)]
+        if left_out:
+            click.echo(f"{source}: build features left out: {', '.join(left_out)}")
         files = generate(
             Inputs(
                 operators_yaml=operators_yaml,

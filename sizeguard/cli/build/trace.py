@@ -27,12 +27,24 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     is_flag=True,
     help="Leave out operators that a model names but no input reached.",
 )
+@click.option(
+    "--build-feature",
+    "features",
+    multiple=True,
+    metavar="NAME",
+    help="Select this build feature, too, such as verbose_errors or profiling.",
+)
 def command(
-    models: tuple[Path, ...], output: Path, runtime_source: Path | None, executed_only: bool
+    models: tuple[Path, ...],
+    output: Path,
+    runtime_source: Path | None,
+    executed_only: bool,
+    features: tuple[str, ...],
 ) -> None:
     """Run models on the instrumented build and write what they used.
 
-    That is their operators, dtypes, classes and features.
+    That is their operators, dtypes, classes and features. A feature that serves people, or that
+    only an error would use, is selected by --build-feature.
 
     A MODEL is a program with bundled inputs (.sgp), or a .pt2 with case0_input0.npy … beside it.
 
@@ -43,4 +55,11 @@ def command(
     from sizeguard.runtimes.sizeguard.building.tracing import trace
 
     source = source_root(runtime_source)
-    trace(source, models, output, executed_only=executed_only, root=build_root())
+    trace(
+        source,
+        models,
+        output,
+        executed_only=executed_only,
+        root=build_root(),
+        features=features,
+    )

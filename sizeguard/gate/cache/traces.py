@@ -88,7 +88,7 @@ class Tracer:
         """
         self.source = source
         self._models = models_of(root, source)
-        self._root = root
+        self.root = root
         self._store = store
         self._make = build or self._models.tracer
         self._build: Build | None = None
@@ -98,7 +98,7 @@ class Tracer:
 
         Raises BuildError if the tracer crashes or never ends.
         """
-        build = self._build = self._build or self._make(self._root)
+        build = self._build = self._build or self._make(self.root)
         text = kept(
             self._store,
             lambda: self._key(build, model),

@@ -29,14 +29,18 @@ def full_names(root: Path, source: Path, options: BuildOptions) -> BuildNames:
     Raises BuildError.
     """
     runtime, tree = source_tree(root, source)
-    full = _evidence(runtime, tree.build_full(options))
+    whole = tree.build_full(options)
+    full = _evidence(runtime, whole)
     names = names_of(full, runtime.vocabulary)
     features = tree.asked_features()
     marks = {}
     for feature in features:
         kept = frozenset(features) - {feature}
-        without = _evidence(runtime, _build_of(root, tree, names, kept, feature, options))
-        marks[feature] = feature_marks(full, without)
+        without = _build_of(root, tree, names, kept, feature, options)
+        marks[feature] = replace(
+            feature_marks(full, _evidence(runtime, without)),
+            load=whole.sizes.load - without.sizes.load,
+        )
     return replace(names, features=marks)
 
 

@@ -17,7 +17,7 @@ from sizeguard.gate.selection.review_record import (
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.predict.reachable import static_selection
 from sizeguard.projects.project import App
-from sizeguard.runtimes.known import source_tree
+from sizeguard.runtimes.known import source_tree, translated
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.union import merge
@@ -36,7 +36,10 @@ def update_selection(
          REACHABLE also adds all that models, and the kernels that they reach, can call.
     """
     traced = list(models)
-    old = read_selection(app.selection).selection if app.selection.is_file() else Selection()
+    before_file = read_selection(app.selection).selection if app.selection.is_file() else None
+    # The traces name what is here: a file of other tools is merged as builds understand it.
+    old = translated(tracer.source or tracer.root, before_file or Selection())
+    is_translated = before_file is not None and old != before_file
     sources = [(model.program.name, tracer.trace(model)) for model in traced]
     if how == REACHABLE:
         features = source_tree(root, tracer.source)[1].features()
@@ -47,7 +50,8 @@ def update_selection(
     new = merge(sources).selection
     path = record_path(root, app)
     before = read_record(path)
-    changed = [app.selection] if not _same(old, new) and write_selection(app.selection, new) else []
+    is_kept = _same(old, new) and not is_translated
+    changed = [app.selection] if not is_kept and write_selection(app.selection, new) else []
     after = record_of(root, app, read_selection(app.selection).selection, full)
     if write_record(path, app.name, after):
         changed.append(path)
@@ -60,6 +64,7 @@ def update_selection(
         tuple(sorted(has - had)),
         tuple(sorted(had - has)),
         _new_calls(before, after),
+        is_translated,
     )
 
 

@@ -40,16 +40,18 @@ def prediction_chunks(
         )
 
 
-_COLUMNS = ["operator", "exclusive", "shared", "tag", "dtype", "saving", "low", "high"]
+_COLUMNS = ["operator", "exclusive", "shared", "tag", "dtype", "saving", "low", "high", "feature"]
 
 
 def _csv(prediction: Prediction) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each operator and each dtype branch; a saving that is not known is empty."""
+    """Yield a row for each operator, dtype branch and feature; an unknown saving is empty."""
     for row in prediction.per_operator:
         sizes = str(row.exclusive), str(row.shared)
-        yield row.operator, *sizes, "", "", *_numbers(row.saving)
+        yield row.operator, *sizes, "", "", *_numbers(row.saving), ""
     for branch in prediction.per_dtype:
-        yield "", "", "", branch.tag, branch.dtype, *_numbers(branch.saving)
+        yield "", "", "", branch.tag, branch.dtype, *_numbers(branch.saving), ""
+    for feature in prediction.per_feature:
+        yield "", "", "", "", "", *_numbers(feature.price), feature.feature
 
 
 def _numbers(saving: PredictedSaving | None) -> tuple[str, str, str]:
@@ -105,6 +107,7 @@ def _terminal(prediction: Prediction, limit: int, style: Style) -> Iterator[str]
         rest = prediction.per_operator[len(shown) :]
         yield f"  {f'{len(rest)} more operators':52} {sum(row.exclusive for row in rest):>9,}"
     yield from _terminal_dtypes(prediction, limit)
+    yield from _terminal_features(prediction)
     yield from (f"  {printable(reason)}" for reason in prediction.unknown)
 
 
@@ -120,6 +123,19 @@ def _terminal_dtypes(prediction: Prediction, limit: int) -> Iterator[str]:
         yield f"  {len(prediction.per_dtype) - len(shown)} more dtype branches"
     if prediction.handler:
         yield f"  {_handler_note(prediction)}"
+
+
+def _terminal_features(prediction: Prediction) -> Iterator[str]:
+    if not prediction.per_feature:
+        return
+    yield ""
+    yield f"  {'build feature':72} {'price':>9} {'interval':>10}"
+    for row in prediction.per_feature:
+        name = f"{row.feature}, {_KEPT if row.is_kept else _LEFT_OUT}"
+        yield f"  {printable(name):72} {_interval(row.price)}"
+
+
+_KEPT, _LEFT_OUT = "kept", "left out"
 
 
 def _handler_note(prediction: Prediction) -> str:
@@ -148,6 +164,13 @@ def _markdown(prediction: Prediction, limit: int) -> Iterator[str]:
         if prediction.handler:
             yield ""
             yield _handler_note(prediction)
+    if prediction.per_feature:
+        yield ""
+        yield "| build feature | | price | interval |"
+        yield "| --- | --- | ---: | ---: |"
+        for feature in prediction.per_feature:
+            state = _KEPT if feature.is_kept else _LEFT_OUT
+            yield f"| {markdown_cell(feature.feature)} | {state} | {_cells(feature.price)} |"
     for reason in prediction.unknown:
         yield ""
         yield markdown_cell(reason)

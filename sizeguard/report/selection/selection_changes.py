@@ -25,6 +25,8 @@ def _lines(root: Path, update: SelectionUpdate) -> Iterable[str]:
         for path in update.changed
     ]
     yield f"{update.app}: wrote {', '.join(files)}; review the change and check it in"
+    if update.is_translated:
+        yield "  its names of PyTorch or ExecuTorch are translated into this runtime's"
     for label, names in (
         ("added", update.added),
         ("dropped", update.dropped),

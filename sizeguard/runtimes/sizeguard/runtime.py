@@ -99,10 +99,12 @@ class Native(Runtime):
         return built_from(folder)
 
     def facts_files(self, build: Build) -> Sequence[Path]:
-        """kernel_tags.json."""
-        from sizeguard.runtimes.sizeguard.source_facts import LISTED
+        """kernel_tags.json and names.json."""
+        from sizeguard.runtimes.sizeguard.source_facts import LISTED, names_of_build
 
-        return (build.selection.parent / LISTED,) if build.selection is not None else ()
+        if build.selection is None:
+            return ()
+        return build.selection.parent / LISTED, names_of_build(build)
 
     def facts(self, build: Build) -> BuildFacts | None:
         """Read the dispatcher, and the switches that the code generator listed."""

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.build_record import Build
+from sizeguard.claims.names_file import read_names
 from sizeguard.runtimes.build_facts import BuildFacts, Calibration, Dispatch, SwitchSite
+from sizeguard.runtimes.sizeguard.native_tree import built_from, names_file
 
 DISPATCH = Dispatch(
     by_name=("sg::call_words", "sg::find_operator"), by_handle=("sg::call_operator",)
@@ -24,6 +26,8 @@ _PER_SWITCH = 128
 # With gcc -Os; with clang or -O2 the largest of 44 predictions is off by 1,878, beyond its switches
 # by 854.
 _UNSEEN, _UNSEEN_ELSEWHERE = 256, 1024
+# Features were measured with gcc -Os for x86-64.
+_FEATURE, _FEATURE_ELSEWHERE = (32, 12), (128, 50)
 
 
 def read_build_facts(build: Build, selection: Path) -> BuildFacts:
@@ -33,6 +37,8 @@ def read_build_facts(build: Build, selection: Path) -> BuildFacts:
     """
     is_usual = build.toolchain.startswith("gcc") and build.optimize == "s"
     unseen = _UNSEEN if is_usual else _UNSEEN_ELSEWHERE
+    is_measured = is_usual and build.target == "x86_64-linux"
+    feature = _FEATURE if is_measured else _FEATURE_ELSEWHERE
     switches, guards, texts = read_listed(selection.parent / LISTED)
     return BuildFacts(
         dispatch=DISPATCH,
@@ -40,11 +46,24 @@ def read_build_facts(build: Build, selection: Path) -> BuildFacts:
         guards=guards,
         verbose_texts=texts,
         verbose_feature=VERBOSE,
+        features=read_names(names_of_build(build)).features,
         handler=HANDLER,
         calibration=Calibration(
-            _MESSAGE_CODE, _SWITCH_HEAD, _TABLE_CODE, _JUMP, _PER_SWITCH, unseen, is_usual
+            _MESSAGE_CODE,
+            _SWITCH_HEAD,
+            _TABLE_CODE,
+            _JUMP,
+            _PER_SWITCH,
+            unseen,
+            None if build.lto else feature,
+            is_usual,
         ),
     )
+
+
+def names_of_build(build: Build) -> Path:
+    """Return the names of the sources that a build was made of, or those of this package."""
+    return names_file(built_from(build.image.parent))
 
 
 def read_listed(

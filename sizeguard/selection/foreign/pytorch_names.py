@@ -9,7 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
 
-_KEYS = ("operators", "tags", "kernels")
+_KEYS = ("operators", "features", "tags", "kernels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,13 @@ class PytorchNames:
     operators: overloads that write into an argument, and copies of views → functional overload
     tags:      PyTorch's kernel tag → tags of the runtime's kernels for the same operators
     kernels:   operator of the runtime → PyTorch's kernel tags that a trace of it shows
+    features:  build features of the runtime that PyTorch has always, and files do not name
     """
 
     operators: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
     kernels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    features: frozenset[str] = frozenset()
 
     def functional(self, name: str) -> str:
         """Return the operator that a name stands for: aten::add.out is aten::add.Tensor.
@@ -42,6 +44,7 @@ def read_pytorch_names(files: Iterable[Path]) -> PytorchNames:
     operators: dict[str, str] = {}
     tags: dict[str, frozenset[str]] = {}
     kernels: dict[str, frozenset[str]] = {}
+    features: frozenset[str] = frozenset()
     for path in files:
         top = _table(read_nodes(path, "table of names"), path)
         for key, node in top.items():
@@ -49,13 +52,16 @@ def read_pytorch_names(files: Iterable[Path]) -> PytorchNames:
                 raise InputError(
                     f"{path}:{node.line}: unknown key '{key}'; keys are {', '.join(_KEYS)}"
                 )
+            if key == "features":
+                features |= _texts(node, path)
+                continue
             for name, value in _table(node, path).items():
                 if key == "operators":
                     operators[name] = _text(value, path)
                 else:
                     of = tags if key == "tags" else kernels
                     of[name] = of.get(name, frozenset()) | _texts(value, path)
-    return PytorchNames(operators, tags, kernels)
+    return PytorchNames(operators, tags, kernels, features)
 
 
 def _table(node: Node, path: Path) -> dict[str, Node]:

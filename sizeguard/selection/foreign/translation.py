@@ -96,6 +96,7 @@ def translated(
         kernel_metadata=tags,
         et_kernel_metadata={},
         custom_classes=classes,
+        build_features=selection.build_features | names.features,
     )
     reached = with_callees(named, OpDeps(dict.fromkeys(deps.calls, frozenset())) if exact else deps)
     whole: frozenset[str] = frozenset()

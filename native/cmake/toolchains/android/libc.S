@@ -8,6 +8,7 @@ function __stack_chk_fail
 function _setjmp
 function abort
 function calloc
+function clock_gettime
 function close
 function fclose
 function fopen
@@ -26,6 +27,7 @@ function memcpy
 function memmove
 function memset
 function open
+function printf
 function read
 function setjmp
 function snprintf

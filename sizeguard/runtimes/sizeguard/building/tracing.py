@@ -28,16 +28,18 @@ def trace(
     *,
     executed_only: bool,
     root: Path | None = None,
+    features: Sequence[str] = (),
 ) -> None:
     """Write the selection of all models together, with what each asked for.
 
-    source: the folder that holds native/
-    root:   the project, whose build/ holds builds and programs, if that is another
+    source:   the folder that holds native/
+    root:     the project, whose build/ holds builds and programs, if that is another
+    features: build features to select besides those that the models use
     """
     folder = (root or source) / "build" / "programs"
     programs = [program_of(model, folder, source) for model in models]
     instrumented = instrumented_build(source, root or source)
-    trace_programs(instrumented, programs, output, executed_only=executed_only)
+    trace_programs(instrumented, programs, output, executed_only=executed_only, features=features)
 
 
 def instrumented_build(source: Path, root: Path) -> Build:
@@ -56,6 +58,7 @@ def trace_programs(
     output: Path,
     *,
     executed_only: bool,
+    features: Sequence[str] = (),
     timeout: float = TIMEOUT,
 ) -> None:
     """Trace programs with bundled inputs on an instrumented build.
@@ -80,6 +83,8 @@ def trace_programs(
         for program in programs:
             shutil.copy(program, folder / program.name)
         options = ["--executed-only"] if executed_only else []
+        if features:
+            options += ["--build_features", ",".join(features)]
         _run_tracer(instrumented.model_tracer, names, options, folder, timeout)
         write_selection(output, read_selection(folder / _TRACED).selection)
 

@@ -62,6 +62,7 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
     known = Selectable(
         operators, dict.fromkeys(tags, ()), scan_classes(sources), scan_features(sources)
     )
+    features = known.features or ()
     # Dtypes that are not selected are not looked up, either.
     selection = (
         replace(inputs.selection, kernel_metadata={}) if inputs.all_dtypes else inputs.selection
@@ -75,9 +76,8 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
     for key in DISPATCH_KEYS:
         registered = selected if key in inputs.dispatch_keys else list[Operator]()
         files[f"generated/Register{key}.cpp"] = registration_source(inputs.library, key, registered)
-    files.update(
-        {f"selected/{name}": text for name, text in selection_headers(effective, tags).items()}
-    )
+    headers = selection_headers(effective, tags, features)
+    files.update({f"selected/{name}": text for name, text in headers.items()})
     files["selected_operators.yaml"] = format_selection(effective)
     files["kernel_tags.json"] = _source_facts(inputs.kernel_sources, tags)
     files[OUTPUTS] = "".join(f"{name}\n" for name in sorted(files))

@@ -22,8 +22,18 @@ inline constexpr char {what}[] = "{names}";
 """
 
 
-def selection_headers(selection: Selection, tags: Iterable[str]) -> Mapping[str, str]:
-    """Make the files of selected/ by name: one per tag, operators.h, classes.h, features.h."""
+FEATURES_HEADER = """\
+namespace sg::selected {{ inline constexpr char known_features[] = "{known}"; }}
+"""
+
+
+def selection_headers(
+    selection: Selection, tags: Iterable[str], features: Iterable[str]
+) -> Mapping[str, str]:
+    """Make the files of selected/ by name: one per tag, operators.h, classes.h, features.h.
+
+    features: all that there are
+    """
     everything = selection.all_non_operators_included
     files = {
         f"{tag}.h": TAG_HEADER.format(tag=tag, dtypes=_dtype_set(selection, tag)) for tag in tags
@@ -31,6 +41,7 @@ def selection_headers(selection: Selection, tags: Iterable[str]) -> Mapping[str,
     files["operators.h"] = _names("operators", selection.operators, selection.include_all_operators)
     files["classes.h"] = _names("classes", selection.custom_classes, everything)
     files["features.h"] = _names("features", selection.build_features, everything)
+    files["features.h"] += FEATURES_HEADER.format(known=", ".join(sorted(features)))
     return files
 
 

@@ -1,0 +1,62 @@
+"""Prices of build features, as two full builds measured them.
+
+A feature is code of the runtime, which every image has. One whose functions are found in the full
+build's graph costs nothing where none of them stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.linkgraph.live import Bool
+from sizeguard.runtimes.build_facts import BuildFacts
+
+
+class FeaturePrices:
+    """Prices of the features of one full build. The feature of messages is not among them."""
+
+    def __init__(self, graph: SectionGraph, facts: BuildFacts) -> None:
+        """Find the functions of each feature."""
+        self._facts = facts
+        functions = {graph.symbol_of(node): node for node in range(graph.nodes.sections)}
+        self._nodes = {
+            name: np.array(
+                [functions[f] for f in (*marks.functions, *marks.hosts) if f in functions], np.int64
+            )
+            for name, marks in facts.features.items()
+            if name != facts.verbose_feature
+        }
+
+    def left_out(self, features: Collection[str] | None, seen: Bool) -> tuple[int, int]:
+        """Return the bytes that an image lacks without the other features, and their slack.
+
+        features: those that it has; None for all
+        seen:     the nodes that it has
+        """
+        if features is None or self._facts.calibration.feature is None:
+            return 0, 0
+        gone = [
+            self._price(name, features)
+            for name, nodes in self._nodes.items()
+            if name not in features and (not len(nodes) or seen[nodes].any())
+        ]
+        return sum(gone), sum(map(self.slack, gone))
+
+    def slack(self, price: int) -> int:
+        """Return the bytes that a price may be off by, either way."""
+        if self._facts.calibration.feature is None:
+            return 0
+        constant, share = self._facts.calibration.feature
+        return constant + abs(price) * share // 100
+
+    def _price(self, name: str, features: Collection[str]) -> int:
+        """Return the bytes of a feature. Messages go with the feature of messages alone."""
+        facts, marks = self._facts, self._facts.features[name]
+        if facts.verbose_feature in features:
+            return marks.load
+        messages = [text for text in marks.texts if text in facts.verbose_texts]
+        code = facts.calibration.message_code
+        return marks.load - sum(len(text) + 1 + code for text in messages)
