@@ -345,9 +345,11 @@ def test_the_gitlab_template(checkout: Path) -> None:
     job = yaml.safe_load((checkout / "ci/gitlab/sizeguard.gitlab-ci.yml").read_text())["size-gate"]
     (checkout / "result.json").write_text(gate_text(everything(), "json"))
     script = [line for line in job["before_script"] if "apt-get" not in line] + job["script"]
-    env = environment(
-        checkout, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main", CI_PROJECT_DIR=str(checkout)
-    )
+    own = {
+        "SIZEGUARD_HOME": str(checkout.parent / "temp" / "sizeguard"),
+        "SIZEGUARD_STORE": str(checkout.parent / "cache" / "store"),
+    }
+    env = environment(checkout, CI_PROJECT_DIR=str(checkout), **own)
     done = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", "\n".join(script)],
         cwd=checkout,
@@ -358,8 +360,20 @@ def test_the_gitlab_template(checkout: Path) -> None:
     assert done.returncode == 4
     assert done.stdout.startswith("FAIL  4 of 6 builds")
     assert (checkout / job["artifacts"]["reports"]["junit"]).read_text().startswith("<?xml")
-    assert set(uploaded(checkout)) == {"gate.xml", "gate.json", "gate.md"}
-    assert "--base=origin/main" in (checkout / "arguments.txt").read_text()
+    assert set(uploaded(checkout)) == {
+        "gate.xml",
+        "gate.json",
+        "gate.md",
+        "codequality.json",
+        ".gitignore",
+    }
+    # The variables say what growth is counted from.
+    assert "--base" not in (checkout / "arguments.txt").read_text()
+    # Changes read the store, the default branch writes it, whether it passes or fails.
+    rules = {rule["variables"]["SIZEGUARD_CACHE"]: rule["if"] for rule in job["rules"]}
+    assert rules.keys() == {"pull", "pull-push"}
+    assert "merge_request_event" in rules["pull"]
+    assert (job["cache"]["policy"], job["cache"]["when"]) == ("$SIZEGUARD_CACHE", "always")
 
 
 @pytest.mark.native
@@ -371,7 +385,8 @@ def test_the_pre_commit_hook(tmp_path: Path) -> None:
     manifest = ROOT / ".pre-commit-hooks.yaml"
     tool = [sys.executable, "-m", "pre_commit"]
     subprocess.run([*tool, "validate-manifest", str(manifest)], check=True, capture_output=True)
-    (hook,) = yaml.safe_load(manifest.read_text())
+    hook, gate = yaml.safe_load(manifest.read_text())
+    assert (gate["id"], gate["stages"]) == ("sizeguard-gate", ["pre-push"])
     config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system"}]}]}
     (tmp_path / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
     env = {

@@ -1,0 +1,207 @@
+"""The GitHub action on somebody else's project, step by step, and results of runs without one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sizeguard.gate.reference.ci_event import VARIABLES
+from tests.support.any_project import AnyProject, made_project
+from tests.support.places import ROOT
+from tests.test_ci_steps import Runner
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+SOURCE = "const char t[{}] = {{1}};\nint main(int n, char** v) {{ return t[n] + (v == 0); }}\n"
+CONFIG = """\
+limits: {load: {growth: 256 B}}
+apps: {a: {build: cc -Os main.c -o a, image: a}}
+"""
+
+
+def acting(
+    project: AnyProject, inputs: Mapping[str, str], env: Mapping[str, str]
+) -> tuple[Runner, int]:
+    """Run the action's steps in a project, with a home and a temporary folder of their own."""
+    home = project.root.parent
+    bin_ = home / "temp" / "sizeguard" / "bin"
+    bin_.mkdir(parents=True, exist_ok=True)
+    for name, command in (("python", ""), ("sizeguard", "-m sizeguard.cli.main")):
+        # What the step of installation leaves: the wheel has a test of its own.
+        (bin_ / name).write_text(f'#!/bin/sh\nexec {sys.executable} {command} "$@"\n')
+        (bin_ / name).chmod(0o755)
+    given = {name: str(entry["default"]) for name, entry in ACTION["inputs"].items()} | inputs
+    runner = Runner(home, {f"inputs.{name}": value for name, value in given.items()})
+    plain = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    code = runner.run(
+        ACTION["runs"]["steps"],
+        {
+            **plain,
+            "PATH": f"{sys.base_prefix}/bin:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(home),
+            "RUNNER_TEMP": str(home / "temp"),
+            "GITHUB_ACTION_PATH": str(ROOT),
+            "GITHUB_WORKSPACE": str(project.root),
+            "CI": "true",
+            **env,
+        },
+    )
+    return runner, code
+
+
+def project_of(folder: Path, config: str = CONFIG) -> AnyProject:
+    return made_project(folder / "work", config, {"main.c": SOURCE.format(1000)})
+
+
+@pytest.mark.native
+def test_a_project_without_our_runtime_is_gated(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    project.git("checkout", "--quiet", "-b", "change")
+    results = project.root / "sizeguard-results"
+    for size, code in ((1100, 0), (9000, 1)):
+        project.write({"main.c": SOURCE.format(size)})
+        project.commit(f"A table of {size}")
+        runner, found = acting(project, {}, {"GITHUB_BASE_REF": "main"})
+        assert found == 3  # there is no origin/main in this clone
+        assert "there is no commit 'origin/main'" in runner.log[-1]
+        kept = json.loads((results / "gate.json").read_text())
+        head = project.git("rev-parse", "HEAD")
+        assert (kept["head"], kept["verdict"]) == (head, "inconclusive")
+        assert f"not measured at {head[:7]}: " in kept["problems"][0]["message"]
+        project.git("update-ref", "refs/remotes/origin/main", "main")
+        runner, found = acting(project, {}, {"GITHUB_BASE_REF": "main"})
+        assert found == code, runner.log
+        kept = json.loads((results / "gate.json").read_text())
+        assert kept["exit_code"] == code
+        assert runner.expressions["steps.gate.outputs.exit-code"] == str(code)
+        assert (results / "gate.sarif").is_file()
+        assert (results / "gate.xml").is_file()
+        project.git("update-ref", "-d", "refs/remotes/origin/main")
+    assert project.git("status", "--porcelain") == ""
+
+
+@pytest.mark.native
+def test_binaries_of_the_workflow_are_gated_without_a_file(tmp_path: Path) -> None:
+    project = project_of(tmp_path, "")
+    (project.root / "sizeguard.yaml").unlink()
+    project.commit("No configuration")
+    inputs = {"images": "tool=out/a\n", "fail-if": "load > +256B\nload > 100KiB\n"}
+
+    def judged(size: int, **env: str) -> tuple[str, int]:
+        source = project.root.parent / "main.c"
+        source.write_text(SOURCE.format(size))
+        (project.root / "out").mkdir(exist_ok=True)
+        build = ["cc", "-Os", str(source), "-o", str(project.root / "out" / "a")]
+        subprocess.run(build, check=True)
+        runner, code = acting(project, inputs, env)
+        return runner.log[-1], code
+
+    (project.root / ".gitignore").write_text("out/\n")
+    project.commit("First")
+    log, code = judged(1000)
+    assert (code, "growth is not judged" in log) == (0, True), log
+    project.git("checkout", "--quiet", "-b", "change")
+    project.write({"README.md": "x\n"})
+    project.commit("Change")
+    log, code = judged(1100)
+    assert code == 0, log
+    log, code = judged(9000)
+    assert (code, "a condition is true since" in log) == (1, True), log
+    log, code = judged(200_000)
+    assert code == 1, log
+    # Without a snapshot of the base nothing is said of growth.
+    for kept in (tmp_path / ".cache" / "sizeguard" / "store" / "images").iterdir():
+        kept.unlink()
+    log, code = judged(9000)
+    assert (code, "not measured at " in log) == (3, True), log
+    inputs["images"] = "gone\n"
+    assert judged(1000)[1] == 2
+    inputs["fail-if"] = ""
+    assert judged(1000)[1] == 2
+
+
+@pytest.mark.parametrize(
+    ("python", "message"), [("3.10.12", "here is Python 3.10.12"), ("", "here is no python3")]
+)
+def test_an_old_python_is_refused_before_anything_is_installed(
+    tmp_path: Path, python: str, message: str
+) -> None:
+    """Neither is there in a tool cache; whoever runs it may not install."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    scripts = {"id": "echo 1001", "python3": f"[ $1 = --version ] && echo Python {python}"}
+    if not python:
+        del scripts["python3"]
+    for name, script in scripts.items():
+        (tools / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tools / name).chmod(0o755)
+    (tools / "uname").symlink_to("/bin/uname")
+    done = subprocess.run(
+        ["/bin/bash", ROOT / "ci" / "action" / "check.sh"],
+        env={"PATH": str(tools), "GITHUB_OUTPUT": str(tmp_path / "out"), "RUNNER_TOOL_CACHE": "/x"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, message in done.stdout) == (2, True), done.stdout + done.stderr
+    assert done.stdout.startswith("::error title=sizeguard::sizeguard needs Python 3.11 or later")
+    assert not (tmp_path / "out").exists()
+
+
+ERRORS = {
+    "bad limit": ("limits: {load: much}\napps: {a: {image: a}}\n", 2),
+    "no yaml": ("{", 2),
+    "bad waiver": (CONFIG, 2),
+    "no such base": (CONFIG, 3),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_each_result_that_was_asked_for_is_there(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    config, code = ERRORS[case]
+    project = project_of(tmp_path, config)
+    if case == "bad waiver":
+        project.write({"baselines/waivers.yaml": "- metric: load\n"})
+    head = project.commit("Change") if case == "bad waiver" else project.git("rev-parse", "HEAD")
+    formats = ("json", "markdown", "junit", "sarif", "csv", "github", "html")
+    files = {name: tmp_path / f"result.{name}" for name in formats if name != "html"}
+    for file in files.values():
+        file.write_text("PASS, and green: of yesterday")
+    options = [word for name, file in files.items() for word in ("--also", f"{name}={file}")]
+    base = ["--base", "gone"] if case == "no such base" else []
+    ended = project.run("gate", *base, *options)
+    assert ended.code == code, ended.err
+    assert ended.err.startswith("error: ")
+    for name, file in files.items():
+        assert f"not measured at {head[:7]}: " in file.read_text().replace("`", ""), name
+    assert json.loads(files["json"].read_text())["exit_code"] == code
+
+
+@pytest.mark.native
+def test_a_killed_run_leaves_no_result_of_yesterday(tmp_path: Path) -> None:
+    project = project_of(tmp_path, CONFIG.replace("cc -Os", "sleep 15; cc -Os"))
+    outside, inside = tmp_path / "out.json", project.root / "in.json"
+    for file in (outside, inside):
+        file.write_text('{"verdict": "pass"}')
+    command = [sys.executable, "-m", "sizeguard.cli.main", "gate"]
+    command += ["--also", f"json={outside}", "--also", f"json={inside}"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=project.root, env=env, stderr=subprocess.PIPE) as process:
+        assert process.stderr
+        process.stderr.read(1)  # it builds
+        process.kill()
+    kept = json.loads(outside.read_text())
+    assert kept["verdict"] == "inconclusive"
+    assert kept["problems"][0]["message"].endswith("it was cancelled, killed or out of time")
+    assert not inside.exists()  # it would have been measured
