@@ -87,6 +87,7 @@ REPORT_TYPES = frozenset(
         "predict.reach_result",
         "proposals.proposal",
         "selection.finding",
+        "selection.foreign.triage_result",
         "snapshots.cleaning_result",
     }
 )

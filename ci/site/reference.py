@@ -14,6 +14,7 @@ import click
 
 from sizeguard.cli.exit_codes import EXIT_CODES
 from sizeguard.cli.main import COMMANDS, cli
+from sizeguard.report.screen.glossary import WORDS
 
 SCHEMAS = files("sizeguard.report.schemas")
 CONFIG = "config.schema.json"
@@ -28,6 +29,7 @@ def navigation() -> list[object]:
         "reference/configuration.md",
         "reference/exit_codes.md",
         "reference/schemas.md",
+        "reference/glossary.md",
     ]
 
 
@@ -42,6 +44,7 @@ def reference_pages() -> dict[str, str]:
         "reference/configuration.md": _configuration_page(),
         "reference/exit_codes.md": _exit_codes_page(),
         "reference/schemas.md": _schemas_page(),
+        "reference/glossary.md": _glossary_page(),
     }
 
 
@@ -71,7 +74,8 @@ def _index(commands: Mapping[str, click.Command]) -> str:
         f"| command | what it does |\n| --- | --- |\n{rows}\n\n"
         "All commands take `--help`, and `--debug`, which shows the traceback of an error.\n"
         "[Exit codes](exit_codes.md), [sizeguard.yaml](configuration.md) and the\n"
-        "[schemas of results](schemas.md) have pages of their own.\n"
+        "[schemas of results](schemas.md) have pages of their own,\n"
+        "and so has the [glossary](glossary.md).\n"
     )
 
 
@@ -132,6 +136,18 @@ def _cell(text: str) -> str:
 
 def _code(text: str) -> str:
     return "`" + text.replace("|", "\\|") + "`"
+
+
+def _glossary_page() -> str:
+    parts = [
+        "# Glossary",
+        "The words of reports and messages; `sizeguard explain WORD` prints one.",
+    ]
+    for name, word in WORDS.items():
+        parts += [f"## {name}", _prose(word.long)]
+        if word.see:
+            parts.append(f"See `{word.see}`.")
+    return "\n\n".join(parts) + "\n"
 
 
 def _exit_codes_page() -> str:

@@ -105,6 +105,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "baseline show": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "baseline log": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "waive": {0: "written", 2: _USAGE, 3: "evidence is missing", 4: _BUILD},
+        "triage": {0: "explained", 2: f"{_USAGE}, or a line that names nothing", 4: _INTERNAL},
         "explain": {0: "explained", 2: "wrong usage, or an unknown word", 4: _INTERNAL},
         "clean": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "completion": {0: "printed", 2: _USAGE, 4: _INTERNAL},

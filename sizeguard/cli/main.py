@@ -54,6 +54,7 @@ COMMANDS = {
         "Update or show the reviewed sizes in baselines/, or what they were.",
     ),
     "waive": ("judge.waive", "Let a metric have more bytes than its limits say, for a time."),
+    "triage": ("setup.triage", "Explain an error that a device reports about a missing operator."),
     "explain": ("setup.explain", "Explain a word of the reports: load, core, inconclusive …"),
     "clean": ("setup.clean", "Show the store of measurements, and remove what is old or too much."),
     "completion": ("completion", "Print the script that makes a shell complete command lines."),

@@ -1,0 +1,52 @@
+"""Write what an error line of a device means: terminal and JSON."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from sizeguard.report.writers.printable import printable
+from sizeguard.selection.foreign.triage_result import DESELECTED, SELECTED, Named
+
+SCHEMA_VERSION = 1
+
+
+def triage_text(found: Sequence[Named], format_: str, *, has_apps: bool) -> str:
+    """Write all that the line names, and what to do.
+
+    has_apps: the selections are those of apps, which commands can name
+    """
+    if format_ == "json":
+        rows = [asdict(each) for each in found]
+        return json.dumps({"schema_version": SCHEMA_VERSION, "named": rows}, indent=2)
+    return "\n".join(line for each in found for line in _lines(each, has_apps))
+
+
+def _lines(named: Named, has_apps: bool) -> Iterator[str]:
+    name = printable(named.name)
+    if not named.is_known:
+        near = f"; the nearest are {', '.join(map(printable, named.near))}" if named.near else ""
+        yield f"{named.kind} {name}: this runtime never had it{near}"
+        if named.kind == "operator":
+            yield "  export the model without it, or add a kernel for it"
+        return
+    kept = [app for app, state in named.state.items() if state == SELECTED]
+    if kept:
+        yield f"{named.kind} {name}: in the selection of {', '.join(map(printable, kept))}"
+        yield "  if it fails there, the device runs another build: compare version or build id"
+    for app in (app for app, state in named.state.items() if state == DESELECTED):
+        yield f"{named.kind} {name}: not in the selection of {printable(app)}"
+        yield from _additions(named, app, has_apps)
+
+
+def _additions(named: Named, app: str, has_apps: bool) -> Iterator[str]:
+    if not has_apps:
+        yield "  add it to that file: trace the model with the inputs that lead here"
+        return
+    word = shlex.quote(printable(app))
+    yield f"  add it: sizeguard select update --app {word} (with inputs that lead here)"
+    if named.kind in ("operator", "dtype"):
+        what = shlex.quote(printable(named.name))
+        yield f"  its cost: sizeguard predict --app {word} --add {what}"

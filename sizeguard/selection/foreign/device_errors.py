@@ -1,0 +1,98 @@
+"""Explain an error line of a device: was what it names deselected, or did it never exist?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from sizeguard.base.nearest import nearest_names
+from sizeguard.operators.dtypes import DTYPES
+from sizeguard.selection.foreign.triage_result import DESELECTED, SELECTED, Named
+from sizeguard.selection.selectable import Selectable
+from sizeguard.selection.selection import Selection
+
+_OPERATOR = re.compile(r"\b[A-Za-z_]\w*::\w+(?:\.\w+)?")
+# ExecuTorch's kernels leave out the namespace: "Unhandled dtype Double for add.out".
+_SHORT_OPERATOR = re.compile(r"\bdtype '?\w+'? for (\w+\.\w+)")
+_FEATURE = re.compile(r"\bfeatures? (\w+)")
+_CLASS = re.compile(r"\bclass(?:es)? ([\w.]+)")
+_NEAR = 3
+
+
+def named_in(line: str, known: Selectable, selections: Mapping[str, Selection]) -> list[Named]:
+    """List what a line names, each thing once.
+
+    selections: app → its selection, with the runtime's own names
+    """
+    operators = list(dict.fromkeys(_operators(line, known)))
+    dtypes = [*_dtypes(line, operators, known, selections)]
+    told = {each.name.rpartition(":")[0] for each in dtypes}  # by their dtype
+    found = [_operator(name, known, selections) for name in operators if name not in told]
+    found += dtypes
+    for kind, pattern, names in (
+        ("class", _CLASS, known.classes),
+        ("feature", _FEATURE, known.features),
+    ):
+        for name in dict.fromkeys(pattern.findall(line)):
+            if names is not None and (name in names or nearest_names(name, names)):
+                found.append(_plain(kind, name, names, selections))
+    return found
+
+
+def _operators(line: str, known: Selectable) -> Iterator[str]:
+    for name in _OPERATOR.findall(line):
+        yield known.pytorch.functional(name)
+    for name in _SHORT_OPERATOR.findall(line):
+        yield known.pytorch.functional(f"aten::{name}")
+
+
+def _operator(name: str, known: Selectable, selections: Mapping[str, Selection]) -> Named:
+    names = set(known.operators)
+    family = [each for each in sorted(names) if each.partition(".")[0] == name]
+    if name not in names and not family:
+        return Named("operator", name, {}, nearest_names(name, names, _NEAR))
+    all_of = [name] if name in names else family
+    state = {
+        app: SELECTED if all(map(selection.is_operator_selected, all_of)) else DESELECTED
+        for app, selection in selections.items()
+    }
+    return Named("operator", name, state)
+
+
+def _dtypes(
+    line: str, operators: Sequence[str], known: Selectable, selections: Mapping[str, Selection]
+) -> Iterator[Named]:
+    """List dtypes that a line names beside an operator whose kernel tags are known."""
+    tags = known.calls.tags if known.calls is not None else {}
+    for dtype in dict.fromkeys(re.findall(r"\b[A-Z]\w+\b", line)):
+        if dtype not in DTYPES:
+            continue
+        for operator in operators:
+            state = {
+                app: SELECTED if all(_has(selection, tag, dtype) for tag in tags[operator])
+                else DESELECTED
+                for app, selection in selections.items()
+                if tags.get(operator)
+            }  # fmt: skip
+            if state:
+                yield Named("dtype", f"{operator}:{dtype}", state)
+
+
+def _has(selection: Selection, tag: str, dtype: str) -> bool:
+    return selection.is_kernel_dtype_selected(tag, dtype)
+
+
+def _plain(
+    kind: str, name: str, names: Collection[str], selections: Mapping[str, Selection]
+) -> Named:
+    if name not in names:
+        return Named(kind, name, {}, nearest_names(name, names, _NEAR))
+    state = {}
+    for app, selection in selections.items():
+        has = (
+            selection.is_class_selected(name)
+            if kind == "class"
+            else selection.is_feature_selected(name)
+        )
+        state[app] = SELECTED if has else DESELECTED
+    return Named(kind, name, state)
