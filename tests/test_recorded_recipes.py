@@ -69,3 +69,18 @@ def test_a_build_whose_link_was_not_seen_says_how_to_record_it(
     done = gated.run("why", str(folder), "used")
     assert done.code == 3
     assert "sizeguard record" in done.err
+
+
+@pytest.mark.native
+def test_a_library_that_was_linked_counts_with_its_own_image_alone(tmp_path: Path) -> None:
+    config = """apps:
+  app:
+    build: cc -Os -fPIC -shared part.c -o libpart.so && cc -Os main.c libpart.so -o app
+    images: {main: app, part: libpart.so}
+    limits: {load: 60 KiB}
+"""
+    project = made_project(tmp_path, config, SOURCES)
+    assert project.run("baseline", "update").code == 0
+    found = json.loads(project.run("gate", "--format", "json").out)
+    assert (project.root / ".sizeguard/builds/app.main.x86_64-linux/app.link.json").is_file()
+    assert [app["libraries"] for app in found["apps"]] == [[], []]

@@ -21,6 +21,7 @@ from sizeguard.formats.elf import read_elf
 from sizeguard.formats.sniff import ELF, image_format
 
 SUFFIX = ".link.json"
+LINK_INPUTS = ".link"  # folder of a link's inputs beside an image of another project
 _VERSION = 1
 _HOW = "build again with sizeguard build, or record the build with sizeguard record"
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.builds import RECORD
-from sizeguard.builds.build_record import Build
+from sizeguard.builds.build_record import IMAGE, Build
+from sizeguard.builds.link_record import LINK_INPUTS
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import ET_DYN, ET_EXEC, read_elf
@@ -91,6 +92,8 @@ def shipped_libraries(build: Build) -> tuple[ShippedLibrary, ...]:
     """Measure what a build makes besides its image, stripped if there are stripped twins."""
     folder = build.image.parent
     apart = [build.image, build.shipped, *filter(None, [build.model_tracer])]
+    if build.variant == IMAGE:
+        apart += (folder / LINK_INPUTS).rglob("*")  # what was linked does not ship by that
     files = library_files(folder, apart)
     return libraries_of(folder, files)
 

@@ -7,11 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.builds.link_record import SUFFIX, LinkRecord, read_link_record, write_link_record
+from sizeguard.builds.link_record import (
+    LINK_INPUTS,
+    SUFFIX,
+    LinkRecord,
+    read_link_record,
+    write_link_record,
+)
 from sizeguard.builds.recorded_links import find_record
 from sizeguard.git.worktrees import Worktree
 
-_FILES = "link"  # the folder of the link's inputs, beside the image
 _MAP = "link.map"
 _RECORDS = ".links"
 
@@ -37,7 +42,7 @@ def keep_link(image: Path, tree: Path, records: Path, folder: Path) -> Path | No
         record = read_link_record(found)
         if record.changed_inputs():
             return None
-        kept = _with_copies(record, tree.resolve(), folder / _FILES)
+        kept = _with_copies(record, tree.resolve(), folder / LINK_INPUTS)
     except (InputError, OSError):
         return None
     place = folder / f"{image.name}{SUFFIX}"
