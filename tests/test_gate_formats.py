@@ -445,3 +445,17 @@ def test_types_in_use() -> None:
     """
     assert all(isinstance(app, AppResult) for sample in SAMPLES.values() for app in sample().apps)
     assert {app.verdict for app in everything().apps} == {PASS, FAIL, INCONCLUSIVE}
+
+
+def test_a_new_app_has_one_reason_however_many_limits_it_has() -> None:
+    result = SAMPLES["undecided"]()
+    app = result.apps[0]
+    check = next(check for check in app.checks if check.limit is None)
+    metrics = [f"operator/aten::op{i}" for i in range(30)]
+    more = tuple(
+        replace(check, id=f"{check.id}{i}", metric=metric) for i, metric in enumerate(metrics)
+    )
+    grown = replace(app, checks=(*app.checks, *more))
+    first = gate_text(replace(result, apps=(grown,)), "terminal").splitlines()[0]
+    assert first.startswith("INCONCLUSIVE  language loads 44,000 bytes: 31 sizes have no baseline")
+    assert "more finding" not in first

@@ -37,11 +37,12 @@ from sizeguard.report.gate.gate_words import (
     word,
 )
 from sizeguard.report.screen.fit import fit
-from sizeguard.report.writers.printable import middle, printable
+from sizeguard.report.screen.grid import RowName, distinct
+from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import NONE, Style
 
 _NOTES = 12  # lines of builds that pass
-_NUMBER = 11  # characters: three columns hold the sentence on claims
+_NUMBER = 12  # characters: three columns hold the sentence on claims
 
 
 def terminal_text(result: GateResult, style: Style) -> str:
@@ -202,8 +203,9 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
         width = min(width, style.width - 3 * _NUMBER - 5)
     if lines:
         yield f"  {'':<{width}}{'actual':>{_NUMBER}}{'limit':>{_NUMBER}}{'headroom':>{_NUMBER}}"
-    for line in lines:
-        yield _limit(line, width, style)
+    names = distinct([RowName(printable(line.name)) for line in lines], style.room(width - 2))
+    for line, name in zip(lines, names, strict=True):
+        yield _limit(line, name, width, style)
     texts = [
         ("models", models_text(app) if app.models else None),
         ("selection", selection_text(build.found)),
@@ -232,12 +234,11 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
     yield from commands_to_try(todo(app, build.found), style)
 
 
-def _limit(line: CheckLine, width: int, style: Style) -> str:
+def _limit(line: CheckLine, name: str, width: int, style: Style) -> str:
     limit = NONE if line.limit is None else f"{line.limit:,}"
     headroom = NONE if line.headroom is None else f"{line.headroom:+,}" if line.headroom else "0"
     room = style.width - width - 3 * _NUMBER - 7
     rule = style.dim(cut(printable(line.rule), style.room(room))) if room > 12 else ""
-    name = middle(line.name, style.room(width - 2))
     return (
         f"  {name:<{width}}{line.actual:>{_NUMBER},}{limit:>{_NUMBER}}{headroom:>{_NUMBER}} "
         f" {mark(line.verdict, style)}  {rule}"

@@ -124,16 +124,19 @@ def headline(app: AppResult, found: Sequence[GateFinding], name: str) -> str:
 
 
 def _reasons(found: Sequence[GateFinding]) -> list[str]:
-    wrong = [f for f in found if f.verdict == FAIL] or [
-        f for f in found if f.verdict == INCONCLUSIVE
-    ]
+    failing = [f for f in found if f.verdict == FAIL]
+    wrong = failing or [f for f in found if f.verdict == INCONCLUSIVE]
     # This change's own growth before creep, which comes from earlier changes.
-    return [
-        _reason(f)
-        for f in sorted(
-            wrong, key=lambda f: (urgency(f), f.check is not None and f.check.kind == CREEP)
-        )
-    ]
+    wrong.sort(key=lambda f: (urgency(f), f.check is not None and f.check.kind == CREEP))
+    without = [f for f in wrong if _lacks_baseline(f.check)]
+    reasons = [_reason(f) for f in wrong if f not in without[1:]]
+    if len(without) > 1:  # a new app: one cause, one reason
+        reasons[reasons.index(_reason(without[0]))] = f"{len(without)} sizes have no baseline"
+    return reasons
+
+
+def _lacks_baseline(check: Check | None) -> bool:
+    return check is not None and check.kind in SIZE_KINDS and check.headroom is None
 
 
 def _change(app: AppResult, unit: str) -> str:
@@ -154,7 +157,7 @@ def _reason(finding: GateFinding) -> str:
             )
         return finding.message
     if check.headroom is None:
-        return f"`{check.metric}` has nothing to be compared with"
+        return f"`{check.metric}` has no baseline"
     limit = " since a release" if check.kind == CREEP else ""
     return f"{-check.headroom:,} more than `{check.metric}` allows{limit}"
 
@@ -248,7 +251,7 @@ def models_text(app: AppResult) -> tuple[str, str]:
 
 
 def elimination_text(app: AppResult) -> tuple[str, str] | None:
-    """Sum up the claims: 212 claims gone, 41 there, 0 left; and the verdict.
+    """Sum up the claims: 212 absent, 41 present, 0 leftovers; and the verdict.
 
     None if they were not checked.
     """
@@ -261,7 +264,7 @@ def elimination_text(app: AppResult) -> tuple[str, str] | None:
     gone, there = (
         sum(verdict.expect == expect for verdict in right) for expect in (ABSENT, PRESENT)
     )
-    return f"{gone} claims gone, {there} there, {check.actual} left", check.verdict
+    return f"{gone} absent, {there} present, {counted(check.actual, 'leftover')}", check.verdict
 
 
 def broken_claims(app: AppResult) -> list[Verdict]:
@@ -322,10 +325,7 @@ def waiver_line(use: WaiverUse) -> str:
 
 
 def todo(app: AppResult, found: Sequence[GateFinding]) -> list[Command]:
-    """List commands that help with the sizes: the result's, else the advice on limits.
-
-    The advice on other findings stands beside them.
-    """
+    """List commands that help with the sizes: the result's, else the advice on limits."""
     limits = [
         f.advice
         for f in found

@@ -139,7 +139,7 @@ def bad_limits(build: Placed) -> list[str]:
 def _limit_item(line: CheckLine) -> str:
     metric = code(middle(line.name, 2 * _NAME))
     if line.limit is None or line.headroom is None:
-        what = f"{line.actual:,} bytes, and nothing to compare with"
+        what = f"{line.actual:,} bytes, and no baseline"
     elif line.headroom < 0:
         what = f"{line.actual:,} of {line.limit:,} bytes, **{-line.headroom:,} too many**"
     else:

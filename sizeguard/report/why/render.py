@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.report.screen.fit import fit
-from sizeguard.report.writers.printable import printable, shown
+from sizeguard.report.writers.printable import middle, printable, shown
 from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
 
@@ -105,8 +105,8 @@ def _also_called(why: Why) -> str:
     return f"the same bytes are called {names}{f' and {more} more' if more > 0 else ''}"
 
 
-def _name(step: WhyStep) -> str:
-    return shown("symbol", step.symbol, 60) if step.symbol else printable(step.section)
+def _name(step: WhyStep, style: Style) -> str:
+    return shown("symbol", step.symbol, style.room(60)) if step.symbol else printable(step.section)
 
 
 def _object(label: str) -> str:
@@ -121,13 +121,13 @@ def _terminal(why: Why, style: Style) -> Iterator[str]:
     for chain in why.chains:
         yield ""
         lines = [
-            (f"{' ' * i}→ {_name(step)}" if i else _name(step), step)
+            (f"{' ' * i}→ {_name(step, style)}" if i else _name(step, style), step)
             for i, step in enumerate(chain.steps)
         ]
-        width = min(max(len(text) for text, _ in lines), max(style.width - 44, 30))
+        width = min(max(len(text) for text, _ in lines), style.room(max(style.width - 46, 24)))
         for i, (text, step) in enumerate(lines):
             how = step.how if i else ROOTS.get(chain.root_kind, chain.root_kind)
-            text = text if len(text) <= width else f"{text[: width - 1]}…"
+            text = text if len(text) <= width else middle(text, width)
             yield f"  {text.ljust(width)}  {_object(step.object):20}  {how}"
         yield from _advice(why, chain)
     if why.roots > len(why.chains):
@@ -140,19 +140,20 @@ def _terminal(why: Why, style: Style) -> Iterator[str]:
 
 def _advice(why: Why, chain: Chain) -> Iterator[str]:
     if len(chain.steps) == 1:
-        yield f"  it stays by itself: {ROOTS.get(chain.root_kind, chain.root_kind)}"
+        root = ROOTS.get(chain.root_kind, chain.root_kind)
+        yield f"  nothing refers to it, it stays by itself: {root}"
         return
     last = chain.steps[-1]
     if last.frees:
         rest = last.frees - why.size
-        other = (
-            f", {rest:,} of them kept by it alone"
+        parts = (
+            f"{why.size:,} of its own, {rest:,} that only it uses"
             if rest > 0
-            else "; nothing else is reached only this way"
+            else "nothing else depends on it alone"
         )
-        yield f"  cut the last edge and {last.frees:,} bytes go{other}"
+        yield f"  removing the last reference frees {last.frees:,} bytes: {parts}"
     else:
-        yield "  cutting the last edge frees nothing: others keep it, too"
+        yield "  removing the last reference frees nothing: others refer to it, too"
 
 
 def _coarse(why: Why) -> Iterator[str]:
