@@ -394,6 +394,13 @@ def changed(path: str, value: object) -> bytes:
     return json.dumps(content).encode()
 
 
+def test_a_claim_that_does_not_apply_is_read() -> None:
+    data = changed("apps.0.verification.verdicts.0.verdict", "not_applicable")
+    (app,) = result_of(data, "x").apps
+    assert app.verification
+    assert app.verification.verdicts[0].verdict == "not_applicable"
+
+
 TERM = {"what": "x", "name": "y", "old": "", "new": "", "loosens": True}
 WRONG = [
     ("verdict", "maybe"), ("apps", {}), ("apps.0", []), ("apps.0.app", "other"),

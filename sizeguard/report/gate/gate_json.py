@@ -13,6 +13,7 @@ from typing import Any
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.plain_data import MOST, Json, decode, encode, parse
+from sizeguard.claims.verdict import NOT_APPLICABLE
 from sizeguard.gate.gate_result import AppResult, GateResult
 
 SCHEMA_VERSION = 1
@@ -98,7 +99,7 @@ def result_of(data: bytes, where: str) -> GateResult:
             )
     result = decode(GateResult, {**document, "apps": list[Json](apps)}, where)
     for verdict in (result.verdict, *(app.verdict for app in result.apps), *_verdicts(result)):
-        if verdict not in (*_VERDICTS, "not_run"):
+        if verdict not in (*_VERDICTS, "not_run", NOT_APPLICABLE):
             raise InputError(f"{where}: '{verdict[:40]}' is no verdict")
     if result.verdict not in _VERDICTS:
         raise InputError(f"{where}: '{result.verdict}' is no verdict of a gate")
