@@ -403,6 +403,7 @@ def test_a_claim_that_does_not_apply_is_read() -> None:
 
 TERM = {"what": "x", "name": "y", "old": "", "new": "", "loosens": True}
 WRONG = [
+    ("checks.0.verdict", "not_applicable"), ("apps.0.verdict", "not_applicable"),
     ("verdict", "maybe"), ("apps", {}), ("apps.0", []), ("apps.0.app", "other"),
     ("apps.0.sizes.load", "1"), ("apps.0.sizes.load", 1 << 60), ("apps.0.verdict", "</details>"),
     ("checks.0.metric", None), ("checks.0.actual", True), ("checks.0.headroom", 1.5),

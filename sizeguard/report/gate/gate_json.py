@@ -99,7 +99,7 @@ def result_of(data: bytes, where: str) -> GateResult:
             )
     result = decode(GateResult, {**document, "apps": list[Json](apps)}, where)
     for verdict in (result.verdict, *(app.verdict for app in result.apps), *_verdicts(result)):
-        if verdict not in (*_VERDICTS, "not_run", NOT_APPLICABLE):
+        if verdict not in (*_VERDICTS, "not_run"):
             raise InputError(f"{where}: '{verdict[:40]}' is no verdict")
     if result.verdict not in _VERDICTS:
         raise InputError(f"{where}: '{result.verdict}' is no verdict of a gate")
@@ -114,7 +114,9 @@ def _verdicts(result: GateResult) -> list[str]:
 
 
 def _claims(app: AppResult) -> list[Any]:
-    return list(app.verification.verdicts) if app.verification else []
+    """List the claims that apply: the others have a verdict of their own."""
+    claims = app.verification.verdicts if app.verification else ()
+    return [claim for claim in claims if claim.verdict != NOT_APPLICABLE]
 
 
 def _build(row: dict[str, Any]) -> tuple[str, str]:
