@@ -1,0 +1,45 @@
+"""Add an app to the text of sizeguard.yaml, whose comments and order stay as they are."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+
+import yaml
+
+from sizeguard.base.errors import InputError
+
+_TOP = re.compile(r"[^\s#]")
+_INDENT = "  "
+
+
+def with_app(text: str, name: str, selection: str, models: Sequence[str]) -> str:
+    """Return the text with one app more, at the end of `apps`.
+
+    Raises InputError if `apps` is written in one line, where no line can be added.
+    """
+    lines = text.splitlines()
+    start = next((at for at, line in enumerate(lines) if re.match(r"apps\s*:", line)), None)
+    if start is None:
+        start = len(lines)
+        lines.append("apps:")
+    elif not re.fullmatch(r"apps\s*:\s*(#.*)?", lines[start]):
+        raise InputError("sizeguard.yaml: `apps` is written in one line; write an app a line first")
+    end = next((at for at in range(start + 1, len(lines)) if _TOP.match(lines[at])), len(lines))
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    first = next((line for line in lines[start + 1 : end] if line.strip()[:1] not in ("", "#")), "")
+    indent = first[: len(first) - len(first.lstrip())] or _INDENT
+    entry = [
+        f"{indent}{_scalar(name)}:",
+        f"{indent}{_INDENT}selection: {_scalar(selection)}",
+        f"{indent}{_INDENT}models:",
+        *(f"{indent}{_INDENT * 2}- {_scalar(model)}" for model in models),
+    ]
+    return "\n".join([*lines[:end], *entry, *lines[end:]]) + "\n"
+
+
+def _scalar(text: str) -> str:
+    """Write a string of YAML in one line."""
+    return yaml.safe_dump(text, allow_unicode=True, width=sys.maxsize).partition("\n")[0]

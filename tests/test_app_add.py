@@ -1,0 +1,73 @@
+"""An app that `sizeguard app add` writes into sizeguard.yaml: all else stays as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.base.errors import InputError
+from sizeguard.cli.main import cli
+from sizeguard.proposals.added_app import with_app
+
+BEFORE = """# What is watched.
+targets:
+  x86_64-linux:
+
+apps:
+    vision:   # the camera
+        selection: a.yaml
+        models: [m.pt2]
+
+limits: {load: {growth: 1%}}
+"""
+
+
+def test_the_new_app_is_the_last_one_and_comments_stay() -> None:
+    after = with_app(BEFORE, "keywords", "native/apps/keywords/selected_operators.yaml", ["k.pt2"])
+    expected = yaml.safe_load(BEFORE)
+    expected["apps"]["keywords"] = {
+        "selection": "native/apps/keywords/selected_operators.yaml",
+        "models": ["k.pt2"],
+    }
+    assert yaml.safe_load(after) == expected
+    assert [line for line in after.splitlines() if line in BEFORE.splitlines()] == (
+        BEFORE.splitlines()
+    )
+
+
+@given(
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1),
+    st.sampled_from([BEFORE, "", "apps:\n", "targets: {x: }\n", "apps:\n  a: {image: a}\n# end\n"]),
+)
+def test_any_name_is_read_as_it_was_given(name: str, before: str) -> None:
+    found = yaml.safe_load(with_app(before, name, name, [name]))
+    assert found["apps"][name] == {"selection": name, "models": [name]}
+
+
+def test_apps_in_one_line_are_refused() -> None:
+    with pytest.raises(InputError, match="in one line"):
+        with_app("apps: {a: {image: a}}\n", "b", "b.yaml", [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["vision", "m.pt2"], "there is an app vision"),
+        (["words", "../m.pt2"], "not in the project"),
+    ],
+)
+def test_what_cannot_be_added_changes_nothing(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path
+) -> None:
+    (tmp_path / "sizeguard.yaml").write_text(BEFORE)
+    monkeypatch.chdir(tmp_path)
+    words = ["app", "add", *arguments, "--selection", "new.yaml", "--runtime-source", str(root)]
+    with pytest.raises(InputError, match=message):
+        CliRunner().invoke(cli, words, catch_exceptions=False)
+    assert (tmp_path / "sizeguard.yaml").read_text() == BEFORE
+    assert {path.name for path in tmp_path.iterdir()} == {"sizeguard.yaml"}
