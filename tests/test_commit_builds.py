@@ -1,6 +1,6 @@
 """Commits to measurements.
 
-Metrics of an analysis, the store, hashes of what a build reads, work trees, and builds in them.
+Metrics of an analysis, the store, hashes of what a build reads, worktrees, and builds in them.
 """
 
 from __future__ import annotations

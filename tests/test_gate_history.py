@@ -123,7 +123,7 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     assert (
         sum(cause["new"] - cause["old"] for cause in app["causes"]) == load["actual"] - load["base"]
     )
-    # The base was measured when it was gated. Who has no such store builds it, in a work tree, and
+    # The base was measured when it was gated. Who has no such store builds it, in a worktree, and
     # finds the same.
     elsewhere = repository.gate(
         "--app", "vision", SIZEGUARD_STORE=str(repository.root.parent / "store")

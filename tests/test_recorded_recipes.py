@@ -1,4 +1,4 @@
-"""Builds by recipe are recorded, and what the record needs outlives the work tree."""
+"""Builds by recipe are recorded, and what the record needs outlives the worktree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BUILD = ".sizeguard/builds/app.x86_64-linux"
 
 @pytest.fixture(scope="module")
 def gated(tmp_path_factory: pytest.TempPathFactory) -> AnyProject:
-    """A project that was gated, and whose work trees are gone."""
+    """A project that was gated, and whose worktrees are gone."""
     project = made_project(tmp_path_factory.mktemp("recorded"), CONFIG, SOURCES)
     assert project.run("baseline", "update").code == 0
     done = project.run("gate", "--format", "json")

@@ -178,7 +178,7 @@ commit_options = option_group(
     click.option(
         "--build-command",
         metavar="COMMAND",
-        help="Build any project: run in the root of a work tree, by /bin/sh.",
+        help="Build any project: run in the root of a worktree, by /bin/sh.",
     ),
     click.option(
         "--image",

@@ -59,7 +59,7 @@ worker_options = option_group(
         show_default=True,
         type=click.IntRange(1, 99),
         metavar="N",
-        help="Builds at once, each in its work tree.",
+        help="Builds at once, each in its worktree.",
     ),
     click.option(
         "--scheduler",

@@ -138,7 +138,7 @@ def top_folder(here: Path) -> Path:
     try:
         return Path(git(here, "rev-parse", "--show-toplevel"))
     except InputError as error:
-        raise InputError(f"{here}: not inside of a git work tree") from error
+        raise InputError(f"{here}: not inside of a git worktree") from error
 
 
 def common_folder(repository: Path) -> Path:

@@ -130,7 +130,7 @@ def worktree(repository: Path, folder: Path) -> Iterator[Worktree]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot make work trees here: {error.strerror}") from error
+        raise InputError(f"{folder}: cannot make worktrees here: {error.strerror}") from error
     with _lock(folder) as path:
         end_orphans(path)
         yield Worktree(repository, path)

@@ -134,7 +134,7 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
     if found is not None:
         return found
     with worktree(place.repository, place.worktrees) as tree:
-        # Another process may have measured it while we waited for a work tree.
+        # Another process may have measured it while we waited for a worktree.
         found = find_measured(place, commit, key)
         if found is not None:
             return found

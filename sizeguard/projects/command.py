@@ -21,7 +21,7 @@ _MASQUERADE = Path("/usr/lib/ccache")  # where Debian's ccache has links of the 
 
 @dataclass(frozen=True, slots=True)
 class CommandRecipe:
-    """Any project: a shell command, run in the root of the work tree, and the binary it makes.
+    """Any project: a shell command, run in the root of the worktree, and the binary it makes.
 
     image: its path from the root; map: that of a linker map, or empty
     scope: which files of a commit the command reads; all unless told
@@ -35,7 +35,7 @@ class CommandRecipe:
     def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
         """Collect everything that the measurement depends on.
 
-        path_length: of the work tree's path, which compilers write into binaries.
+        path_length: of the worktree's path, which compilers write into binaries.
         """
         return {
             "build": "command",
@@ -103,5 +103,5 @@ def check_command(command: str, image: str) -> None:
     if not image or image.startswith("/") or ".." in PurePosixPath(image).parts:
         raise InputError(
             f"--image {image}: name the file that the build command makes, from the root of the"
-            " work tree"
+            " worktree"
         )

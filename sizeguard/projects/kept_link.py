@@ -1,4 +1,4 @@
-"""Keep the record of an image's link with all that it needs, as its work tree will be cleaned."""
+"""Keep the record of an image's link with all that it needs, as its worktree will be cleaned."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ OPTION = "--runtime-source"
 def project_root() -> Path:
     """Return the folder with sizeguard.yaml: the current one, or the nearest above it.
 
-    Raises InputError if there is none up to the root of the git work tree.
+    Raises InputError if there is none up to the root of the git worktree.
     """
     found = find_project()
     if found is None:

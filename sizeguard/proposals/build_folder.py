@@ -62,7 +62,7 @@ class Place:
 
     root:           of the project; the commands run in it
     source, folder: paths from the root
-    is_fresh:       whether a work tree brings no products of the checkout's own build
+    is_fresh:       whether a worktree brings no products of the checkout's own build
     """
 
     root: Path
@@ -98,7 +98,7 @@ class BuildSystem(Protocol):
         """Read what the system says of its build folder."""
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
-        """Return the commands that build images anew in a work tree."""
+        """Return the commands that build images anew in a worktree."""
 
     def advice(self, missing: str, image: str) -> str:
         """Return the change that brings what an image lacks."""

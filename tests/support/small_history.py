@@ -72,7 +72,7 @@ class SmallRepository:
 
 
 def state_of_checkout(path: Path, besides: str = "") -> dict[str, str]:
-    """Every file of the work tree, the index and HEAD, by hash.
+    """Every file of the worktree, the index and HEAD, by hash.
 
     Equal before and after, byte for byte. besides: a folder left out.
     """

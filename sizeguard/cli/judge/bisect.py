@@ -43,7 +43,7 @@ UNKNOWN = 3  # the exit code if nothing has the metric's name
 @click.option(
     "--keep-worktrees",
     is_flag=True,
-    help="Leave the work trees: the next run of our own build compiles less.",
+    help="Leave the worktrees: the next run of our own build compiles less.",
 )
 @click.option(
     "-n",
@@ -76,7 +76,7 @@ def command(
 
     Sizes need not be monotone: a range of commits is entered if any bucket differs between its
     ends. Commits whose inputs are equal are not built twice, and what was measured once is never
-    built again, after a kill neither. Work is done in work trees of its own.
+    built again, after a kill neither. Work is done in worktrees of its own.
 
     \b
     Examples:

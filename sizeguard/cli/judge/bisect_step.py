@@ -75,7 +75,7 @@ def command(
 
     That finds one commit, the first at which a metric grew beyond a limit.
 
-    The commit is built in a work tree of its own, and what is known of
+    The commit is built in a worktree of its own, and what is known of
     it already is not built again; changes that are not committed would not be seen, so they are
     refused.
 

@@ -22,7 +22,7 @@ _DAYS = {"d": 1, "w": 7}
 @click.option(
     "--worktrees",
     is_flag=True,
-    help="Remove the work trees that nobody uses, too; builds begin anew.",
+    help="Also remove unused worktrees; later builds start from scratch.",
 )
 @click.option(
     "--format",

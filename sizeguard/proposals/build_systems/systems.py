@@ -22,7 +22,7 @@ def built_folders(start: Path) -> Iterator[tuple[BuildSystem, Path]]:
     """Yield the build folders at and below a folder.
 
     Below one with a Makefile are others, below one of another system none. Without any, the
-    nearest above it is taken, up to the root of the git work tree.
+    nearest above it is taken, up to the root of the git worktree.
     """
     below = list(_below(start.resolve()))
     yield from below or _above(start.resolve())
