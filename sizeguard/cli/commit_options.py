@@ -178,7 +178,7 @@ commit_options = option_group(
     click.option(
         "--build-command",
         metavar="COMMAND",
-        help="Build any project: run in the root of a worktree, by /bin/sh.",
+        help="Shell command that builds a project, run in the root of a worktree.",
     ),
     click.option(
         "--image",
@@ -196,7 +196,7 @@ commit_options = option_group(
         "--inputs",
         multiple=True,
         metavar="PATH",
-        help="What the build command reads; all files unless given. May be repeated.",
+        help="Files that the build command reads. Default: all. May be repeated.",
     ),
     click.option(
         "--ignore",
@@ -208,14 +208,14 @@ commit_options = option_group(
         "--app",
         default="",
         metavar="NAME",
-        help="Of our own runtime: an app's selective build; full if left out.",
+        help="Build this app's selective runtime of our own. Default: the full runtime.",
         shell_complete=candidates.one_of(candidates.apps),
     ),
     click.option(
         "--variant",
         default="",
         metavar="full|core",
-        help="Of our own runtime: another variant.",
+        help="Build another variant of our own runtime.",
         type=candidates.OneOf(candidates.variants, "variant"),
     ),
     click.option(
@@ -246,18 +246,18 @@ commit_options = option_group(
         "compilers",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Compilers at once in a build; all cores if left out.",
+        help="Parallel compiler jobs of a build. Default: all cores.",
     ),
     click.option(
         "--timeout",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Of one build; then the run ends.",
+        help="Time limit of one build, in seconds; then the run ends.",
     ),
     click.option(
         "--build-failed-again",
         "again",
         is_flag=True,
-        help="Build commits again of which it is known that they do not build.",
+        help="Retry commits that are known not to build.",
     ),
 )

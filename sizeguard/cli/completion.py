@@ -121,7 +121,7 @@ def answer(cli: click.Command, question: str) -> int:
 def command(context: click.Context, shell: str) -> None:
     """Print the script that makes a shell complete commands, options and their values.
 
-    Values are those of the project in the current folder: apps, targets, operators, levels.
+    Values include apps, targets, operators and levels of the project in the current folder.
 
     \b
     Examples:

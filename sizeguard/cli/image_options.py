@@ -185,27 +185,27 @@ evidence_options = option_group(
         "--rules",
         type=_EXISTING,
         metavar="FILE",
-        help="Rules of your own, which come before those of the preset.",
+        help="Your own rules; they take precedence over the preset's.",
     ),
     click.option(
         "--arch",
         default="",
         metavar="NAME",
-        help="One image of a fat Mach-O file: arm64, x86_64 …",
+        help="One image of a universal Mach-O file: arm64, x86_64 …",
     ),
 )
 
 
 # How text for a terminal looks: of all commands that draw.
 SCREEN_OPTIONS = (
-    click.option("--ascii", is_flag=True, help="Print nothing but ASCII on the terminal."),
+    click.option("--ascii", is_flag=True, help="Print only ASCII on the terminal."),
     click.option(
         "--width",
         type=click.IntRange(min=LEAST_WIDTH),
         metavar="N",
-        help="Fit tables to N columns; the terminal's width otherwise, no limit in a pipe.",
+        help="Fit tables to N columns. Default: the terminal's width; no limit in a pipe.",
     ),
-    click.option("--wide", is_flag=True, help="Shorten no name, whatever the width."),
+    click.option("--wide", is_flag=True, help="Do not shorten names."),
 )
 
 
@@ -220,7 +220,7 @@ def _output_options(formats: Sequence[str]) -> Decorator:
             "file",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Write there instead of to the terminal.",
+            help="Write to this file instead of to the terminal.",
         ),
         *SCREEN_OPTIONS,
     )

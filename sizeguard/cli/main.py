@@ -20,13 +20,13 @@ COMPLETION = "_SIZEGUARD_COMPLETE"  # the variable in which a shell asks for can
 
 # name → module in sizeguard.cli, one-line help
 COMMANDS = {
-    "init": ("setup.init", "Write sizeguard.yaml and the CI file for a build that is there."),
+    "init": ("setup.init", "Write sizeguard.yaml and the CI file for an existing build."),
     "app": ("setup.app_commands", "Add an app for models: trace, select, review, gate."),
     "build": (
         "build.build",
         "Build a variant of the runtime: full, instrumented, core or selective.",
     ),
-    "import": ("build.import_model", "Turn a .pt2 model into a program (.sgp)."),
+    "import": ("build.import_model", "Convert a .pt2 model to a program (.sgp)."),
     "codegen": ("build.codegen", "Write registration sources and selection headers."),
     "trace": ("build.trace", "Run models on the instrumented build and write what they used."),
     "select": ("select.sub_commands", "Read, merge and check operator selections."),
@@ -52,12 +52,15 @@ COMMANDS = {
     "bisect-step": ("judge.bisect_step", "Judge one commit, for git bisect run."),
     "baseline": (
         "judge.baseline",
-        "Update or show the reviewed sizes in baselines/, or what they were.",
+        "Update or show the reviewed sizes in baselines/, or their history.",
     ),
-    "waive": ("judge.waive", "Let a metric have more bytes than its limits say, for a time."),
+    "waive": ("judge.waive", "Allow a metric more bytes than its limits, for a time."),
     "triage": ("setup.triage", "Explain an error that a device reports about a missing operator."),
     "explain": ("setup.explain", "Explain a word of the reports: load, core, inconclusive …"),
-    "clean": ("setup.clean", "Show the store of measurements, and remove what is old or too much."),
+    "clean": (
+        "setup.clean",
+        "Show the store of measurements, and remove entries beyond its limits.",
+    ),
     "completion": ("completion", "Print the script that makes a shell complete command lines."),
 }
 

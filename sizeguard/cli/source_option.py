@@ -10,5 +10,5 @@ RUNTIME_SOURCE = click.option(
     "--runtime-source",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder that holds the runtime's sources in native/; the project's otherwise.",
+    help="Folder that contains the runtime's sources in native/. Default: the project's.",
 )

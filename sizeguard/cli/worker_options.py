@@ -59,7 +59,7 @@ worker_options = option_group(
         show_default=True,
         type=click.IntRange(1, 99),
         metavar="N",
-        help="Builds at once, each in its worktree.",
+        help="Parallel builds, each in its own worktree.",
     ),
     click.option(
         "--scheduler",

@@ -26,7 +26,7 @@ FILE = click.Path(path_type=Path)
     shell_complete=candidates.one_of(candidates.apps),
 )
 @click.option(
-    "--selection", type=FILE, metavar="FILE", help="A selection file, in place of an app's."
+    "--selection", type=FILE, metavar="FILE", help="Use this selection file instead of an app's."
 )
 @click.option(
     "--target",
@@ -64,7 +64,7 @@ FILE = click.Path(path_type=Path)
     "--lto",
     default="",
     metavar="full|thin",
-    help="Optimize at link time; thin is for clang with lld.",
+    help="Optimize at link time; thin needs clang and lld.",
     type=candidates.OneOf(candidates.lto_kinds, "kind of LTO"),
 )
 @click.option(
@@ -76,7 +76,7 @@ FILE = click.Path(path_type=Path)
     help="Optimize for size or for speed.",
     type=candidates.OneOf(candidates.optimizations, "optimization", "-O"),
 )
-@click.option("--no-dtypes", is_flag=True, help="Select operators alone, and keep all dtypes.")
+@click.option("--no-dtypes", is_flag=True, help="Select only operators, and keep all dtypes.")
 @click.option(
     "--sanitize", default="", metavar="LIST", help="Sanitizers, such as address,undefined."
 )
@@ -92,7 +92,7 @@ FILE = click.Path(path_type=Path)
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many compilers at once; all cores if left out.",
+    help="Parallel compiler jobs. Default: all cores.",
 )
 @click.option(
     "--format",
@@ -100,7 +100,7 @@ FILE = click.Path(path_type=Path)
     type=click.Choice(["terminal", "json"]),
     default="terminal",
     show_default=True,
-    help="How to print the result.",
+    help="Output format.",
 )
 def command(
     variant: str,

@@ -29,7 +29,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Operators of a kernel library, or of several.",
+    help="Operators of one or more kernel libraries.",
 )
 @click.option(
     "--kernel-sources",
@@ -44,7 +44,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="A selection file; several are united.",
+    help="Selection file; several are merged.",
 )
 @click.option("--root-ops", default="", metavar="A,B", help="Operators to keep, by name.")
 @click.option(
@@ -66,7 +66,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Also keep what named operators and models can call, by this op_deps.yaml.",
+    help="Also keep the callees of named operators and models, as listed in this op_deps.yaml.",
 )
 @click.option(
     "--pytorch-names",
@@ -75,7 +75,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     metavar="FILE",
     help="Translate names of PyTorch and ExecuTorch by this pytorch_names.yaml.",
 )
-@click.option("--exact", is_flag=True, help="Keep no callees, whatever op_deps.yaml says.")
+@click.option("--exact", is_flag=True, help="Keep no callees; ignore op_deps.yaml.")
 @click.option("--all-operators", is_flag=True, help="Select everything.")
 @click.option("--no-operators", is_flag=True, help="Select nothing: a runtime that can only load.")
 @click.option(
@@ -83,13 +83,13 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     "build_features",
     multiple=True,
     metavar="NAME",
-    help="Keep this build feature, too.",
+    help="Also keep this build feature.",
 )
 @click.option(
-    "--all-dtypes", is_flag=True, help="Select operators, keep every dtype of every switch."
+    "--all-dtypes", is_flag=True, help="Select operators, but keep every dtype of every switch."
 )
 @click.option(
-    "--require-dtypes", is_flag=True, help="It is an error if the selection does not select dtypes."
+    "--require-dtypes", is_flag=True, help="Fail if the selection does not select dtypes."
 )
 @click.option(
     "--shared-with",
@@ -103,13 +103,13 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     default=",".join(DISPATCH_KEYS),
     show_default=True,
     metavar="A,B",
-    help="Register these keys' operators only.",
+    help="Register only operators of these keys.",
 )
 @click.option(
     "--library-name",
     default="portable",
     show_default=True,
-    help="The name under which operators are registered.",
+    help="Name under which operators are registered.",
 )
 @click.option(
     "--inputs",
@@ -117,7 +117,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     is_eager=True,
     expose_value=False,
     callback=print_inputs,
-    help="Print the files that generate code, one a line, and exit.",
+    help="Print the files that generate code, one per line, and exit.",
 )
 @click.option(
     "--merge-yaml",
@@ -131,13 +131,13 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     required=True,
     type=FILE,
     metavar="DIR",
-    help="Where generated/, selected/ and the effective selection go.",
+    help="Folder for generated/, selected/ and the effective selection.",
 )
 @click.option(
     "--stamp", type=FILE, metavar="FILE", help="A file to touch when done, for build tools."
 )
 @click.option(
-    "--selection-only", is_flag=True, help="Write the united selected_operators.yaml only."
+    "--selection-only", is_flag=True, help="Write only the merged selected_operators.yaml."
 )
 def command(
     operators_yaml: tuple[Path, ...],

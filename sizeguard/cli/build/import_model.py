@@ -40,7 +40,7 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     "operator_files",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="The operators that there are, instead of the runtime's own. May be given again.",
+    help="Operators to use instead of the runtime's own. May be given again.",
 )
 @RUNTIME_SOURCE
 def command(
@@ -52,7 +52,7 @@ def command(
     operator_files: tuple[Path, ...],
     runtime_source: Path | None,
 ) -> None:
-    """Turn a model that torch.export.save wrote into a program that run_program runs.
+    """Convert a model that torch.export.save wrote to a program that run_program runs.
 
     Example: sizeguard import vision.pt2 -o vision.sgp --case image0.npy --case image1.npy
     """

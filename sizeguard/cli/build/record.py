@@ -14,18 +14,18 @@ NOTHING = 3
     "--records",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Keep the records there; otherwise in .sizeguard/links.",
+    help="Folder for the records. Default: .sizeguard/links.",
 )
 @click.option(
     "--wrappers",
     is_flag=True,
-    help="Put wrappers before the linkers instead of preloading a library into them.",
+    help="Wrap the linkers instead of preloading a library into them.",
 )
 @click.option(
     "--built",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="FOLDER",
-    help="Run nothing: take the links of a build by ninja or CMake that is done.",
+    help="Run nothing; read the links of a finished build of ninja or CMake.",
 )
 @click.argument("build", nargs=-1, type=click.UNPROCESSED, metavar="[-- BUILD COMMAND...]")
 @click.pass_context
@@ -36,14 +36,14 @@ def command(
     built: Path | None,
     build: tuple[str, ...],
 ) -> None:
-    """Run a build and record each link: the linker, its arguments and its folder.
+    """Run a build and record each link: the linker, its arguments and its working directory.
 
     Inputs that the build removes again are copied: response files, version scripts, temporary
-    objects and those of LTO. The build makes what it makes without it. `why`, `verify` and
-    `report` find the record of an image by the image.
+    objects and those of LTO. The build's outputs do not change. `why`, `verify` and `report` find
+    the record of an image.
 
-    A library preloaded into the linkers notes them; a C compiler is needed once to make it. Where
-    it cannot be loaded, wrappers on COMPILER_PATH and PATH note the linkers that are found there.
+    A library that is preloaded into the linkers records the links; a C compiler builds it once. If
+    it cannot be loaded, wrappers on COMPILER_PATH and PATH record the linkers instead.
 
     \b
     Examples:

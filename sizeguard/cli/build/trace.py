@@ -32,7 +32,7 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     "features",
     multiple=True,
     metavar="NAME",
-    help="Select this build feature, too, such as verbose_errors or profiling.",
+    help="Also select this build feature, such as verbose_errors or profiling.",
 )
 def command(
     models: tuple[Path, ...],
@@ -43,8 +43,7 @@ def command(
 ) -> None:
     """Run models on the instrumented build and write what they used.
 
-    That is their operators, dtypes, classes and features. A feature that serves people, or that
-    only an error would use, is selected by --build-feature.
+    That is their operators, dtypes, classes and features. Use --build-feature for features that only people or errors use.
 
     A MODEL is a program with bundled inputs (.sgp), or a .pt2 with case0_input0.npy … beside it.
 

@@ -14,7 +14,7 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
 
 @click.group(cls=PlainGroup)
 def command() -> None:
-    """Update or show the reviewed sizes in baselines/, or what they were.
+    """Update or show the reviewed sizes in baselines/, or their history.
 
     Example: sizeguard baseline update --app vision
     """
@@ -62,7 +62,7 @@ def update(
     runtime_source: Path | None,
     in_place: bool,
 ) -> None:
-    """Build the apps and keep their sizes as what the gate compares with.
+    """Build the apps and write their sizes as the gate's baselines.
 
     Review the change before you commit it.
 
@@ -136,7 +136,7 @@ def show(format_: str) -> None:
     show_default=True,
 )
 def log(apps: tuple[str, ...], format_: str) -> None:
-    """Show what each baseline was in the commits that changed it, and by how much.
+    """Show each change of a baseline, with its commit and its bytes.
 
     Example: sizeguard baseline log --app vision
     """

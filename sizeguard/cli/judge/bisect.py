@@ -23,27 +23,27 @@ UNKNOWN = 3  # the exit code if nothing has the metric's name
     default=0,
     metavar="BYTES",
     type=click.IntRange(min=0),
-    help="Sum commits that moved less in one row.",
+    help="Sum commits with smaller changes in one row.",
 )
 @click.option("--exhaustive", is_flag=True, help="Build every commit whose inputs differ.")
 @click.option(
     "--narrow",
     is_flag=True,
-    help="Enter ranges in which the metric's own buckets changed, not any bucket: fewer builds.",
+    help="Search only ranges in which the metric's own buckets changed: fewer builds.",
 )
 @click.option(
     "--first-parent/--into-merges",
     default=True,
-    help="A merge is one commit, or its branch is searched, too.",
+    help="Treat a merge as one commit, or also search its branch.",
 )
 @worker_options
 @click.option(
-    "--resume", is_flag=True, help="Go on with the last run of this repository, with its options."
+    "--resume", is_flag=True, help="Continue the last run of this repository, with its options."
 )
 @click.option(
     "--keep-worktrees",
     is_flag=True,
-    help="Leave the worktrees: the next run of our own build compiles less.",
+    help="Keep the worktrees: the next run of our own build compiles less.",
 )
 @click.option(
     "-n",
@@ -74,9 +74,9 @@ def command(
 
     They sum to the whole change.
 
-    Sizes need not be monotone: a range of commits is entered if any bucket differs between its
-    ends. Commits whose inputs are equal are not built twice, and what was measured once is never
-    built again, after a kill neither. Work is done in worktrees of its own.
+    Sizes can go up and down: a range of commits is searched if any bucket differs between its ends.
+    Commits with equal inputs are built once, and measured commits are never built again, even after
+    a kill. Builds are made in separate worktrees.
 
     \b
     Examples:

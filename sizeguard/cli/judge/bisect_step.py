@@ -45,7 +45,9 @@ _EXIT_CODES = {code: verdict for verdict, code in _WORKER_CODES.items()} | {_WOR
     help="The commit is bad if the metric is larger.",
 )
 @click.option(
-    "--than", metavar="REVISION", help="The commit is bad if the metric is larger than it is there."
+    "--than",
+    metavar="REVISION",
+    help="The commit is bad if the metric is larger than at this commit.",
 )
 @click.option(
     "--threshold",
@@ -71,13 +73,11 @@ def command(
     threshold: int,
     revision: str,
 ) -> None:
-    """Judge the commit that is checked out, for git bisect run.
+    """Judge the checked-out commit, for git bisect run.
 
-    That finds one commit, the first at which a metric grew beyond a limit.
-
-    The commit is built in a worktree of its own, and what is known of
-    it already is not built again; changes that are not committed would not be seen, so they are
-    refused.
+    git bisect finds the first commit at which a metric grew beyond a limit. The commit is built in
+    a separate worktree, unless it is already measured. Uncommitted changes are refused, because
+    the build would not see them.
 
     \b
     Examples:

@@ -87,7 +87,7 @@ _output_options = option_group(
         "file",
         type=FILE,
         metavar="FILE",
-        help="Write there instead of to the terminal.",
+        help="Write to this file instead of to the terminal.",
     ),
     click.option(
         "--also",
@@ -96,7 +96,7 @@ _output_options = option_group(
         callback=_copies,
         metavar="FORMAT=FILE",
         shell_complete=candidates.one_of(lambda: (f"{each}=" for each in GATE_FORMATS)),
-        help="Write this as well; repeatable.",
+        help="Also write this format to a file; repeatable.",
     ),
     *SCREEN_OPTIONS,
 )
@@ -138,14 +138,14 @@ _output_options = option_group(
     type=candidates.OneOf(candidates.linkers, "linker"),
 )
 @RUNTIME_SOURCE
-@click.option("--again", is_flag=True, help="Do the work even if nothing changed since it passed.")
+@click.option("--again", is_flag=True, help="Run even if nothing changed since the last pass.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=600,
     show_default=True,
     metavar="SECONDS",
-    help="Of one run of a model.",
+    help="Time limit of one model run, in seconds.",
 )
 @click.option(
     "--from-json",
@@ -188,9 +188,8 @@ def command(
 ) -> None:
     """Build full and each app's selective runtime, run every model on both, and judge the sizes.
 
-    They are compared with the merge base and the policy.
-
-    With --format github the step's summary on GitHub is written, too ($GITHUB_STEP_SUMMARY).
+    The sizes are compared with the merge base and the policy. --format github also writes the step
+    summary ($GITHUB_STEP_SUMMARY).
 
     \b
     Examples:

@@ -16,12 +16,12 @@ BROKEN = 4
 
 @click.command()
 @click.argument("path", type=FILE, metavar="[IMAGE|BUILD]", required=False)
-@click.option("--image", type=FILE, metavar="FILE", help="The image, in place of the argument.")
+@click.option("--image", type=FILE, metavar="FILE", help="The image, instead of the argument.")
 @click.option(
     "--selection",
     type=FILE,
     metavar="FILE",
-    help="What must be there and what must be gone; a build's own if left out.",
+    help="Selection to verify. Default: that of the build.",
 )
 @click.option(
     "--shared-with",
@@ -40,27 +40,32 @@ BROKEN = 4
 )
 @click.option("--map", "link_map", type=FILE, metavar="FILE", help="The linker's map.")
 @click.option(
-    "--gc-log", type=FILE, metavar="FILE", help="What the linker printed of --print-gc-sections."
+    "--gc-log", type=FILE, metavar="FILE", help="Output of the linker's --print-gc-sections."
 )
 @click.option(
-    "--shipped", type=FILE, metavar="FILE", help="The image, stripped: claims must hold on it, too."
+    "--shipped", type=FILE, metavar="FILE", help="The stripped image; claims must also hold on it."
 )
 @click.option(
     "--absent",
     multiple=True,
     metavar="SYMBOL[@0x…]",
-    help="Must be gone: a symbol, operator or glob; a constant that stands in its code alone.",
+    help="Claim that a symbol, operator or glob is absent; @0x… finds inlined copies.",
 )
-@click.option("--present", multiple=True, metavar="SYMBOL[@0x…]", help="Must be there.")
 @click.option(
-    "--base", type=FILE, metavar="IMAGE|BUILD", help="An earlier one: its names are known, too."
+    "--present",
+    multiple=True,
+    metavar="SYMBOL[@0x…]",
+    help="Claim that a symbol, operator or glob is present.",
+)
+@click.option(
+    "--base", type=FILE, metavar="IMAGE|BUILD", help="An earlier image; its names count as known."
 )
 @click.option(
     "--unknown",
     type=click.Choice(["inconclusive", "ok"]),
     default="inconclusive",
     show_default=True,
-    help="What a claim on a name is that nothing knows; ok: it is absent.",
+    help="Verdict on unknown names; ok accepts them as absent.",
 )
 @click.option(
     "--full",
@@ -92,7 +97,7 @@ def command(
     runtime_source: Path | None,
     output: Output,
 ) -> None:
-    """Prove that what a selection leaves out is gone from an image, and what it keeps is there.
+    """Prove that deselected code is absent from an image, and that selected code is present.
 
     \b
     Examples:

@@ -20,14 +20,14 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     "--app",
     default="",
     metavar="NAME",
-    help="The app; all if left out.",
+    help="The app. Default: all.",
     shell_complete=candidates.one_of(candidates.apps),
 )
 @click.option(
     "--target",
     default="",
     metavar="NAME",
-    help="The target; all if left out.",
+    help="The target. Default: all.",
     shell_complete=candidates.one_of(candidates.targets),
 )
 @click.option(
@@ -35,13 +35,13 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     "size",
     required=True,
     metavar="N",
-    help="How many bytes beyond its limits the metric may have.",
+    help="Bytes that the metric may have beyond its limits.",
 )
-@click.option("--reason", required=True, metavar="TEXT", help="Why it is worth it.")
-@click.option("--owner", required=True, metavar="NAME", help="Who is asked when it expires.")
+@click.option("--reason", required=True, metavar="TEXT", help="Reason for the waiver.")
 @click.option(
-    "--expires", required=True, metavar="YYYY-MM-DD", help="The last day on which it holds."
+    "--owner", required=True, metavar="NAME", help="Person to ask when the waiver expires."
 )
+@click.option("--expires", required=True, metavar="YYYY-MM-DD", help="Last day of the waiver.")
 @click.option(
     "--trailer",
     is_flag=True,
@@ -59,7 +59,7 @@ def command(
     trailer: bool,
     runtime_source: Path | None,
 ) -> None:
-    """Let a metric have more bytes than its limits say, for a time.
+    """Allow a metric more bytes than its limits, for a time.
 
     \b
     Example:

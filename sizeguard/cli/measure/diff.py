@@ -52,14 +52,14 @@ def _coloured(line: str) -> str:
     type=click.Choice(["load", "file", "ram"]),
     default="load",
     show_default=True,
-    help="The bytes that are compared.",
+    help="Metric to compare.",
 )
 @click.option(
     "--filter",
     "filters",
     multiple=True,
     metavar="LEVEL=TEXT",
-    help="Only these rows: TEXT, GLOB* or /REGEX/; or: unattributed.",
+    help="Show only these rows: TEXT, GLOB*, /REGEX/ or unattributed.",
     shell_complete=candidates.filters,
 )
 @click.option(

@@ -23,9 +23,9 @@ from sizeguard.cli.image_options import ImagePath, Output, table_output_options
 def command(path: Path, most: int, output: Output) -> None:
     """Show what an ELF image could do without, most bytes first.
 
-    Each finding has the bytes that a change wins as an interval, what they are, and the change. The
-    interval holds for this change alone. What cannot be known is said: sections without a use need
-    the link that `sizeguard record` notes.
+    Each finding has an interval of bytes, their kind, and the change that saves them. The
+    interval holds for this change alone. A finding without evidence is unknown: unused sections
+    need the link, as recorded by `sizeguard record`.
 
     \b
     Examples:

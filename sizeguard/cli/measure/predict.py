@@ -16,19 +16,19 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     "--selection",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The selection; that of --app otherwise, or everything.",
+    help="The selection. Default: that of --app, else everything.",
 )
 @click.option(
     "--app",
     default="",
-    help="An app whose selection is checked in.",
+    help="App with a committed selection.",
     shell_complete=candidates.one_of(candidates.apps),
 )
 @click.option(
     "--full",
     type=click.Path(path_type=Path),
     metavar="BUILD",
-    help="The full build; build/full otherwise.",
+    help="The full build. Default: build/full.",
 )
 @click.option(
     "--no-dtypes",
@@ -41,10 +41,10 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     "--add",
     multiple=True,
     metavar="OP[:DTYPE]",
-    help="What if this operator, with all that it calls, were selected, too?",
+    help="Also select this operator and everything that it calls.",
     shell_complete=candidates.one_of(candidates.operators),
 )
-@click.option("--drop", multiple=True, metavar="MODEL", help="What if this model were gone?")
+@click.option("--drop", multiple=True, metavar="MODEL", help="Leave out this model.")
 @click.option(
     "-n",
     "limit",
@@ -68,15 +68,13 @@ def command(
 ) -> None:
     """Predict the size of a selective build from the full build alone.
 
-    Nothing is compiled, no source is read.
-
-    The link is modelled exactly; of the compiler only what the documentation lists, so dtypes come
-    with a margin. What a selection changes inside of functions that stay, by inlining or a smaller
-    switch, cannot be seen.
+    Compiles nothing and reads no sources. The link is modelled exactly, but the compiler only in
+    part, so predictions for dtypes have a margin. Effects of inlining and smaller switches on the
+    remaining functions are not known.
 
     Each operator and each dtype branch has a saving: the bytes that leave if it alone is left out,
-    with an interval that holds what a rebuild saves. "unknown" if the build does not tell, as
-    without debug information or with LTO.
+    with an interval that contains what a rebuild saves. It is "unknown" if the build has no debug
+    information or was made with LTO.
 
     \b
     Examples:

@@ -45,7 +45,7 @@ from sizeguard.cli.image_options import (
     "filters",
     multiple=True,
     metavar="LEVEL=TEXT",
-    help="Only these rows: TEXT, GLOB* or /REGEX/; or: unattributed.",
+    help="Show only these rows: TEXT, GLOB*, /REGEX/ or unattributed.",
     shell_complete=candidates.filters,
 )
 @output_options
@@ -54,7 +54,7 @@ from sizeguard.cli.image_options import (
     "--save",
     type=click.Path(path_type=Path),
     metavar="SNAPSHOT",
-    help="Keep all that is known for later reports and diffs.",
+    help="Save a snapshot for later reports and diffs.",
 )
 def command(
     path: Path,
@@ -66,11 +66,11 @@ def command(
     output: Output,
     evidence: ImageOptions,
 ) -> None:
-    """Show where the bytes went: each byte once, the rows sum to the file and to what is loaded.
+    """Show where the bytes went. Each byte counts once; rows sum to the file and to its load.
 
-    Of a build (its folder or build.json) the shipped file is shown, by operator from its objects;
-    of a binary alone, by what its symbols and tables say. A snapshot made with --save stands for
-    the binary that it was made of.
+    For a build (its folder or build.json), shows the shipped file, with operators from its objects.
+    For a binary alone, uses its symbols and tables. A snapshot made with --save can replace its
+    binary.
 
     Reads ELF, Mach-O, PE, COFF and WebAssembly. Of an archive, a folder, a universal binary or a
     package (.whl .zip .apk .aar .ipa .deb .jar) each native member is an image; FILE!MEMBER is one

@@ -45,7 +45,7 @@ from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_
     help=f"Stack the sizes by one of {' '.join(LEVELS)}. Default: what fits each app.",
     shell_complete=candidates.one_of(candidates.levels),
 )
-@click.option("--build", "builds", is_flag=True, help="Build what was not measured yet.")
+@click.option("--build", "builds", is_flag=True, help="Build commits that were not measured yet.")
 @worker_options
 @click.option(
     "--last",
@@ -53,7 +53,7 @@ from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_
     show_default=True,
     type=click.IntRange(min=0),
     metavar="N",
-    help="Points of each app, the newest; 0 for all.",
+    help="Newest points of each app; 0 for all.",
 )
 @click.option(
     "-n",
@@ -80,8 +80,8 @@ def command(
 ) -> None:
     """Show the sizes of releases or commits, from the store and from baselines.
 
-    Each point is compared with the last one before it whose size is known. A commit that was never
-    measured has the sizes of the baseline that it holds; --build builds it instead.
+    Each point is compared with the last earlier point with a known size. A commit that was never
+    measured shows the sizes of its baseline; --build builds it instead.
 
     \b
     Examples:

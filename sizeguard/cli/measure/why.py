@@ -35,7 +35,7 @@ from sizeguard.cli.image_options import ImagePath, Output, output_options
     default=3,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Chains to show, one a root; 0 for all.",
+    help="Chains to show, one per root; 0 for all.",
 )
 @output_options
 def command(
@@ -48,11 +48,11 @@ def command(
 ) -> None:
     """Show why something is in the image.
 
-    The chain of references from what the linker keeps by itself, and what a cut would free.
+    Prints the chain of references from a root of the link, and the bytes that each cut would free.
 
     SUBJECT is an operator (aten::erf), a dtype of it (aten::erf:Float), a symbol (mangled or as it
-    is written) or a section. The link is that of the build, or the one that `sizeguard record`
-    noted; else its objects are given by --objects. What is gone has no chain, and that is said.
+    is written) or a section. The link comes from the build or from `sizeguard record`; otherwise
+    pass its objects with --objects. An absent SUBJECT has no chain; the output says so.
 
     \b
     Examples:

@@ -13,14 +13,14 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
 @click.command()
 @click.argument("model", type=FILE)
 @click.option(
-    "--build", "full", type=FILE, metavar="BUILD", help="The full build; build/full otherwise."
+    "--build", "full", type=FILE, metavar="BUILD", help="The full build. Default: build/full."
 )
 @click.option(
     "--trace",
     "traced",
     type=FILE,
     metavar="SELECTION",
-    help="Made by trace --executed-only; traced now otherwise.",
+    help="Selection made by trace --executed-only. Default: trace now.",
 )
 @DISPATCHER
 @RUNTIME_SOURCE
@@ -35,8 +35,8 @@ def command(
 ) -> None:
     """Compare what a model can reach with what its trace saw: the branches that no input took.
 
-    Exit 1 if the trace saw something that is not in reach: then the build is of another runtime
-    than the trace.
+    Exit 1 if the trace used something that the model cannot reach: the build and the trace then
+    belong to different runtimes.
 
     Example: sizeguard select adequacy branchy/model.pt2 --build build/full
     """

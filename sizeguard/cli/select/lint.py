@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("selections", nargs=-1, required=True, type=FILE, metavar="SELECTION...")
-@click.option("--strict", is_flag=True, help="Warnings count as errors.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option(
     "--operators-yaml",
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="The operators that there are, instead of the runtime's.",
+    help="Operators to use instead of the runtime's.",
 )
 @click.option(
     "--kernel-sources",
     multiple=True,
     type=FILE,
     metavar="DIR",
-    help="Where the dtype switches are, instead of the runtime's.",
+    help="Folders with dtype switches, instead of the runtime's.",
 )
 @RUNTIME_SOURCE
 @click.option("--format", "format_", type=FORMAT, default="terminal", show_default=True)
@@ -46,8 +46,8 @@ def command(
     """Check selection files, one by one and as they would be merged: exit 1 if one has an error.
 
     Operators, kernel tags, dtypes, classes and build features are looked up. Without the runtime's
-    sources they are those of this package: the names of the full build that it was released with.
-    Tags and classes of other operators are then not looked up.
+    sources, the names come from the full build of this release. Tags and classes of other operators
+    are then not checked.
 
     Example: sizeguard select lint --strict native/apps/vision/selected_operators.yaml
     """

@@ -15,7 +15,7 @@ from sizeguard.cli.select.options import FILE
     "-o", "--output", type=FILE, metavar="FILE", help="Write here instead of to standard output."
 )
 def command(selections: tuple[Path, ...], output: Path | None) -> None:
-    """Unite selection files, and say on stderr which of them widened the result.
+    """Merge selection files, and list on stderr those that widened the result.
 
     Example: sizeguard select merge vision.yaml speech.yaml -o selected_operators.yaml
     """

@@ -14,7 +14,8 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
 def command(runtime_source: Path | None) -> None:
     """Write the names that can be selected: operators, kernels, tags, dtypes, classes, features.
 
-    They are read of a full build and of builds without each feature, which are made first. Lint and
+    This command first makes a full build and one build without each feature, and reads the names
+    from them. Lint and
     verify use the file, native/operators/names.json, where there is no full build.
 
     Example: sizeguard select names

@@ -13,7 +13,7 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
 @click.command()
 @click.argument("models", nargs=-1, type=FILE, metavar="MODEL...")
 @click.option(
-    "--build", "full", type=FILE, metavar="BUILD", help="The full build; build/full otherwise."
+    "--build", "full", type=FILE, metavar="BUILD", help="The full build. Default: build/full."
 )
 @click.option(
     "-o", "--output", type=FILE, metavar="FILE", help="Write the operators in reach as a selection."
@@ -22,7 +22,7 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     "--op-deps",
     type=FILE,
     metavar="FILE",
-    help="Write who calls whom, of all operators, as PyTorch's op_deps.yaml.",
+    help="Write the callees of all operators as an op_deps.yaml of PyTorch.",
 )
 @DISPATCHER
 @RUNTIME_SOURCE
@@ -38,11 +38,10 @@ def command(
 ) -> None:
     """Print the operators that models can reach.
 
-    What they name and all that these can call, whatever the input.
+    These are the named operators and everything that they can call, whatever the input.
 
-    Who calls whom is read from the relocations of the full build's objects. Dtypes are kept as far
-    as the model tells them, all of a kernel tag otherwise; build features are all kept. What cannot
-    be known is listed.
+    Calls are read from the relocations of the full build's objects. If the model does not determine
+    the dtypes of a kernel tag, all are kept. All build features are kept. Unknown calls are listed.
 
     \b
     Examples:

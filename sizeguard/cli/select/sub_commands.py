@@ -19,7 +19,7 @@ COMMANDS = {
 
 @click.group(cls=LazyGroup, commands_by_name=COMMANDS, path="select")
 def command() -> None:
-    """Read operator selections out of models, unite them and check them.
+    """Read operator selections from models, merge them and check them.
 
     Example: sizeguard select ops vision.pt2 -o selected_operators.yaml
     """

@@ -20,19 +20,18 @@ from sizeguard.cli.source_option import RUNTIME_SOURCE
     shell_complete=candidates.one_of(candidates.apps),
 )
 @RUNTIME_SOURCE
-@click.option("--exact", "how", flag_value="traced", help="Keep what the traces used and no more.")
+@click.option("--exact", "how", flag_value="traced", help="Keep only what the traces used.")
 @click.option(
     "--static",
     "how",
     flag_value="reachable",
-    help="Add all that the models and the kernels in their reach can call.",
+    help="Add everything that the models and the kernels they reach can call.",
 )
 def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None) -> None:
     """Trace an app's models again, add to its selection what they used, and record the trace.
 
-    The record, in baselines/selections, names the models by content and says what each selected
-    kernel calls: review it as you review the selection. The gate traces again only what it no
-    longer holds for.
+    The record in baselines/selections has the hash of each model and the callees of each selected
+    kernel. Review it like the selection. The gate traces again only if the record is out of date.
 
     Example: sizeguard select update --app vision
     """

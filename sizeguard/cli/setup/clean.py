@@ -16,9 +16,18 @@ _DAYS = {"d": 1, "w": 7}
 
 
 @click.command()
-@click.option("--dry-run", "is_dry", is_flag=True, help="Say what would go, and remove nothing.")
-@click.option("--max-size", default="", metavar="SIZE", help="Most bytes of the store: 500 MiB.")
-@click.option("--max-age", default="", metavar="AGE", help="Since the last use: 90 days, 12 weeks.")
+@click.option(
+    "--dry-run", "is_dry", is_flag=True, help="Show what would be removed, and remove nothing."
+)
+@click.option(
+    "--max-size", default="", metavar="SIZE", help="Maximum size of the store, such as 500 MiB."
+)
+@click.option(
+    "--max-age",
+    default="",
+    metavar="AGE",
+    help="Maximum time since the last use, such as 90 days or 12 weeks.",
+)
 @click.option(
     "--worktrees",
     is_flag=True,
@@ -32,10 +41,11 @@ _DAYS = {"d": 1, "w": 7}
     show_default=True,
 )
 def command(is_dry: bool, max_size: str, max_age: str, worktrees: bool, format_: str) -> None:
-    """Show the store of measurements, and remove what is old or too much.
+    """Show the store of measurements, and remove entries beyond its limits.
 
-    The limits are those of the options, else of `store` in sizeguard.yaml, else 2 GiB and 180 days.
-    What a running process may use stays. What is removed is measured again when it is needed.
+    Limits come from the options, else from `store` in sizeguard.yaml, else 2 GiB and 180 days.
+    Entries that a running process may use stay. Removed entries are measured again when they are
+    needed.
 
     \b
     Examples:

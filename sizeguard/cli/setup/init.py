@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="[BUILD_FOLDER]",
 )
-@click.option("--check", is_flag=True, help="Say what would be measured, and write nothing.")
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--check", is_flag=True, help="Show what would be measured, and write nothing.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option(
     "--ci",
     type=click.Choice(["github", "gitlab", "none"]),
-    help="Write the file of this CI; otherwise of the one that the repository uses.",
+    help="Write the file for this CI system. Default: the one that the repository uses.",
 )
 def command(build: Path | None, check: bool, force: bool, ci: str | None) -> None:
     """Write sizeguard.yaml for a build: its images, commands, and limits from today's sizes.
 
-    Looks at a folder that CMake, Ninja, Make, Meson or Cargo built; at the newest build below the
-    current folder if none is named. Images are the programs and shared libraries that the build
-    linked, without those of tests and dependencies if there are others. Names what an image
-    lacks, and the flag that brings it. Builds nothing.
+    Reads a build folder of CMake, Ninja, Make, Meson or Cargo. Default: the newest build below
+    the current folder. Images are the programs and shared libraries that the build
+    linked, without those of tests and dependencies if there are others. Lists what an image lacks,
+    and the flag that adds it. Builds nothing.
 
     \b
     Examples:

@@ -46,7 +46,7 @@ def command(
     format_: str,
     runtime_source: Path | None,
 ) -> None:
-    """Explain an error that a device reports: deselected, never there, or another build.
+    """Explain an error that a device reports: deselected, unknown, or another build.
 
     Operators, dtypes, classes and features that the line names are looked up in the selections of
     the apps. The line may be PyTorch's or ExecuTorch's: their names are translated. `-` reads it
