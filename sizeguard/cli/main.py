@@ -59,7 +59,7 @@ COMMANDS = {
     "explain": ("setup.explain", "Explain a word of the reports: load, core, inconclusive …"),
     "clean": (
         "setup.clean",
-        "Show the store of measurements, and remove entries beyond its limits.",
+        "Show the store of measurements, and enforce its limits.",
     ),
     "completion": ("completion", "Print the script that makes a shell complete command lines."),
 }

@@ -32,8 +32,7 @@ def command(
     The selection that -o writes has the models' root operators. Operators that only other operators
     call, and the dtypes inside of kernels, are not in a model file: `sizeguard trace` finds them by
     running. Without a trace, every dtype, class and feature is kept
-    (include_all_non_op_selectives),
-    except for ExecuTorch's programs, whose kernel keys say all.
+    (include_all_non_op_selectives), except for ExecuTorch's programs, whose kernel keys say all.
 
     Example: sizeguard select ops vision.pt2 keywords.sgp -o selected_operators.yaml
     """
