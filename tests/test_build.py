@@ -437,7 +437,7 @@ def test_two_folders_give_the_same_bytes(
         ({"kind": "selective"}, "selective needs --app NAME or --selection FILE"),
         (
             {"kind": "selective", "app": "visio"},
-            "no app visio with a selection; there are language, vision",
+            "no app 'visio' with a selection; did you mean 'vision'",
         ),
         ({"kind": "selective", "selection": Path("no.yaml")}, r"no\.yaml: no such selection file"),
         ({"kind": "full", "optimize": "3"}, "unknown optimization -O3"),

@@ -269,7 +269,10 @@ def test_lint_reads_the_articles_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("- a\n", r"t\.yaml:1: expected a mapping of names"),
-        ("operator: {}\n", r"t\.yaml:1: unknown key 'operator'; keys are operators, tags, kernels"),
+        (
+            "operator: {}\n",
+            r"t\.yaml:1: unknown key 'operator'; keys are operators, features, tags, kernels",
+        ),
         ("tags: {a: b}\n", r"t\.yaml:1: expected a list of names"),
         ("operators: {a: 1}\n", r"t\.yaml:1: expected a name"),
     ],

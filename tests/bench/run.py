@@ -19,6 +19,9 @@ FIND_LIBRARY = (
     " print(u.find_spec('torch').origin.replace('__init__.py', 'lib/libtorch_cpu.so'))"
 )
 
+# These measure an image that their user names: a macOS wheel's library, one with debug information.
+BY_HAND = ("debug_speed", "macho_speed")
+
 
 def scripts(torch_python: str | None) -> tuple[Script, ...]:
     """All benchmarks; the two that need torch only where there is one."""
