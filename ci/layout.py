@@ -81,6 +81,7 @@ REPORT_TYPES = frozenset(
         "git.commits",
         "history.history_result",
         "ledger.ledger",
+        "ledger.region_use",
         "linkgraph.why_result",
         "models.operator_info",
         "predict.prediction",

@@ -61,6 +61,15 @@ def default_levels(analysis: Analysis) -> tuple[str, ...]:
     return ("namespace", "symbol") if has_any else ("symbol",)
 
 
+def require_regions(analysis: Analysis, levels: Sequence[str]) -> None:
+    """Raise InputError if rows by memory region are asked for and nothing names the regions."""
+    if "region" in levels and analysis.image.regions is None:
+        raise InputError(
+            f"{analysis.image.title}: no memory regions are known: give the map of GNU ld (--map)"
+            " or the linker's script (--linker-script), or record the link (sizeguard record)"
+        )
+
+
 def group(
     analysis: Analysis, by: Sequence[str], where: Sequence[str] = (), sort: str = "load"
 ) -> Report:

@@ -25,6 +25,7 @@ LEVELS = (
     "package",
     "owner",
     "isa",
+    "region",
 )
 # Those that follow from other levels; snapshots do not store them.
 DERIVED = frozenset({"archive", "source", "directory", "namespace", "package", "owner"})

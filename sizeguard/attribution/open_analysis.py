@@ -83,6 +83,7 @@ def analysis_of(
     rules: Path | None = None,
     arch: str = "",
     levels: Collection[str] | None = None,
+    scripts: Sequence[Path] = (),
 ) -> LedgerAnalysis | JoinedAnalysis:
     """Analyse a binary, a container, or the shipped file of a build (folder or build.json).
 
@@ -92,10 +93,13 @@ def analysis_of(
     rules:         file of rules that precede the preset's
     arch:          which image of a fat Mach-O file; without it there is a row for each image
     levels:        those that will be asked for, so that no more is read; None for all
+    scripts:       of the linker, which name the memory regions
 
     Raises InputError for files that cannot be read or do not belong together.
     """
-    given = Files(path, objects=tuple(objects), link_map=map_, debug_file=debug_file)
+    given = Files(
+        path, objects=tuple(objects), link_map=map_, debug_file=debug_file, scripts=tuple(scripts)
+    )
     options = ReadingOptions(preset, rules, arch, levels)
     if path.is_dir() and not (path / RECORD).exists():
         return _joined_analysis(path, given, options)
@@ -222,6 +226,7 @@ def _elf_analysis(
         if holder.section(".debug_info") is not None:
             branched = _branched(elf, ledger, names or image, None, choice)
     ledger = branched.ledger if branched is not None else ledger
+    ledger = _with_regions(ledger, elf, files, link_map, options)
     return LedgerAnalysis(
         LabelSources(
             ledger,
@@ -235,6 +240,31 @@ def _elf_analysis(
             options.preset != "auto",
         )
     )
+
+
+def _with_regions(
+    ledger: Ledger, elf: Elf, files: Files, link_map: LinkMap | None, options: ReadingOptions
+) -> Ledger:
+    """Add the memory regions, by the scripts that are given, the map, or the link's record."""
+    is_asked = options.levels is None or "region" in options.levels
+    if elf.is_relocatable or not (is_asked or files.scripts):
+        return ledger
+    if files.scripts:
+        from sizeguard.formats.linkmap.linker_script import script_regions  # 5 ms
+
+        found = script_regions(files.scripts)
+        if not found:
+            raise InputError(f"{files.scripts[0]}: a linker script without a MEMORY block")
+    else:
+        from sizeguard.builds.link_regions import recorded_regions
+
+        found = link_map.regions if link_map is not None else ()
+        found = found or recorded_regions(files)
+    if not found:
+        return ledger
+    from sizeguard.ledger.elf.memory_use import region_uses
+
+    return replace(ledger, image=replace(ledger.image, regions=region_uses(elf, found)))
 
 
 def _code_sources(elf: Elf, twin: Elf | None) -> Callable[[], UnitSources] | None:

@@ -20,7 +20,7 @@ from sizeguard.attribution.operator_labels import (
 from sizeguard.attribution.owner_rows import OwnerRows
 from sizeguard.attribution.owners.library_rows import LibraryRows
 from sizeguard.attribution.teams.placed_components import placed_components
-from sizeguard.attribution.teams.team_levels import derived_label
+from sizeguard.attribution.teams.team_levels import derived_label, regions
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import WHAT
@@ -219,6 +219,7 @@ class LedgerAnalysis:
             "image": lambda: level_labels.constant(rows, self.image.title),
             "isa": lambda: level_labels.constant(rows, self.image.arch),
             "source": self._sources,
+            "region": lambda: regions(self._own("section"), self.image.regions),
         }
         if level not in make:
             return derived_label(level, self._own)

@@ -22,6 +22,7 @@ class Files:
     link_record: the linker's command line
     debug_file:  the same build with symbols or debug information
     build:       the record that names them; None for a bare image
+    scripts:     of the linker, if they are given
     """
 
     image: Path
@@ -33,6 +34,7 @@ class Files:
     link_record: Path | None = None
     debug_file: Path | None = None
     build: Build | None = None
+    scripts: tuple[Path, ...] = ()
 
 
 def is_build(path: Path) -> bool:
@@ -65,4 +67,5 @@ def files_of(build: Build, given: Files | None = None) -> Files:
         link_record=build.link_command,
         debug_file=given.debug_file,
         build=build,
+        scripts=given.scripts,
     )

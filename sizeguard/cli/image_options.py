@@ -33,6 +33,7 @@ class ImageOptions:
     preset: str
     rules: Path | None
     arch: str
+    linker_script: tuple[Path, ...] = ()
 
     def analysis_of(
         self,
@@ -64,6 +65,7 @@ class ImageOptions:
             rules=self.rules,
             arch=self.arch,
             levels=levels,
+            scripts=self.linker_script,
         )
         if known is not None:
             analysis.look_up(known)
@@ -192,6 +194,13 @@ evidence_options = option_group(
         default="",
         metavar="NAME",
         help="One image of a universal Mach-O file: arm64, x86_64 …",
+    ),
+    click.option(
+        "--linker-script",
+        multiple=True,
+        type=_EXISTING,
+        metavar="FILE",
+        help="A script of the link, whose MEMORY names the regions. May be given again.",
     ),
 )
 

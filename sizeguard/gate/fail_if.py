@@ -9,7 +9,7 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.base.errors import InputError
 from sizeguard.gate.gate_result import ABSOLUTE, GROWTH, Check, overall
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
-from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_limit, parse_size
+from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_limit, parse_most
 from sizeguard.gate.reference.reference import symbol_patterns
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
@@ -81,10 +81,10 @@ def _limit(text: str) -> Limit:
         return Limit(metric, GROWTH, _growth(bound, where), only_images_know=True)
     if bound.startswith("-"):
         raise InputError(f"{where}: not a condition; write {FORMS}")
-    if "%" in bound:
+    if "%" in bound and not metric.startswith("region/"):
         raise InputError(f"{where}: a share is of growth; write +{bound}")
-    size = parse_size(bound, where)
-    return Limit(metric, ABSOLUTE, GrowthLimit(bound, 0, size), only_images_know=True)
+    most = parse_most(metric, bound, where)
+    return Limit(metric, ABSOLUTE, most, only_images_know=True)
 
 
 def _growth(bound: str, where: str) -> GrowthLimit:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sizeguard.columns.sums import Sums
 from sizeguard.columns.texts import Int, Int8, Int32, Texts
 from sizeguard.ledger.partition import Partition
+from sizeguard.ledger.region_use import RegionUse
 
 if TYPE_CHECKING:
     from sizeguard.formats.linkmap.link_map import InputSection
@@ -36,6 +37,8 @@ class ImageInfo:
 
     needed: libraries, search paths and interpreter that the loader takes with it, sorted; None if
     that was not recorded
+
+    regions: of memory, and what it takes of them; None if nothing tells them
     """
 
     path: str
@@ -47,6 +50,7 @@ class ImageInfo:
     load: int
     ram: int
     needed: tuple[str, ...] | None = None
+    regions: tuple[RegionUse, ...] | None = None
 
 
 class Owners:

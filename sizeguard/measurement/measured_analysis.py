@@ -29,12 +29,20 @@ def measurement_of(
     symbols, unmatched = _symbols(analysis, patterns)
     return Measurement(
         sizes,
-        {level: _table(analysis, level) for level in LEVELS},
+        _tables(analysis),
         symbols,
         analysis,
         unmatched,
         analysis.image.needed,
     )
+
+
+def _tables(analysis: Analysis) -> Mapping[str, Mapping[str, int]]:
+    found = {level: _table(analysis, level) for level in LEVELS}
+    regions = analysis.image.regions
+    if regions is not None:
+        found["region"] = {region.name: region.used for region in regions}
+    return found
 
 
 def _table(analysis: Analysis, level: str) -> Mapping[str, int]:

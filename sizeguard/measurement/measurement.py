@@ -20,7 +20,8 @@ LEVELS = ("operator", "kernel", "dtype", "component", "section")
 class Measurement:
     """Bytes of one image.
 
-    tables:   loaded bytes by level and name; for sections of zeros their bytes in memory
+    tables:   loaded bytes by level and name; for sections of zeros their bytes in memory. Of memory
+              regions, if they are known, what is used
     symbols:  by pattern, for the patterns that were asked for
     analysis: the source; None for a baseline
     needed:   libraries, search paths and interpreter that the loader takes; None if not recorded
@@ -57,6 +58,11 @@ class Measurement:
         if table is None or (level == "operator" and name not in table and _has_kernels(table)):
             return None
         return table.get(name, 0)
+
+    def region_size(self, name: str) -> int:
+        """Return the size of a memory region; 0 if it has no end, or if that is not known."""
+        regions = (self.analysis.image.regions or ()) if self.analysis is not None else ()
+        return next((region.length for region in regions if region.name == name), 0)
 
     def names(self, level: str) -> Iterable[str]:
         """Return the names of a level."""

@@ -1,7 +1,8 @@
 """Measure a metric path (load, operator/aten::add.Tensor, symbol/*gemm*) in an analysis.
 
 Totals (load, ram, file, page_slack) are those of build.json. All other metrics are loaded bytes of
-the rows whose level has that name. Operators are named with their overload, and no name stands for
+the rows whose level has that name; region/NAME is what is used of a memory region, initialized data
+in both of its regions. Operators are named with their overload, and no name stands for
 several; symbols are named in any spelling, or by a pattern that stands for the sum of its matches.
 """
 
@@ -110,8 +111,9 @@ def _nearest(path: str, known: Iterable[str]) -> str:
 def known_metrics(analysis: Analysis) -> list[str]:
     """List the paths of all totals and of all names in the image except symbols, sorted."""
     found = list(TOTALS)
+    found += [f"region/{region.name}" for region in analysis.image.regions or ()]
     for level in NAMED:
-        if level != "symbol":
+        if level not in ("symbol", "region"):
             found += [
                 f"{level}/{row.keys[0]}" for row in group(analysis, (level,)).rows if row.keys[0]
             ]
@@ -136,6 +138,9 @@ def metric_value(analysis: Analysis, metric: Metric) -> int:
         return _sum(analysis, "kind", analysis.file, lambda text: text == _PAGE_SLACK)
     if metric.kind == "symbol":
         return symbol_bytes(analysis, symbol_names(analysis).meant(metric.name).names)
+    if metric.kind == "region":
+        regions = analysis.image.regions or ()
+        return sum(region.used for region in regions if region.name == metric.name)
     return _sum(analysis, metric.kind, analysis.load, lambda text: text == metric.name)
 
 

@@ -18,5 +18,6 @@ NAMED = (
     "image",
     "object",
     "archive",
+    "region",
 )
-OPEN = frozenset({"section", "symbol", "image", "object", "archive"})
+OPEN = frozenset({"section", "symbol", "image", "object", "archive", "region"})

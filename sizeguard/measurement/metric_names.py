@@ -1,7 +1,7 @@
 """Check metric paths, and name the nearest one that exists.
 
 load, ram, file, page_slack; component/NAME, operator/NAME, kernel/NAME, dtype/NAME, section/NAME,
-image/NAME, object/NAME, archive/NAME, symbol/GLOB.
+image/NAME, object/NAME, archive/NAME, region/NAME, symbol/GLOB.
 * and ? stand for any part of a name. Such a path stands for every metric whose name matches it.
 Only symbol/GLOB is one sum.
 """

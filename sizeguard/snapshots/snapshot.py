@@ -22,7 +22,7 @@ from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.group import distinct
 from sizeguard.attribution.levels import DERIVED, LEVELS
 from sizeguard.attribution.owners.inline_pieces import INLINE
-from sizeguard.attribution.teams.team_levels import derived_label
+from sizeguard.attribution.teams.team_levels import derived_label, regions
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
@@ -31,6 +31,7 @@ from sizeguard.columns.pack import pack
 from sizeguard.columns.sums import ColumnSums, sum_by
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.ledger.region_use import RegionUse
 from sizeguard.snapshots.magic import MAGIC as MAGIC
 from sizeguard.snapshots.magic import is_snapshot as is_snapshot
 from sizeguard.snapshots.packing import (
@@ -45,12 +46,13 @@ from sizeguard.snapshots.packing import (
 
 VERSION = 1
 _HEAD = struct.Struct("<H32sI")
+_OF_REGIONS = ("origin", "length", "used", "stored", "run")
 _COLUMNS = ("file", "load", "ram", "count")
 # Bytes of all blocks and strings, unpacked; a snapshot of 1,237,881 symbols has 0.3 of it.
 _LARGEST = 1 << 30
 _MOST_ROWS = 1 << 23  # 72 bytes each when all labels are unpacked
 _HEADER_LARGEST = 1 << 20
-_NEEDED = "needed"
+_NEEDED, _REGIONS = "needed", "regions"
 
 # The order of rows: neighbours that share a symbol compress best. Any fixed order would be right.
 _ORDER = (
@@ -119,10 +121,12 @@ def _several(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _stated(image: ImageInfo) -> dict[str, object]:
-    """Return what the header says of an image; an image without `needed` keeps its bytes."""
+    """Return what the header says of an image; what is not known of it takes no bytes."""
     found = asdict(image) | {"path": Path(image.path).name}
     if image.needed is None:
         del found[_NEEDED]
+    if image.regions is None:
+        del found[_REGIONS]
     return found
 
 
@@ -209,6 +213,8 @@ class Snapshot:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
         if level in DERIVED:
             return derived_label(level, self.label)
+        if level == "region":
+            return regions(self.label("section"), self.image.regions)
         if level == "isa":
             return Label(np.zeros(self._rows, np.int32), Texts.of([self.image.arch]))
         if level not in self._labels:
@@ -377,15 +383,39 @@ def _image(header: dict[str, object]) -> ImageInfo:
     """Return the image that was measured."""
     image = header.get("image")
     texts, sizes = ("path", "title", "format", "arch", "id"), ("file", "load", "ram")
-    if not isinstance(image, dict) or set(image) - {_NEEDED} != {*texts, *sizes}:
+    if not isinstance(image, dict) or set(image) - {_NEEDED, _REGIONS} != {*texts, *sizes}:
         raise DamagedError("its header has no image")
     if not all(isinstance(image[name], str) for name in texts) or not all(
         type(image[name]) is int and image[name] >= 0 for name in sizes
     ):
         raise DamagedError("its header has a damaged image")
     needed = image.pop(_NEEDED, None)
+    regions = _regions_of(image.pop(_REGIONS, None))
     if needed is None:
-        return ImageInfo(**image)
+        return ImageInfo(**image, regions=regions)
     if not isinstance(needed, list) or not all(isinstance(name, str) for name in needed):
         raise DamagedError("its header has damaged libraries")
-    return ImageInfo(**image, needed=tuple(needed))
+    return ImageInfo(**image, needed=tuple(needed), regions=regions)
+
+
+def _regions_of(content: object) -> tuple[RegionUse, ...] | None:
+    """Return the memory regions of an image, if they were known."""
+    if content is None:
+        return None
+    damaged = DamagedError("its header has damaged memory regions")
+    if not isinstance(content, list):
+        raise damaged
+    found = []
+    for each in content:
+        if not isinstance(each, dict) or each.keys() != {"name", *_OF_REGIONS, "sections"}:
+            raise damaged
+        names = each["sections"]
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise damaged
+        numbers = [each[name] for name in _OF_REGIONS]
+        if not all(type(number) is int and 0 <= number < 1 << 64 for number in numbers):
+            raise damaged
+        if not isinstance(each["name"], str):
+            raise damaged
+        found.append(RegionUse(**(each | {"sections": tuple(names)})))
+    return tuple(found)

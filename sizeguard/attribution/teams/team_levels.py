@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.texts import Int32, Texts
+from sizeguard.ledger.region_use import RegionUse, region_by_section
 from sizeguard.names.scan.scopes import ScopeReader
 
 # Names of functions that every Go program has.
@@ -48,6 +49,12 @@ def source_of_object(path: str) -> str:
         return ""
     member = path.rpartition("(")[2].rstrip(")")
     return _SUFFIX.sub("", _BUILD_FOLDER.sub("", member))
+
+
+def regions(section: Label, known: Sequence[RegionUse] | None) -> Label:
+    """Label rows with the memory region that their section is stored in."""
+    found = region_by_section(known or ())
+    return mapped(section, lambda name: found.get(name, ""))
 
 
 def archive_of(path: str) -> str:

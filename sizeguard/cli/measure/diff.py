@@ -105,6 +105,7 @@ def command(
 
     from sizeguard.attribution.analysis import Analysis
     from sizeguard.attribution.containers.several_images import default_levels
+    from sizeguard.attribution.group import require_regions
     from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.attribution.owners.inline_pieces import levels_asked
     from sizeguard.diff.compare import diff_of
@@ -120,6 +121,7 @@ def command(
 
     def opened(path: Path, options: ImageOptions, *, is_new: bool) -> Analysis:
         analysis = options.analysis_of(path, known, asked)
+        require_regions(analysis, levels)
         judged.measure(analysis, is_new=is_new)
         return analysis
 

@@ -86,7 +86,7 @@ def command(
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.attribution.filters import no_match, parse_filters
-    from sizeguard.attribution.group import default_levels, group
+    from sizeguard.attribution.group import default_levels, group, require_regions
     from sizeguard.attribution.leaving import with_shares
     from sizeguard.attribution.owners.inline_pieces import levels_asked
     from sizeguard.report.sizes.render import report_chunks
@@ -96,6 +96,7 @@ def command(
     asked = None if save is not None else levels_asked(given, filters)
     analysis = evidence.analysis_of(path, levels=asked)
     levels = given or default_levels(analysis)
+    require_regions(analysis, levels)
     report = with_shares(group(analysis, levels, filters, sort), analysis)
     if filters and not len(report):
         raise no_match(analysis, parse_filters(filters))

@@ -111,7 +111,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A program header."""
+    """A program header.
+
+    physical: the address that its bytes have before the program runs, as firmware is stored
+    """
 
     type: int
     flags: int
@@ -119,6 +122,7 @@ class Segment:
     address: int
     file_size: int
     memory_size: int
+    physical: int = 0
 
 
 @dataclass(frozen=True, eq=False)

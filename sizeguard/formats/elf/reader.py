@@ -234,16 +234,16 @@ class _Reader:
         total = 0
         for row in raw:
             if self.layout.is_64:
-                type_, flags, where, address, _, size, memory, _ = row
+                type_, flags, where, address, physical, size, memory, _ = row
             else:
-                type_, where, address, _, size, memory, flags, _ = row
+                type_, where, address, physical, size, memory, flags, _ = row
             if is_debug_file:
                 size = max(0, min(size, len(self.data) - where))
             self.check("a segment", where if size else 0, size)
             total += memory
             if total > MAX_SIZE:
                 raise self.damaged(f"a segment of {memory} bytes")
-            segments.append(Segment(type_, flags, where, address, size, memory))
+            segments.append(Segment(type_, flags, where, address, size, memory, physical))
         return tuple(segments)
 
     def build_id(self, sections: tuple[Section, ...], segments: tuple[Segment, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sizeguard.formats.linkmap.link_map import (
@@ -19,9 +19,11 @@ from sizeguard.formats.linkmap.link_map import (
     is_mapping_symbol,
     object_name,
 )
+from sizeguard.formats.linkmap.memory_region import MemoryRegion
 
 TITLE = "Linker script and memory map"
 DISCARDED = "Discarded input sections"
+_MEMORY = "Memory Configuration"
 
 # A name does not end in a blank, so that a line of a megabyte of blanks is given up at once.
 NAME = r"(\S(?:.*?\S)?) ++"
@@ -33,6 +35,7 @@ SYMBOL = re.compile(r" {16}0x([0-9a-f]{1,16}) {16}(.+)")
 _RELAXED = re.compile(r" +0x[0-9a-f]+ \(size before relaxing\)")
 _ASSIGNMENT = re.compile(r"PROVIDE|ASSERT|HIDDEN|\[|\S+ [-+*/&|<>]*= ")
 _DATA = re.compile(r"(BYTE|SHORT|LONG|QUAD|SQUAD|FILL) 0x")
+_REGION = re.compile(r"(\S+) ++0x([0-9a-f]{1,16}) ++0x([0-9a-f]{1,16})(?: .*)?")
 _END = re.compile(r"OUTPUT\(.*\)")
 
 # Sections that GNU ld makes itself; it lists them under the link's first object.
@@ -146,7 +149,23 @@ def parse_gnu(path: Path, lines: Sequence[str]) -> LinkMap:
             pending = line
     if not is_complete:
         raise damaged(path, len(lines), "the file ends before the line OUTPUT(...)")
-    return rows.finish("bfd")
+    return replace(rows.finish("bfd"), regions=_regions(rows, lines[:start]))
+
+
+def _regions(rows: GnuMapRows, lines: Sequence[str]) -> tuple[MemoryRegion, ...]:
+    """Read the regions of memory; the region *default* is all of it, not one of the script."""
+    if _MEMORY not in lines:
+        return ()
+    found = []
+    for number, line in enumerate(lines[lines.index(_MEMORY) + 3 :], lines.index(_MEMORY) + 4):
+        row = _REGION.fullmatch(line)
+        if row is None:
+            if line:
+                raise damaged(rows.path, number, f"no row of a memory region: {line.strip()[:60]}")
+            break
+        if row[1] != "*default*":
+            found.append(MemoryRegion(row[1], int(row[2], 16), int(row[3], 16)))
+    return tuple(found)
 
 
 def _indented(rows: GnuMapRows, pending: str, number: int, lines: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
+from sizeguard.formats.linkmap.memory_region import MemoryRegion
 
 NO_INPUT = -1
 
@@ -126,7 +127,8 @@ class LinkMap:
     linker: bfd, gold, lld, mold, ld64. placed: sections with a size, in the map's order.
 
     fills: the gaps between the placed rows of each output section that has rows. Rows and gaps sum
-    to its size unless rows overlap. In GNU ld's maps they may: it lists merged strings under their
+    to its size unless rows overlap. regions: of memory, empty if the link has none or its map does
+    not list them. In GNU ld's maps they may: it lists merged strings under their
     first object, with their size before merging.
     """
 
@@ -136,6 +138,7 @@ class LinkMap:
     symbols: tuple[MapSymbol, ...]
     discarded: tuple[Discarded, ...]
     fills: tuple[Fill, ...]
+    regions: tuple[MemoryRegion, ...] = ()
 
 
 def lines_of(path: Path) -> list[str]:

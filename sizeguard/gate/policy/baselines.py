@@ -24,7 +24,7 @@ WAIVERS = "waivers.yaml"
 _LOCK = Path(".sizeguard") / "baselines.lock"
 
 # Order in the file: operators first, because people ask first which operator grew.
-_TABLES = {f"{level}s": level for level in (*LEVELS, "symbol")}
+_TABLES = {f"{level}s": level for level in (*LEVELS, "region", "symbol")}
 _NEEDED = "needed"
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.,+~ ()-]*", re.ASCII)  # YAML without quotes
 _TEXTS = ("app", "target", "toolchain")

@@ -107,6 +107,10 @@ def precedence(limit: Limit) -> tuple[bool, int, int]:
 def _metrics(limit: Limit, *measured: Measurement | None) -> Sequence[str]:
     """List the metrics that the limit applies to: itself, or each name of its family."""
     level, name = split_metric(limit.metric)
+    if level == "region" and not any(
+        each is not None and level in each.tables for each in measured
+    ):
+        return [limit.metric]  # no region is known: one check says so, for a family, too
     if not is_family(limit.metric):
         if level != "operator":
             return [limit.metric]
@@ -146,7 +150,13 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeRefe
     if subject.now.value(check.metric) is None:
         missing = f"{check.metric} was not measured: the image for {check.target} does not tell it"
         return replace(check, advice=missing, verdict=INCONCLUSIVE)
-    if limit.kind == ABSOLUTE:
+    if limit.kind == ABSOLUTE and limit.allowance.milli_percent:
+        size = subject.now.region_size(split_metric(check.metric)[1])
+        if not size:
+            missing = f"{check.metric} has no known size to take {limit.allowance.text} of"
+            return replace(check, advice=missing, verdict=INCONCLUSIVE)
+        bound = size * limit.allowance.milli_percent // 100_000
+    elif limit.kind == ABSOLUTE:
         bound = limit.allowance.bytes
     elif check.base is None:
         missing = f"the {check.since} does not say {check.metric}: sizeguard baseline update"

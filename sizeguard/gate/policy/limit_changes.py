@@ -161,7 +161,8 @@ def _policy_change(key: _Key, change: _Change, scope: str) -> PolicyChange:
         else "tightened"
     )  # fmt: skip
     number = None
-    if key.kind == ABSOLUTE and old is not None and new is not None:
+    is_share = any(limit is not None and limit.allowance.milli_percent for limit in (old, new))
+    if key.kind == ABSOLUTE and not is_share and old is not None and new is not None:
         number = new.allowance.bytes - old.allowance.bytes
     return PolicyChange(
         f"limit {what}",

@@ -23,7 +23,7 @@ class GrowthLimit:
     """Allowed growth: the larger of a share and a number of bytes.
 
     text: as written in the policy
-    milli_percent: the share, in thousandths of a percent
+    milli_percent: the share, in thousandths of a percent; as a maximum, of the memory region
     """
 
     text: str
@@ -64,6 +64,16 @@ def parse_limit(text: str, where: str) -> GrowthLimit:
     return GrowthLimit(inner, max(percents), max(sizes))
 
 
+def parse_most(metric: str, text: str, where: str) -> GrowthLimit:
+    """Parse the most that a metric may have: a size, or of a memory region a share such as 90%.
+
+    `where` begins the message of the InputError.
+    """
+    if metric.startswith("region/") and (found := _PERCENT.fullmatch(text.strip())):
+        return GrowthLimit(text.strip(), _milli_percent(found), 0)
+    return GrowthLimit(text, 0, parse_size(text, where))
+
+
 def parse_creep(text: str, where: str) -> tuple[GrowthLimit, str]:
     """Parse max(2%, 1 KiB) since TAG into the limit and the tag.
 
@@ -85,7 +95,7 @@ def _parts(text: str) -> list[tuple[int, int]]:
     text = text.strip()
     while at < len(text):
         if found := _PERCENT.match(text, at):
-            parts.append((int(found[1]) * 1000 + int((found[2] or "").ljust(3, "0")), 0))
+            parts.append((_milli_percent(found), 0))
         elif found := _SIZE.match(text, at):
             size = _bytes(found)
             if size is None:
@@ -100,6 +110,10 @@ def _parts(text: str) -> list[tuple[int, int]]:
                 return []
             at = comma.end()
     return parts
+
+
+def _milli_percent(found: re.Match[str]) -> int:
+    return int(found[1]) * 1000 + int((found[2] or "").ljust(3, "0"))
 
 
 def _bytes(found: re.Match[str]) -> int | None:

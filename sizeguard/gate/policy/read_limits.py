@@ -8,7 +8,7 @@ from dataclasses import replace
 from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Node, Scalar
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
-from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
+from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_most
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.config_nodes import one_of, place_of, table_of, text_of
 from sizeguard.projects.project import Config
@@ -44,7 +44,7 @@ def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
             )
             continue
         unknown_ok = _unknown_ok(entry.node)
-        for kind, amount, since, place in _limit(entry.node):
+        for kind, amount, since, place in _limit(entry.metric, entry.node):
             limit = Limit(entry.metric, kind, amount, since, entry.app, entry.target, place)
             unlisted = names.only_images_know(entry.metric)
             limits.append(
@@ -54,13 +54,13 @@ def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
     return tuple(limits)
 
 
-def _limit(node: Node) -> Iterable[tuple[str, GrowthLimit, str, str]]:
+def _limit(metric: str, node: Node) -> Iterable[tuple[str, GrowthLimit, str, str]]:
     """Read kind, amount, since when and place of each limit in a node.
 
     The node is `41,000 B`, an absolute limit, or a mapping with max, growth and creep.
     """
     if isinstance(node, Scalar):
-        yield _absolute(node)
+        yield _absolute(metric, node)
         return
     fields = _fields(node)
     if not fields.keys() - {"unknown"}:
@@ -70,7 +70,7 @@ def _limit(node: Node) -> Iterable[tuple[str, GrowthLimit, str, str]]:
         if key == "unknown":
             continue
         if key == "max":
-            yield _absolute(value)
+            yield _absolute(metric, value)
         elif key == "growth":
             yield GROWTH, parse_limit(text_of(value), place), "", place
         else:
@@ -89,9 +89,9 @@ def _unknown_ok(node: Node) -> bool:
     return not isinstance(node, Scalar) and one_of(_fields(node).get("unknown"), ("ok",)) == "ok"
 
 
-def _absolute(node: Node) -> tuple[str, GrowthLimit, str, str]:
+def _absolute(metric: str, node: Node) -> tuple[str, GrowthLimit, str, str]:
     text, place = text_of(node), place_of(node)
-    return ABSOLUTE, GrowthLimit(text, 0, parse_size(text, place)), "", place
+    return ABSOLUTE, parse_most(metric, text, place), "", place
 
 
 def _refuse_twice(limits: Iterable[Limit]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from sizeguard.attribution.size_report import ByteSums, Report
-from sizeguard.report.sizes.size_terminal import report_lines
+from sizeguard.report.sizes.size_terminal import region_share, report_lines
 from sizeguard.report.sizes.size_tree import Rest, RowGroup, aliases_of, metric_of, tree_of
 from sizeguard.report.writers.printable import shown
 from sizeguard.report.writers.size_rows import (
@@ -20,6 +20,7 @@ from sizeguard.report.writers.size_rows import (
     json_rows,
     json_texts,
     markdown_cell,
+    regions_json,
     sums_json,
     texts_of,
 )
@@ -65,6 +66,8 @@ def _json(report: Report) -> Iterator[str]:
         head["rules"] = report.rules
     if report.left_out is not None:
         head |= {"filters": list(report.filters), "left_out": sums_json(report.left_out)}
+    if "region" in report.by and image.regions is not None:
+        head["regions"] = regions_json(image)
     columns = columns_of(report)
     texts = [json_texts(label) for label in report.labels]
     keys = ", ".join(f'"{level}": %s' for level in report.by)
@@ -132,3 +135,16 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
     if report.left_out is not None:
         yield line(report.left_out, "left out by the filter")
     yield f"| **{whole:,}** | {kib(whole)} | {'100.0%' if whole else ''} | | = sum of rows |"
+    yield from _markdown_regions(report)
+
+
+def _markdown_regions(report: Report) -> Iterator[str]:
+    """Write the memory regions beside rows by region."""
+    if "region" not in report.by or not report.image.regions:
+        return
+    yield ""
+    yield "| used | of | share | stored | runs | region |"
+    yield "|---:|---:|---:|---:|---:|---|"
+    for each in report.image.regions:
+        cells = [f"{each.used:,}", *region_share(each), f"{each.stored:,}", f"{each.run:,}"]
+        yield f"| {' | '.join(cells)} | {markdown_cell(each.name)} |"

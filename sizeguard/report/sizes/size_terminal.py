@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.ledger.region_use import RegionUse
 from sizeguard.names.demangle import demangle
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
@@ -79,6 +80,9 @@ class _Table:
             ),
         ]
         yield from grid_lines(columns, " / ".join(report.by), rows, style)
+        if "region" in report.by and report.image.regions:
+            yield ""
+            yield from _region_lines(report.image.regions, style)
         yield from legend_lines(self._words(rows), style)
 
     def _rows(self, tree: SizeTree) -> Iterator[GridRow]:
@@ -194,6 +198,25 @@ class _Table:
             name = group.text.strip("()") or "without a name"
             yield self._row(group.sums, self._name("operator", name, 1), 1)
             yield from self._children(group, 2)
+
+
+def region_share(region: RegionUse) -> tuple[str, str]:
+    """Write the size of a region and the share that is used; nothing for one without an end."""
+    if not region.length:
+        return "", ""
+    return f"{region.length:,}", share(region.used, region.length)
+
+
+def _region_lines(regions: Iterable[RegionUse], style: Style) -> Iterator[str]:
+    columns = [Column("used"), *map(Column, ("of", "share", "stored", "runs"))]
+    rows = [
+        GridRow(
+            [f"{each.used:,}", *region_share(each), f"{each.stored:,}", f"{each.run:,}"],
+            RowName(printable(each.name)),
+        )
+        for each in regions
+    ]
+    yield from grid_lines(columns, "memory region", rows, style)
 
 
 def _rest_name(what: str, rest: Rest, depth: int) -> RowName:

@@ -29,6 +29,21 @@ def image_json(image: ImageInfo) -> dict[str, object]:
     }
 
 
+def regions_json(image: ImageInfo) -> list[dict[str, object]]:
+    """Describe what an image takes of each memory region; the size of one without an end is 0."""
+    return [
+        {
+            "name": region.name,
+            "origin": f"{region.origin:#x}",
+            "size": region.length,
+            "used": region.used,
+            "stored": region.stored,
+            "run": region.run,
+        }
+        for region in image.regions or ()
+    ]
+
+
 def columns_of(report: Report) -> dict[str, list[int]]:
     """Return the columns of numbers, by their names in JSON and CSV."""
     names = ("file", "load", "ram", "count", "exclusive", "shared")

@@ -1,0 +1,22 @@
+"""Memory regions of a link, as its script names them: FLASH, RAM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Sizes that mean all of the memory, so that there is nothing to be a share of.
+UNBOUNDED = (0xFFFFFFFF, (1 << 64) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRegion:
+    """A region: its first address, and its size in bytes."""
+
+    name: str
+    origin: int
+    length: int
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it has an end that a link could reach."""
+        return self.length > 0 and self.length not in UNBOUNDED

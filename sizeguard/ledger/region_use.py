@@ -1,0 +1,38 @@
+"""Use of a memory region by an image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SEVERAL_REGIONS = "(several regions)"  # of sections that share a name
+
+
+@dataclass(frozen=True, slots=True)
+class RegionUse:
+    """Bytes of a region that an image takes.
+
+    length:   of the region; 0 if it has no end
+    used:     bytes of sections that are stored or run there, each once, with the padding that the
+              alignment of a section takes
+    stored:   bytes whose load address is there: what is written into the memory
+    run:      bytes whose address while running is there
+    sections: that the level `region` counts here: by load address, sections of zeros by the other
+    """
+
+    name: str
+    origin: int
+    length: int
+    used: int
+    stored: int
+    run: int
+    sections: tuple[str, ...]
+
+
+def region_by_section(regions: Iterable[RegionUse]) -> dict[str, str]:
+    """Return the region of each section."""
+    found: dict[str, str] = {}
+    for region in regions:
+        for section in region.sections:
+            found[section] = SEVERAL_REGIONS if section in found else region.name
+    return found

@@ -1,0 +1,197 @@
+"""Memory regions: by a recorded map of firmware, by linker scripts, and on linked programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.base.errors import InputError
+from sizeguard.formats.linkmap.linker_script import script_regions
+from sizeguard.formats.linkmap.memory_region import MemoryRegion
+from sizeguard.gate.fail_if import Judged
+from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
+from tests.support.any_project import AnyProject
+from tests.support.places import ROOT
+
+DATA = ROOT / "tests" / "data" / "regions"
+FIRMWARE, MAP, SCRIPT = DATA / "cortex-m3.elf", DATA / "cortex-m3.map", DATA / "script.ld"
+# As arm-none-eabi-ld --print-memory-usage says of the recorded link: name, used, size.
+SAID = [("FLASH", 497, 16 << 10), ("RAM", 1161, 4 << 10)]
+
+
+def by_region(project: AnyProject, *arguments: str) -> dict[str, Any]:
+    done = project.run("report", *arguments, "--by", "region", "--format", "json")
+    assert done.code == 0, done.err
+    result: dict[str, Any] = json.loads(done.out)
+    for column in ("file", "load", "ram"):
+        assert sum(row[column] for row in result["rows"]) == result["totals"][column]
+    return result
+
+
+def used(result: dict[str, Any]) -> list[tuple[str, int, int]]:
+    return [(each["name"], each["used"], each["size"]) for each in result["regions"]]
+
+
+def test_initialized_data_counts_where_it_is_stored_and_where_it_runs(tmp_path: Path) -> None:
+    project = AnyProject(tmp_path)
+    result = by_region(project, str(FIRMWARE), "--map", str(MAP))
+    assert used(result) == SAID
+    flash, ram = result["regions"]
+    assert (flash["stored"], ram["stored"]) == (497, 0)
+    assert flash["run"] == 497 - 161 and ram["run"] == 1161  # .data has 161 bytes
+    loads = {row["region"]: row["load"] for row in result["rows"]}
+    assert loads == {"FLASH": 497, "RAM": 0, "": 0}
+    script = by_region(project, str(FIRMWARE), "--linker-script", str(SCRIPT))
+    assert (script["regions"], script["rows"]) == (result["regions"], result["rows"])
+    for form, words in (("terminal", r"1,161 +4,096 +28.3%"), ("markdown", r"\| 1,161 \| 4,096 ")):
+        told = ("--by", "region", "--format", form)
+        assert re.search(words, project.run("report", str(FIRMWARE), "--map", str(MAP), *told).out)
+
+
+def test_what_names_no_region_is_said(tmp_path: Path) -> None:
+    done = AnyProject(tmp_path).run("report", str(FIRMWARE), "--by", "region")
+    assert done.code == 2 and "no memory regions are known" in done.err
+
+
+def test_snapshots_keep_regions(tmp_path: Path) -> None:
+    analysis = analysis_of(FIRMWARE, map_=MAP)
+    write_snapshot(tmp_path / "kept", analysis)
+    kept = read_snapshot(tmp_path / "kept")
+    assert kept.image.regions == analysis.image.regions
+    project = AnyProject(tmp_path)
+    of_image = by_region(project, str(FIRMWARE), "--map", str(MAP))
+    assert by_region(project, "kept")["rows"] == of_image["rows"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "verdict"),
+    [
+        ("region/RAM > 28.4%", "pass"),
+        ("region/RAM > 28.3%", "fail"),
+        ("region/FLASH > 497B", "pass"),
+        ("region/FLASH > 496B", "fail"),
+        ("region/* > 20%", "fail"),
+        ("region/FLASH > +0B", "pass"),
+        ("region/ROM > 90%", "inconclusive"),
+    ],
+)
+def test_conditions_on_regions(condition: str, verdict: str) -> None:
+    judged = Judged([condition])
+    for is_new in (False, True):
+        judged.measure(analysis_of(FIRMWARE, map_=MAP), is_new=is_new)
+    assert judged.verdict == verdict
+
+
+@pytest.mark.parametrize("condition", ["region/RAM > 90%", "region/* > 90%", "region/* > 1MiB"])
+def test_conditions_without_known_regions_are_undecided(condition: str) -> None:
+    judged = Judged([condition])
+    for is_new in (False, True):
+        judged.measure(analysis_of(FIRMWARE), is_new=is_new)
+    assert judged.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("text", "regions"),
+    [
+        ("MEMORY { A : ORIGIN = 0, LENGTH = 2M }", [("A", 0, 2 << 20)]),
+        (
+            "MEMORY { A (!rx) : org = 010, l = 0x10K B : o = 1,len=2 }",
+            [("A", 8, 16384), ("B", 1, 2)],
+        ),
+        ("X = 4K; MEMORY { A : ORIGIN = X * 2 - 1, LENGTH = (X >> 1) | 1 }", [("A", 8191, 2049)]),
+        (
+            "MEMORY { A : ORIGIN = 8, LENGTH = 8; B : ORIGIN = ORIGIN(A) + LENGTH(A), LENGTH = 1 }",
+            [("A", 8, 8), ("B", 16, 1)],
+        ),
+        (
+            "S = DEFINED(S_) ? S_ : 3; /* } */ MEMORY { A : ORIGIN = 0, LENGTH = S }",
+            [("A", 0, 3)],
+        ),
+        ("SECTIONS { .text : { *(.text*) } }", []),
+    ],
+)
+def test_regions_of_a_script(
+    tmp_path: Path, text: str, regions: list[tuple[str, int, int]]
+) -> None:
+    (tmp_path / "a.ld").write_text(text)
+    assert script_regions([tmp_path / "a.ld"]) == tuple(MemoryRegion(*each) for each in regions)
+    (tmp_path / "b.ld").write_text("\nINCLUDE a.ld\n")
+    assert script_regions([tmp_path / "b.ld"]) == tuple(MemoryRegion(*each) for each in regions)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "\nMEMORY { A : ORIGIN = X, LENGTH = 1 }",
+            "a.ld:2: cannot read the memory regions at 'X'",
+        ),
+        ("MEMORY { A : ORIGIN = 0, LENGTH = 1", "the MEMORY block has no end"),
+        ("MEMORY { A : ORIGIN = 0 LENGTH = 1 }", "expected ','"),
+        ("MEMORY { A : ORIGIN = 1 / 0, LENGTH = 1 }", "a division by 0"),
+        ("X = Y; Y = X; MEMORY { A : ORIGIN = X, LENGTH = 1 }", "too deep"),
+        (f"MEMORY {{ A : ORIGIN = {'(' * 500}1, LENGTH = 1 }}", "too deep"),
+        ("MEMORY { A : ORIGIN = 1 << 60 << 60, LENGTH = 1 }", "above 64 bits"),
+        ("INCLUDE gone.ld", "cannot find the file that INCLUDE gone.ld names"),
+    ],
+)
+def test_a_script_that_cannot_be_read_is_one_line(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "a.ld").write_text(text)
+    with pytest.raises(InputError, match=re.escape(words)) as error:
+        script_regions([tmp_path / "a.ld"])
+    assert "\n" not in str(error.value)
+
+
+CONFIG = """
+apps:
+  fw:
+    build: sh build.sh
+    image: fw.elf
+    limits:
+      region/RAM: 90%
+      region/FLASH: {growth: 64B}
+"""
+BUILD = "gcc -ffreestanding -fno-pic -Os -fno-asynchronous-unwind-tables -c main.c -o main.o\n"
+LINKERS = {"bfd": "ld", "lld": "ld.lld-19"}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("linker", LINKERS)
+def test_the_gate_reads_the_script_of_the_link(
+    tmp_path: Path, native_tools: None, linker: str
+) -> None:
+    project = AnyProject(tmp_path / "p")
+    link = f"{LINKERS[linker]} -T script.ld main.o -o fw.elf --print-memory-usage"
+    texts = {name: (DATA / name).read_text() for name in ("main.c", "script.ld")}
+    texts["script.ld"] = texts["script.ld"].replace("0x20000000", "0x10000000")
+    project.write({**texts, "build.sh": f"set -e\n{BUILD}{link}\n", "sizeguard.yaml": CONFIG})
+    project.write({".gitignore": "*.o\n*.elf\nbuild/\n"})
+    project.git("init", "--quiet", "--initial-branch=main")
+    project.commit("Begin")
+    project.git("checkout", "--quiet", "-b", "more")
+    grown = texts["main.c"].replace("counters[40]", "counters[240]")
+    project.write({"main.c": grown.replace("buffer[1000]", "buffer[2000]")})
+    project.commit("Count more")
+    done = project.run("gate", "--format", "json")
+    assert done.code == 1, done.err
+    result = json.loads(done.out)
+    checks = {each["metric"]: each for each in result["checks"] if "region" in each["metric"]}
+    said = subprocess.run(
+        ["/bin/sh", "-ec", f"{BUILD}{link}"], cwd=project.root, check=True, capture_output=True,
+        text=True,
+    ).stdout  # fmt: skip
+    sizes = {
+        found[1]: int(found[2]) for found in re.finditer(r"(\w+): +(\d+) B", said)
+    }  # what the linker says that it used
+    assert checks["region/RAM"]["verdict"] == "pass"
+    assert checks["region/RAM"]["actual"] == sizes["RAM"]
+    assert checks["region/RAM"]["limit"] == (4 << 10) * 90 // 100
+    assert checks["region/FLASH"]["verdict"] == "fail"
+    assert checks["region/FLASH"]["actual"] == sizes["FLASH"]
+    assert checks["region/FLASH"]["base"] == sizes["FLASH"] - 800
