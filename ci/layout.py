@@ -119,7 +119,7 @@ class Pending:
     target: str
 
     def covers(self, source: str, target: str) -> bool:
-        """Whether the exception is for an arrow."""
+        """Return whether the exception is for an arrow."""
         return fnmatch.fnmatchcase(source, self.source) and fnmatch.fnmatchcase(target, self.target)
 
 
@@ -197,7 +197,7 @@ def arrow_problem(arrow: Arrow) -> str:
         return f"{source} may not use {target}"
     is_open = target in ("base", "columns", "names", "operators") or arrow.target in REPORT_TYPES
     if source == "report" and not is_open:
-        return "report takes results alone, and this is no module of results"
+        return "report takes results alone, and this is not a module of results"
     return _runtime_problem(arrow)
 
 

@@ -52,10 +52,10 @@ def result_of(ended: Ended) -> Any:
         ("echo 'x.c:1: error: no such type' >&2; exit 1", "x.c:1: error: no such type"),
         ("exit 7", "ended with 7 without a message"),
         ("make; rm app", "the build command made no file app"),
-        ("make; echo text > app", "app is no image that can be measured"),
+        ("make; echo text > app", "app is not an image that can be measured"),
         ("rm -rf app; mkdir app", "the build command made no file app"),
         ("kill -9 $$", "was stopped (signal 9)"),
-        ("cp lib.c app", "app is no image that can be measured"),
+        ("cp lib.c app", "app is not an image that can be measured"),
     ],
 )
 def test_a_bad_command_is_one_line(tmp_path: Path, build: str, message: str) -> None:
@@ -161,7 +161,7 @@ def test_the_checkouts_own_build_is_measured_in_place(tmp_path: Path) -> None:
     check = next(each for each in result_of(done)["checks"] if each["metric"] == "load")
     assert (check["verdict"], check["kind"]) == ("fail", "growth")
     assert "built at another path" in check["since"]
-    # What was measured in place is no measurement of a commit
+    # What was measured in place is not a measurement of a commit
     project.git("checkout", "--", ".")
     assert project.run("gate").code == 0
 
@@ -233,17 +233,17 @@ def test_submodules_come_along_with_their_changes(tmp_path: Path) -> None:
     [
         ("{image: x, setup: y}", "setup is for a build command, and there is no build"),
         ("{build: make}", "names no image"),
-        ("{build: make, image: /bin/sh}", "'/bin/sh' is no path inside of the source tree"),
-        ("{build: make, image: ../x}", "'../x' is no path inside of the source tree"),
+        ("{build: make, image: /bin/sh}", "'/bin/sh' is not a path inside of the source tree"),
+        ("{build: make, image: ../x}", "'../x' is not a path inside of the source tree"),
         ("{build: make, images: {}}", "names no images"),
         ("{images: {p: x}, map: y}", "map belongs to one image"),
-        ("{image: x, build: make, timeout: soon}", "'soon' is no time; write 90 s or 30 min"),
-        ("{image: x, build: make, timeout: 0}", "'0' is no time"),
-        ("{image: x, build: make, env: [A-B]}", "'A-B' is no name of a variable"),
+        ("{image: x, build: make, timeout: soon}", "'soon' is not a time; write 90 s or 30 min"),
+        ("{image: x, build: make, timeout: 0}", "'0' is not a time"),
+        ("{image: x, build: make, env: [A-B]}", "'A-B' is not a variable name"),
         ("{image: x, biuld: make}", "unknown key 'biuld'; nearest is 'build'"),
         ("{image: x, models: []}", "models is for apps of a known runtime"),
         ("{images: {p: {image: x, oops: 1}}}", "unknown key 'oops'"),
-        ("{images: {'a b': x}}", "'a b' is no name of an image"),
+        ("{images: {'a b': x}}", "'a b' is not an image name"),
     ],
 )
 def test_a_wrong_line_of_the_configuration_is_named(text: str, message: str) -> None:

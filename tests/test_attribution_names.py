@@ -99,7 +99,7 @@ def test_at_least_95_of_100_labels_are_right(file: Path) -> None:
         ("_ZN5other10add_kernelEv", "", "", ""),
         ("_ZNSt6vectorIlSaIlEE6insertEv", "", "", "C++ library"),
         ("add_kernel", "", "", ""),
-        # Sizes and indices are no dtype; neither is the I of an identifier.
+        # Sizes and indices are not dtype; neither is the I of an identifier.
         ("_ZN2at6native3catEN3c108ArrayRefIlEEl", "aten::cat", "", "ATen kernels"),
         ("_ZN2at6native7IsEmptyEv", "", "", "ATen kernels"),
         # 9 and 12 are a lambda's number and a substitution's, not the lengths of identifiers that

@@ -154,9 +154,9 @@ def test_limits_of_the_project_and_of_options(project: AnyProject) -> None:
 @pytest.mark.parametrize(
     ("arguments", "config", "words"),
     [
-        (("--max-age", "soon"), "", "--max-age: 'soon' is no age"),
-        (("--max-size", "many"), "", "--max-size: 'many' is no size"),
-        ((), "store: {max_age: 1 year}\n", "sizeguard.yaml:1:8: '1 year' is no age"),
+        (("--max-age", "soon"), "", "--max-age: 'soon' is not an age"),
+        (("--max-size", "many"), "", "--max-size: 'many' is not a size"),
+        ((), "store: {max_age: 1 year}\n", "sizeguard.yaml:1:8: '1 year' is not an age"),
         ((), "store: {max_agee: 1d}\n", "nearest is 'max_age'"),
         ((), "store: 3\n", "store is a table"),
     ],

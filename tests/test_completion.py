@@ -287,7 +287,7 @@ def test_no_line_fails(words: Sequence[str], shell: str) -> None:
         patch.setenv("COMP_WORDS", line)
         patch.setenv("COMP_CWORD", (words or [""])[-1] if shell == "fish" else str(len(words)))
         asked: ShellComplete = SHELLS[shell](cli, {}, "sizeguard", VARIABLE)
-        if shell != "fish" or "'" not in line:  # a lone quote is no word of fish
+        if shell != "fish" or "'" not in line:  # a lone quote is not a word of fish
             asked.complete()
         assert answer(cli, f"{shell}_complete") in (0, 1)
 

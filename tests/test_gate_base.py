@@ -195,7 +195,7 @@ def test_a_change_does_not_choose_its_own_base(repository: Path) -> None:
 
 def test_a_default_branch_whose_file_cannot_be_read_is_inconclusive(repository: Path) -> None:
     configure(repository, "main", "-x")
-    with pytest.raises(InconclusiveError, match=r"main: sizeguard.yaml:1:7: '-x' is no branch"):
+    with pytest.raises(InconclusiveError, match=r"main: sizeguard.yaml:1:7: '-x' is not a branch"):
         History(repository).base()
 
 

@@ -71,7 +71,7 @@ def test_growth(text: str, base: int, allowed: int) -> None:
     ],
 )
 def test_what_is_no_limit_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"sizeguard\.yaml:3: .* is no limit"):
+    with pytest.raises(InputError, match=r"sizeguard\.yaml:3: .* is not a limit"):
         parse_limit(text, "sizeguard.yaml:3")
 
 
@@ -135,7 +135,7 @@ def test_sizes_and_creep() -> None:
     limit, since = parse_creep("max(2%, 1 KiB) since v1.0", "x")
     assert (limit.allowed(1000), limit.allowed(100_000), since) == (1024, 2000, "v1.0")
     for text in ("2%", "2% since", "since v1", "2% since --all"):
-        with pytest.raises(InputError, match="is no limit of creep; write"):
+        with pytest.raises(InputError, match="is not a limit of creep; write"):
             parse_creep(text, "x")
 
 
@@ -229,10 +229,10 @@ WRONG = [
         r"2:34: unknown key 'targts'; nearest is 'targets'",
         True,
     ),
-    ("apps:\n  full: {selection: s, models: [m]}", r"2:9: 'full' is no name of an app", True),
+    ("apps:\n  full: {selection: s, models: [m]}", r"2:9: 'full' is not an app name", True),
     (
         "apps:\n  a: {selection: ../s, models: [m]}",
-        r"2:18: '\.\./s' is no path inside of the source tree",
+        r"2:18: '\.\./s' is not a path inside of the source tree",
         False,
     ),
     (
@@ -245,13 +245,13 @@ WRONG = [
         r"sizeguard\.yaml:3:10: unknown metric 'opertor'; nearest is 'operator/…'",
         True,
     ),
-    (APPS + "growth: {load: many}", r"sizeguard\.yaml:3:16: 'many' is no limit", True),
-    (APPS + "limits: {load: 1%}", r"3:16: '1%' is no size in whole bytes; write 41,000 B", True),
+    (APPS + "growth: {load: many}", r"sizeguard\.yaml:3:16: 'many' is not a limit", True),
+    (APPS + "limits: {load: 1%}", r"3:16: '1%' is not a size in whole bytes; write 41,000 B", True),
     (APPS + "limits: {load: [1]}", r"3:16: a limit is a size, or a table", True),
     (APPS + "limits: {load: {}}", r"3:16: a limit has max, growth or creep", True),
     (
         APPS + "limits: {load: {creep: 1%}}",
-        r"3:24: '1%' is no limit of creep; write max\(2%, 1 KiB\) since TAG",
+        r"3:24: '1%' is not a limit of creep; write max\(2%, 1 KiB\) since TAG",
         True,
     ),
     (APPS + "limits: {load: {grwth: 1%}}", r"3:17: unknown key 'grwth'; nearest is 'growth'", True),
@@ -335,8 +335,8 @@ def test_a_wrong_configuration_is_named_with_its_place(
     ("limits", "message"),
     [
         ("limits: {lod: 1 KiB}", "3:10: unknown metric 'lod'; nearest is 'load'"),
-        ("growth: {load: many}", "3:16: 'many' is no limit"),
-        ("limits: {load: {creep: 1%}}", "3:24: '1%' is no limit of creep"),
+        ("growth: {load: many}", "3:16: 'many' is not a limit"),
+        ("limits: {load: {creep: 1%}}", "3:24: '1%' is not a limit of creep"),
     ],
 )
 def test_a_wrong_limit_ends_a_command_before_anything_is_built(

@@ -189,7 +189,7 @@ def test_hidden_bytes_are_found(way: str, original: Path, tmp_path: Path) -> Non
     # A harmless change follows: the merge base is still what was before both.
     after = edited(trick, tmp_path / "harmless", nothing)
     assert judged(after, before)[0] in (FAIL, INCONCLUSIVE)
-    # By themselves, those bytes are no growth.
+    # By themselves, those bytes are not growth.
     assert judged(after, measured(trick))[0] == PASS
 
 

@@ -1,4 +1,4 @@
-"""Files that are no good .pt2 files.
+"""Files that are not good .pt2 files.
 
 Each ends in one line that says what is wrong, or in a program, and in nothing else.
 """
@@ -184,7 +184,7 @@ WRONG_WEIGHTS: list[tuple[Callable[[Json], object], str]] = [
         lambda c: first_weight(c)["tensor_meta"]["sizes"].__setitem__(
             0, {"as_expr": {"expr_str": "s0"}}
         ),
-        "has a size that is no number",
+        "has a size that is not a number",
     ),
 ]
 

@@ -136,7 +136,7 @@ def test_named_bytes_leave_with_the_branch(
     """Within 15 % in total.
 
     Single ones within max(15 %, 24 B), for a branch that goes changes others, too: without Float
-    gcc -O2 has short jumps to the common end in six other branches, 24 bytes that are no part of
+    gcc -O2 has short jumps to the common end in six other branches, 24 bytes that are not part of
     Float's 128.
     """
     rules = tmp_path / "rules.yaml"

@@ -80,7 +80,7 @@ def objects(
 def linked(objects: tuple[str, Path], *flags: str) -> Counter[tuple[str, str]]:
     """Dead files and symbols or texts as the linker lists them.
 
-    Aliases that the assembler makes (ltmp0) are no names.
+    Aliases that the assembler makes (ltmp0) are not names.
     """
     arch, folder = objects
     command = [

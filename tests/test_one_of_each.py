@@ -201,7 +201,7 @@ def private_imports(sources: Sources) -> set[str]:
 
 
 def _are_twins(modules: set[str]) -> bool:
-    """Whether all lie in one room, each in a folder of another format."""
+    """Return whether all lie in one room, each in a folder of another format."""
     parts = [module.split(".") for module in modules]
     rooms = {part[0] for part in parts}
     formats = [part[1] for part in parts if len(part) > 2 and part[1] in FORMATS]
@@ -222,7 +222,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _name(node: ast.AST) -> str:
-    """The last word of what is called; empty for what is no call."""
+    """The last word of what is called; empty for what is not a call."""
     if not isinstance(node, ast.Call):
         return ""
     return getattr(node.func, "attr", getattr(node.func, "id", ""))

@@ -93,7 +93,7 @@ MISTAKES = {
     "a callee is gone": Planted(
         "vision", "  aten::permute: ", "  aten::clone: ", "mobilenet_v2 runs aten::permute"
     ),
-    "a root is no root": Planted(
+    "a root is not a root": Planted(
         "vision", "aten::relu: {is_root_operator: true", "aten::relu: {is_root_operator: false",
         "quant_cnn names aten::relu, which the selection of app vision marks as called", PASS,
     ),
@@ -195,7 +195,7 @@ def test_a_surplus_fails_if_the_policy_says_so(bench: SelectionBench) -> None:
 
 
 def test_a_merge_with_another_apps_selection_is_named(bench: SelectionBench) -> None:
-    """Whatever the other app's models are on record for: they are no models of this app."""
+    """Whatever the other app's models are on record for: they are not models of this app."""
     other = bench.app("language").selection
 
     def merged(text: str) -> str:

@@ -184,11 +184,11 @@ def read(tmp_path: Path, text: str) -> None:
         ),
         (
             f"- {RELU[:-1]}, wrap: self}}\n",
-            "operators.yaml:1: wrap names 'self', which is no Scalar argument of aten::relu",
+            "operators.yaml:1: wrap names 'self', which is not a Scalar argument of aten::relu",
         ),
         (
             f"- {RELU.replace('kernel: relu', 'kernel: a-b')}\n",
-            "operators.yaml:1: kernel 'a-b' is no C++ name",
+            "operators.yaml:1: kernel 'a-b' is not a C++ name",
         ),
         (
             f"- {RELU.replace('kernel: relu', 'kernel: [a]')}\n",

@@ -177,7 +177,7 @@ def test_a_commit_of_another_line_is_no_beginning(project: AnyProject) -> None:
 def test_a_build_that_the_machine_fails_is_told_beside_the_baseline(
     tmp_path: Path, native_tools: None
 ) -> None:
-    """A build that hangs is no fact about the commit: its baseline is shown, and why."""
+    """A build that hangs is not a fact about the commit: its baseline is shown, and why."""
     made = made_project(tmp_path / "p", CONFIG, sources(8))
     assert made.run("baseline", "update").code == 0
     slow = CONFIG.replace("cc -Os -c extra.c &&", "sleep 30;").replace(

@@ -77,7 +77,7 @@ def test_each_case_has_the_dtype_of_its_place_in_the_switch(
 ) -> None:
     """The cases are functions here, {lambda()#3}, numbered in the order of the source.
 
-    That order is no evidence that a report has.
+    That order is not evidence that a report has.
     """
     image = compiled(tmp_path, compiler, optimize, "-DATTRIBUTES=__attribute__((noinline))")
     seen: set[tuple[str, ...]] = set()

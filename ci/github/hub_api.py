@@ -61,11 +61,11 @@ class Api:
         token: str,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Raise Refused for a name that is no repository's."""
+        """Raise Refused for a name that is not a repository's."""
         if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository, re.ASCII):
-            raise Refused(f"'{repository}' is no repository")
+            raise Refused(f"'{repository}' is not a repository")
         if not re.fullmatch(r"https?://[\w.:/-]+", address, re.ASCII):
-            raise Refused(f"'{address}' is no address of an API")
+            raise Refused(f"'{address}' is not an address of an API")
         self.repository = f"{address}/repos/{repository}"
         self.headers = {
             "Authorization": f"Bearer {token}",
@@ -91,7 +91,7 @@ class Api:
             answer = self.call("GET", f"{path}{mark}per_page={_PAGE}&page={page}")
             found = table_of(answer, path).get(key) if key else answer
             if not isinstance(found, list):
-                raise ApiError(f"the answer to {path} is no list")
+                raise ApiError(f"the answer to {path} is not a list")
             yield from (table_of(each, path) for each in found)
             if len(found) < _PAGE:
                 return
@@ -102,7 +102,7 @@ class Api:
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise ApiError(f"the answer to {path} is no JSON") from error
+            raise ApiError(f"the answer to {path} is not JSON") from error
 
     def bytes(
         self, method: str, path: str, limit: int, content: Mapping[str, Any] | None = None
@@ -172,7 +172,7 @@ def _seconds(text: str) -> float | None:
 def table_of(value: object, where: str) -> dict[str, Any]:
     """Return a JSON object; raise ApiError for anything else."""
     if not isinstance(value, dict):
-        raise ApiError(f"the answer to {where} is no object")
+        raise ApiError(f"the answer to {where} is not an object")
     return value
 
 

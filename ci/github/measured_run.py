@@ -34,7 +34,7 @@ class Run:
 
     @property
     def is_of_pull_request(self) -> bool:
-        """Whether there is something to comment on."""
+        """Return whether there is something to comment on."""
         return self.event in ("pull_request", "pull_request_target")
 
 

@@ -63,9 +63,9 @@ class Settings:
         if not re.fullmatch(r"[\w ./-]{0,60}", project, re.ASCII) or "--" in project:
             raise Refused(f"PROJECT is '{project}': letters, digits, . / - and _ are allowed")
         if not re.fullmatch(r"[\w.-]{1,100}", artifact, re.ASCII):
-            raise Refused(f"ARTIFACT is '{artifact}', which is no name of an artifact")
+            raise Refused(f"ARTIFACT is '{artifact}', which is not a name of an artifact")
         if not re.fullmatch(r"[\w.-]{1,60}(\[bot\])?", author, re.ASCII):
-            raise Refused(f"COMMENT_AUTHOR is '{author}', which is no login")
+            raise Refused(f"COMMENT_AUTHOR is '{author}', which is not a login")
         return Settings(policy, informational == "true", project, artifact, author)
 
     @property

@@ -68,12 +68,12 @@ class Report:
 
     @property
     def is_pass(self) -> bool:
-        """Whether all is well."""
+        """Return whether all is well."""
         return self.result is not None and self.result.verdict == PASS and not self.against
 
     @property
     def is_changed(self) -> bool:
-        """Whether a size is another than the base's."""
+        """Return whether a size is another than the base's."""
         apps = self.result.apps if self.result else ()
         return self.result is None or any(map(is_changed, apps))
 
@@ -187,7 +187,7 @@ def _meant(pulls: list[int], number: bytes | None) -> list[int]:
     if number is None:
         return pulls
     if not re.fullmatch(rb"[1-9][0-9]{0,8}\n?", number):
-        raise Refused(f"{NUMBER} in the artifact is no number")
+        raise Refused(f"{NUMBER} in the artifact is not a number")
     if pulls and int(number) not in pulls:
         raise Refused(f"the artifact names pull request {int(number)}, which is at another commit")
     return [each for each in pulls if each == int(number)]

@@ -73,7 +73,7 @@ class Analysis(Protocol):
 
     @property
     def has_pieces(self) -> bool:
-        """Whether there are rows of pieces that debug information cuts out of functions."""
+        """Return whether there are rows of pieces that debug information cuts out of functions."""
         ...
 
     def inlined(self) -> dict[tuple[str, str], int]:

@@ -42,7 +42,7 @@ class Filter:
 
 
 def parse_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
-    """Read filters; a row has to meet all. Raises InputError for a text that is no filter."""
+    """Read filters; a row has to meet all. Raises InputError for a text that is not a filter."""
     return tuple(_parse(text) for text in texts)
 
 

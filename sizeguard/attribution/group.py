@@ -124,7 +124,7 @@ def label_of(analysis: Analysis, level: str) -> Label:
 class _Rows:
     """Rows of an analysis.
 
-    asked: levels; has_uncounted: whether some rows are no spans there; kept: rows that are summed
+    asked: levels; has_uncounted: whether some rows are not spans there; kept: rows that are summed
     """
 
     analysis: Analysis

@@ -146,7 +146,7 @@ class LedgerAnalysis:
 
     @property
     def has_pieces(self) -> bool:
-        """Whether there are rows of pieces that debug information cuts out of functions."""
+        """Return whether there are rows of pieces that debug information cuts out of functions."""
         return self._evidence.branched is not None
 
     def inlined(self) -> dict[tuple[str, str], int]:
@@ -274,6 +274,6 @@ class LedgerAnalysis:
 
     @property
     def _adds_underscore(self) -> bool:
-        """Whether the format puts an underscore before each name."""
+        """Return whether the format puts an underscore before each name."""
         image = self._rows.ledger.image
         return image.format == "macho" or (image.format in ("pe", "coff") and image.arch == "i386")

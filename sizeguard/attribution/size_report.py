@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OUTSIDE = "(headers, tables, padding)"
 
-# Labels of the level operator that are no operator.
+# Labels of the level operator that are not operator.
 CORE = "(core)"
 SHARED = "(shared by operators)"
 

@@ -45,10 +45,10 @@ def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> No
     """Write a file so that a reader sees the old or the new content, never a part.
 
     Content may come in pieces, which are written as they are made. A file that is replaced keeps
-    its mode. What is no regular file gets the content when all of it is made.
+    its mode. What is not a regular file gets the content when all of it is made.
 
     Raises InputError if the file cannot be written, StorageError if the disk is full. A reader
-    of a pipe that has gone is no error.
+    of a pipe that has gone is not an error.
     """
     pieces = (content,) if isinstance(content, bytes | str) else content
     try:
@@ -108,7 +108,7 @@ def open_file(path: Path) -> int | None:
 
 
 def _opened(path: Path, about: os.stat_result | None) -> int:
-    """Open what is no regular file, without creating, emptying or waiting for ever."""
+    """Open what is not a regular file, without creating, emptying or waiting for ever."""
     if about is None or not stat.S_ISFIFO(about.st_mode):
         return os.open(path, os.O_WRONLY | os.O_NOCTTY)
     end = time.monotonic() + READER_WAIT

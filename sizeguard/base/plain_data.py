@@ -39,7 +39,7 @@ def encode(value: object) -> Json:
         return {
             field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)
         }
-    raise TypeError(f"{type(value).__name__} is no plain data")
+    raise TypeError(f"{type(value).__name__} is not plain data")
 
 
 def parse(text: bytes, where: str) -> Json:
@@ -49,7 +49,7 @@ def parse(text: bytes, where: str) -> Json:
     """
 
     def refuse(constant: str) -> Json:
-        raise ValueError(f"{constant[:20]} is no whole number")
+        raise ValueError(f"{constant[:20]} is not a whole number")
 
     def table(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         found = dict(pairs)
@@ -78,7 +78,7 @@ def decode(kind: type[_T], value: Json, where: str) -> _T:
     """
     found = _DataReader(where).read(kind, value, "")
     if not isinstance(found, kind):
-        raise TypeError(f"{kind.__name__} is no dataclass")
+        raise TypeError(f"{kind.__name__} is not a dataclass")
     return found
 
 
@@ -137,7 +137,7 @@ class _DataReader:
                 self.read(str, key, path): self.read(arguments[1], each, f"{path}.{key[:80]}")
                 for key, each in value.items()
             }
-        raise TypeError(f"{kind} is no plain data")
+        raise TypeError(f"{kind} is not plain data")
 
     def dataclass(self, kind: Any, value: Json, path: str) -> Any:
         """Convert a mapping to a dataclass."""

@@ -145,7 +145,7 @@ class _Composer:
         if not tag.startswith(_TAG):
             raise self._error(event, f"unknown YAML tag {tag}")
         if any(0xD800 <= ord(character) <= 0xDFFF for character in event.value):
-            raise self._error(event, "half of a surrogate pair, which is no character")
+            raise self._error(event, "half of a surrogate pair, which is not a character")
         return Scalar(_line(event), tag.removeprefix(_TAG), event.value, _column(event))
 
     def _aliased(self, event: yaml.AliasEvent) -> Node:

@@ -76,7 +76,7 @@ class InputChanges:
     environment: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Return whether anything differs."""
         return any((self.files, self.tools, self.appeared, self.globs, self.environment))
 
     @property
@@ -185,7 +185,7 @@ def glob_paths(pattern: str) -> list[str]:
 
 
 def glob_matches(pattern: str, path: str) -> bool:
-    """Whether a pattern, as glob_paths reads it, finds a path."""
+    """Return whether a pattern, as glob_paths reads it, finds a path."""
     return _matches(pattern.split("/"), path.split("/"))
 
 

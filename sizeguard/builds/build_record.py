@@ -138,14 +138,14 @@ class _Content:
         """Return a string."""
         value = self.content[key]
         if not isinstance(value, str):
-            raise TypeError(f"{key} is no text")
+            raise TypeError(f"{key} is not text")
         return value
 
     def paths(self, key: str) -> tuple[Path, ...]:
         """Return a list of paths."""
         value = self.content[key]
         if not isinstance(value, list):
-            raise TypeError(f"{key} is no list")
+            raise TypeError(f"{key} is not a list")
         return tuple(Path(str(path)) for path in value)
 
     def path_or_none(self, key: str) -> Path | None:
@@ -161,7 +161,7 @@ class _Content:
         """Return the four sizes."""
         value = self.content["sizes"]
         if not isinstance(value, dict):
-            raise TypeError("sizes is no table")
+            raise TypeError("sizes is not a table")
         return Sizes(**{name: int(value[name]) for name in ("load", "ram", "file", "page_slack")})
 
 

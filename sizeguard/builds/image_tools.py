@@ -13,7 +13,8 @@ UNKNOWN = "unknown"
 STRIPPABLE = (ELF, MACHO)
 MEASURED = (*STRIPPABLE, PE, WASM)  # formats of images
 
-# Names of tools in .comment, the compilers first; a linker writes its own name only if it is no ld.
+# Names of tools in .comment, the compilers first; a linker writes its own name only if it is not a
+# ld.
 _TOOLS = (
     ("gcc", re.compile(r"^GCC: \(.*\) (\d+\.\d+)")),
     ("clang", re.compile(r"clang version (\d+\.\d+)")),

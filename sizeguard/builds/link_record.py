@@ -45,7 +45,7 @@ class ImageIdentity:
     loaded: str
 
     def is_of(self, other: ImageIdentity) -> bool:
-        """Whether both are one link's; a build id that both have decides."""
+        """Return whether both are one link's; a build id that both have decides."""
         if self.build_id and other.build_id:
             return self.build_id == other.build_id
         return self.loaded == other.loaded
@@ -151,7 +151,7 @@ def state_of_file(path: Path) -> FileState | None:
 
 
 def image_identity(path: Path) -> ImageIdentity:
-    """Identify an image by what it loads; what is no ELF file, by all its bytes.
+    """Identify an image by what it loads; what is not an ELF file, by all its bytes.
 
     Raises InputError for a damaged or unreadable image.
     """
@@ -205,7 +205,7 @@ def _with_details(record: LinkRecord, content: Mapping[str, object], place: Path
     map_state = content.get("map_state")
     copies, inputs, lto = (content.get(key) or {} for key in ("copies", "inputs", "lto"))
     if not isinstance(copies, dict) or not isinstance(inputs, dict):
-        raise TypeError("copies and inputs are no mappings")
+        raise TypeError("copies and inputs are not mappings")
     return replace(
         record,
         program=str(content.get("program", "")),

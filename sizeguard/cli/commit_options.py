@@ -139,7 +139,7 @@ class CommitBuild:
     def parsed_metric(self) -> Metric:
         """Parse --metric.
 
-        Raises InputError if it is no metric.
+        Raises InputError if it is not a metric.
         """
         from sizeguard.measurement.metric import parse_metric
 

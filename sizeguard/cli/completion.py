@@ -75,7 +75,7 @@ class QuietZsh(ZshComplete):
 
 
 class QuietFish(FishComplete):
-    """Fish that drops messages, and knows words that are no words yet, such as a lone quote."""
+    """Fish that drops messages, and knows words that are not words yet, such as a lone quote."""
 
     source_template = FishComplete.source_template.replace(
         "(commandline -t) %(prog_name)s", "(commandline -t) %(prog_name)s 2>/dev/null"

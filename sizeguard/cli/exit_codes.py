@@ -93,7 +93,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             0: "good",
             1: "bad",
             125: "the commit does not build",
-            128: "anything that is no verdict: git stops and blames no commit",
+            128: "anything that is not a verdict: git stops and blames no commit",
         },
         "baseline": {2: _USAGE},
         "baseline update": {

@@ -114,7 +114,7 @@ class Output:
     def style(self) -> Style:
         """Describe the terminal: its width and colours.
 
-        What is no terminal gets whole names and no colours, unless --width or FORCE_COLOR ask.
+        What is not a terminal gets whole names and no colours, unless --width or FORCE_COLOR ask.
         """
         import shutil
         import sys

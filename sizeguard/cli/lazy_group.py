@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
         module = f"sizeguard.cli.{self._by_name[cmd_name][0]}"
         command = importlib.import_module(module).command
         if not isinstance(command, click.Command):
-            raise TypeError(f"{module}.command is no click command")
+            raise TypeError(f"{module}.command is not a click command")
         command.name = cmd_name
         _tell_exit_codes(f"{self._path} {cmd_name}".strip(), command)
         return command

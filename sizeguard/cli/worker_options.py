@@ -25,7 +25,7 @@ class Workers:
 
     @property
     def are_several(self) -> bool:
-        """Whether builds may run at the same time."""
+        """Return whether builds may run at the same time."""
         return self.jobs > 1 or self.scheduler is not None
 
     def measurer(self, place: MeasurementPlace) -> Measurer:

@@ -52,7 +52,7 @@ def sorted_hashes(hashes: Hash) -> tuple[Int, Hash]:
 
 
 def _is_room(largest: int, count: int) -> bool:
-    """Whether 63 bits hold a key and the index of any of `count` entries."""
+    """Return whether 63 bits hold a key and the index of any of `count` entries."""
     return largest.bit_length() + count.bit_length() <= 62
 
 

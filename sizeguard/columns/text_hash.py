@@ -1,7 +1,7 @@
 """64-bit hashes of strings, computed by column.
 
 Equal strings have equal hashes. A million different names collide with a chance of 3e-8. The hash
-is no secret: crafted names can make rows merge, but no sum wrong.
+is not a secret: crafted names can make rows merge, but no sum wrong.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ OF_IMAGE: tuple[Callable[[ImageFacts], SizeFinding | None], ...] = (
 
 
 def examine(files: Files) -> Diagnosis:
-    """Look for all that a change would win. Raises InputError for a file that is no ELF image."""
+    """Find all possible savings. Raises InputError for a file that is not an ELF image."""
     path = files.image
     if image_format(path) != ELF:
         raise InputError(f"{path}: not an ELF image, and doctor reads no other format yet")

@@ -39,12 +39,12 @@ class ImageFacts:
 
     @cached_property
     def is_dynamic(self) -> bool:
-        """Whether a loader links it."""
+        """Return whether a loader links it."""
         return any(section.type == SHT_DYNAMIC for section in self.elf.sections)
 
     @cached_property
     def is_library(self) -> bool:
-        """Whether it is a shared library and no program: it has no interpreter."""
+        """Return whether it is a shared library and no program: it has no interpreter."""
         return self.elf.type == ET_DYN and self.is_dynamic and not self.elf.section(".interp")
 
     @cached_property
@@ -82,7 +82,7 @@ class ImageFacts:
 
     @cached_property
     def has_runtime_inside(self) -> bool:
-        """Whether the compiler's libraries are linked in, or may be: their code stays as it is."""
+        """Return whether the compiler's libraries are linked in, or may be; their code stays."""
         names = {symbol.name for symbol in self.defined}
         inside = {"_Unwind_RaiseException", "__cxa_throw", "__libc_start_main", "_Unwind_Resume"}
         if not self.is_dynamic or inside & names:

@@ -84,7 +84,8 @@ class Archive:
 def open_archive(path: Path) -> Archive:
     """Read the headers and the index.
 
-    Raises InputError for a file that is no archive, is damaged, or has an index of missing members.
+    Raises InputError for a file that is not an archive, is damaged, or has an index of missing
+    members.
     """
     found = members(path)
     index = _index(path, _map(path))
@@ -99,7 +100,7 @@ def members(path: Path) -> tuple[Member, ...]:
 
     A thin archive that names another one has that one's members in its place.
 
-    Raises InputError for a file that is no archive or is damaged.
+    Raises InputError for a file that is not an archive or is damaged.
     """
     return tuple(_members(path, 0))
 

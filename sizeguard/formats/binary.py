@@ -50,7 +50,7 @@ class Binary(Protocol):
 
     @property
     def is_stripped(self) -> bool:
-        """Whether there is no symbol table but that for dynamic linking."""
+        """Return whether there is no symbol table but that for dynamic linking."""
 
     @property
     def static_symbols(self) -> tuple[SymbolList, ...]:

@@ -143,7 +143,7 @@ def _of_numbers(app: AppResult, check: Check) -> Iterator[str]:
 
 
 def _is_of_other_tools(app: AppResult, check: Check) -> bool:
-    """Whether it is a cap set for other tools, which the base exceeds as well; 0 holds for all."""
+    """Return whether it is a cap for other tools that the base also exceeds; 0 is for all tools."""
     if check.verdict != NOT_RUN or check.kind != ABSOLUTE or not check.set_for:
         return False
     base = getattr(app.old_sizes, check.metric) if check.metric in _TOTALS else check.actual

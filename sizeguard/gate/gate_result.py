@@ -108,7 +108,7 @@ class Check:
     place:   of the limit in the policy: sizeguard.yaml:14:7
     pattern: the metric as written in the policy: operator/*; equal to metric if it names one thing
     waived:  bytes that waivers allow beyond the rule
-    moved:   bytes of an operator that were another's in the base: they are no growth
+    moved:   bytes of an operator that were another's in the base: they are not growth
     shares:  of creep that fails: the share of each commit; they sum to actual - base
     advice:  the next step; empty if the check passes
     set_for: of an absolute limit: the tools that it was set for, if those of the build are others
@@ -285,7 +285,7 @@ class PolicyChange:
     name:     of the term: load growth of vision
     old, new: as written; empty where the term is not there
     loosens:  it allows what the base's terms do not allow, or removes what they check
-    bytes:    that it allows more, negative if fewer; None if that is no number
+    bytes:    that it allows more, negative if fewer; None if that is not a number
     verdict:  fail if the base says `policy_changes: fail`, and nothing accepts it
     accepted: the trailer that accepts it: commit 4f2a91c
     place:    of the term in the change

@@ -32,7 +32,7 @@ class Commit:
 
     @property
     def is_merge(self) -> bool:
-        """Whether it has several parents."""
+        """Return whether it has several parents."""
         return len(self.parents) > 1
 
 
@@ -73,7 +73,7 @@ def read_history(repository: Path, names: tuple[str, str], ends: tuple[str, str]
 
     names: of GOOD and BAD for people; ends: their ids.
 
-    Raises InputError if GOOD is no ancestor of BAD.
+    Raises InputError if GOOD is not an ancestor of BAD.
     """
     base = git(repository, "rev-list", "--max-count=1", ends[0], f"^{ends[1]}")
     if base:
@@ -82,7 +82,7 @@ def read_history(repository: Path, names: tuple[str, str], ends: tuple[str, str]
             f"begin at their merge base, {common[:12]}" if common else "they have no common history"
         )
         raise InputError(
-            f"{names[0]} is no ancestor of {names[1]}, so no commits lead from one to the other:"
+            f"{names[0]} is not an ancestor of {names[1]}; there are no commits between them:"
             f" {hint}"
         )
     return line_of(repository, *ends)

@@ -149,7 +149,7 @@ def common_folder(repository: Path) -> Path:
 def branch_id(repository: Path, name: str) -> str:
     """Return the commit of a branch, or of any revision if there is no such branch.
 
-    Raises InputError for a revision that is no commit.
+    Raises InputError for a revision that is not a commit.
     """
     found = branch_ids(repository, [name])
     if name not in found:
@@ -182,7 +182,7 @@ def branch_ids(repository: Path, names: Sequence[str]) -> dict[str, str]:
 def commit_id(repository: Path, revision: str) -> str:
     """Return the full id of a commit that is named in any way git understands.
 
-    Raises InputError for a revision that is no commit.
+    Raises InputError for a revision that is not a commit.
     """
     try:
         return git(

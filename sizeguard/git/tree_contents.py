@@ -31,7 +31,7 @@ class CommitTree:
     folders: frozenset[str]
 
     def has(self, path: str) -> bool:
-        """Whether there is a file or folder of that path."""
+        """Return whether there is a file or folder of that path."""
         return path in self.entries or path in self.folders
 
 
@@ -95,7 +95,7 @@ def relative_to(root: Path, path: str) -> str | None:
 
 
 def _is_link(root: Path, files: CommitTree, inside: str) -> bool:
-    """Whether a commit has a link to the same target at a path, or at a folder on the way."""
+    """Return whether a commit has the same link at a path, or at a parent folder."""
     parts = Path(inside).parts
     for count in range(1, len(parts) + 1):
         at = "/".join(parts[:count])

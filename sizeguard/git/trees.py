@@ -68,7 +68,7 @@ def _kind(path: str) -> str:
 
 
 def _is_in(path: str, scope: Scope) -> bool:
-    """Whether a path is in scope."""
+    """Return whether a path is in scope."""
     below = not scope.paths or any(
         path == each.rstrip("/") or path.startswith(f"{each.rstrip('/')}/") or each == "."
         for each in scope.paths

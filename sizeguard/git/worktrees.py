@@ -215,7 +215,7 @@ def processes() -> list[int]:
 
 
 def _works_in(pid: int, path: Path) -> bool:
-    """Whether a process without a terminal has its current folder in a worktree."""
+    """Return whether a process without a terminal has its current folder in a worktree."""
     try:
         folder = Path(f"/proc/{pid}/cwd").readlink()
         # Behind the name in brackets: state, parent, group, session, terminal

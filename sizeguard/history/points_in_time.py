@@ -62,7 +62,7 @@ def _ancestor(root: Path, since: str) -> str:
     """Return the id of `since`. Raises InputError if HEAD does not descend from it."""
     start = commit_id(root, since)
     if git(root, "rev-list", "--max-count=1", start, "^HEAD"):
-        raise InputError(f"--since {since}: it is no ancestor of what is checked out")
+        raise InputError(f"--since {since}: it is not an ancestor of what is checked out")
     return start
 
 

@@ -88,8 +88,8 @@ def size_history(
 
     measurer: who builds what is missing; None if nothing is built
 
-    Raises InputError for a `since` that is no ancestor of what is checked out, InconclusiveError
-    outside of git.
+    Raises InputError for a `since` that is not an ancestor of what is checked out,
+    InconclusiveError outside of git.
     """
     request = question.request
     if request.history.head is None:
@@ -205,7 +205,7 @@ def _level(request: Request, line: _SizeLine, points: Sequence[Release]) -> str:
 
 
 def _has_names(analysis: Analysis, level: str) -> bool:
-    """Whether a level names anything but what it has no name for."""
+    """Return whether a level names anything but what it has no name for."""
     return any(
         not name.startswith("(") and name != UNATTRIBUTED for name in _parts(analysis, level)
     )

@@ -126,7 +126,7 @@ def find_measured(place: MeasurementPlace, commit: str, key: str) -> MeasuredCom
 
 
 def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -> MeasuredCommit:
-    """Measure the commit of a full id; a commit that does not build is no error.
+    """Measure the commit of a full id; a commit that does not build is not an error.
 
     Raises BuildError if the machine fails, not the commit.
     """

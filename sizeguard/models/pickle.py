@@ -164,7 +164,7 @@ class _Machine:
 
     def _index(self, argument: Value) -> int:
         if not isinstance(argument, int):
-            raise self._error("a memo index that is no number")
+            raise self._error("a memo index that is not a number")
         return argument
 
     def _get(self, index: int) -> None:
@@ -201,7 +201,7 @@ class _Machine:
         if isinstance(target, list):
             target.extend(values)
         elif not isinstance(target, ReducedObject):
-            raise self._error("appends to what is no list")
+            raise self._error("appends to what is not a list")
 
     def _set(self, values: list[Value]) -> None:
         target = self._top()
@@ -210,7 +210,7 @@ class _Machine:
         if isinstance(target, Pairs):
             target.items.extend(zip(values[::2], values[1::2], strict=True))
         elif not isinstance(target, ReducedObject):
-            raise self._error("sets items of what is no dictionary")
+            raise self._error("sets items of what is not a dictionary")
 
     def _global(self, argument: Value) -> None:
         name = str(argument).replace(" ", ".", 1)

@@ -53,7 +53,7 @@ def demangle(name: str) -> str:
     base = name[1:] if name.startswith("__Z") else name
     if not base.startswith("_Z") or len(base) > MOST_MANGLED:
         return _of_others(name) or name
-    # Compilers add .isra.0, .cold and the like, which are no part of the grammar.
+    # Compilers add .isra.0, .cold and the like, which are not part of the grammar.
     head, dot, suffix = base.partition(".")
     if _may_explode(head):
         return name
@@ -123,7 +123,7 @@ def _swift(name: str) -> str:
 
 
 def _demangled(name: str) -> str:
-    """Return what the library makes of a name; empty if it is no mangled name, or damaged."""
+    """Return what the library makes of a name; empty if it is not a mangled name, or damaged."""
     import pycxxfilt
 
     try:

@@ -139,7 +139,7 @@ class FirstValues:
         self._columns: list[tuple[Int, Int, Int32]] = []
 
     def add(self, name: Int, place: Int, value: Int32) -> None:
-        """Add values of names; 0 is no value."""
+        """Add values of names; 0 is not a value."""
         known = value > 0
         self._columns.append((name[known], place[known], value[known]))
 

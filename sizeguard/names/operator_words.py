@@ -11,7 +11,7 @@ _WRAPPER = re.compile(r"wrapper_[A-Za-z]+_")
 # Beginnings that code leaves out of names: lu_factor_kernel serves linalg_lu_factor.
 _FAMILIES = ("_", "native_", "linalg_", "special_")
 
-# Shortest known name that may precede other words: max_pool3d_channels_last is no max.
+# Shortest known name that may precede other words: max_pool3d_channels_last is not a max.
 _SHORTEST_BEGINNING = 5
 # Operators whose names are also words in other names.
 _COMMON_WORDS = frozenset(
@@ -89,7 +89,7 @@ class OperatorNames:
         return len(self._exact)
 
     def exact(self, identifier: str) -> str:
-        """Return aten::add for add and add_Tensor; empty for what is no operator's name."""
+        """Return aten::add for add and add_Tensor; empty for what is not an operator's name."""
         found, by_overload = self._exact.get(identifier, ""), self._overloads.get(identifier, "")
         # add_out is an overload of aten::add rather than quantized::add_out.
         return (

@@ -147,7 +147,7 @@ def _tables(at: Int, distance: Int, fewest: int) -> list[tuple[int, int, int]]:
 
 
 def _inside(address: Int, sections: Sequence[Section]) -> Bool:
-    """Whether an address lies in one of the sections."""
+    """Return whether an address lies in one of the sections."""
     return _section_of(address, sections) >= 0
 
 
@@ -161,7 +161,7 @@ def _section_of(address: Int, sections: Sequence[Section]) -> npt.NDArray[np.int
 
 
 def may_be_names(image: Binary, sections: Sequence[Section], address: Int) -> Bool:
-    """Whether a word and two colons stand at each address.
+    """Return whether a word and two colons stand at each address.
 
     All pointers at once, a character at a time, of which few are left after three: one by one the
     147,927 of libtensorflow_cc.so.2 took 0.8 s.

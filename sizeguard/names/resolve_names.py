@@ -129,7 +129,7 @@ class SymbolNames:
 
     @cached_property
     def _has_rust(self) -> bool:
-        """Whether names may be Rust's, in which words stand without their length."""
+        """Return whether names may be Rust's, in which words stand without their length."""
         text = self._joined[0]
         return text.startswith(b"_R") or b"\n_R" in text or _RUST.search(text) is not None
 
@@ -168,7 +168,7 @@ class SymbolNames:
     def meant(self, text: str) -> Resolved:
         """Find the symbols that a text means.
 
-        A text that is a symbol as it stands is no pattern, whatever it holds.
+        A text that is a symbol as it stands is not a pattern, whatever it holds.
         """
         if found := self.find(text):
             return Resolved(text, found, False)
@@ -342,7 +342,7 @@ def _plain(
     whole, ends = [], []
     for name, text in candidates:
         shown = (demangled_path(name) or text) if text == name else text
-        # The table of a class is no member of it: their words differ.
+        # The table of a class is not a member of it: their words differ.
         if not shown.startswith(special) or (not special and _OF_OTHER.match(shown)):
             continue
         bare = bare_of(shown[len(special) :].lstrip() if special else shown)
@@ -364,5 +364,5 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _is_kept(word: str) -> bool:
-    """Whether a piece of a demangled name stands in the mangled one as it is."""
+    """Return whether a piece of a demangled name stands in the mangled one as it is."""
     return not any(word in each for each in _ABBREVIATED) and not _HASH.fullmatch(word)

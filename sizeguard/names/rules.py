@@ -75,7 +75,7 @@ class Rules:
                  that they call takes elements
     helpers:     more names that belong to no operator
     marks:       ends of members that follow a substitution (S3_), whose namespace is not there
-    containers:  templates whose arguments are no dtype: ArrayRef<long>
+    containers:  templates whose arguments are not dtype: ArrayRef<long>
     indexed:     namespaces of templates over elements and an index type, Int or Long: Eigen's
                  gemm_pack_rhs<float, long>
     cases:       functions that a dtype switch inlines, one for each branch, with the dtype among
@@ -112,7 +112,7 @@ class Rules:
 
     @property
     def has_cases(self) -> bool:
-        """Whether debug information may say which code belongs to a branch."""
+        """Return whether debug information may say which code belongs to a branch."""
         return bool(self.cases or self.case_types)
 
     def before(self, other: Rules) -> Rules:

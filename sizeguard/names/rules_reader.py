@@ -42,7 +42,7 @@ _PATH = re.compile(r"(?:\(anonymous namespace\)|\w+)(?:::(?:\(anonymous namespac
 
 
 def read_preset(path: File) -> Rules:
-    """Read rules. Raises InputError, with file and line, for what is no rule."""
+    """Read rules. Raises InputError, with file and line, for what is not a rule."""
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path}: no rules: the file is empty")
     root = read_nodes(path)

@@ -32,7 +32,7 @@ class DemangledName:
 
     result:     `void`, or `vtable for`; empty if there is none
     head:       scopes, name and template arguments
-    parameters: `(int, float)`; empty for what is no function
+    parameters: `(int, float)`; empty for what is not a function
     suffix:     ` const`, `::'lambda'(int)::operator()(int) const`, ` [clone .cold]`
     """
 
@@ -77,7 +77,7 @@ def split_name(text: str) -> DemangledName:
 def top_level(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each token outside of brackets with its place; a bracket stands for all up to its end.
 
-    A < that is no bracket, as in an expression, ends with the ) around it.
+    A < that is not a bracket, as in an expression, ends with the ) around it.
     """
     depth: list[str] = []
     start = 0
@@ -181,7 +181,7 @@ def _elided(text: str, depth: int) -> str:
 def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
     """Split off template arguments: binary_loop and (float, bool, Greater).
 
-    All without their scopes; no arguments for what is no template. int64_t is long everywhere:
+    All without their scopes; no arguments for what is not a template. int64_t is long everywhere:
     macOS has long long.
     """
     text = without_parameters(demangle(symbol.partition(".")[0])).replace("long long", "long")
@@ -221,6 +221,6 @@ def _unscoped(text: str) -> str:
 
 
 def has_open_brackets(text: str) -> bool:
-    """Whether brackets do not pair, as in `f(*`; arrows and operators do not count."""
+    """Return whether brackets do not pair, as in `f(*`; arrows and operators do not count."""
     plain = re.sub(r"->|\boperator(?:\(\)|[-<>=]+)", "", text)
     return plain.count("(") != plain.count(")") or plain.count("<") != plain.count(">")

@@ -103,7 +103,7 @@ class Spelling:
 
     @property
     def is_nameless(self) -> bool:
-        """Whether it spells a nameless namespace anywhere."""
+        """Return whether it spells a nameless namespace anywhere."""
         return any(
             _ANONYMOUS in text
             for part in self.parts
@@ -112,7 +112,7 @@ class Spelling:
 
     @property
     def has_tags(self) -> bool:
-        """Whether it spells an ABI tag anywhere."""
+        """Return whether it spells an ABI tag anywhere."""
         return any(
             "[abi:" in text
             for part in self.parts
@@ -121,7 +121,7 @@ class Spelling:
 
     @property
     def has_arguments(self) -> bool:
-        """Whether it spells template arguments anywhere."""
+        """Return whether it spells template arguments anywhere."""
         return any(
             "<" in text
             for part in self.parts
@@ -130,7 +130,7 @@ class Spelling:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a path of names, with nothing that a person may leave out."""
+        """Return whether it is a path of names, with nothing that a person may leave out."""
         return not (self.result or self.clone) and all(
             _WORDS.fullmatch(part.name)
             and not (part.arguments or part.parameters or part.qualifiers)
@@ -146,7 +146,7 @@ def shown_symbol(symbol: str) -> str:
     """Demangle a symbol of C++ or Rust as a person would spell it; others come back unchanged."""
     base = symbol[1:] if symbol.startswith(("__Z", "__R")) else symbol
     if base.startswith("_R"):
-        # Suffixes of clones and of LLVM, such as .llvm.123, are no part of the name
+        # Suffixes of clones and of LLVM, such as .llvm.123, are not part of the name
         return demangle_rust(base.partition(".")[0]) or symbol
     if base.startswith("_ZN") and (hashed := _RUST_HASH.search(base)):
         return _legacy_rust(base[: hashed.end()]) or symbol

@@ -117,13 +117,13 @@ def _operator(entry: yaml.Node, file: Path) -> Operator:
             f"{file}:{line}: dispatch is one of {', '.join(DISPATCH_KEYS)}, not '{dispatch}'"
         )
     if not (fields["kernel"].isascii() and fields["kernel"].isidentifier()):
-        raise InputError(f"{file}:{line}: kernel '{fields['kernel']}' is no C++ name")
+        raise InputError(f"{file}:{line}: kernel '{fields['kernel']}' is not a C++ name")
     wrap = fields.get("wrap")
     if wrap is not None and not any(
         a.name == wrap and a.type.name == "Scalar" and not a.type.is_list for a in schema.arguments
     ):
         raise InputError(
-            f"{file}:{line}: wrap names '{wrap}', which is no Scalar argument of {schema.name}"
+            f"{file}:{line}: wrap names '{wrap}', which is not a Scalar argument of {schema.name}"
         )
     library = file.resolve().parent.name
     return Operator(schema, fields["kernel"], fields["kind"], dispatch, wrap, library, file, line)
@@ -139,7 +139,7 @@ def _fields(entry: yaml.Node, file: Path) -> dict[str, str]:
     for key, value in entry.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode) or key.value not in FIELDS:
-            shown = key.value if isinstance(key, yaml.ScalarNode) else "that is no word"
+            shown = key.value if isinstance(key, yaml.ScalarNode) else "that is not a word"
             raise InputError(
                 f"{file}:{line}: unknown field '{shown}'; fields are {', '.join(FIELDS)}"
             )

@@ -17,6 +17,6 @@ def family_of(name: str) -> str:
 def operator_of(text: str) -> str:
     """Return the name in the text of a table entry: aten::add.Tensor for "aten::add.Tensor(tts)t".
 
-    A text that is no schema is returned as it is.
+    A text that is not a schema is returned as it is.
     """
     return text.partition("(")[0]

@@ -44,7 +44,7 @@ class Type:
 
     @property
     def is_class(self) -> bool:
-        """Whether the type is a custom class."""
+        """Return whether the type is a custom class."""
         return self.name not in PLAIN_TYPES
 
     def __str__(self) -> str:
@@ -121,7 +121,7 @@ class FunctionSchema:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether an argument is written to."""
+        """Return whether an argument is written to."""
         return any(
             argument.alias is not None and argument.alias.is_write for argument in self.arguments
         )

@@ -224,7 +224,7 @@ class _Parser:
 
 @dataclass(frozen=True, slots=True)
 class _NoDefault:
-    """Mark of a token that is no default of the type."""
+    """Mark of a token that is not a default of the type."""
 
 
 def _scalar(kind: str, text: str, type_name: str, optional: bool) -> _Scalar | _NoDefault:
@@ -255,7 +255,7 @@ def _scalar(kind: str, text: str, type_name: str, optional: bool) -> _Scalar | _
 def _as_list(values: list[_Scalar]) -> Default:
     """Make values a tuple of one kind.
 
-    Other values than numbers were refused by the element's type, or are no list default of
+    Other values than numbers were refused by the element's type, or are not list default of
     PyTorch's.
     """
     if all(isinstance(value, bool) for value in values):

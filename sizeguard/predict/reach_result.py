@@ -46,7 +46,7 @@ class Adequacy:
 
     @property
     def is_contained(self) -> bool:
-        """Whether all that the trace saw is reachable."""
+        """Return whether all that the trace saw is reachable."""
         return not self.observed_not_reachable and not self.dtypes_observed_not_reachable
 
 

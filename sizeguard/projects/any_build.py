@@ -257,7 +257,7 @@ class AnyBuildRecipe:
         return fingerprint({"setup": told, "environment": self._recorded()})
 
     def _is_set_up(self, tree: Worktree) -> bool:
-        """Whether the tree holds a build of this setup, which was kept."""
+        """Return whether the tree holds a build of this setup, which was kept."""
         if not self.steps.clean or not tree.setup.is_file():
             return False
         return tree.setup.read_text(encoding="utf-8") == self._setup_key()

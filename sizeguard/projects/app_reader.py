@@ -51,7 +51,7 @@ class AppReader:
         place = place_of(node)
         if not NAME.fullmatch(name) or name in VARIANTS:
             raise InputError(
-                f"{place}: '{name}' is no name of an app: letters, digits, '.', '-' and '_', and"
+                f"{place}: '{name}' is not an app name: letters, digits, '.', '-' and '_', and"
                 f" none of {', '.join(VARIANTS)}"
             )
         all_known = tuple(dict.fromkeys((*_SELECTIVE, *_ANY_BUILD)))
@@ -156,7 +156,7 @@ class AppReader:
     def _add(self, name: str, place: str) -> None:
         if not NAME.fullmatch(name):
             raise InputError(
-                f"{place}: '{name}' is no name of a target: letters, digits, '.', '-' and '_'"
+                f"{place}: '{name}' is not a target name: letters, digits, '.', '-' and '_'"
             )
         self.targets[name] = Target(name, name, place=place)
         self.more.append(self.targets[name])

@@ -59,7 +59,7 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
         image = _copied(root, files.image, folder, made.command)
         kind = kind_of_image(image)
         if kind not in MEASURED:
-            raise DoesNotBuildError(f"{files.image} is no image that can be measured: {kind}")
+            raise DoesNotBuildError(f"{files.image} is not an image that can be measured: {kind}")
         debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
         shipped = _shipped(root, made, image)
         map_ = _copied(root, files.map, folder, made.command) if files.map else None

@@ -142,7 +142,7 @@ class App:
 
     @property
     def is_selective(self) -> bool:
-        """Whether it is built of a known runtime's sources by its selection."""
+        """Return whether it is built of a known runtime's sources by its selection."""
         return self.selection_file is not None and not self.steps
 
 

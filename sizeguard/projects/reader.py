@@ -52,7 +52,7 @@ def read_config(root: Path) -> Config:
 
 
 def parse_config(root: Path, data: bytes) -> Config:
-    """Parse a configuration that is no file, such as that of a commit; paths are below `root`.
+    """Parse a configuration that is not a file, such as that of a commit; paths are below `root`.
 
     Raises InputError as read_config does.
     """
@@ -133,7 +133,7 @@ class _ProjectReader:
             place = place_of(key_node(node, name))
             if not NAME.fullmatch(name):
                 raise InputError(
-                    f"{place}: '{name}' is no name of a target: letters, digits, '.', '-' and '_'"
+                    f"{place}: '{name}' is not a target name: letters, digits, '.', '-' and '_'"
                 )
             machine = text_of(fields["machine"]) if "machine" in fields else name
             self.machines[name] = place_of(fields["machine"]) if "machine" in fields else place
@@ -155,7 +155,7 @@ class _ProjectReader:
 def _base(node: Node) -> str:
     base = text_of(node)
     if base.startswith("-"):
-        raise InputError(f"{place_of(node)}: '{base}' is no branch or commit")
+        raise InputError(f"{place_of(node)}: '{base}' is not a branch or commit")
     return base
 
 

@@ -83,7 +83,7 @@ def _images(fields: Mapping[str, Node], place: str) -> Mapping[str, ImageFiles]:
     for name, value in table_of(node, None, expected).items():
         if not NAME.fullmatch(name):
             raise InputError(
-                f"{place_of(value)}: '{name}' is no name of an image: letters, digits, '.', '-' and"
+                f"{place_of(value)}: '{name}' is not an image name: letters, digits, '.', '-' and"
                 " '_'"
             )
         if isinstance(value, YamlTable):
@@ -123,7 +123,7 @@ def _command(node: Node | None) -> str:
 def _seconds(node: Node) -> float:
     found = _TIME.fullmatch(text_of(node).strip())
     if not found or not int(found[1]):
-        raise InputError(f"{place_of(node)}: '{text_of(node)}' is no time; write 90 s or 30 min")
+        raise InputError(f"{place_of(node)}: '{text_of(node)}' is not a time; write 90 s or 30 min")
     return float(int(found[1]) * _SECONDS[found[2]])
 
 
@@ -138,5 +138,5 @@ def _variables(node: Node) -> Mapping[str, str | None]:
         found = dict.fromkeys(map(text_of, items_of(node)))
     for name in found:
         if not _VARIABLE.fullmatch(name):
-            raise InputError(f"{place_of(node)}: '{name}' is no name of a variable")
+            raise InputError(f"{place_of(node)}: '{name}' is not a variable name")
     return found

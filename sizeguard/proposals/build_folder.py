@@ -92,7 +92,7 @@ class BuildSystem(Protocol):
         """Packages of Debian that building needs."""
 
     def recognises(self, folder: Path) -> bool:
-        """Whether a folder is a build folder of this system."""
+        """Return whether a folder is a build folder of this system."""
 
     def read(self, folder: Path) -> BuildFolder:
         """Read what the system says of its build folder."""

@@ -40,7 +40,7 @@ class FoundImage:
     link:       what the build system says of it
     path:       the file, by the shortest of its names: libwords.so for libwords.so.1.2.3
     rank:       OWN, MAYBE, FOREIGN or TEST
-    is_library: whether it is no program
+    is_library: whether it is not a program
     target:     machine and system, such as x86_64-linux
     sizes:      today's
     """
@@ -104,7 +104,7 @@ def _found(link: LinkedFile, path: Path, folder: Path) -> FoundImage | None:
 
 
 def _kind(path: Path, format_: str) -> tuple[bool, str] | None:
-    """Return whether it is a library, and its machine; None for what is no linked image."""
+    """Return whether it is a library, and its machine; None for what is not a linked image."""
     if format_ == ELF:
         elf = read_elf(path)
         if elf.type in (ET_REL, ET_CORE):

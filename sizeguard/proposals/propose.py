@@ -123,7 +123,7 @@ def _chosen(
     left_out = []
     for image in images:
         if not _is_text(image.path):
-            left_out.append((image.path, "its name is no UTF-8"))
+            left_out.append((image.path, "its name is not UTF-8"))
         elif image.rank != best and not (image.is_library and image.rank == MAYBE):
             left_out.append((image.path, WORDS.get(image.rank, "")))
         elif image.target != target:
@@ -213,7 +213,7 @@ def _place(
         return (
             Place(root, source, folder or _OWN_FOLDER, True),
             (),
-            (f"{root} is no git repository: sizeguard gate --in-place measures what is there",),
+            (f"{root} is not a git repository: sizeguard gate --in-place measures what is there",),
         )
     if folder and _is_ignored(root, chosen[0].path):
         return Place(root, source, folder, True), (), ()
@@ -256,7 +256,7 @@ def _name(text: str, taken: set[str]) -> str:
 
 
 def _reads_markdown(root: Path) -> bool:
-    """Whether a file of the project names a document, which the build may then read."""
+    """Return whether a file of the project names a document, which the build may then read."""
     others = (":!*.md", ":!.github", ":!.gitlab-ci.yml", ":!*.yaml", ":!*.yml")
     try:
         return bool(git(root, "grep", "-l", "-I", "-F", ".md", "--", ".", *others))

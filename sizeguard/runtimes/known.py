@@ -131,7 +131,7 @@ def facts_files(build: Build) -> list[Path]:
 
 
 def holds_sources(folder: Path) -> bool:
-    """Whether a folder holds the sources of a known runtime."""
+    """Return whether a folder holds the sources of a known runtime."""
     return any(runtime.has_sources(folder) for runtime in runtimes())
 
 

@@ -28,7 +28,7 @@ class Choice:
 
     @property
     def names_are_enough(self) -> bool:
-        """Whether names say more than registration tables do."""
+        """Return whether names say more than registration tables do."""
         return runtime_named(self.name).names_are_enough
 
     @cached_property

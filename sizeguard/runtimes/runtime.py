@@ -109,7 +109,7 @@ class SourceTree(Protocol):
         ...
 
     def generates(self, path: str) -> bool:
-        """Whether a file is code of the generator that runs."""
+        """Return whether a file is code of the generator that runs."""
         ...
 
     def code_files(self) -> Sequence[Path]:

@@ -148,7 +148,7 @@ class _SelectionReader:
                 raise self._error(key, f"{what} takes entries from elsewhere (<<); write them out")
             if key.kind != "str":
                 raise self._error(
-                    key, f"{what} has the key {_shown(key)}, which is no text; quote it"
+                    key, f"{what} has the key {_shown(key)}, which is not text; quote it"
                 )
             if allowed and key.text not in allowed:
                 raise self._error(
@@ -201,7 +201,7 @@ class _SelectionReader:
             )
             return str(value)
         except (ValueError, OverflowError, yaml.YAMLError) as error:
-            raise self._error(node, f"{what}: '{node.text[:80]}' is no {node.kind}") from error
+            raise self._error(node, f"{what}: '{node.text[:80]}' is not a {node.kind}") from error
 
     def _count(self, node: Node) -> None:
         self.values += 1

@@ -95,7 +95,7 @@ def _part(taken: Sequence[tuple[_StoreEntry, int]]) -> StorePart:
 
 
 def _may_be_used(users: StoreUsers, used: int) -> bool:
-    """Whether something was used or written since the oldest running user began."""
+    """Return whether something was used or written since the oldest running user began."""
     return users.since is not None and used >= users.since
 
 

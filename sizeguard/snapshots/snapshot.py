@@ -243,7 +243,7 @@ class Snapshot:
 
     @property
     def has_pieces(self) -> bool:
-        """Whether there are rows of pieces that debug information cuts out of functions."""
+        """Return whether there are rows of pieces that debug information cuts out of functions."""
         texts = self.label("analyzer").texts
         return any(texts.raw(i) == INLINE for i in range(len(texts)))
 
@@ -335,7 +335,7 @@ def _header(data: bytes) -> tuple[dict[str, object], Blocks]:
     try:
         header = json.loads(data[start : start + length])
     except (ValueError, RecursionError) as error:
-        raise DamagedError("its header is no JSON") from error
+        raise DamagedError("its header is not JSON") from error
     if not isinstance(header, dict) or not isinstance(header.get("blocks"), list):
         raise DamagedError("its header has no blocks")
     blocks: Blocks = {}

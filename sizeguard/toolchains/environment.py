@@ -16,7 +16,7 @@ _REACHES = re.compile(
     r"|(COMPILER|LIBRARY|PKG_CONFIG)_PATH|(LD|GCC|CCC|CLANG|LLVM|CMAKE|CCACHE|PYTHON|QEMU)_?\w*"
     r"|COLLECT_\w+|ANDROID_NDK(_HOME|_ROOT)?|SOURCE_DATE_EPOCH|SDKROOT|\w+_DEPLOYMENT_TARGET|ZERO_AR_DATE|VIRTUAL_ENV"
 )
-# Passed on and not recorded: they name places and people, which are no input of a build.
+# Passed on and not recorded: they name places and people, which are not input of a build.
 _PLACES = frozenset({"HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SIZEGUARD_WORKTREE"})
 # Not passed on: they write files of their own, or put the path of a machine into an image.
 _REFUSED = frozenset({"LD_RUN_PATH", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"})

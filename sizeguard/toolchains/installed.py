@@ -25,7 +25,7 @@ def package_lists() -> list[Path]:
 
 
 def is_installed(path: str, root: Path) -> bool:
-    """Whether a file belongs to the machine: the system, the interpreter, the NDK, this package.
+    """Return whether a file belongs to the system, the interpreter, the NDK or this package.
 
     root: of the project; the package counts as the project's if it lies there
     """
@@ -41,7 +41,7 @@ def is_installed(path: str, root: Path) -> bool:
 
 
 def is_below(path: str, root: Path) -> bool:
-    """Whether a path leads below a folder, by its words or by its links."""
+    """Return whether a path leads below a folder, by its words or by its links."""
     lexical = os.path.normpath(path).startswith(f"{root}/")
     return lexical or os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
 

@@ -26,12 +26,12 @@ class TargetMachine:
 
     @property
     def is_native(self) -> bool:
-        """Whether it is this machine."""
+        """Return whether it is this machine."""
         return self.name == host_target()
 
     @property
     def is_llvm_only(self) -> bool:
-        """Whether clang and lld alone build for it, with headers that are not this system's."""
+        """Return whether only clang and lld build for it, with headers of another system."""
         return self.is_macho or self.is_android
 
     @property

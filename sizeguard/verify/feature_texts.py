@@ -76,7 +76,7 @@ def judge_absent_feature(evidence: Evidence, feature: str, signs: FeatureSigns) 
     """Judge that a build feature is off."""
     if signs.for_:
         cause = (
-            "not selected, and built as if it were: the check is no constant, or asks another"
+            "not selected, and built as if it were: the check is not a constant, or asks another"
             " selection"
         )
         return Verdict(

@@ -191,7 +191,7 @@ class Kernels:
         return match[2] if match else ""
 
     def is_helper(self, symbol: str) -> bool:
-        """Whether a function has the name of a kernel and is none."""
+        """Return whether a function has the name of a kernel and is none."""
         return function_text(symbol) in self.helpers
 
     @cached_property

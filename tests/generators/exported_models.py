@@ -39,7 +39,7 @@ class NestedCond(torch.nn.Module):
 
 
 class ConstantInputs(torch.nn.Module):
-    """Inputs that are no tensors are constants of the export."""
+    """Inputs that are not tensors are constants of the export."""
 
     def forward(
         self, x: torch.Tensor, scale: float, flag: bool, nothing: None, keep: int, mode: str
@@ -220,7 +220,8 @@ class SpecialNumbers(torch.nn.Module):
 
 
 class LinearForms(torch.nn.Module):
-    """Linear layers with and without bias, clamped and not, and one whose weight is no constant."""
+    """Linear layers with and without bias, clamped and not, and one whose weight is not a
+    constant."""
 
     def __init__(self) -> None:
         super().__init__()

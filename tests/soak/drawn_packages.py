@@ -88,7 +88,7 @@ def run(folder: Path, *command: str) -> None:
 
 
 def packages(folder: Path) -> Iterator[Path]:
-    """All packages; those of npm are unpacked beside, as they are no kind that we read."""
+    """All packages; those of npm are unpacked beside, as they are not kind that we read."""
     for path in sorted(folder.iterdir()):
         if path.suffix == ".tgz":
             place = path.with_suffix("")

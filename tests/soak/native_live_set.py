@@ -30,7 +30,7 @@ def compiled(
 ) -> list[str]:
     """Configure and compile; the driver's command that links run_program.
 
-    -O0 and default visibility are no choice of `sizeguard build`.
+    -O0 and default visibility are not choices of `sizeguard build`.
     """
     toolchain = find_toolchain(compiler, None)
     options = [

@@ -71,7 +71,7 @@ def indented_code(page: Path) -> list[int]:
 
 
 def _in_list(lines: list[str], at: int) -> bool:
-    """Whether an indented line continues an item of a list."""
+    """Return whether an indented line continues an item of a list."""
     before = next((line for line in reversed(lines[:at]) if line.strip() and line[0] != " "), "")
     return bool(re.match(r"([-*]|\d+\.) ", before))
 

@@ -61,6 +61,7 @@ def _normal(file: str, folder: Path) -> str:
 
 
 def is_thin(path: Path) -> bool:
-    """Whether an archive only names its members, which GNU ld's log then calls by their files."""
+    """Return whether an archive only names its members, which GNU ld's log then calls by their
+    files."""
     with path.open("rb") as file:
         return file.read(len(THIN_MAGIC)) == THIN_MAGIC

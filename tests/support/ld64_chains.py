@@ -66,7 +66,7 @@ def _nodes(graph: SectionGraph) -> dict[tuple[str, str], set[int]]:
 
 
 def disagreements(graph: SectionGraph, chains: list[Chain]) -> list[str]:
-    """Links of ld64's that are no edge, ends that are no root, chains that ours exceed."""
+    """Links of ld64's that are not edges, ends that are not roots, chains that ours exceed."""
     nodes = _nodes(graph)
     named = set(graph.symbols.node.tolist())
     sections = [
@@ -100,7 +100,7 @@ def disagreements(graph: SectionGraph, chains: list[Chain]) -> list[str]:
                 } & graph.root_kind.keys()
                 length += 1
             if not roots:
-                wrong.append(f"{name}: {chain.links[-1]} is no root")
+                wrong.append(f"{name}: {chain.links[-1]} is not a root")
                 continue
             ours = [
                 c

@@ -57,7 +57,7 @@ class Caught:
     findings: tuple[str, ...]
 
     def names(self, words: tuple[str, ...]) -> bool:
-        """Whether a finding has one of the words."""
+        """Return whether a finding has one of the words."""
         return any(word in finding for finding in self.findings for word in words)
 
 

@@ -52,7 +52,8 @@ class Row:
 
     @property
     def is_possible(self) -> bool:
-        """Whether `sizeguard build` makes it: it refuses what a linker cannot do, and says so.
+        """Return whether `sizeguard build` makes it: it refuses what a linker cannot do, and says
+        so.
 
         No tool is looked for, so that tests are listed without them.
         """

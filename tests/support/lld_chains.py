@@ -97,7 +97,7 @@ def chains_of(text: str) -> list[LldChain]:
 
 
 def disagreements(graph: SectionGraph, folder: Path, chains: list[LldChain]) -> list[str]:
-    """Links of lld's that are no edge, ends that are no root, chains that ours exceed."""
+    """Links of lld's that are not edges, ends that are not roots, chains that ours exceed."""
     nodes_of = _nodes(graph, folder)
     pairs = _edges(graph)
     wrong = []
@@ -111,7 +111,7 @@ def disagreements(graph: SectionGraph, folder: Path, chains: list[LldChain]) -> 
             f"{chain.symbol}: no edge {b} -> {a}" for a, b in pairwise(way) if (b, a) not in pairs
         ]
         if way[-1] not in graph.root_kind:
-            wrong.append(f"{chain.symbol}: {way[-1]} is no root")
+            wrong.append(f"{chain.symbol}: {way[-1]} is not a root")
             continue
         ours = [
             c

@@ -1,6 +1,6 @@
 """Naive graph of the sections of objects, independent of sizeguard's section graph.
 
-Entries of registration tables, a schema string beside a function, are no edges; they are apart.
+Entries of registration tables, a schema string beside a function, are not edges; they are apart.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Entry:
 class ObjectGraph:
     """Graph of the sections of objects, with relocations as edges.
 
-    Entries of operator tables are no edges; they are kept apart.
+    Entries of operator tables are not edges; they are kept apart.
     """
 
     def __init__(self, objects: Sequence[tuple[str, Elf]]) -> None:

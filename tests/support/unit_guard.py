@@ -92,6 +92,6 @@ class UnitGuard:
 
 
 def _is_made_up(program: str) -> bool:
-    """Whether a test wrote it."""
+    """Return whether a test wrote it."""
     found = shutil.which(program)
     return found is not None and Path(found).is_relative_to(tempfile.gettempdir())

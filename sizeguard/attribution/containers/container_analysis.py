@@ -89,7 +89,7 @@ def _image(container: Container, members: list[JoinedMember]) -> ImageInfo:
 def _opened(
     container: Container, member: ContainerMember, open_image: Open, depth: int
 ) -> OpenedAnalysis | None:
-    """Analyse a member; None if it is no native code and holds none."""
+    """Analyse a member; None if it is not native code and holds none."""
     if not member.is_native and not (member.is_container and depth < DEEPEST):
         return None
     path = Path(f"{container.path}{magics.MEMBER}{member.name}")

@@ -120,7 +120,7 @@ class JoinedAnalysis:
 
     @property
     def has_pieces(self) -> bool:
-        """Whether there are rows of pieces that debug information cuts out of functions."""
+        """Return whether there are rows of pieces that debug information cuts out of functions."""
         return any(member.analysis.has_pieces for member in self._members)
 
     def inlined(self) -> dict[tuple[str, str], int]:

@@ -12,7 +12,7 @@ from sizeguard.formats.sniff import CONTAINERS, image_format
 
 
 def has_several_images(path: Path) -> bool:
-    """Check for a container: a folder that is no build, an archive, a package, a universal binary.
+    """Check for a container: an archive, a package, a universal binary, or a folder but no build.
 
     Raises InputError for a file that cannot be read.
     """

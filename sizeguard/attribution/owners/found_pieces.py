@@ -57,7 +57,7 @@ def find_merged(
 ) -> Iterator[Piece]:
     """Find the strings and constants that are linked.
 
-    A string that ends a longer one lies there and is no piece.
+    A string that ends a longer one lies there and is not a piece.
     """
     if graph.linker == "ld64.lld":
         yield from _literals(graph, rows, is_merged, content)

@@ -27,7 +27,7 @@ def levels_asked(by: Iterable[str], where: Iterable[str] = ()) -> frozenset[str]
 
 
 def uncounted_pieces(analysis: Analysis, levels: Collection[str]) -> Int:
-    """Return the rows that are no spans of their own at these levels.
+    """Return the rows that are not spans of their own at these levels.
 
     A snapshot has the pieces whatever level is asked for, its image only where one asks.
     """

@@ -36,7 +36,7 @@ class InlinedCases:
 def inlined_branches(path: Path, debug: Path | None, preset: Rules, arch: str = "") -> InlinedCases:
     """Find the branches by the debug information of an image, of its debug file or of its dSYM.
 
-    Frames that are no case do not count: std::max<long> in a neutral function is no branch.
+    Frames that are not case do not count: std::max<long> in a neutral function is not a branch.
     """
     frames = inline_frames(path, debug, arch, preset.case_types)
     dtypes = case_dtypes(frames.names, preset)

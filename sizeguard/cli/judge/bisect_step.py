@@ -198,7 +198,7 @@ def work(arguments: Sequence[str]) -> int:
         code = command.main(
             list(arguments), prog_name="sizeguard bisect-step", standalone_mode=False
         )
-    except (Exception, KeyboardInterrupt) as error:  # whatever it is, it is no verdict
+    except (Exception, KeyboardInterrupt) as error:  # whatever it is, it is not a verdict
         print_error(error)
         return _WORKER_FAILED
     return _WORKER_CODES.get(code, _WORKER_FAILED) if isinstance(code, int) else _WORKER_FAILED

@@ -87,5 +87,5 @@ def _seconds(text: str, where: str) -> int:
 
     found = _AGE.fullmatch(text.strip())
     if found is None:
-        raise InputError(f"{where}: '{text}' is no age; write 90 days or 12 weeks")
+        raise InputError(f"{where}: '{text}' is not an age; write 90 days or 12 weeks")
     return int(found[1]) * _DAYS[found[2][0]] * 86400

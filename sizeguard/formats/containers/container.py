@@ -53,12 +53,12 @@ class ContainerMember:
 
     @property
     def is_native(self) -> bool:
-        """Whether it is an image or an object that has a size."""
+        """Return whether it is an image or an object that has a size."""
         return self.format in magics.IMAGES
 
     @property
     def is_container(self) -> bool:
-        """Whether it holds members itself."""
+        """Return whether it holds members itself."""
         return self.format in magics.CONTAINERS
 
 

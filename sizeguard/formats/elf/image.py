@@ -63,27 +63,27 @@ class Section:
 
     @property
     def is_allocated(self) -> bool:
-        """Whether it is loaded."""
+        """Return whether it is loaded."""
         return bool(self.flags & SHF_ALLOC)
 
     @property
     def is_writable(self) -> bool:
-        """Whether it is writable when loaded."""
+        """Return whether it is writable when loaded."""
         return bool(self.flags & SHF_WRITE)
 
     @property
     def is_executable(self) -> bool:
-        """Whether it holds code."""
+        """Return whether it holds code."""
         return bool(self.flags & SHF_EXECINSTR)
 
     @property
     def is_thread_local(self) -> bool:
-        """Whether each thread has its own copy."""
+        """Return whether each thread has its own copy."""
         return bool(self.flags & SHF_TLS)
 
     @property
     def is_nobits(self) -> bool:
-        """Whether it is zeros that the file does not hold."""
+        """Return whether it is zeros that the file does not hold."""
         return self.type == SHT_NOBITS
 
     @property
@@ -150,12 +150,12 @@ class Elf:
 
     @property
     def is_relocatable(self) -> bool:
-        """Whether it is an object, which no linker has placed."""
+        """Return whether it is an object, which no linker has placed."""
         return self.type == ET_REL
 
     @cached_property
     def is_stripped(self) -> bool:
-        """Whether there is no .symtab."""
+        """Return whether there is no .symtab."""
         return all(section.type != SHT_SYMTAB for section in self.sections)
 
     @cached_property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def read_link_map(path: Path) -> LinkMap:
     """Read a map of GNU ld, gold, lld, mold, Apple's ld or ld64.lld, told by its first lines.
 
-    Raises InputError, with the line, for a file that is no map or is damaged.
+    Raises InputError, with the line, for a file that is not a map or is damaged.
     """
     # Imported here because their grammars take 15 ms to compile, and few images come with a map.
     from sizeguard.formats.linkmap import apple, gnu, gold, lld, mold
@@ -40,7 +40,7 @@ def read_link_map(path: Path) -> LinkMap:
 
 
 def _check_text(path: Path) -> None:
-    """Raise InputError for a file whose first bytes say that it is no text at all."""
+    """Raise InputError for a file whose first bytes say that it is not text at all."""
     try:
         with readable(path).open("rb") as file:
             head = file.read(HEAD)

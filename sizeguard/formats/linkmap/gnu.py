@@ -103,7 +103,7 @@ class GnuMapRows:
         """Convert hex digits. Raises InputError for a number above 63 bits."""
         value = int(text, 16)
         if value >> 63:
-            raise damaged(self.path, line, f"0x{text} is no address or size of an image")
+            raise damaged(self.path, line, f"0x{text} is not an address or size of an image")
         return value
 
     def finish(self, linker: str) -> LinkMap:

@@ -80,7 +80,7 @@ class OutputSection:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether it is loaded, by its address and name."""
+        """Return whether it is loaded, by its address and name."""
         return self.address != 0 or not (
             self.name.startswith(_UNLOADED) or self.name.endswith(_UNLOADED_ENDS)
         )

@@ -36,7 +36,7 @@ def parse_mold(path: Path, lines: Sequence[str]) -> LinkMap:
             found[4],
         )
         if size >> 63:
-            raise damaged(path, number, f"{size} is no size of an image")
+            raise damaged(path, number, f"{size} is not a size of an image")
         if name == " ":
             continue  # a section's own symbol, in the debug objects of gcc's LTO
         if indent >= _SYMBOL_INDENT:

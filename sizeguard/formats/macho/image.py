@@ -64,7 +64,7 @@ class Segment:
 
     @property
     def is_writable(self) -> bool:
-        """Whether it is writable."""
+        """Return whether it is writable."""
         return bool(self.protection & VM_PROT_WRITE)
 
 
@@ -105,27 +105,27 @@ class Section:
 
     @property
     def is_zerofill(self) -> bool:
-        """Whether it is zeros that the file does not hold."""
+        """Return whether it is zeros that the file does not hold."""
         return self.type in ZEROFILL_TYPES
 
     @property
     def is_code(self) -> bool:
-        """Whether it holds instructions."""
+        """Return whether it holds instructions."""
         return bool(self.flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS))
 
     @property
     def is_debug(self) -> bool:
-        """Whether it holds debug information."""
+        """Return whether it holds debug information."""
         return bool(self.flags & S_ATTR_DEBUG) or self.segment_name == "__DWARF"
 
     @property
     def no_dead_strip(self) -> bool:
-        """Whether dead stripping keeps it."""
+        """Return whether dead stripping keeps it."""
         return bool(self.flags & S_ATTR_NO_DEAD_STRIP)
 
     @property
     def live_support(self) -> bool:
-        """Whether dead stripping keeps it if it keeps something that it refers to."""
+        """Return whether dead stripping keeps it if it keeps something that it refers to."""
         return bool(self.flags & S_ATTR_LIVE_SUPPORT)
 
 
@@ -211,7 +211,7 @@ class MachO:
 
     @property
     def is_object(self) -> bool:
-        """Whether it is an object, which no linker has placed."""
+        """Return whether it is an object, which no linker has placed."""
         return self.filetype == MH_OBJECT
 
     @property
@@ -221,7 +221,7 @@ class MachO:
 
     @property
     def subsections_via_symbols(self) -> bool:
-        """Whether the linker may take an object apart at its symbols."""
+        """Return whether the linker may take an object apart at its symbols."""
         return bool(self.flags & MH_SUBSECTIONS_VIA_SYMBOLS)
 
     @property

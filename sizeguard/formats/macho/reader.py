@@ -65,7 +65,7 @@ def read_macho(path: Path, arch: str = "") -> MachO:
 
     arch may be empty if there is one image only.
 
-    Raises InputError for a file that is no Mach-O file, is damaged, or has no image for that
+    Raises InputError for a file that is not a Mach-O file, is damaged, or has no image for that
     architecture.
     """
     whole = read_macho_file(path)
@@ -85,7 +85,7 @@ def read_macho(path: Path, arch: str = "") -> MachO:
 def read_macho_file(path: Path) -> MachO | FatFile:
     """Read a file with all its images.
 
-    Raises InputError for a file that is no Mach-O file, or whose tables point outside of it.
+    Raises InputError for a file that is not a Mach-O file, or whose tables point outside of it.
     """
     try:
         # A plain array: 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.

@@ -59,12 +59,12 @@ class PeSection:
 
     @property
     def is_code(self) -> bool:
-        """Whether it holds instructions."""
+        """Return whether it holds instructions."""
         return bool(self.flags & (CNT_CODE | MEM_EXECUTE))
 
     @property
     def is_zeros(self) -> bool:
-        """Whether the file holds no bytes of it."""
+        """Return whether the file holds no bytes of it."""
         return bool(self.flags & CNT_ZEROS) and not self.flags & CNT_CODE
 
 

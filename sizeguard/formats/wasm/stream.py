@@ -20,7 +20,7 @@ class Stream:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether nothing is left."""
+        """Return whether nothing is left."""
         return self.at >= len(self.data)
 
     def number(self) -> int:

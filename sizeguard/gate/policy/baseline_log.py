@@ -29,7 +29,7 @@ def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
         {
             line
             for line in listing.split("\n")
-            # Folders in it hold records of selections, which are no baselines.
+            # Folders in it hold records of selections, which are not baselines.
             if line.endswith(".yaml")
             and Path(line).parent == Path(FOLDER)
             and Path(line).name != WAIVERS

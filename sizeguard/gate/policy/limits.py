@@ -44,7 +44,7 @@ def parse_size(text: str, where: str) -> int:
     found = _SIZE.fullmatch(inner)
     size = 0 if inner == "0" else _bytes(found) if found else None
     if size is None:
-        raise InputError(f"{where}: '{text}' is no size in whole bytes; write {SIZE_FORMS}")
+        raise InputError(f"{where}: '{text}' is not a size in whole bytes; write {SIZE_FORMS}")
     return size
 
 
@@ -59,7 +59,7 @@ def parse_limit(text: str, where: str) -> GrowthLimit:
     match = re.fullmatch(r"max\((.*)\)", inner)
     parts = _parts(match[1]) if match else _parts(inner)
     if not parts or (len(parts) > 1 and not match):
-        raise InputError(f"{where}: '{text}' is no limit; write {GROWTH_FORMS}")
+        raise InputError(f"{where}: '{text}' is not a limit; write {GROWTH_FORMS}")
     percents, sizes = [p for p, _ in parts], [b for _, b in parts]
     return GrowthLimit(inner, max(percents), max(sizes))
 
@@ -81,7 +81,7 @@ def parse_creep(text: str, where: str) -> tuple[GrowthLimit, str]:
     """
     match = _SINCE.fullmatch(text.strip())
     if not match or match[2].startswith("-"):
-        raise InputError(f"{where}: '{text}' is no limit of creep; write {CREEP_FORMS}")
+        raise InputError(f"{where}: '{text}' is not a limit of creep; write {CREEP_FORMS}")
     return parse_limit(match[1], where), match[2]
 
 

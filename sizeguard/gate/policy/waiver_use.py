@@ -82,7 +82,7 @@ def waiver_uses(
 
 
 def _is_unknown(waiver: Waiver, reviewed: Iterable[Check]) -> bool:
-    """Whether no baseline of these tools says if what the waiver allows was merged."""
+    """Return whether no baseline of these tools says if what the waiver allows was merged."""
     return any(check.limit is None for check in reviewed if _concerns(waiver, check))
 
 

@@ -72,7 +72,9 @@ def _entry(shown: str, node: Node, config: Config, names: MetricNames) -> Waiver
         if key.text not in _FIELDS:
             raise InputError(f"{where} is none of {', '.join(_FIELDS)}")
         if key.text in fields or not isinstance(value, Scalar):
-            raise InputError(f"{where} {'is there twice' if key.text in fields else 'is no text'}")
+            raise InputError(
+                f"{where} {'is there twice' if key.text in fields else 'is not a text'}"
+            )
         fields[key.text] = value.text
     return make_waiver(fields, place, place, config, names)
 

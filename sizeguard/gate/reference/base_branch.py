@@ -21,7 +21,7 @@ def usual_branches() -> tuple[str, ...]:
 
 
 def exists(root: Path, revision: str) -> bool:
-    """Whether a branch or commit is here."""
+    """Return whether a branch or commit is here."""
     try:
         branch_id(root, revision)
     except InputError:
@@ -62,7 +62,7 @@ def _of_event(root: Path, event: CiEvent) -> Iterable[Candidate]:
 
 
 def is_shallow(root: Path) -> bool:
-    """Whether the clone lacks a part of its history."""
+    """Return whether the clone lacks a part of its history."""
     try:
         return git(root, "rev-parse", "--is-shallow-repository") == "true"
     except InputError:

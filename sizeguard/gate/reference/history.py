@@ -132,7 +132,7 @@ class History:
         return Base(found.id, ref.name, found.subject, merged=merged)
 
     def _is_clean(self) -> bool:
-        """Whether the files that are checked out are those of HEAD."""
+        """Return whether the files that are checked out are those of HEAD."""
         return not git(self.root, "status", "--porcelain", "--ignore-submodules=none")
 
     def changes_since(self, base: Base) -> str:

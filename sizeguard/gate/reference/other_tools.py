@@ -79,7 +79,7 @@ def _limited(check: Check, set_for: str, here: str, base: SizeReference | None) 
 
 
 def _asked_the_same(request: Request, base: Base | None, subject: MeasuredApp) -> bool:
-    """Whether the base asks for the same tools: the machine's differ then, not the change's."""
+    """Return whether the base requests the same tools: then the machine's tools differ."""
     if base is None or not base.commit:
         return False
     text = request.history.text_at(base.commit, CONFIG)

@@ -124,7 +124,7 @@ def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> s
 
 
 def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
-    """Whether the build read anything that a commit has not, or has otherwise."""
+    """Return whether the build read anything that a commit has not, or has otherwise."""
     if subject.head and subject.recipe is not None:
         return history.key(commit, subject.recipe) != history.key(subject.head, subject.recipe)
     read = _read(subject)
@@ -132,7 +132,7 @@ def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
 
 
 def _reads_elsewhere(root: Path, commit: str, subject: MeasuredApp) -> bool:
-    """Whether the build of a commit would read what is neither the commit's nor installed."""
+    """Return whether a commit's build reads files that are neither in it nor installed."""
     read, tree = _read(subject), subject.tree
     if subject.head or read is None or tree is None:
         return False

@@ -151,5 +151,5 @@ class Prices:
         )
         with_it, without = sizes
         saved = with_it - without
-        # The code of most features is no part of its own: the full build does not tell it.
+        # The code of most features is not part of its own: the full build does not tell it.
         return None if found.key == FEATURES and not saved else saved

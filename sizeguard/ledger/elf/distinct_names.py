@@ -21,7 +21,7 @@ class DistinctNames:
     """All names, each once, whatever table and string holds it.
 
     strings: for each table (file, section) the index of each distinct string's name; the empty
-    string is no name, NONE.
+    string is not a name, NONE.
 
     hashes: of the names; sorting by them gives an order that does not depend on the order of
     symbols.

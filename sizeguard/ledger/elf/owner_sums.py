@@ -154,7 +154,7 @@ class RowSums:
 
     @cached_property
     def _is_clipped(self) -> bool:
-        """Whether sections overlap in the file, so that a row shares bytes with another."""
+        """Return whether sections overlap in the file, so that a row shares bytes with another."""
         return any(
             r.row < 0 and r.end - r.start != self.image.sections[r.section].size
             for r in self.regions

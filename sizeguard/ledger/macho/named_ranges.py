@@ -29,8 +29,8 @@ STAB, MAP, NEXT, START = "stabs", "linker map", "label", "function starts"
 SOURCES = (STAB, MAP, NEXT, START)
 CONFIDENCE = {STAB: 100, MAP: 100, NEXT: 90, START: 50}
 
-# Labels that assemblers make, and ld64.lld's names for things that are no symbols: "literal string:
-# …", "CIE", "compact unwind info".
+# Labels that assemblers make, and ld64.lld's names for things that are not symbols: "literal
+# string: …", "CIE", "compact unwind info".
 _TEMPORARY = re.compile(rb"ltmp\d+|[lL]\.?(str|tmp|constpool|_\.str).*")
 _SLOTS = frozenset(
     {c.S_CSTRING_LITERALS, c.S_SYMBOL_STUBS, c.S_NON_LAZY_SYMBOL_POINTERS, c.S_LAZY_SYMBOL_POINTERS}

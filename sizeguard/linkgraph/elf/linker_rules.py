@@ -36,7 +36,7 @@ class LinkerRules:
     personality:       references to personality routines are kept by their "function", "always", or
         "never" (but by name)
     grouped_notes:     notes in a group are roots, too
-    merges_ends:       a string that ends another one is no string of its own
+    merges_ends:       a string that ends another one is not a string of its own
     """
 
     root_names: tuple[str, ...]

@@ -113,7 +113,7 @@ def _exported(loaded: Loaded, visible: Bool, definition: dict[int, int]) -> list
 
 
 def _is_kept_for_library(loaded: Loaded, number: int, is_visible: bool) -> bool:
-    """Whether GNU ld or gold keep a symbol that a shared library names, also if it is hidden.
+    """Return whether GNU ld or gold keep a symbol that a shared library names, even a hidden one.
 
     They do so for a visible symbol that the library defines or asks for, even if a version script
     hides it. For a hidden one that the library defines GNU ld does it in executables, gold always.

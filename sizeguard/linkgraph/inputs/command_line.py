@@ -58,7 +58,7 @@ class _Command:
     saved:    states of --push-state
     group:    number of the open --start-group, 0 for none
     groups:   how many were opened so far
-    values:   options that are no state → their values
+    values:   options that are not state → their values
     flags:    the same options, and those for static libraries
     """
 
@@ -274,7 +274,7 @@ _SCRIPT_COMMANDS = (*_FILE_COMMANDS, "OUTPUT_FORMAT", "OUTPUT_ARCH", "SEARCH_DIR
 def _file_list(path: Path, shown: str) -> str:
     """Read a linker script that only lists files, without its comments.
 
-    Raises InputError for a file that is no text, InconclusiveError for another script.
+    Raises InputError for a file that is not text, InconclusiveError for another script.
     """
     try:
         text = readable(path).read_text()

@@ -72,7 +72,7 @@ class WordKinds:
     """Meanings of a dictionary's words, as columns by the word's number.
 
     dtype:               code, or NONE
-    is_container:        its template arguments are no dtype
+    is_container:        its template arguments are not dtype
     is_driver:           it runs any operator's loop
     is_indexed:          namespace of templates over elements and an index type
     scalar_type, complex: numbers of these two words

@@ -55,7 +55,7 @@ class Chunk:
         """Find the last digit of the length of each identifier: digits before its first character.
 
         The digits of a lambda's number (UlvE17_), of a substitution (S12_) and of a parameter (T0_)
-        are no length.
+        are not length.
         """
         is_digit = (self.text - np.uint8(48)) < 10
         is_last = self._before_letters(is_digit)
@@ -230,7 +230,7 @@ class Dictionary:
                 break
             here = np.minimum(where[rows] + 1 + 8 * k, len(words) - 1)
             ok[rows] = (words[here] & mask(length[rows] - 8 * k)) == self._words[entry[rows], k]
-        # The 6native in 16native_layer is no identifier of its own: more text follows.
+        # The 6native in 16native_layer is not an identifier of its own: more text follows.
         before, after = (
             text[np.maximum(where - 1, 0)],
             text[np.minimum(where + 1 + length, len(text) - 1)],

@@ -124,7 +124,7 @@ class _Scan:
         rows = np.flatnonzero(scope != NONE)
         inner, scope = words.at(rows), scope[rows]
         start, length = following(chunk, inner.end)
-        # A transparent namespace is no member.
+        # A transparent namespace is not a member.
         is_namespace = np.zeros(len(chunk.text), bool)
         is_namespace[words.position[passes]] = True
         ok = (start >= 0) & ~is_namespace[np.maximum(start - 1, 0)]

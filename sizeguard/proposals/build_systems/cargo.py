@@ -35,7 +35,7 @@ class Cargo:
     packages = ("cargo", "rustc", "gcc")
 
     def recognises(self, folder: Path) -> bool:
-        """Whether a folder is target/ of a package or workspace."""
+        """Return whether a folder is target/ of a package or workspace."""
         return (folder / ".rustc_info.json").is_file()
 
     def read(self, folder: Path) -> BuildFolder:

@@ -46,7 +46,7 @@ class CMake:
     packages = ("cmake", "g++", "make", "ninja-build")
 
     def recognises(self, folder: Path) -> bool:
-        """Whether a folder has a cache of CMake."""
+        """Return whether a folder has a cache of CMake."""
         return (folder / _CACHE).is_file()
 
     def read(self, folder: Path) -> BuildFolder:

@@ -40,7 +40,7 @@ class Make:
     packages = ("make", "g++")
 
     def recognises(self, folder: Path) -> bool:
-        """Whether a folder has a Makefile."""
+        """Return whether a folder has a Makefile."""
         return any((folder / name).is_file() for name in _FILES)
 
     def read(self, folder: Path) -> BuildFolder:
@@ -108,7 +108,7 @@ def _script(folder: Path, line: str) -> Path | None:
 
 
 def _is_tracked(path: Path) -> bool:
-    """Whether git has a file; outside of git the file is what there is."""
+    """Return whether git has a file; outside of git the file is what there is."""
     try:
         return bool(git(path.parent, "ls-files", "--", path.name))
     except SizeguardError:

@@ -34,7 +34,7 @@ class Meson:
     packages = ("meson", "ninja-build", "g++")
 
     def recognises(self, folder: Path) -> bool:
-        """Whether a folder has Meson's introspection files."""
+        """Return whether a folder has Meson's introspection files."""
         return (folder / _INFO / "meson-info.json").is_file()
 
     def read(self, folder: Path) -> BuildFolder:

@@ -28,7 +28,7 @@ class Ninja:
     packages = ("ninja-build", "g++")
 
     def recognises(self, folder: Path) -> bool:
-        """Whether a folder has build.ninja."""
+        """Return whether a folder has build.ninja."""
         return (folder / _FILE).is_file()
 
     def read(self, folder: Path) -> BuildFolder:

@@ -42,7 +42,7 @@ MARKS = {PASS: "✓", FAIL: "✗", INCONCLUSIVE: "?", NOT_RUN: "–"}
 # The requirement behind each kind of finding.
 RULES = {
     "policy/loosened": "A change does not loosen the terms that it is judged by",
-    "policy/changed": "A change of the terms is no loosening",
+    "policy/changed": "A change of the terms is not a loosening",
     "limit/absolute": "A size is at most what sizeguard.yaml allows",
     "limit/growth": (
         "A size grows at most by what sizeguard.yaml allows, since the merge base or the baseline"

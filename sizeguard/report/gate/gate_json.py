@@ -85,7 +85,7 @@ def result_of(data: bytes, where: str) -> GateResult:
         raise InputError(f"{error}; sizeguard gate --format json writes a result") from error
     if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
         raise InputError(
-            f"{where}: is no result of `sizeguard gate --format json`, version {SCHEMA_VERSION}"
+            f"{where}: is not a result of `sizeguard gate --format json`, version {SCHEMA_VERSION}"
         )
     apps = _rows(document, "apps", where)
     for key, name in _LISTS.items():
@@ -100,9 +100,9 @@ def result_of(data: bytes, where: str) -> GateResult:
     result = decode(GateResult, {**document, "apps": list[Json](apps)}, where)
     for verdict in (result.verdict, *(app.verdict for app in result.apps), *_verdicts(result)):
         if verdict not in (*_VERDICTS, "not_run"):
-            raise InputError(f"{where}: '{verdict[:40]}' is no verdict")
+            raise InputError(f"{where}: '{verdict[:40]}' is not a verdict")
     if result.verdict not in _VERDICTS:
-        raise InputError(f"{where}: '{result.verdict}' is no verdict of a gate")
+        raise InputError(f"{where}: '{result.verdict}' is not a verdict of a gate")
     return result
 
 
@@ -120,7 +120,7 @@ def _claims(app: AppResult) -> list[Any]:
 
 
 def _build(row: dict[str, Any]) -> tuple[str, str]:
-    """Return app and target of a row; what is no text is refused when its type is read."""
+    """Return app and target of a row; what is not text is refused when its type is read."""
     return str(row.get("app")), str(row.get("target"))
 
 

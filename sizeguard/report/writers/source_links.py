@@ -24,7 +24,7 @@ class SourceLinks:
     files: str
 
     def address(self, place: str) -> str:
-        """Return the address of a place: src/a.cpp:12; empty if it is no file of the tree."""
+        """Return the address of a place: src/a.cpp:12; empty if it is not a file of the tree."""
         found = place_of(place)
         return self._of(found) if found else ""
 

@@ -23,7 +23,7 @@ class Style:
     width:  characters of a line
     colour: escapes of colour are understood
     ascii:  only ASCII is understood
-    full:   it is no terminal, or asked to be wide: names are not shortened, and bars not drawn
+    full:   it is not a terminal, or asked to be wide: names are not shortened, and bars not drawn
     """
 
     width: int = 100

@@ -146,5 +146,5 @@ def _operator(entry: Value) -> str:
 
 def _tuple(value: Value, what: str) -> tuple[Value, ...]:
     if not isinstance(value, tuple):
-        raise PickleError(f"{what} is no tuple")
+        raise PickleError(f"{what} is not a tuple")
     return value

@@ -33,7 +33,7 @@ class NativeSources:
         return native_tree.sources_hash(self._source)
 
     def generates(self, path: str) -> bool:
-        """Whether a file is code of the generator."""
+        """Return whether a file is code of the generator."""
         return native_tree.is_generator(path)
 
     def code_files(self) -> Sequence[Path]:

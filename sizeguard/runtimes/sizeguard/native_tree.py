@@ -51,13 +51,13 @@ GENERATOR = "sizeguard.cli.build.codegen"
 
 
 def has_sources(root: Path) -> bool:
-    """Whether a project's folder has the sources of this runtime."""
+    """Return whether a project's folder has the sources of this runtime."""
     native = root / FOLDER
     return (native / "CMakeLists.txt").is_file() and (native / "runtime").is_dir()
 
 
 def is_source(path: str) -> bool:
-    """Whether a file, by its path from the root, stands in the key of commits' measurements."""
+    """Return whether a path from the root is part of the key of commits' measurements."""
     if not path.startswith(f"{FOLDER}/") or path.startswith(_NOT_BUILT):
         return False
     if PurePosixPath(path).suffix in _DOCUMENTS:
@@ -91,7 +91,7 @@ def sources_hash(root: Path) -> str:
 
 
 def is_generator(path: str) -> bool:
-    """Whether a file of a repository is code of the generator that runs.
+    """Return whether a file of a repository is code of the generator that runs.
 
     That generator builds the base, too: what a change of it does is seen against the baseline
     alone.

@@ -27,5 +27,5 @@ class Named:
 
     @property
     def is_known(self) -> bool:
-        """Whether the runtime has it at all."""
+        """Return whether the runtime has it at all."""
         return not self.near and bool(self.state)

@@ -132,7 +132,7 @@ def record_of(raw: RawLink, files: Path, version: str) -> LinkRecord | None:
 
 
 def _is_made(path: Path, began: int) -> bool:
-    """Whether a file was written since a link began; its time of change cannot be set back."""
+    """Return whether a file was written since a link began, by its change time (ctime)."""
     try:
         about = path.stat()
     except OSError:

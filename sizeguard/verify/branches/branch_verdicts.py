@@ -28,7 +28,9 @@ from sizeguard.verify.code_presence import FoundCode, explain_any, judge_code, l
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 
-NO_CONSTANT = "compiled although not selected: the check is no constant, or asks another selection"
+NO_CONSTANT = (
+    "compiled although not selected: the check is not a constant, or asks another selection"
+)
 _NO_SWITCH = "no switch of the tag is in the image"
 
 

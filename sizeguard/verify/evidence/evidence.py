@@ -175,14 +175,14 @@ class Evidence:
 
     @property
     def is_program(self) -> bool:
-        """Whether the image is a program; what a library exports leads on."""
+        """Return whether the image is a program; what a library exports leads on."""
         if isinstance(self.image, MachoImage):
             return self.image.is_program
         return any(section.name == ".interp" for section in self.image.sections)
 
     @property
     def is_complete(self) -> bool:
-        """Whether no evidence is missing."""
+        """Return whether no evidence is missing."""
         return not self.gaps
 
     @cached_property
@@ -202,7 +202,7 @@ class Evidence:
 
     @property
     def has_lto(self) -> bool:
-        """Whether the objects are output of LTO, which places functions in objects as it likes."""
+        """Return whether LTO made the objects: it places functions in any object."""
         return bool(self.objects.made_by_lto)
 
     @cached_property

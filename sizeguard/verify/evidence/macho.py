@@ -90,7 +90,7 @@ class MachoImage(View):
 
     @property
     def is_program(self) -> bool:
-        """Whether the image is an executable."""
+        """Return whether the image is an executable."""
         return self.macho.filetype == MH_EXECUTE
 
     @cached_property
@@ -172,7 +172,7 @@ class MachoImage(View):
 
     @cached_property
     def is_stripped(self) -> bool:
-        """Whether no local symbol is left. With hidden visibility all functions are local."""
+        """Return whether no local symbol is left (hidden functions are local)."""
         return not any(not self.macho.symbols.type[i] & N_EXT for i in defined(self.macho))
 
     @cached_property

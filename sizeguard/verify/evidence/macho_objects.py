@@ -262,7 +262,7 @@ class AtomFile(ObjectFile):
 
 
 def read_macho_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
-    """Read files, archives, and folders of them. Raises InputError for a file that is no Mach-O."""
+    """Read files, archives and folders. Raises InputError for a file that is not Mach-O."""
     files: list[ObjectFile] = []
     lto: list[str] = []
     for path, label, member, data in contents(paths, folder, _MAGICS):

@@ -227,7 +227,7 @@ def read_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
 
     folder: where the linker ran; maps name objects relative to it
 
-    Raises InputError for files that are no objects, and for objects of two machines.
+    Raises InputError for files that are not objects, and for objects of two machines.
     """
     files: list[ObjectFile] = []
     lto: list[str] = []

@@ -189,7 +189,7 @@ def _by_map(
             address[found] = row.address
         elif row.name.startswith(
             ".text"
-        ):  # linkers shrink, and list under an object, what is no code
+        ):  # linkers shrink, and list under an object, what is not code
             raise InconclusiveError(
                 f"{row.file} is of another build: it has no {row.name} of {row.size} bytes, "
                 f"which is at {row.address:#x} in {image}; pass the objects of this image"

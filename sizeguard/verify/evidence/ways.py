@@ -48,7 +48,7 @@ class Edge:
 
     symbol:  that it names
     bounds:  the symbol is __start_X or __stop_X, which reaches all of section X
-    is_jump: it is in a jump table, and its offset is no address
+    is_jump: it is in a jump table, and its offset is not an address
     """
 
     source: Node

@@ -134,7 +134,7 @@ class CodeWindows:
 
 
 def is_in(hashes: Hashes, wanted: Hashes) -> Bool:
-    """Whether each hash is among sorted ones."""
+    """Return whether each hash is among sorted ones."""
     if not len(wanted):
         return np.zeros(len(hashes), np.bool_)
     at = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
@@ -142,7 +142,7 @@ def is_in(hashes: Hashes, wanted: Hashes) -> Bool:
 
 
 def _is_informative(data: npt.NDArray[np.uint8]) -> Bool:
-    """Whether each window has enough different bytes, counted as changes to the byte before."""
+    """Return whether each window has enough changes from one byte to the next."""
     changes = np.concatenate([[0], np.cumsum(data[1:] != data[:-1])])
     count = max(len(data) - WINDOW + 1, 0)
     return np.asarray(changes[WINDOW - 1 :] - changes[:count] >= _FEWEST_VALUES - 1, np.bool_)

@@ -242,7 +242,7 @@ class DeselectedCode:
                     yield self._found(self.functions.names[number], count, address, section.name)
 
     def _is_toolchain(self, section: Section, count: int) -> npt.NDArray[np.bool_]:
-        """Whether each byte of a section belongs to the toolchain: any code is like other code."""
+        """Return whether each byte of a section belongs to the toolchain."""
         placement, files = self.evidence.placement, self.evidence.objects.files
         result = np.zeros(count, np.bool_)
         for node, address in placement.address.items():

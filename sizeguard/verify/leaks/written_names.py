@@ -63,7 +63,7 @@ def _places(evidence: Evidence, names: Sequence[str]) -> Iterator[tuple[str, int
 def text_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, str, bool]]:
     """Find a text in the shipped image, in any encoding and with anything behind it.
 
-    Yields bytes of a letter, address, size, section, and whether it is no part of a longer word.
+    Yields bytes of a letter, address, size, section, and whether it is not part of a longer word.
     """
     everything = evidence.shipped_bytes.joined
     for encoding, width in _ENCODINGS:
@@ -110,7 +110,7 @@ def _references(
 
 
 def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
-    """Tell whether a text is no part of a longer word: aten::add is one of aten::add.Tensor."""
+    """Tell whether a text is not part of a longer word: aten::add is one of aten::add.Tensor."""
     before = [content[max(at, 0) : at + width] for at in (start - width, start - 2 * width)]
     behind = [content[at : at + width] for at in (end, end + width)]
     return not any(
@@ -120,7 +120,7 @@ def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
 
 
 def _whole_in(content: bytes, name: bytes) -> int:
-    """Return where a name begins that is no part of a longer word, -1 if it is nowhere."""
+    """Return where a name begins that is not part of a longer word, -1 if it is nowhere."""
     at = content.find(name)
     while at >= 0 and not _is_whole(content, at, at + len(name), 1):
         at = content.find(name, at + 1)

@@ -102,7 +102,7 @@ class Noise(TorchDispatchMode):
 
 
 def is_steady(model: torch.nn.Module, inputs: list[torch.Tensor]) -> bool:
-    """Whether the results stay within the tolerances whatever the last bits do."""
+    """Return whether the results stay within the tolerances whatever the last bits do."""
     wanted = model(*inputs)
     for seed in range(TRIALS):
         with Noise(seed):

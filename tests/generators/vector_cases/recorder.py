@@ -85,7 +85,7 @@ class Refusal(Exception):
 class NotCallable(Exception):
     """PyTorch's Python bindings cannot make the call, whatever the operator would say.
 
-    Such a call is no case.
+    Such a call is not a case.
     """
 
 

@@ -31,7 +31,7 @@ def runtime_hash(repository: Path, commit: str, selection: str) -> str:
 
 @functools.cache
 def _is_header(name: str) -> bool:
-    """Whether the compilers of this machine have a header, or a folder of headers, of a name."""
+    """Return whether this machine's compilers have a header or header folder of this name."""
     folders = ("include", "include/c++/*", "lib/gcc/*/*/include", "include/*-linux-gnu")
     return any(any(Path("/usr").glob(f"{folder}/{glob.escape(name)}")) for folder in folders)
 

@@ -38,7 +38,7 @@ class MadeFiles:
     there: Mapping[str, State] = field(default_factory=dict)
 
     def __contains__(self, path: str) -> bool:
-        """Whether a build made a file, given by its absolute path."""
+        """Return whether a build made a file, given by its absolute path."""
         inside = self._inside(path)
         if not inside:
             return False

@@ -107,7 +107,7 @@ def _steps(command: Sequence[str]) -> Iterable[list[str]]:
 
 
 def _tells(step: Sequence[str], generator: str) -> bool:
-    """Whether a program names all that it reads: in its words, or in a list of dependencies."""
+    """Return whether a program names all its inputs, in its arguments or in a dependency list."""
     name = os.path.basename(step[0])  # noqa: PTH119
     if name in (":", "cd", "flatc") or step[0] == generator or _ARCHIVER.fullmatch(step[0]):
         return True
@@ -119,5 +119,5 @@ def _tells(step: Sequence[str], generator: str) -> bool:
 
 
 def is_untold(path: str) -> bool:
-    """Whether a path of a record stands for what somebody reads unseen."""
+    """Return whether a path of a record stands for what somebody reads unseen."""
     return path.startswith(_UNTOLD)

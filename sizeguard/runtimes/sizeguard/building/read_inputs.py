@@ -66,7 +66,7 @@ class _Graph:
     made: MadeFiles
 
     def is_made(self, path: str) -> bool:
-        """Whether a tool of the build made a file, temporary ones included."""
+        """Return whether a tool of the build made a file, temporary ones included."""
         return path in self.outputs or path in self.made
 
 

@@ -45,7 +45,7 @@ EMPTY = """\
 
 
 def is_generated(operator: Operator) -> bool:
-    """Whether code is generated that registers it.
+    """Return whether code is generated that registers it.
 
     Primitives and operators over custom classes are registered by hand.
     """

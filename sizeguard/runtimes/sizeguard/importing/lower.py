@@ -210,7 +210,7 @@ class GraphLowering:
         else:
             tag = _TYPE_TAGS.get(result.type.name, Tag.OBJECT)
         if isinstance(output, Name) and output.kind == "tensor" and tag != Tag.TENSOR:
-            raise self.error(f"{output.name} is no tensor")
+            raise self.error(f"{output.name} is not a tensor")
         return self.builder.variable(tag, self._dtypes([output]))
 
     def _unknown_result(self, output: Argument) -> Ref:
@@ -343,7 +343,7 @@ class GraphLowering:
 
 
 def operator_name(target: str) -> str:
-    """torch.ops.aten.add.Tensor → aten::add.Tensor; what is no operator stays as it is."""
+    """torch.ops.aten.add.Tensor → aten::add.Tensor; what is not an operator stays as it is."""
     match target.split("."):
         case ["torch", "ops", namespace, base, "default"]:
             return f"{namespace}::{base}"

@@ -95,7 +95,7 @@ class InputLowering:
 
     def _number(self, size: int | str, where: str) -> int:
         if not isinstance(size, int):
-            raise InputError(f"{self.exported.path}: {where} has a size that is no number")
+            raise InputError(f"{self.exported.path}: {where} has a size that is not a number")
         return size
 
     def _code(self, meta: TensorMeta, where: str) -> int:

@@ -106,7 +106,7 @@ def _untransposed(builder: ProgramBuilder, ref: Ref, writers: dict[int, ProgramS
 
 
 def _is_transpose(builder: ProgramBuilder, step: ProgramStep) -> bool:
-    """Whether a step swaps the two dimensions of a constant matrix."""
+    """Return whether a step swaps the two dimensions of a constant matrix."""
     if step.kind != Kind.CALL or not step.inputs or _view(builder, step.inputs[0]) is None:
         return False
     given = [builder.value(ref) for ref in step.inputs[1:] if ref.is_constant]

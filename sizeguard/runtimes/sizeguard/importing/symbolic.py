@@ -109,7 +109,7 @@ def bounds(size: int | str, ranges: Mapping[str, SymbolBounds]) -> Dim:
         return everything
     try:
         with warnings.catch_warnings():
-            # Python's opinion on a text that is no expression of SymPy's
+            # Python's opinion on a text that is not an expression of SymPy's
             warnings.simplefilter("ignore")
             interval = _interval(ast.parse(size, mode="eval").body, ranges)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -171,7 +171,7 @@ def check_program(program: Program) -> None:
         "the callees are not sorted and unique, or are operators that instructions call",
     )
     for name in (*program.operators, *program.callees):
-        _require(_OPERATOR_NAME.fullmatch(name) is not None, f"'{name}' is no operator name")
+        _require(_OPERATOR_NAME.fullmatch(name) is not None, f"'{name}' is not an operator name")
     held = [len(storage) for storage in program.storages]
     for i, tensor in enumerate(program.tensors):
         check_tensor(tensor, held, f"tensor {i}")
@@ -243,7 +243,7 @@ def _check_value(value: Value, program: Program, index: int, where: str) -> None
             f"{where}: a bool that is neither 0 nor 1",
         )
     elif value.tag == Tag.OBJECT:
-        _require(value.text.isidentifier(), f"{where}: '{value.text}' is no class name")
+        _require(value.text.isidentifier(), f"{where}: '{value.text}' is not a class name")
         _require(
             len(value.integers) <= MAXIMUM_ARGUMENTS,
             f"{where}: made of {len(value.integers)} values",
