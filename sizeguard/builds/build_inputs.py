@@ -60,7 +60,7 @@ class BuildInputs:
 
 @dataclass(frozen=True, slots=True)
 class InputChanges:
-    """What differs between the record of a build and now; empty if nothing does.
+    """List the differences between the record of a build and now.
 
     files:       with other content, or gone
     tools:       the same of programs

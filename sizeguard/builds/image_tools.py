@@ -28,7 +28,7 @@ _VERSION = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class ImageTools:
-    """What made an image.
+    """Tools that made an image.
 
     machine: x86_64; empty if the file does not say
     name:    gcc-12.2, clang-19.1-lld-19.1; UNKNOWN if the file does not say

@@ -125,13 +125,13 @@ class Claim:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from all others of its list."""
+        """Key that is unique in a list of claims."""
         return self.kind, self.name, self.expect
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureMarks:
-    """What tells that a build feature is there, found by building with it and without it.
+    """Evidence of a build feature, from builds with it and without it.
 
     texts:     constants that stand only in images with the feature
     without:   constants that stand only in images without it

@@ -76,7 +76,7 @@ class Universe:
 
     @property
     def dtypes(self) -> Mapping[str, Sequence[str]]:
-        """Of each kernel tag the dtypes that its switches have."""
+        """Return the dtypes of each kernel tag's switches."""
         return self.names.dtypes
 
     @property

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Who builds. jobs: builds at once on this machine; scheduler: its address, if there is one."""
+    """Build workers. jobs: parallel builds on this machine; scheduler: its address, if any."""
 
     jobs: int
     scheduler: str | None

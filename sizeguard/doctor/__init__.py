@@ -1,1 +1,1 @@
-"""What an image could do without: findings with the bytes that each change wins."""
+"""Possible savings in an image: findings, each with a change and the bytes that it saves."""

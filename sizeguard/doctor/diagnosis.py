@@ -12,7 +12,7 @@ PROMISED_WIDTH = 0.2
 
 @dataclass(frozen=True, slots=True)
 class EvidencePart:
-    """What a finding stands on: a symbol (mangled), a section or another name, and its bytes."""
+    """Evidence of a finding: a mangled symbol, a section or another name, and its bytes."""
 
     name: str
     size: int

@@ -166,7 +166,7 @@ class _Header:
 
     @property
     def end(self) -> int:
-        """Where the content ends in the archive."""
+        """End offset of the content in the archive."""
         return self.position + HEADER_SIZE + (self.size if self.is_inside else 0)
 
 

@@ -76,8 +76,8 @@ def judge_app(
 ) -> tuple[AppResult, tuple[Check, ...]]:
     """Judge one app for one target.
 
-    The second value holds its growth since the reviewed baseline, unless the first is judged by
-    that.
+    The second value holds its growth since the reviewed baseline, unless the first value uses the
+    baseline.
     """
     root, history = request.root, request.history
     limits = [

@@ -149,7 +149,7 @@ class Request:
 
     @cached_property
     def models(self) -> Models:
-        """How the models of the apps run."""
+        """The runner of the apps' models."""
         return models_of(self.root, self.source)
 
     @cached_property

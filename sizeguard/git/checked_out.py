@@ -32,7 +32,8 @@ def checked_out_commit(repository: Path) -> str:
     head = git(repository, "rev-parse", "--verify", "HEAD")
     with tempfile.TemporaryDirectory() as folder:
         index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
-        # A new index: git takes a file that the user's index marks assume-unchanged for unchanged.
+        # A new index, because git ignores changes of files that the user's index marks
+        # assume-unchanged.
         git_bytes(repository, "read-tree", "HEAD", more=index)
         git_bytes(repository, "-c", "advice.addEmbeddedRepo=false", "add", "--all", more=index)
         for path in _submodules(repository, index):

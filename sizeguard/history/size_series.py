@@ -47,7 +47,7 @@ Tell = Callable[[int, int, str], None]  # builds done, builds in all, what was b
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuestion:
-    """What a history is asked for.
+    """Request for a history.
 
     request: apps, targets and the project
     since:   the first point; empty for all

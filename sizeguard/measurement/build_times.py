@@ -1,4 +1,4 @@
-"""How long builds took, for the estimate of the next one."""
+"""Durations of builds, to estimate the next one."""
 
 from __future__ import annotations
 

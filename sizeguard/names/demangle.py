@@ -26,7 +26,7 @@ _EXPRESSION = (
 )
 _PACK = rf"(?:Dp|sp(?!atc)(?={_EXPRESSION}))(?![ORKPV]*{_ARGUMENT})"
 _GROWING = re.compile(rf"{_TYPE}|{_ARGUMENT}|{_PACK}")
-# Those that a class's name can stand for.
+# Abbreviations that can stand for a class's name.
 _REFERENCES = re.compile(rf"{_TYPE}|(?<!sZ)(?<!sp){_ARGUMENT}")
 _CLASS_NAMES = [f"{length - 1}{'a' * (length - 1)}" for length in range(10)]
 
@@ -41,7 +41,7 @@ _CLONE = re.compile(r"\.[a-z0-9_]+(?:\.[0-9]+)*")
 
 
 def demangle(name: str) -> str:
-    """Demangle a name of C++, Rust, Swift or Microsoft's C++; others come back as they are.
+    """Demangle a name of C++, Rust, Swift or Microsoft's C++; others are returned unchanged.
 
     So does one whose text is longer than MOST_SHOWN. Clones are spelled as c++filt does:
     f(int) const [clone .isra.0].
@@ -94,7 +94,7 @@ def _of_others(name: str) -> str:
 
 
 def demangle_rust(name: str) -> str:
-    """Demangle a name of Rust's own scheme, _R…; empty for what is no such name.
+    """Demangle a name of Rust's own scheme (_R…); empty for other names.
 
     Each reference to what a name said before can double the text: behind the first ones, _ stands
     for what they name.

@@ -178,7 +178,7 @@ class AnyBuildRecipe:
 
     @property
     def _known_reads(self) -> KnownReads | None:
-        """What builds by these commands read; None where a tree is kept: then objects stay."""
+        """Files that these commands read; None if the worktree and its objects are kept."""
         if self.store is None or self.steps.clean:
             return None
         steps = self.steps

@@ -47,7 +47,7 @@ class HeadBuild:
 
 @dataclass(frozen=True)
 class HeadBuilds:
-    """What is checked out in a project.
+    """Checked-out files of a project.
 
     in_place: measure the checkout's own files, and build nothing
     is_git:   whether the project is the root of a repository with commits

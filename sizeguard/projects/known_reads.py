@@ -25,7 +25,7 @@ _UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class KnownReads:
-    """What is known of an app's builds by the same commands.
+    """Known reads of an app's builds by the same commands.
 
     folder: of all apps; name: of the commands
     """

@@ -23,7 +23,7 @@ class ImagePlace:
 
 @dataclass(frozen=True, slots=True)
 class MadeHead:
-    """What a build made.
+    """Outputs of a build.
 
     images:     by app
     keys:       by app: the hash of all that it depends on, after the build

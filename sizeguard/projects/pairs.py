@@ -85,12 +85,12 @@ def build_app(tree: SourceTree, app: App, target: Target, toolchain: Toolchain) 
 
 
 def options_of(target: Target, toolchain: Toolchain) -> BuildOptions:
-    """How sizeguard.yaml says that a target is built."""
+    """Return how sizeguard.yaml builds a target."""
     return BuildOptions(toolchain, target.optimize, target.link, target.lto)
 
 
 def recipe_of(runtime: Runtime, toolchain: Toolchain, app: str, optimize: str = "s") -> Recipe:
-    """How a commit of an app is built. Raises InputError for a runtime that is only read."""
+    """Return a commit's recipe. Raises InputError for a runtime that is only read."""
     recipe = runtime.recipe(toolchain, app, "selective", optimize)
     if recipe is None:
         raise InputError(f"apps of {runtime.name} are not built here")

@@ -85,7 +85,7 @@ BUILD_TIMEOUT = 30 * 60  # seconds
 
 @dataclass(frozen=True, slots=True)
 class BuildSteps:
-    """How any project builds an app for a target: commands of /bin/sh in the project's root.
+    """Build steps of an app for a target: shell commands that run in the project's root.
 
     build:    empty for files that are measured as found
     setup:    runs before it, once a worktree
@@ -113,7 +113,7 @@ class BuildSteps:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An app for the names of its targets.
+    """An app with its targets.
 
     An app of a known runtime has a selection, and models that it must run. Each image of any other
     build is an app.
@@ -160,7 +160,7 @@ class StoreEntry:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What sizeguard.yaml says.
+    """Contents of sizeguard.yaml.
 
     base: the branch that growth is counted against; empty for the repository's usual one
     policy_changes: one of MODES, for changes that start from here

@@ -1,4 +1,4 @@
-"""What a build system says of a folder that it built, and what it is asked."""
+"""Interface to build systems: questions about a build folder, and the answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class BuildFolder:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the commands of sizeguard.yaml build.
+    """Folder in which the commands of sizeguard.yaml build.
 
     root:           of the project; the commands run in it
     source, folder: paths from the root

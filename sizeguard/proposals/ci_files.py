@@ -105,7 +105,7 @@ def ci_file(root: Path, kind: str | None, packages: tuple[str, ...]) -> CiFile |
 
 
 def _kind(root: Path) -> str:
-    """Tell the CI of a repository by its files, else by its remotes."""
+    """Detect the CI system of a repository from its files, else from its remotes."""
     if (root / ".github").is_dir():
         return GITHUB
     if (root / ".gitlab-ci.yml").is_file() or (root / ".gitlab").is_dir():

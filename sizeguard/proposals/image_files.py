@@ -119,7 +119,7 @@ def _missing(image: FoundImage, elf: Elf | None) -> Iterator[str]:
 
 
 def _has_sections(objects: tuple[Path, ...]) -> bool | None:
-    """Return whether functions have sections of their own; None if no object tells."""
+    """Return whether each function has its own section; None if the objects do not show it."""
     files = [file for path in objects if path.is_dir() for file in sorted(path.rglob("*.o"))]
     files += [path for path in objects if path.suffix == ".o"]
     seen = False

@@ -1,4 +1,4 @@
-"""What is proposed for a project: its images, commands, and what they lack."""
+"""Proposal for a project: its images, its commands, and what is missing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProposedImage:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What sizeguard.yaml would say.
+    """Contents of the proposed sizeguard.yaml.
 
     root:       the project's folder; is_git: whether it is the root of a repository
     system:     the build system's name; packages: of Debian that building needs

@@ -19,7 +19,7 @@ class SwitchSite:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """How kernels call operators.
+    """Calls of operators by kernels.
 
     by_name:   demangled functions that take an operator's name
     by_handle: demangled functions that take an operator which was found before

@@ -157,7 +157,7 @@ def source_tree(root: Path, source: Path | None = None) -> tuple[Runtime, Source
 
 
 def models_of(root: Path, source: Path | None = None) -> Models:
-    """How models of a project run. Raises InputError if its runtime only reads them."""
+    """Return the model runner of a project. Raises InputError if its runtime only reads them."""
     runtime, _ = source_tree(root, source)
     models = runtime.models(source or root)
     if models is None:

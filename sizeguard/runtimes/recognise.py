@@ -58,7 +58,7 @@ def choose_preset(names: Texts, preset: str, rules: Path | None) -> Choice:
 
 
 def _counts(names: Texts) -> dict[str, int]:
-    """How often the namespaces of each preset stand in a sample of the names."""
+    """Count the names in a sample that belong to the namespaces of each preset."""
     rows = (
         np.linspace(0, len(names) - 1, min(SAMPLE, len(names))).astype(np.int64)
         if len(names)

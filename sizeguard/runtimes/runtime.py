@@ -73,7 +73,7 @@ class Models(Protocol):
         ...
 
     def case_count(self, program: Path) -> int:
-        """How many bundled inputs a program has."""
+        """Return the number of bundled inputs of a program."""
         ...
 
     def run_inputs(self, build: Build, program: Path, case: int) -> Mapping[str, object]:
@@ -117,7 +117,7 @@ class SourceTree(Protocol):
         ...
 
     def usual_selection(self, app: str) -> Path:
-        """Where an app's selection lies unless its project says otherwise."""
+        """Return the default path of an app's selection."""
         ...
 
     def operators(self) -> Mapping[str, Operator]:
@@ -149,7 +149,7 @@ class SourceTree(Protocol):
         ...
 
     def names_file(self) -> Path:
-        """Where these names are kept."""
+        """Return the path of the file with these names."""
         ...
 
     def asked_features(self) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ class CallTable:
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """How a target is built.
+    """Builder of a target.
 
     optimize: one of OPTIMIZATIONS
     link:     one of LINKS
@@ -263,7 +263,7 @@ class Runtime:
         return {}
 
     def models(self, source: Path | None) -> Models | None:
-        """How models run; None if they are only read.
+        """Runner of models; None if models are only read.
 
         source: the folder with the sources; None for a runtime that this package knows
         """

@@ -1,4 +1,4 @@
-"""What a store holds, and what cleaning takes from it, as plain data."""
+"""Entries of a store, and those that cleaning removes, as plain data."""
 
 from __future__ import annotations
 

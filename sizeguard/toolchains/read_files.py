@@ -26,7 +26,7 @@ _PROBE = "probe"
 
 @dataclass(frozen=True, slots=True)
 class ReadFiles:
-    """What was read since the times of access were set, by path from the worktree's root.
+    """Files read since the access times were reset, by path from the worktree's root.
 
     folders: those that were listed; the root is empty
     """

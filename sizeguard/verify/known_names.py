@@ -62,7 +62,7 @@ class ClaimNames:
 
     @cached_property
     def _elsewhere(self) -> KnownNames:
-        """What only the map, another build or the libraries of operators name."""
+        """Names that only the map, another build or the operator libraries have."""
         symbols: list[str] = []
         operators = dict.fromkeys(self.operators)
         if self.evidence.link_map is not None:

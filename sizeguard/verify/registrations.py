@@ -179,7 +179,7 @@ class Kernels:
 
     @cached_property
     def _marker(self) -> str:
-        """What mangled names of the namespace have."""
+        """Part of every mangled name of the namespace."""
         last = self.namespace.removesuffix("::").rpartition("::")[2]
         return f"{len(last)}{last}"
 

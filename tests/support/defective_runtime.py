@@ -29,7 +29,7 @@ COPIED = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a defect was caught, if it was.
+    """Check that caught a defect, if any.
 
     caught_by: build or verify; empty if nothing noticed. findings: kind, name, cause of what fails.
     """

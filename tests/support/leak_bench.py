@@ -40,7 +40,7 @@ MAIN = "int main(int argc, char** argv) {"
 
 @dataclass(frozen=True)
 class LinkedWith:
-    """What a leak adds to a link.
+    """Additions of a leak to a link.
 
     recorded: objects and archives of the build's record
     hidden:   words of the command line that the record does not have

@@ -39,7 +39,7 @@ def zipped(files: Mapping[str, bytes | str]) -> bytes:
 
 @dataclass
 class LocalHub:
-    """What GitHub knows and was told.
+    """State of the local GitHub.
 
     archive:  of the run's artifact; None for none
     size:     that the artifact is said to have

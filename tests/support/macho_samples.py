@@ -57,7 +57,7 @@ class MachoSamples:
         return self.folder / name
 
     def map_of(self, name: str) -> Path:
-        """That of the link, also for its stripped twins."""
+        """Path of the link's map, also for its stripped images."""
         return self.folder / f"{name.replace('-stripped', '').replace('-S-', '-g-')}.map"
 
 

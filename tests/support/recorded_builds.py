@@ -42,7 +42,7 @@ def recorded_runtime(folder: Path) -> RecordedRuntime:
 
 
 def files_of_program(folder: Path, *, twin: bool = True) -> Files:
-    """Everything there is of one of the recorded programs."""
+    """All recorded files of one program."""
     return Files(
         folder / "program",
         folder / "program.stripped" if twin else None,

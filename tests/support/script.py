@@ -15,7 +15,7 @@ def options_of(doc: str | None) -> argparse.ArgumentParser:
 
 @dataclass(slots=True)
 class Tally:
-    """How much was checked, and what failed."""
+    """Number of checks, and the failures."""
 
     checked: int = 0
     failures: list[str] = field(default_factory=list)

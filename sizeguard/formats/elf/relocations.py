@@ -146,7 +146,7 @@ class _SignedNumbers:
         self.position = 4
 
     def take(self) -> int:
-        """Read the next number. Raises InputError at the end."""
+        """Read the next number. Raises InputError at the end of the data."""
         value = shift = 0
         while True:
             if self.position >= len(self.raw) or shift > 63:

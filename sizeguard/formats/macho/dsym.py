@@ -20,8 +20,8 @@ def find_dsym(image: MachO, given: Path | None = None) -> MachO | None:
 
     None if none fits.
 
-    Raises InconclusiveError for a given one of another build. One beside the image that is of
-    another build, or damaged, is ignored.
+    Raises InconclusiveError if the given dSYM belongs to another build. One beside the image that
+    is of another build, or damaged, is ignored.
     """
     if given is not None:
         files = list(_files(given))

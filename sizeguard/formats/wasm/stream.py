@@ -9,7 +9,7 @@ from sizeguard.base.errors import InputError
 
 
 class Stream:
-    """Bytes of a section, read from the front. Raises InputError behind the end."""
+    """Bytes of a section, read from the front. Raises InputError at the end of the data."""
 
     def __init__(self, path: Path, data: bytes, offset: int) -> None:
         """Read `data`, which lies at `offset` of the file."""

@@ -42,7 +42,7 @@ def any_terms(
 
 
 def any_references(request: Request, base: Base | None, as_base: bool) -> Mapping[str, object]:
-    """Collect what growth and creep are counted from.
+    """Collect the references of growth and creep.
 
     as_base: as in a run on the base itself, if nothing differs from it
     """

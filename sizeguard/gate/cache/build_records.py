@@ -1,4 +1,4 @@
-"""What the builds of a gate run read, kept in the store, so that a fresh checkout can compare it.
+"""Keep the inputs of a gate run's builds in the store, so that a fresh checkout can compare them.
 
 A record holds paths and no content that counts: the contents are those of the files as they are
 when a run asks. Paths below the project's root are kept from there.

@@ -36,7 +36,7 @@ class ModelTerms:
 
 @dataclass(frozen=True, slots=True)
 class AppTerms:
-    """What an app must hold. selection: None if it is missing or cannot be read."""
+    """Terms of an app. selection: None if it is missing or cannot be read."""
 
     selection: Selection | None
     models: Mapping[str, ModelTerms]

@@ -27,7 +27,7 @@ def in_force(waivers: Iterable[Waiver], today: datetime.date) -> list[Waiver]:
 
 
 def waived_bytes(waivers: Iterable[Waiver], app: str, target: str, metric: str) -> int:
-    """Sum the bytes that waivers allow of a metric of an app for a target."""
+    """Sum the bytes that waivers add to the limit of a metric, for an app and target."""
     return sum(
         w.bytes
         for w in waivers

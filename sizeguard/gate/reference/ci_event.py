@@ -45,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CiEvent:
-    """What started a run.
+    """The event that started a run.
 
     bases:  the revisions that growth is counted from, the best first; empty if nothing says so
     pushed: a change was merged or pushed to a branch that changes are for

@@ -1,4 +1,4 @@
-"""What of a build's inputs differs between a commit and the files that are here."""
+"""Find the inputs of a build that differ between a commit and the checked-out files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cut .eh_frame, .eh_frame_hdr and .gcc_except_table into pieces, each its function's."""
+"""Split .eh_frame, .eh_frame_hdr and .gcc_except_table into pieces, each owned by its function."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def is_identifier(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LinkerRules:
-    """How a linker keeps sections.
+    """Rules by which a linker keeps sections.
 
     root_names:        patterns of names of sections that are roots
     keeps_identifiers: sections that __start_ could name are roots, referenced or not

@@ -1,7 +1,7 @@
 """Savings of operators, each with an interval, from the full build alone.
 
 An operator leaves with its table entry and all that only it needs, which the section graph tells
-exactly. What registers it is compiled again: code there that called the same functions may change.
+exactly. The registering code is recompiled, so other calls of the same functions may change.
 """
 
 from __future__ import annotations

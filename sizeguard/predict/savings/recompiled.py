@@ -38,7 +38,7 @@ class Absent:
 
 
 class Recompiler:
-    """What the compiler emits of each object: what others can name, and what that refers to."""
+    """Contents of each object after recompilation: exported names and their references."""
 
     def __init__(self, graph: SectionGraph) -> None:
         """Tell which sections are emitted only on demand."""

@@ -1,1 +1,1 @@
-"""What is known of each build system: its files, its commands, how it takes flags."""
+"""Build systems: their files, their commands, and how to pass flags."""

@@ -1,1 +1,1 @@
-"""What an image could do without, in every format."""
+"""Findings of the doctor, in every format."""

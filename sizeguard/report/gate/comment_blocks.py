@@ -14,7 +14,7 @@ _NOTE = 400  # bytes kept for saying what was left out
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What surrounds a result in a comment.
+    """Texts around a result in a comment.
 
     marker:   the first line, by which later runs find the comment
     links:    to the sources; None for none

@@ -209,7 +209,7 @@ def _folded(pattern: str, group: list[Check], verdict: str) -> CheckLine:
 
 
 def _line(check: Check) -> CheckLine:
-    """Make a line of a check.
+    """Format a check as one line.
 
     The commit of a merge base is in the headline: here it would take the room of the limit.
     """

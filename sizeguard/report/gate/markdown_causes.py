@@ -1,4 +1,4 @@
-"""What made sizes change, for a comment: each cause once, with all builds that it is in."""
+"""Causes of size changes, for a comment: each cause once, with all its builds."""
 
 from __future__ import annotations
 

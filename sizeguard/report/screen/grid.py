@@ -1,7 +1,7 @@
 """Lay out tables for a terminal: which columns fit, how long names are, and colours.
 
-Below 100 columns, columns go before names are shortened. Two names are never shortened to the same
-text. What is not for a terminal is neither cut nor coloured.
+On screens narrower than 100 characters, columns are dropped before names are shortened. Two names
+are never shortened to the same text. What is not for a terminal is neither cut nor coloured.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def run_inputs(build: Build, program: Path, case: int) -> Mapping[str, object]:
 
 
 def case_count(program: Path) -> int:
-    """How many bundled inputs a program has."""
+    """Return the number of bundled inputs of a program."""
     return _case_count(program, file_hash(program))
 
 

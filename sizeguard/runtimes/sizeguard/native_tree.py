@@ -165,7 +165,7 @@ def toolchain_file(root: Path, target: TargetMachine) -> Path | None:
 
 
 def usual_selection(app: str) -> str:
-    """Where an app's selection lies unless its project says otherwise, from the root."""
+    """Return the default path of an app's selection, from the root."""
     return f"{_APPS}{app}/selected_operators.yaml"
 
 

@@ -1,4 +1,4 @@
-"""What an error line of a device names, as data."""
+"""Names in a device's error line, as data."""
 
 from __future__ import annotations
 

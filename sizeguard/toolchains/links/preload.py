@@ -1,4 +1,4 @@
-"""The library that notes links from inside of the linker, compiled on use with the machine's cc."""
+"""Library that records links inside the linker, compiled on first use with the machine's cc."""
 
 from __future__ import annotations
 

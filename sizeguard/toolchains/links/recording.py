@@ -42,7 +42,7 @@ _PRELOAD = "LD_PRELOAD"
 
 @dataclass(frozen=True, slots=True)
 class RecordedLinks:
-    """What a recording found.
+    """Result of a recording.
 
     links:  the records, one an output, in the order in which the links ended
     files:  the file of each

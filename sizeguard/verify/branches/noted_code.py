@@ -38,7 +38,7 @@ class CodeRange:
 
 @dataclass(frozen=True, eq=False)
 class NotedCode:
-    """What the notes of switches and cases say of one build."""
+    """Contents of one build's notes about switches and cases."""
 
     evidence: Evidence
     words: Vocabulary

@@ -76,7 +76,7 @@ class Way:
 class Reasons:
     """Section graph of a link in which only what was placed in the image counts.
 
-    It shows what the linker kept, by whatever rules.
+    It shows what the linker kept, whatever its rules.
 
     nodes: node of the graph → section of an object; nodes of objects that were not given are
            missing

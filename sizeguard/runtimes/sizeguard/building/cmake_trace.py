@@ -29,7 +29,7 @@ _STARTING = ("execute_process", "exec_program", "try_compile", "try_run")
 
 @dataclass(frozen=True, slots=True)
 class NamedByCMake:
-    """What the scripts of a project name, apart from those of CMake itself.
+    """Files that the CMake scripts of a project name, without CMake's own scripts.
 
     paths:     absolute; of files and folders, whether they exist or not
     started:   programs that ran, other than the generator

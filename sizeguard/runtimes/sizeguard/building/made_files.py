@@ -25,7 +25,7 @@ _TEMPORARY = ".tmp"
 
 @dataclass(frozen=True, slots=True)
 class MadeFiles:
-    """What earlier builds and this one made in a folder.
+    """Files that earlier builds and this one made in a folder.
 
     earlier: paths that builds up to now made and nobody else has changed, from the folder
     outputs: content hashes of those that tools read or that are the result, by path

@@ -1,4 +1,4 @@
-"""Where compilers look for headers: paths at which a new file would be read instead."""
+"""Header search paths of compilers, where a new file would be read instead."""
 
 from __future__ import annotations
 

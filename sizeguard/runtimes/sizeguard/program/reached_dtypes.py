@@ -1,6 +1,6 @@
 """Infer the dtypes that each operator of a program may meet.
 
-A program says the dtypes of its inputs and constants only; those of results follow from PyTorch's
+A program states only the dtypes of inputs and constants; dtypes of results follow from PyTorch's
 rules. Where the rules here do not know, they widen, so that no dtype that can occur is left out.
 """
 

@@ -67,7 +67,7 @@ def scan_tags(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
 
 
 def scan_guards(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
-    """Where code asks whether a tag has any dtype at all, selected::copy.any().
+    """Code that checks whether a tag has any dtype: selected::copy.any().
 
     What it guards goes with the last one.
     """
