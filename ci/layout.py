@@ -1,6 +1,6 @@
 """Check the layout of sizeguard/: which room may import which, and what a folder may hold.
 
-Run by `make lint`. A room is a folder below sizeguard/; it imports only rooms that stand before it
+Run by `make lint`. A room is a folder below sizeguard/; it imports only rooms that are before it
 in ROOMS, and of those only the ones listed. Imports inside functions and for type checkers count.
 """
 
@@ -202,7 +202,7 @@ def arrow_problem(arrow: Arrow) -> str:
 
 
 def _runtime_problem(arrow: Arrow) -> str:
-    """Nobody outside of runtimes/NAME/ enters it, other runtimes included."""
+    """Nobody outside runtimes/NAME/ enters it, other runtimes included."""
     home = arrow.target.split(".")
     if home[0] != "runtimes" or len(home) < 3 or arrow.source in OF_OUR_RUNTIME:
         return ""
@@ -239,7 +239,7 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 
 def word_problems(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield module and place of each string outside of runtimes/ with a runtime's own words."""
+    """Yield module and place of each string outside runtimes/ with a runtime's own words."""
     for module, path in modules(root).items():
         if room_of(module) == "runtimes":
             continue
@@ -252,7 +252,7 @@ def word_problems(root: Path) -> Iterator[tuple[str, str]]:
             if isinstance(text, str) and RUNTIME_WORDS.search(text):
                 yield (
                     module,
-                    f"{path}:{node.lineno}: a runtime's words outside of runtimes/: {text!r}",
+                    f"{path}:{node.lineno}: a runtime's words outside runtimes/: {text!r}",
                 )
 
 

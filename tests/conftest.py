@@ -42,7 +42,7 @@ _EXAMPLES = int(os.environ.get("SIZEGUARD_EXAMPLES", "40"))
 def pytest_configure(config: pytest.Config) -> None:
     """Guard unit tests, and let examples take as long as they do: machines are shared."""
     config.pluginmanager.register(UnitGuard())
-    # In CI the store lies in the user's cache: tests have their own, wherever they run
+    # In CI the store is in the user's cache: tests have their own, wherever they run
     os.environ.pop("CI", None)
     settings.register_profile("shared machine", deadline=None, max_examples=_EXAMPLES)
     settings.load_profile("shared machine")

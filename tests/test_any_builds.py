@@ -233,8 +233,8 @@ def test_submodules_come_along_with_their_changes(tmp_path: Path) -> None:
     [
         ("{image: x, setup: y}", "setup is for a build command, and there is no build"),
         ("{build: make}", "names no image"),
-        ("{build: make, image: /bin/sh}", "'/bin/sh' is not a path inside of the source tree"),
-        ("{build: make, image: ../x}", "'../x' is not a path inside of the source tree"),
+        ("{build: make, image: /bin/sh}", "'/bin/sh' is not a path inside the source tree"),
+        ("{build: make, image: ../x}", "'../x' is not a path inside the source tree"),
         ("{build: make, images: {}}", "names no images"),
         ("{images: {p: x}, map: y}", "map belongs to one image"),
         ("{image: x, build: make, timeout: soon}", "'soon' is not a time; write 90 s or 30 min"),

@@ -566,7 +566,7 @@ def test_a_failure_of_ours_is_128(steps: Path, tmp_path: Path) -> None:
 def test_a_project_with_cmake(tmp_path: Path) -> None:
     """A repository that has nothing of ours.
 
-    C++, CMake, a library and a program, a sub-folder that one stands in.
+    C++, CMake, a library and a program, a sub-folder that one is in.
     """
     repository = SmallRepository(tmp_path / "r")
     lists = (
@@ -668,7 +668,7 @@ def test_merges_are_one_commit_or_a_branch(tmp_path: Path) -> None:
 def test_a_revert_between_equal_ends_is_found(tmp_path: Path) -> None:
     """Nothing differs between the ends.
 
-    git sees that a patch was undone, by its content or by the message, whatever lies between.
+    git sees that a patch was undone, by its content or by the message, whatever is between.
     """
     repository = SmallRepository(tmp_path / "r")
     good = repository.sized(40)

@@ -178,7 +178,7 @@ def test_commits_that_do_not_build_form_ranges(series: Series) -> None:
     assert found_in(done) == expected
     for step in done.steps():
         if done.differs(step):
-            assert not step.unknown  # each commit inside of a range was tried
+            assert not step.unknown  # each commit inside a range was tried
     failed = [i for i in asked if i in series.broken]
     assert len(asked) - len(failed) <= allowed(len(expected), len(series.keys) - 1) + len(failed)
 

@@ -133,7 +133,7 @@ def checkout(tmp_path: Path) -> Path:
     for folder in (
         ".venv",
         "../temp/sizeguard",
-    ):  # the action's lies in the runner's temporary folder
+    ):  # the action's is in the runner's temporary folder
         (work / folder / "bin").mkdir(parents=True)
     (work / "bin").mkdir()
     gate = f"{sys.executable} -m sizeguard.cli.main gate --from-json result.json"

@@ -272,7 +272,7 @@ def test_an_image_without_section_headers_has_its_segments(full_build: Build) ->
 
 
 def test_padding_is_of_three_kinds(full_build: Build) -> None:
-    """Page slack lies between segments, section gaps between sections, padding within one."""
+    """Page slack is between segments, section gaps between sections, padding within one."""
     image = read_elf(full_build.shipped)
     ledger = elf_ledger(image, read_elf(full_build.image))
     sums = np.bincount(ledger.owners.kind, ledger.file_bytes, len(KIND)).astype(int)

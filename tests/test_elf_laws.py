@@ -340,7 +340,7 @@ def test_the_order_of_map_rows_and_symbols_does_not_matter(order: list[int]) -> 
 @pytest.mark.native
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_more_sections_than_sixteen_bits_count(form: Form) -> None:
-    """Their number stands in the first section header, symbols name them in .symtab_shndx."""
+    """Their number is in the first section header, symbols name them in .symtab_shndx."""
     many = 66_000
     symbols, strings = form.symbols([MadeSymbol("last", BASE + 4, 4, section=0xFFFF)])
     sections = [

@@ -232,7 +232,7 @@ WRONG = [
     ("apps:\n  full: {selection: s, models: [m]}", r"2:9: 'full' is not an app name", True),
     (
         "apps:\n  a: {selection: ../s, models: [m]}",
-        r"2:18: '\.\./s' is not a path inside of the source tree",
+        r"2:18: '\.\./s' is not a path inside the source tree",
         False,
     ),
     (

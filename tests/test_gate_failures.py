@@ -34,7 +34,7 @@ from tests.support.gate_history import ROOT, SIZEGUARD
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A source tree outside of git; its builds are this project's."""
+    """A source tree outside git; its builds are this project's."""
     folder = tmp_path_factory.mktemp("tree")
     for name in ("sizeguard.yaml", "baselines"):
         source = ROOT / name

@@ -64,7 +64,7 @@ def test_what_was_reviewed_passes(repository: Repository) -> None:
         checks["load/growth"]["actual"]
     }
     assert {model["verdict"] for model in gated.result["models"]} <= {"not_run"}
-    assert gated.app("vision")["base"] == "baseline"  # nothing lies between main and here
+    assert gated.app("vision")["base"] == "baseline"  # nothing is between main and here
     assert gated.app("vision")["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
     assert gated.result["policy_changes"] == []
 

@@ -49,7 +49,7 @@ def imported(
 
 
 def cases_of(path: Path) -> list[list[Path]]:
-    """The inputs of each case that lies beside a model."""
+    """The inputs of each case that is beside a model."""
     folder = path.parent
     count = len(list(folder.glob("case*_input0.npy")))
     return [sorted(folder.glob(f"case{i}_input*.npy")) for i in range(count)]

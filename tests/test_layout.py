@@ -96,7 +96,7 @@ BROKEN = {
     ),
     "a runtime's words": (
         {"attribution/a": 'KERNEL = b"_ZN2sg7kernels3addE"\n'},
-        "a runtime's words outside of runtimes/",
+        "a runtime's words outside runtimes/",
     ),
     "a room that nobody listed": (
         {"cellar/a": "from sizeguard.base.b import c\n", "base/b": "c = 1\n"},

@@ -250,7 +250,7 @@ def test_unusable_inputs_are_one_line(library: Path, tmp_path: Path) -> None:
 def test_damaged_objects_are_refused_or_read(
     tmp_path: Path, changes: list[tuple[int, int]], cut: int
 ) -> None:
-    """Whatever stands in an object: a graph, or one error of ours."""
+    """Whatever is in an object: a graph, or one error of ours."""
     pristine = tmp_path / "pristine.o"
     if not pristine.exists():
         source = (FIXTURES / "15_thrown_type" / "main.cpp").read_text()

@@ -276,7 +276,7 @@ def test_a_dtype_that_a_model_is_on_record_for_is_no_mistake(
 
 
 def test_claims_of_unknown_classes_and_features_are_refused(tmp_path: Path) -> None:
-    """What `verify` is asked for must exist: nothing is absent under a misspelt name."""
+    """Claims must name what exists: nothing is absent under a misspelt name."""
     names = BuildNames({}, {}, ("Context",), {"bundled_inputs": FeatureMarks()})
     entry = {"aten::relu": SelectedOperator(include_all_overloads=False)}
     library = tmp_path / "operators.yaml"

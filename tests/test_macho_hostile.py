@@ -230,7 +230,7 @@ def test_messages_name_the_file_and_what_is_wrong(tmp_path: Path, macho: MachoSa
     with pytest.raises(
         InputError,
         match=(
-            r"segments __PAGEZERO and __TEXT overlap|section __TEXT,__text lies outside of its"
+            r"segments __PAGEZERO and __TEXT overlap|section __TEXT,__text is outside its"
             r" segment"
         ),
     ):

@@ -201,7 +201,7 @@ def private_imports(sources: Sources) -> set[str]:
 
 
 def _are_twins(modules: set[str]) -> bool:
-    """Return whether all lie in one room, each in a folder of another format."""
+    """Return whether all are in one room, each in a folder of another format."""
     parts = [module.split(".") for module in modules]
     rooms = {part[0] for part in parts}
     formats = [part[1] for part in parts if len(part) > 2 and part[1] in FORMATS]

@@ -1,4 +1,4 @@
-"""Work on two threads has one thread's results; errors come where results are asked for."""
+"""Work on two threads has one thread's results; errors come where results are requested."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 @st.composite
 def tensor_views(draw: st.DrawFn, storages: list[bytes]) -> TensorView:
-    """A view that lies in its storage: any strides whose last element fits."""
+    """A view that is in its storage: any strides whose last element fits."""
     storage = draw(st.integers(0, len(storages) - 1))
     dtype = draw(st.sampled_from(sorted(NAMES)))
     elements = len(storages[storage]) // element_size(dtype)

@@ -106,7 +106,7 @@ def test_a_project_without_baselines_says_so(stranger: Path) -> None:
     done = sizeguard(stranger / "src", "baseline", "show")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"error: {stranger}: there are no baselines; sizeguard baseline update writes them\n"
+        f"error: {stranger}: there are no baselines; run `sizeguard baseline update`\n"
     )
 
 

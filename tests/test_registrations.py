@@ -205,7 +205,7 @@ def test_pointers_to_texts_beside_pointers_to_code_are_entries() -> None:
         data + 16: text + 12,  # a class and its function
         data + 24: code + 16,
         data + 40: text,  # no function behind it
-        data + 56: text + 16,  # its function lies behind the section
+        data + 56: text + 16,  # its function is behind the section
         data + 64: code,
     }
     columns = (np.array([*some], np.int64) for some in (words.keys(), words.values()))

@@ -63,7 +63,7 @@ def test_operators_of_every_kind_of_model(tmp_path: Path) -> None:
     selection = written.selection
     assert set(selection.operators) == set(rows)
     assert all(entry.is_root_operator for entry in selection.operators.values())
-    # What dtypes the kernels inside of aten::linear meet is not in the file of a model: all are
+    # What dtypes the kernels inside aten::linear meet is not in the file of a model: all are
     # kept.
     assert selection.include_all_non_op_selectives
     assert selection.operators["aten::linear"].debug_info == {"mlp.sgp", "model.pt2", "mlp.ptl"}

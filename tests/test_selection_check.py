@@ -68,7 +68,7 @@ def full_of(
 
 
 class Traces(Tracer):
-    """Stands in for the tracer: what each model uses, or how it fails; and which were asked for."""
+    """Stands in for the tracer: what each model uses, or how it fails; and which were requested."""
 
     def __init__(self, uses: dict[str, Selection | Exception]) -> None:
         self.uses = uses

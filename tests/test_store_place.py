@@ -111,7 +111,7 @@ def test_in_ci_it_lies_outside_of_the_checkout(
             project_store(project)
     (tmp_path / "link").symlink_to(project)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "link" / "store"))
-    with pytest.raises(InputError, match="lies inside of the checkout"):
+    with pytest.raises(InputError, match="is inside the checkout"):
         project_store(project)
     monkeypatch.setenv("CI", "false")
     assert project_store(project).folder == tmp_path / "link" / "store"

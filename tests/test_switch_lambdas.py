@@ -181,7 +181,7 @@ def test_branches_change_no_frames(tmp_path: Path, compiler: str) -> None:
 
 
 def branches_of(image: Path, namespace: bytes = b"") -> set[tuple[bytes, ...]]:
-    """All that functions stand in, of those with a namespace in their name."""
+    """All that functions are in, of those with a namespace in their name."""
     frames = inline_frames(image, templates=TEMPLATES)
     return {
         branches
@@ -279,7 +279,7 @@ def test_damaged_debug_information_is_refused_or_read(
 
 
 def test_information_that_is_made_to_exhaust_is_refused(tmp_path: Path) -> None:
-    """Small files in which all functions lie in each other, by their entries or by their names."""
+    """Small files in which all functions are in each other, by their entries or by their names."""
     image = compiled(tmp_path, "g++", "-Os")
     start = next(s for s in read_elf(image).sections if s.name == ".text").address.to_bytes(
         8, "little"

@@ -61,7 +61,7 @@ def test_row(
 
 
 def check_kind(row: Row, image: Path) -> None:
-    """The image is what was asked for, says readelf."""
+    """The image is what was requested, says readelf."""
     told = subprocess.run(
         ["readelf", "-hldW", image], check=True, capture_output=True, text=True
     ).stdout

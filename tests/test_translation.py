@@ -103,7 +103,7 @@ def test_the_articles_file_keeps_what_it_lists(names: PytorchNames, deps: OpDeps
         (
             "aten::len.t: {is_used_for_training: false, is_root_operator: true",
             "aten::empty.memory_format: {is_used_for_training: false, is_root_operator: false",
-            "aten::empty.memory_format is called inside of PyTorch alone",
+            "aten::empty.memory_format is called inside PyTorch alone",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The package in a clean environment, outside of any source tree, for each Python that is here."""
+"""The package in a clean environment, outside any source tree, for each Python that is here."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def open_pulls(api: Api, run: Run) -> list[int]:
 
 
 def is_merge_of(api: Api, commit: str, head: str) -> bool:
-    """Tell whether a commit of this repository merges `head`."""
+    """Return whether a commit of this repository merges `head`."""
     if not _COMMIT.fullmatch(commit):
         return False
     try:

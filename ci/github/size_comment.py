@@ -79,7 +79,7 @@ class Settings:
         return f"<!-- sizeguard gate{f' {self.project}' if self.project else ''} "
 
     def wants_comment(self, report: Report) -> bool:
-        """Tell whether the policy asks for a new comment."""
+        """Return whether the policy asks for a new comment."""
         return (
             self.policy == "always"
             or (self.policy == "on change" and (report.is_changed or not report.is_pass))

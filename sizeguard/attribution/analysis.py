@@ -88,7 +88,7 @@ class Analysis(Protocol):
         ...
 
     def label(self, level: str) -> Label:
-        """Return the labels of a level of LEVELS; computed when first asked for."""
+        """Return the labels of a level of LEVELS; computed when first requested."""
         ...
 
     def aliases(self) -> Aliases | None:

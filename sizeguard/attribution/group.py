@@ -62,7 +62,7 @@ def default_levels(analysis: Analysis) -> tuple[str, ...]:
 
 
 def require_regions(analysis: Analysis, levels: Sequence[str]) -> None:
-    """Raise InputError if rows by memory region are asked for and nothing names the regions."""
+    """Raise InputError if rows by memory region are requested and nothing names the regions."""
     if "region" in levels and analysis.image.regions is None:
         raise InputError(
             f"{analysis.image.title}: no memory regions are known: give the map of GNU ld (--map)"

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class ReadingOptions:
     """Which rules read names, and which image of a fat file is read; see analysis_of.
 
-    levels: those that will be asked for; None for all
+    levels: those that will be requested; None for all
     """
 
     preset: str = "auto"
@@ -59,7 +59,7 @@ class ReadingOptions:
         return choose_preset(ledger.symbols, self.preset, self.rules)
 
     def needs_pieces(self, choice: Choice) -> bool:
-        """Tell whether dtype branches are searched in debug information, which takes long.
+        """Return whether dtype branches are searched in debug information, which takes long.
 
         It says nothing about a program that no preset knows, or whose preset has no cases.
         """
@@ -92,7 +92,7 @@ def analysis_of(
     preset:        name of the rules that read names, or auto for those that fit
     rules:         file of rules that precede the preset's
     arch:          which image of a fat Mach-O file; without it there is a row for each image
-    levels:        those that will be asked for, so that no more is read; None for all
+    levels:        those that will be requested, so that no more is read; None for all
     scripts:       of the linker, which name the memory regions
 
     Raises InputError for files that cannot be read or do not belong together.

@@ -59,7 +59,7 @@ def operators_by_reach(rows: OwnerRows, placed: PlacedOwners) -> Label:
     _split_joint(ids, rows, pool, placed)
     unknown, core = pool.number(UNATTRIBUTED), pool.number(CORE)
     rest = np.where(rows.is_unexplained(), unknown, np.where(rows.symbol >= 0, core, 0))
-    # Padding inside of an input section leaves with it.
+    # Padding inside an input section leaves with it.
     is_inside = rows.has_kind(("padding",)) & (ids > 0) & (ids != core)
     ids = np.where(rows.has_kind(TABLES) & ~is_inside, 0, first_known(ids, rest))
     imported = rows.of_symbol(_imports(ledger, placed, pool))

@@ -46,7 +46,7 @@ class LabelSources:
     choice:   rules for names
     placed:   for a link whose objects are known, which operator reaches which bytes
     served:   functions that registration tables name
-    branched: dtype branches inside of functions
+    branched: dtype branches inside functions
     libraries: shipped with the image
     code_sources: reads which source file code is from; None without debug information
     asked:    whether somebody named the preset
@@ -71,7 +71,7 @@ class LabelSources:
 
 
 def analyse(evidence: LabelSources) -> LedgerAnalysis:
-    """Make the rows of an image; labels are made when they are asked for."""
+    """Make the rows of an image; labels are made when they are requested."""
     return LedgerAnalysis(evidence)
 
 

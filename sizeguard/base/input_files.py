@@ -22,7 +22,7 @@ def forget(path: Path) -> None:
 
 
 def has_stand_in(path: Path) -> bool:
-    """Tell whether another file is read for a path."""
+    """Return whether another file is read for a path."""
     return path in _STAND_INS
 
 

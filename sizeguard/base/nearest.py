@@ -16,7 +16,7 @@ def nearest_names(text: str, known: Iterable[str], count: int = 1) -> tuple[str,
     """List the known names that are most like a text, the nearest first; none if none is near.
 
     Case does not count. If the whole text is like no name, its last part is compared: a class of
-    another runtime may stand in other namespaces.
+    another runtime may be in other namespaces.
     """
     folded: dict[str, list[str]] = {}
     for name in sorted(known):

@@ -39,7 +39,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Scalar:
     """A string, number, boolean or other single value.
 
-    kind: str, bool, int, float, null, timestamp, …; text: as it stands in the file, without quotes.
+    kind: str, bool, int, float, null, timestamp, …; text: as it is in the file, without quotes.
     """
 
     line: int
@@ -84,7 +84,7 @@ def read_nodes(path: Path, what: str = "selection") -> Node:
 
 
 def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
-    """Parse bytes as read_nodes does; path stands in error messages."""
+    """Parse bytes as read_nodes does; path is in error messages."""
     if len(data) > MAXIMUM_FILE_SIZE:
         raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes; no {what} is")
     composer = _Composer(path, what)
@@ -152,7 +152,7 @@ class _Composer:
         node = self.anchors.get(event.anchor or "")
         if node is None:
             raise self._error(
-                event, f"alias *{event.anchor} names nothing before it, or what it stands in"
+                event, f"alias *{event.anchor} names nothing before it, or what it is in"
             )
         return node
 

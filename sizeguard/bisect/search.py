@@ -140,7 +140,7 @@ class Search:
         return sorted(by_key.values())
 
     def differs(self, step: Interval) -> bool:
-        """Tell whether anything differs between the ends of an interval."""
+        """Return whether anything differs between the ends of an interval."""
         return self.outcome(step.start) != self.outcome(step.end)
 
     def steps(self) -> list[Interval]:

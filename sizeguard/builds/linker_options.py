@@ -115,5 +115,5 @@ def _option(words: Sequence[str], i: int) -> tuple[str, str, int]:
 
 
 def _is_long(word: str) -> bool:
-    """Tell whether a word is a long option with one dash, not a joined one."""
+    """Return whether a word is a long option with one dash, not a joined one."""
     return word in _NOT_JOINED or word.startswith(("-eh-", "-hash"))

@@ -200,7 +200,7 @@ def _of_segments(elf: ELFFile, file: Path) -> Reading:
 
 
 def _union(ranges: Iterable[tuple[int, int]]) -> int:
-    """Count the bytes that lie in one range or more."""
+    """Count the bytes that are in one range or more."""
     total = reached = 0
     for start, end in sorted(ranges):
         total += max(0, end - max(start, reached))

@@ -71,12 +71,12 @@ class LostCode:
 
 @dataclass(frozen=True, slots=True)
 class HiddenRemains:
-    """Whether anything that is left out stands in the image under another name or elsewhere."""
+    """Whether anything that is left out is in the image under another name or elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class SameSelection:
-    """Whether the selection that was built is the one that was asked for.
+    """Whether the selection that was built is the one that was requested.
 
     differences: what only one of them keeps
     """

@@ -36,7 +36,7 @@ class BuildNames:
     def with_full(self, full: BuildNames) -> BuildNames:
         """Add what a full build has to the names that were written of an earlier one.
 
-        Of functions that are not kernels and no bodies only those count that stand beside names
+        Of functions that are not kernels and no bodies only those count that are beside names
         which the earlier build did not have: a change cannot excuse a copy of a kernel.
         """
         heads = {text.partition("<")[0] for each in self.bodies.values() for text in each}

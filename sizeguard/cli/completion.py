@@ -67,7 +67,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class QuietZsh(ZshComplete):
-    """Zsh that drops messages, which would stand in the line that somebody types."""
+    """Zsh that drops messages, which would be in the line that somebody types."""
 
     source_template = ZshComplete.source_template.replace(
         "=zsh_complete %(prog_name)s", "=zsh_complete %(prog_name)s 2>/dev/null"
@@ -103,7 +103,7 @@ def answer(cli: click.Command, question: str) -> int:
     """Print what a shell asks for: the candidates of a line, or the script that asks.
 
     The exit code is 1 if there is no such question, or no line. An error ends the process as that
-    of any command; the scripts drop its message, which would stand in the line that somebody types.
+    of any command; the scripts drop its message, which would be in the line that somebody types.
     """
     shell, _, what = question.partition("_")
     if shell not in SHELLS or what not in ("complete", "source"):

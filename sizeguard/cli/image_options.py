@@ -44,7 +44,7 @@ class ImageOptions:
         """Analyze a binary or a build, or read a snapshot.
 
         known:  names that another image has, too
-        levels: those that will be asked for; None for all
+        levels: those that will be requested; None for all
         """
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
         from sizeguard.snapshots.magic import is_snapshot

@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def _without_debug(arguments: list[str]) -> list[str]:
-    """Take --debug out of the arguments, wherever it stands before `--`, and set its variable.
+    """Take --debug out of the arguments, wherever it is before `--`, and set its variable.
 
     So it holds for the processes that a command starts, too.
     """

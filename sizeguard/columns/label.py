@@ -28,7 +28,7 @@ class Label:
 
 
 class TextList(Protocol):
-    """Strings, or something that makes a string when it is asked for."""
+    """Strings, or something that makes a string when it is requested."""
 
     def __len__(self) -> int:
         """Return the number of strings."""

@@ -1,4 +1,4 @@
-"""Strings as places in a buffer, decoded when they are asked for."""
+"""Strings as places in a buffer, decoded when they are requested."""
 
 from __future__ import annotations
 

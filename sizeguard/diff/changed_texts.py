@@ -1,4 +1,4 @@
-"""Names in changed rows, decoded when asked for: a diff of half a million rows shows 25."""
+"""Names in changed rows, decoded when requested: a diff of half a million rows shows 25."""
 
 from __future__ import annotations
 

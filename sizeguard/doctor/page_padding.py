@@ -46,7 +46,7 @@ def page_padding(facts: ImageFacts) -> SizeFinding | None:
 
 
 def _is_separate(facts: ImageFacts, loads: list[Segment]) -> bool:
-    """Tell whether the file has headers, code on its pages, constants, and data behind RELRO."""
+    """Return whether the file has headers, code on its pages, constants, and data behind RELRO."""
     has_relro = any(segment.type == _PT_GNU_RELRO for segment in facts.elf.segments)
     flags = [load.flags & (PF_X | PF_W) for load in loads]
     return (
@@ -57,7 +57,7 @@ def _is_separate(facts: ImageFacts, loads: list[Segment]) -> bool:
 
 
 def _is_of_others(facts: ImageFacts) -> bool:
-    """Tell whether another linker than GNU ld says that it made the image."""
+    """Return whether another linker than GNU ld says that it made the image."""
     comment = facts.elf.section(".comment")
     text = facts.elf.content(comment) if comment is not None else b""
     is_gold = facts.elf.section(".note.gnu.gold-version") is not None
@@ -65,5 +65,5 @@ def _is_of_others(facts: ImageFacts) -> bool:
 
 
 def _following(start: int, place: int) -> int:
-    """Return the first offset from `start` on that lies in its page as `place` does."""
+    """Return the first offset from `start` on that is in its page as `place` does."""
     return start + (place - start) % _PAGE

@@ -13,7 +13,7 @@ _ENTRIES, _VERSION = 3, 16 + 20
 
 
 def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
-    """Find relative relocations outside of RELR, and encode them as a linker would."""
+    """Find relative relocations outside RELR, and encode them as a linker would."""
     elf = facts.elf
     wanted = RELATIVE.get(elf.machine)
     if wanted is None or not facts.fixups:

@@ -36,7 +36,7 @@ def unstripped(facts: ImageFacts) -> SizeFinding | None:
 
 
 def _goes(elf: Elf, section: Section) -> bool:
-    """Tell whether stripping removes a section."""
+    """Return whether stripping removes a section."""
     if section.is_allocated or section.type == SHT_NULL:
         return False
     if section.type in (SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_REL, SHT_RELA):

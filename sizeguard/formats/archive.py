@@ -50,7 +50,7 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """An archive whose members are read when asked for.
+    """An archive whose members are read when requested.
 
     index: pairs of a symbol and the position of the member that defines it, in the order of GNU's
     index; None without one.

@@ -1,4 +1,4 @@
-"""A file as parts with a name, and named ranges inside of them: what PE and WASM readers give."""
+"""A file as parts with a name, and named ranges inside them: what PE and WASM readers give."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A section, or bytes outside of sections: [offset, offset + size) of the file.
+    """A section, or bytes outside sections: [offset, offset + size) of the file.
 
     memory:    bytes in memory; more than `size` are zeros
     load:      bytes of the file that are loaded, the first ones of the part
@@ -34,7 +34,7 @@ class FilePart:
 
     @property
     def room(self) -> int:
-        """Bytes that its ranges may lie in."""
+        """Bytes that its ranges may be in."""
         return max(self.size, self.memory)
 
 
@@ -112,7 +112,7 @@ def ranges_of(
 ) -> list[NamedPart]:
     """Cut a part at names and functions.
 
-    A name reaches to the next name, or to the end of the function that it lies in. Functions
+    A name reaches to the next name, or to the end of the function that it is in. Functions
     without a name are called by their address.
     """
     names: dict[int, list[bytes]] = {}

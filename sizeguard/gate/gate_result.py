@@ -395,7 +395,7 @@ class Problem:
 class Base:
     """The commit that growth is counted from.
 
-    ref:  the branch or commit that was asked for: origin/main
+    ref:  the branch or commit that was requested: origin/main
     text: why there is none, in one line
     merged: the change is on the branch that it was for: after a push, or on that branch's commit
     """
@@ -414,7 +414,7 @@ class GateResult:
     verdict: fail if anything fails; inconclusive if nothing fails and something could not be
     decided
     apps:    by app and target
-    base:    None outside of git
+    base:    None outside git
     skipped: why nothing was measured; empty if it was
     policy_changes: differences of the change's terms from the merge base's, loosened ones first
     """

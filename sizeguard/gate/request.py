@@ -185,7 +185,7 @@ class Request:
             if target.name in app.targets
         ]
         if not found:
-            raise InputError(f"no app that was asked for is for target {', '.join(self.targets)}")
+            raise InputError(f"no app that was requested is for target {', '.join(self.targets)}")
         if (self.compiler or self.linker) and not any(app.is_selective for app, _ in found):
             raise InputError(
                 "--compiler and --linker are for apps of a known runtime; the others' commands"

@@ -31,7 +31,7 @@ def run_gate(request: Request) -> GateResult:
     """Judge the request's apps and targets.
 
     Raises InputError for errors in files that people write, InconclusiveError if growth cannot be
-    counted from the base that was asked for.
+    counted from the base that was requested.
     """
     request.check_limits()
     request.check_snapshots()

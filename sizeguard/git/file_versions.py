@@ -78,7 +78,7 @@ class CommitFiles:
 
 
 class WorktreeFiles:
-    """The files as they lie in the worktree."""
+    """The files as they are in the worktree."""
 
     def __init__(self, root: Path) -> None:
         """Read below the root of a worktree."""

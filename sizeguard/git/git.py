@@ -121,7 +121,7 @@ def git_piped(folder: Path, first: Sequence[str], then: Sequence[str]) -> bytes:
         env=git_environment(),
     ) as source:
         if source.stdout is None:
-            raise ValueError("a pipe was asked for")
+            raise ValueError("a pipe was requested")
         output = git_bytes(folder, *then, stdin=source.stdout)
     if source.returncode != 0:
         raise InputError(f"{folder}: git {first[0]} ended with {source.returncode}")
@@ -138,7 +138,7 @@ def top_folder(here: Path) -> Path:
     try:
         return Path(git(here, "rev-parse", "--show-toplevel"))
     except InputError as error:
-        raise InputError(f"{here}: not inside of a git worktree") from error
+        raise InputError(f"{here}: not inside a git worktree") from error
 
 
 def common_folder(repository: Path) -> Path:
@@ -161,7 +161,7 @@ def branch_ids(repository: Path, names: Sequence[str]) -> dict[str, str]:
     """Return the commits of branches, or of any revisions where there are no such branches.
 
     Git itself prefers a tag of that name, which a change can bring along. Names of no commit are
-    left out, the others are in the order given. Raises InputError outside of a repository.
+    left out, the others are in the order given. Raises InputError outside a repository.
     """
     asked = [(name, place + name) for name in names if "\n" not in name for place in _PLACES]
     lines = "".join(f"{revision}^{{commit}}\n" for _, revision in asked)

@@ -62,7 +62,7 @@ def differing(root: Path, files: CommitTree, paths: Iterable[str]) -> frozenset[
     A file that is read through a symbolic link differs unless the link and its target are the
     commit's.
 
-    paths: absolute; those outside of the root are left out
+    paths: absolute; those outside the root are left out
     """
     top = os.path.realpath(root)
     found = set()

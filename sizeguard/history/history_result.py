@@ -111,7 +111,7 @@ class SizeHistory:
     """The history of a project's apps.
 
     kind:  RELEASES or COMMITS
-    since: as it was asked for; empty for the whole history
+    since: as it was requested; empty for the whole history
     built: builds that this run made
     older: whether there are older points that were not asked for
     """

@@ -89,7 +89,7 @@ def size_history(
     measurer: who builds what is missing; None if nothing is built
 
     Raises InputError for a `since` that is not an ancestor of what is checked out,
-    InconclusiveError outside of git.
+    InconclusiveError outside git.
     """
     request = question.request
     if request.history.head is None:

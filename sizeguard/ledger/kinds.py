@@ -50,7 +50,7 @@ KINDS = (
     "other",
     "unattributed",
     "typeinfo",
-    # Padding between two sections; "padding" is inside of a section, "page slack" between two
+    # Padding between two sections; "padding" is inside a section, "page slack" between two
     # segments.
     "section gap",
 )

@@ -22,7 +22,7 @@ class Measurement:
 
     tables:   loaded bytes by level and name; for sections of zeros their bytes in memory. Of memory
               regions, if they are known, what is used
-    symbols:  by pattern, for the patterns that were asked for
+    symbols:  by pattern, for the patterns that were requested
     analysis: the source; None for a baseline
     needed:   libraries, search paths and interpreter that the loader takes; None if not recorded
     unmatched: patterns of symbols that match nothing, each with the nearest name or an empty string
@@ -70,7 +70,7 @@ class Measurement:
 
 
 def _has_kernels(operators: Mapping[str, int]) -> bool:
-    """Tell whether kernels stand for operators.
+    """Return whether kernels stand for operators.
 
     Then no table of registrations was read, as in images of macOS. A limit of 0 bytes for an
     operator would always hold.

@@ -121,7 +121,7 @@ def known_metrics(analysis: Analysis) -> list[str]:
 
 
 def has_name(analysis: Analysis, metric: Metric) -> bool:
-    """Tell whether an image has what a metric names; patterns are always known."""
+    """Return whether an image has what a metric names; patterns are always known."""
     if metric.kind in TOTALS:
         return True
     if metric.kind == "symbol":

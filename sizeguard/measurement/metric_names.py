@@ -31,13 +31,13 @@ def split_metric(path: str) -> tuple[str, str]:
 
 
 def is_family(path: str) -> bool:
-    """Tell whether the path stands for several metrics."""
+    """Return whether the path stands for several metrics."""
     level, name = split_metric(path)
     return level != "symbol" and level not in TOTALS and ("*" in name or "?" in name)
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Tell whether a metric equals the pattern or belongs to its family.
+    """Return whether a metric equals the pattern or belongs to its family.
 
     Only * and ? are special: C++ names contain brackets.
     """
@@ -103,7 +103,7 @@ class MetricNames:
         return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
 
     def only_images_know(self, path: str) -> bool:
-        """Tell whether no source of a runtime lists the names of the path's level."""
+        """Return whether no source of a runtime lists the names of the path's level."""
         return self.root is None or split_metric(path)[0] in OPEN
 
     def nearest_of_unknown(self, path: str) -> str:

@@ -1,7 +1,7 @@
 """The place of the store: no folder that a change could bring along.
 
 Measurements in the store are believed. A folder with tracked files could hold measurements that
-nobody made, so it is refused. In CI the store lies outside of the checkout.
+nobody made, so it is refused. In CI the store is outside the checkout.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def project_store(root: Path) -> Store:
 def store_at(root: Path, usual: Path) -> Store:
     """Return the store of $SIZEGUARD_STORE, else in CI that of the user, else the usual one.
 
-    Raises InputError for a folder with tracked files, and in CI for one inside of the checkout.
+    Raises InputError for a folder with tracked files, and in CI for one inside the checkout.
     """
     given = os.environ.get(FOLDER_VARIABLE, "")
     folder = Path(given) if given else _of_user() if _in_ci() else usual
@@ -39,7 +39,7 @@ def check_store(root: Path, folder: Path) -> None:
     """Check that no change of a project brings files of the store along.
 
     Raises InputError if git tracks the folder, a file in it, or a link on the way to it, and in CI
-    if it lies inside of the checkout.
+    if it is inside the checkout.
     """
     shown = f"{folder}: the store of measurements"
     elsewhere = f"name another folder with {FOLDER_VARIABLE}"
@@ -47,7 +47,7 @@ def check_store(root: Path, folder: Path) -> None:
     if tracked:
         raise InputError(f"{shown}: git tracks {tracked}, so a change can write it; {elsewhere}")
     if _in_ci() and folder.resolve().is_relative_to(_top(root) or root.resolve()):
-        raise InputError(f"{shown} lies inside of the checkout, which CI refuses; {elsewhere}")
+        raise InputError(f"{shown} is inside the checkout, which CI refuses; {elsewhere}")
 
 
 def _in_ci() -> bool:

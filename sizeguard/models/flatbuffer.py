@@ -1,4 +1,4 @@
-"""Read numbers, strings and tables of a FlatBuffer, each checked to lie inside the bytes.
+"""Read numbers, strings and tables of a FlatBuffer, each checked to be inside the bytes.
 
 The flatbuffers package reads without checks, and .sgp files are untrusted.
 """

@@ -99,7 +99,7 @@ def _entries(path: Path, file: zipfile.ZipFile, size: int) -> dict[str, zipfile.
         top, slash, name = info.filename.partition("/")
         if not slash or top != infos[0].filename.partition("/")[0]:
             raise InputError(
-                f"{path}: not a .pt2 file: {info.filename!r} does not lie in its one top folder"
+                f"{path}: not a .pt2 file: {info.filename!r} is not in its one top folder"
             )
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise InputError(

@@ -15,9 +15,9 @@ _OPERATOR = re.compile(r"\boperator(?:->\*|\*=?)(?=\(|<|\[|\.|\Z)")
 
 
 def is_glob(text: str) -> bool:
-    """Tell whether a name is a pattern: `*gemm*`, `ns::f*`, `f(*)`.
+    """Return whether a name is a pattern: `*gemm*`, `ns::f*`, `f(*)`.
 
-    A * inside of brackets is a pointer, as in f(char*), unless it is an argument by itself.
+    A * inside brackets is a pointer, as in f(char*), unless it is an argument by itself.
     """
     if "*" not in text and "?" not in text:
         return False

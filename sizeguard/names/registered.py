@@ -36,7 +36,7 @@ class TableShape:
     text:         what the first pointer points at; group 1 is the name
     distance:     most bytes from the first pointer to the one to code
     fewest:       entries of a table, equally far apart
-    is_qualified: whether `::` stands in every name, behind its first word
+    is_qualified: whether `::` is in every name, behind its first word
     longest:      bytes of a text that are read
     """
 
@@ -147,7 +147,7 @@ def _tables(at: Int, distance: Int, fewest: int) -> list[tuple[int, int, int]]:
 
 
 def _inside(address: Int, sections: Sequence[Section]) -> Bool:
-    """Return whether an address lies in one of the sections."""
+    """Return whether an address is in one of the sections."""
     return _section_of(address, sections) >= 0
 
 

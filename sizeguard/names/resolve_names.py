@@ -78,7 +78,7 @@ class Resolved:
 class SymbolNames:
     """Symbols, found by every spelling.
 
-    Nothing is demangled before it is asked for: a symbol that a spelling means holds the words of
+    Nothing is demangled before it is requested: a symbol that a spelling means holds the words of
     the spelling, each after its length. 530,469 symbols of libtorch_cpu.so take 0.3 s to join,
     a look-up some 40 ms.
     """
@@ -110,7 +110,7 @@ class SymbolNames:
 
     @cached_property
     def _clones(self) -> dict[str, list[str]]:
-        """Names with a dot by what stands before it."""
+        """Names with a dot by what is before it."""
         found: dict[str, list[str]] = {}
         for name in self.names:
             if "." in name:
@@ -364,5 +364,5 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _is_kept(word: str) -> bool:
-    """Return whether a piece of a demangled name stands in the mangled one as it is."""
+    """Return whether a piece of a demangled name is in the mangled one as it is."""
     return not any(word in each for each in _ABBREVIATED) and not _HASH.fullmatch(word)

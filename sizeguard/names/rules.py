@@ -46,7 +46,7 @@ class Rule:
     component: str = ""
 
     def fits(self, identifier: str) -> bool:
-        """Tell whether a member's identifier fits the rule's pattern, if it has one."""
+        """Return whether a member's identifier fits the rule's pattern, if it has one."""
         return not self.identifier or fnmatch.fnmatchcase(identifier, self.identifier)
 
 

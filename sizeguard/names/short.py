@@ -75,7 +75,7 @@ def split_name(text: str) -> DemangledName:
 
 
 def top_level(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each token outside of brackets with its place; a bracket stands for all up to its end.
+    """Yield each token outside brackets with its place; a bracket stands for all up to its end.
 
     A < that is not a bracket, as in an expression, ends with the ) around it.
     """
@@ -163,7 +163,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def _elided(text: str, depth: int) -> str:
-    """Write <…> for template arguments that stand in `depth` others or more."""
+    """Write <…> for template arguments that are in `depth` others or more."""
     kept = []
     at = inside = 0
     for match in _TOKEN.finditer(text):

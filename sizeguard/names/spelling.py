@@ -225,12 +225,12 @@ def _llvm_number(match: re.Match[str]) -> str:
 
 
 def _tight(text: str) -> str:
-    """Leave out each space that does not stand between two words."""
+    """Leave out each space that is not between two words."""
     return _SPACE.sub("", text)
 
 
 def _split(text: str) -> list[str]:
-    """Split at each `::` outside of brackets."""
+    """Split at each `::` outside brackets."""
     inside = [(begin, end) for token, begin, end in top_level(text) if end - begin > 1]
     cuts = [
         match.start()
@@ -266,7 +266,7 @@ def _part(text: str) -> _Part:
 
 
 def spells(written: Spelling, actual: Spelling, *, ends: bool = False) -> bool:
-    """Tell whether a person's spelling means a name.
+    """Return whether a person's spelling means a name.
 
     ends: outer scopes may be left out, too
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 OPERATOR = re.compile(r"[A-Za-z_][\w.]*::\w+(?:\.\w+)?")
-# A name or a schema as it stands in constant data.
+# A name or a schema as it is in constant data.
 OPERATOR_TEXT = re.compile(rb"[A-Za-z_][\w.]*::[\x21-\x7e]+")
 
 

@@ -84,7 +84,7 @@ def _data_that_names(graph: SectionGraph, function: int) -> list[int]:
 
 
 def _has_nothing_else(graph: SectionGraph, function: int, gone: Bool) -> bool:
-    """Tell whether an initializer writes nothing but what goes and what is its own."""
+    """Return whether an initializer writes nothing but what goes and what is its own."""
     return all(
         gone[target] or not graph.nodes.is_write[target] or _is_private(graph, target, function)
         for target in _targets(graph, function)
@@ -102,7 +102,7 @@ def _targets(graph: SectionGraph, node: int) -> list[int]:
 
 
 def _is_private(graph: SectionGraph, variable: int, user: int) -> bool:
-    """Tell whether only this initializer uses a variable without content.
+    """Return whether only this initializer uses a variable without content.
 
     clang sets the flag of a registration; gcc sees that nobody reads it.
     """

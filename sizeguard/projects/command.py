@@ -97,7 +97,7 @@ def ccache_path() -> dict[str, str]:
 
 
 def check_command(command: str, image: str) -> None:
-    """Raise InputError for an image outside of the worktree."""
+    """Raise InputError for an image outside the worktree."""
     if not command.strip():
         raise InputError("--build-command is empty")
     if not image or image.startswith("/") or ".." in PurePosixPath(image).parts:

@@ -83,10 +83,10 @@ def text_of(node: Node) -> str:
 
 
 def path_of(node: Node) -> str:
-    """Read a path inside of the project's folder."""
+    """Read a path inside the project's folder."""
     text = text_of(node)
     if Path(text).is_absolute() or ".." in Path(text).parts or "\0" in text:
-        raise InputError(f"{place_of(node)}: '{text}' is not a path inside of the source tree")
+        raise InputError(f"{place_of(node)}: '{text}' is not a path inside the source tree")
     return text
 
 

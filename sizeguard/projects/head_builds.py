@@ -33,7 +33,7 @@ class HeadBuild:
     """The build of an app from what is checked out.
 
     recipe: how its other commits are built; None for an image that is measured as found
-    commit: of the files that are checked out; empty without a recipe, and outside of git
+    commit: of the files that are checked out; empty without a recipe, and outside git
     in_place: the image is that of the checkout's own build
     failed_run: why the command after the build failed; empty if there is none, or it ended with 0
     """

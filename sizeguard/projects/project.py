@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class LimitEntry:
-    """A limit as it stands in sizeguard.yaml; gate.policy.read_limits reads it.
+    """A limit as it is in sizeguard.yaml; gate.policy.read_limits reads it.
 
     node:        a size, or a table with max, growth and creep
     app, target: empty for all
@@ -148,7 +148,7 @@ class App:
 
 @dataclass(frozen=True, slots=True)
 class StoreEntry:
-    """The limits of the store as they stand in sizeguard.yaml; the command clean reads them.
+    """The limits of the store as they are in sizeguard.yaml; the command clean reads them.
 
     max_size, max_age: empty if not given; place: of the entry
     """

@@ -70,7 +70,7 @@ def sources_of(build: Path, given: Path | None) -> Path:
     build: its folder, or a file in it
     given: the value of --runtime-source
 
-    They are those of the project that the build lies in, else those that the build names. Raises
+    They are those of the project that the build is in, else those that the build names. Raises
     InputError if there are none.
     """
     if given is not None:

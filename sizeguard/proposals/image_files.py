@@ -26,7 +26,7 @@ _LARGEST_MAP = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class ImageParts:
-    """The files of an image, as they lie in the build folder.
+    """The files of an image, as they are in the build folder.
 
     objects: globs, as paths from the folder's root; missing: parts that it lacks
     """

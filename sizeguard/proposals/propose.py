@@ -102,7 +102,7 @@ def _root(source: Path) -> tuple[Path, bool]:
 
 
 def _tracked(folder: Path) -> frozenset[Path]:
-    """List the files of a folder that git tracks; none outside of git."""
+    """List the files of a folder that git tracks; none outside git."""
     try:
         names = git_bytes(folder, "ls-files", "-z").split(b"\0")
     except SizeguardError:
@@ -161,11 +161,11 @@ def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundIma
     for image in chosen:
         where = in_tree(image.path)
         if not where:
-            left_out.append((str(image.path), "outside of the project"))
+            left_out.append((str(image.path), "outside the project"))
             continue
         images.append(_image(image, where, in_tree, system, _name(image.path.name, taken)))
     if not images:
-        raise InputError(f"{chosen[0].path}: lies outside of the project, {root}")
+        raise InputError(f"{chosen[0].path}: is outside the project, {root}")
     app = images[0].name if len(images) == 1 else _name(root.name, set())
     return Proposal(
         root,
@@ -213,7 +213,7 @@ def _place(
         return (
             Place(root, source, folder or _OWN_FOLDER, True),
             (),
-            (f"{root} is not a git repository: sizeguard gate --in-place measures what is there",),
+            (f"{root} is not a git repository; use `sizeguard gate --in-place`",),
         )
     if folder and _is_ignored(root, chosen[0].path):
         return Place(root, source, folder, True), (), ()

@@ -33,7 +33,7 @@ class Choice:
 
     @cached_property
     def preset(self) -> Rules:
-        """Read when asked for."""
+        """Read when requested."""
         chosen = runtime_named(self.name).rules
         return self.rules.before(chosen) if self.rules is not None else chosen
 

@@ -61,7 +61,7 @@ class Models(Protocol):
         ...
 
     def is_input(self, name: str) -> bool:
-        """Tell whether a file of that name beside a model is an input of one of its cases."""
+        """Return whether a file of that name beside a model is an input of one of its cases."""
         ...
 
     def operators(self, program: Path) -> OperatorInfo:
@@ -270,7 +270,7 @@ class Runtime:
         return None
 
     def has_sources(self, folder: Path) -> bool:
-        """Tell whether a folder holds the sources."""
+        """Return whether a folder holds the sources."""
         return False
 
     def source_tree(self, source: Path, root: Path) -> SourceTree | None:

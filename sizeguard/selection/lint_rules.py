@@ -71,7 +71,7 @@ def lint(
 
 
 def has_errors(findings: Iterable[LintFinding], *, strict: bool) -> bool:
-    """Tell whether there are errors; strict: warnings count, too."""
+    """Return whether there are errors; strict: warnings count, too."""
     counted = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
     return any(finding.level in counted for finding in findings)
 

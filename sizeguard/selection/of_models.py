@@ -1,7 +1,7 @@
 """Make a selection of the operators that model files name.
 
 A model file names its root operators and, mostly, the dtypes of the tensors at their calls. Only a
-trace shows the dtypes that the switches inside of kernels see: a composite calls other operators,
+trace shows the dtypes that the switches inside kernels see: a composite calls other operators,
 types are promoted, indices are Long. So the selection keeps every dtype, class and feature
 (include_all_non_op_selectives), and notes the dtypes of the calls in debug_info. It lacks operators
 that only other operators call: `sizeguard trace` finds them by running.

@@ -65,7 +65,7 @@ def read_selection(path: Path) -> SelectionFile:
 
 
 def parse_selection(data: bytes, name: str) -> SelectionFile:
-    """Parse a selection as read_selection does; `name` stands in error messages."""
+    """Parse a selection as read_selection does; `name` is in error messages."""
     return _SelectionReader(name).read(parse_nodes(data, name, "selection"))
 
 

@@ -39,7 +39,7 @@ class UnknownName:
     """A name in a selection that nothing has.
 
     key:  of the selection: operators, kernel_metadata, custom_classes or build_features
-    name: the entry that it stands in; of a dtype the tag
+    name: the entry that it is in; of a dtype the tag
     what: the text without advice: unknown operator aten::ad.Tensor
     near: the nearest names
     """

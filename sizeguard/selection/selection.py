@@ -62,18 +62,20 @@ class Selection:
         return self.include_all_operators or self.include_all_non_op_selectives
 
     def is_empty(self) -> bool:
-        """Tell whether no operator is selected, as in a merge of no files."""
+        """Return whether no operator is selected, as in a merge of no files."""
         return not self.operators and not self.include_all_operators
 
     def is_operator_selected(self, name: str) -> bool:
-        """Tell whether the operator is kept, by its own entry or its family's for all overloads."""
+        """Return whether the operator is kept, by its own entry or its family's for all
+        overloads.
+        """
         if self.include_all_operators or name in self.operators:
             return True
         family = self.operators.get(family_of(name))
         return family is not None and family.include_all_overloads
 
     def is_root_operator(self, name: str) -> bool:
-        """Tell whether a model names the operator.
+        """Return whether a model names the operator.
 
         An entry of its own decides alone, even against its family's.
         """
@@ -86,7 +88,7 @@ class Selection:
         return family is not None and family.include_all_overloads and family.is_root_operator
 
     def is_operator_selected_for_training(self, name: str) -> bool:
-        """Tell whether the operator is kept for training.
+        """Return whether the operator is kept for training.
 
         Unlike in is_root_operator, the family's entry counts beside the operator's own.
         """
@@ -99,15 +101,15 @@ class Selection:
         return family is not None and family.include_all_overloads and family.is_used_for_training
 
     def is_kernel_dtype_selected(self, tag: str, dtype: str) -> bool:
-        """Tell whether a dtype is kept; a tag that the file does not name keeps none."""
+        """Return whether a dtype is kept; a tag that the file does not name keeps none."""
         return self.all_non_operators_included or dtype in self.kernel_metadata.get(tag, ())
 
     def is_class_selected(self, name: str) -> bool:
-        """Tell whether a custom class is kept."""
+        """Return whether a custom class is kept."""
         return self.all_non_operators_included or name in self.custom_classes
 
     def is_feature_selected(self, name: str) -> bool:
-        """Tell whether a build feature is kept."""
+        """Return whether a build feature is kept."""
         return self.all_non_operators_included or name in self.build_features
 
     def selected_operators(self, known: Iterable[str]) -> tuple[str, ...]:

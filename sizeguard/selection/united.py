@@ -57,7 +57,7 @@ class United:
     """The union of all sources.
 
     source: how error messages call them
-    notes:  what was added to what was asked for, a line each
+    notes:  what was added to what was requested, a line each
     """
 
     selection: Selection

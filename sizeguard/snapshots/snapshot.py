@@ -179,7 +179,7 @@ def _add_aliases(
 
 
 class Snapshot:
-    """An Analysis from a file. Labels are unpacked when asked for."""
+    """An Analysis from a file. Labels are unpacked when requested."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         """Read the header and the sizes; path is for messages. Raises DamagedError."""

@@ -64,7 +64,7 @@ def run_logged(
         start_new_session=True,
     )
     if process.stdout is None:
-        raise ValueError("a pipe was asked for")
+        raise ValueError("a pipe was requested")
     copy = threading.Thread(target=_keep_output, args=(process.stdout, tree.log), daemon=True)
     copy.start()
     try:

@@ -79,7 +79,7 @@ def _tracked(tree: Path) -> list[str]:
 
 
 def _folders(names: list[str]) -> set[str]:
-    """List the folders of files, with all that they lie in; the root is empty."""
+    """List the folders of files, with all that they are in; the root is empty."""
     found = {os.path.dirname(name) for name in names}  # noqa: PTH120  (the root is empty)
     for name in list(found):
         while name:

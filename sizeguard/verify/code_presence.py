@@ -79,7 +79,7 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
 def _inlined(
     evidence: Evidence, names: Iterable[str]
 ) -> tuple[dict[int, int], list[NamedPiece], list[str]]:
-    """Find the subject inside of other functions, where it has no symbol of its own."""
+    """Find the subject inside other functions, where it has no symbol of its own."""
     there: dict[int, int] = {}
     hosts: list[NamedPiece] = []
     notes: list[str] = []

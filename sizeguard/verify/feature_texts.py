@@ -98,10 +98,10 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
     if there:
         for_.append(f"{len(there)} of its texts stand in the image, such as “{there[0]}”")
     elif own:
-        against.append(f"none of its {len(own)} texts stands in the image")
+        against.append(f"none of its {len(own)} texts is in the image")
     instead = [text for text in marks.without if _stands(evidence, text)]
     if instead:
-        against.append(f"“{instead[0]}” stands in the image, which is there only without it")
+        against.append(f"“{instead[0]}” is in the image, which is there only without it")
     hosts = [name for name in marks.hosts if name in evidence.symbols or name in evidence.inlined]
     if marks.without and not instead and hosts:
         for_.append(
@@ -116,7 +116,7 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
 
 
 def _is_told(evidence: Evidence, text: str) -> bool:
-    """Tell whether a text stands in an image, or in another text, or in another encoding."""
+    """Return whether a text is in an image, or in another text, or in another encoding."""
     if _stands(evidence, text):
         return True
     is_foreign = text.encode() in evidence.foreign_data

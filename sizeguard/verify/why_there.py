@@ -72,7 +72,7 @@ def _unreached(evidence: Evidence, piece: NamedPiece) -> str:
 
 
 def _is_nothing_removed(evidence: Evidence) -> bool:
-    """Tell whether the image has every section of its objects, the start-up objects' too."""
+    """Return whether the image has every section of its objects, the start-up objects' too."""
     placement = evidence.placement
     present = {node[0] for node in placement.address}
     placed = {placement.section(node).name for node in placement.address}

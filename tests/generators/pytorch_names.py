@@ -52,7 +52,7 @@ _ODD = (
 _CALLS = 400  # of each operator; of the first ones each tensor alone is varied, too
 _VARIED = 60
 
-# Operators that call others inside of PyTorch: a tag that they meet is another operator's.
+# Operators that call others inside PyTorch: a tag that they meet is another operator's.
 _COMPOSITE = frozenset(
     f"aten::{name}"
     for name in (

@@ -101,7 +101,7 @@ def packages(folder: Path) -> Iterator[Path]:
 
 
 def images(path: Path) -> Iterator[Path]:
-    """All native members of a container, also in containers inside of it."""
+    """All native members of a container, also in containers inside it."""
     container: Container | None = open_container(path)
     if container is None:
         return

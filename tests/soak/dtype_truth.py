@@ -16,7 +16,7 @@ Must hold, for every compiler and optimization:
    becomes code, 60 to 90 bytes for 20 switches with clang -Os).
 2. Without one branch of a switch, the predicted change is the measured one within max(10 %, 48 B)
    for 90 % of the branches drawn. The prediction is made from the full build: bodies and what only
-   they reach, imports that only those use, and the code of the case inside of the neutral function,
+   they reach, imports that only those use, and the code of the case inside the neutral function,
    by the inline frames of the same build with -g, which must have the same size.
 """
 

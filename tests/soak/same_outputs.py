@@ -3,7 +3,7 @@
     .venv/bin/python tests/soak/same_outputs.py --old ../before/.venv/bin/sizeguard \
         --new .venv/bin/sizeguard --work ../same [--only 'report*'] [--save FOLDER]
 
-Inputs come from the source tree that the old version lies in: a clone of it is built once by the
+Inputs come from the source tree that the old version is in: a clone of it is built once by the
 old version, with samples of other formats beside it, and is kept in WORK/prepared. Each version
 gets a fresh copy of that at one path, WORK/run, with no store: so neither reads what the other one
 kept, and the paths that they print are equal. Compared are:
@@ -293,7 +293,7 @@ class Intended:
     why: str
 
     def covers(self, command: Command, difference: str) -> bool:
-        """Tell whether a difference of a command is this one."""
+        """Return whether a difference of a command is this one."""
         return (
             fnmatch.fnmatchcase(command.text, self.command)
             and fnmatch.fnmatchcase(command.format, self.format)

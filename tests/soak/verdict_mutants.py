@@ -188,7 +188,7 @@ def _run_tests(mutant: Mutant | None, tests: Sequence[str]) -> int:
 
 
 def run(mutant: Mutant | None, tests: Sequence[str]) -> bool:
-    """Tell whether the tests pass on a mutant, in a process of its own."""
+    """Return whether the tests pass on a mutant, in a process of its own."""
     child = os.fork()
     if child == 0:
         code = 2

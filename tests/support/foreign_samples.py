@@ -35,7 +35,7 @@ FORMS = ("object", "executable", "shared", "stripped")
 def build_foreign(folder: Path) -> dict[tuple[str, str], Path]:
     """Compile and link every machine in every form; files by (machine, form).
 
-    FILE.map lies beside what is linked.
+    FILE.map is beside what is linked.
     """
     made = {}
     for machine, target in MACHINES.items():

@@ -104,7 +104,7 @@ def prepare(root: Path) -> None:
 class Way:
     """A way.
 
-    change:      applies it to a tree, whose build lies in the second folder
+    change:      applies it to a tree, whose build is in the second folder
     environment: variables beside; $ROOT stands for the tree, $PATH for the old value
     git:         a command of git before the change
     names:       a part of what a record says has changed

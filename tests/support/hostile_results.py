@@ -84,7 +84,7 @@ class Tags(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, tuple[str, ...]]] = []
         self.comments: list[str] = []
-        self.free: list[str] = []  # texts outside of code
+        self.free: list[str] = []  # texts outside code
         self.depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -108,7 +108,7 @@ OURS = {
 }  # fmt: skip
 
 
-# What GitHub makes something of after Markdown is HTML, outside of code: mentions, references,
+# What GitHub makes something of after Markdown is HTML, outside code: mentions, references,
 # addresses, emoji, commits.
 LIVE = re.compile(r"@\w|#\d|\bgh-\d|://|www\.|:\w+:|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
 

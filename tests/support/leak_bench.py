@@ -169,7 +169,7 @@ class LeakBench:
             if word.endswith("apps/run_program.cpp.o")
             else re.sub(rf"{re.escape(mine)}(/run_program.map|/$)", rf"{place}\1", word)
             for word in self._linking
-            # dsymutil finds the objects by their whole paths: they lie in several folders.
+            # dsymutil finds the objects by their whole paths: they are in several folders.
             if not word.startswith("-Wl,-oso_prefix")
         ]
         words[words.index("-o") + 1] = "run_program"

@@ -152,7 +152,7 @@ def make_elf(
         rows.append((*fields, section.entry_size))
     table = at + len(content)
     layout = "HHIQQQIHHHHHH" if form.is_64 else "HHIIIIIHHHHHH"
-    # What does not fit 16 bits stands in the first section header.
+    # What does not fit 16 bits is in the first section header.
     count, last = len(rows), len(rows) - 1
     if count >= 0xFF00:
         rows[0] = (0, 0, 0, 0, 0, count, last, 0, 0, 0)

@@ -138,7 +138,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Program:
-    """A linked program. kept: whether the marker stands in the stripped file."""
+    """A linked program. kept: whether the marker is in the stripped file."""
 
     image: Path
     stripped: Path

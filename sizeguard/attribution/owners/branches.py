@@ -1,4 +1,4 @@
-"""Owners of dtype branches inside of functions."""
+"""Owners of dtype branches inside functions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _pieces(ledger: Ledger, start: int, stop: int, dtype: str) -> Iterator[Cut]:
 
 
 def _offset(code: list[tuple[int, int, int]], low: int, high: int) -> int | None:
-    """Return the place in the file of the code [low, high), which lies in one section."""
+    """Return the place in the file of the code [low, high), which is in one section."""
     for address, offset, size in code:
         if address <= low and high <= address + size:
             return offset + low - address

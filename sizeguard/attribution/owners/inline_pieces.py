@@ -17,7 +17,7 @@ _ASKING = frozenset({"dtype", "analyzer"})
 
 
 def asks_for_pieces(levels: Collection[str] | None) -> bool:
-    """Tell whether a level distinguishes inline pieces; None stands for all levels."""
+    """Return whether a level distinguishes inline pieces; None stands for all levels."""
     return levels is None or not _ASKING.isdisjoint(levels)
 
 
@@ -29,7 +29,7 @@ def levels_asked(by: Iterable[str], where: Iterable[str] = ()) -> frozenset[str]
 def uncounted_pieces(analysis: Analysis, levels: Collection[str]) -> Int:
     """Return the rows that are not spans of their own at these levels.
 
-    A snapshot has the pieces whatever level is asked for, its image only where one asks.
+    A snapshot has the pieces whatever level is requested, its image only where one asks.
     """
     if asks_for_pieces(levels) or not analysis.has_pieces:
         return np.zeros(0, np.int64)

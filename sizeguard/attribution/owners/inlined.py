@@ -1,4 +1,4 @@
-"""Dtype branches inside of functions that serve all dtypes, found by debug information.
+"""Dtype branches inside functions that serve all dtypes, found by debug information.
 
 Three things show a branch: run_case<ScalarType::Float> inlined into a switch; a lambda that uses
 the type which its case declares, in or out of the switch's function; an inlined instance of a

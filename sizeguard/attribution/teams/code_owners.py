@@ -36,7 +36,7 @@ class CodeOwners:
 
 
 def find_code_owners(folder: Path) -> CodeOwners:
-    """Read the file of the project that a folder lies in; without one, nothing has an owner."""
+    """Read the file of the project that a folder is in; without one, nothing has an owner."""
     here = folder.resolve()
     for root in (here, *here.parents):
         for place in PLACES:

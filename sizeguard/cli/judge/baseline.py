@@ -114,7 +114,7 @@ def show(format_: str) -> None:
     root = project_root()
     found = all_baselines(root)
     if not found:
-        raise InputError(f"{root}: there are no baselines; sizeguard baseline update writes them")
+        raise InputError(f"{root}: there are no baselines; run `sizeguard baseline update`")
     print_policy(root, in_result=format_ == "terminal")
     click.echo(baselines_text(found, format_))
 

@@ -30,7 +30,7 @@ def command(
     """Print the operators that models (.sgp, .pt2, .pte, .ptl) name, with their tensors' dtypes.
 
     The selection that -o writes has the models' root operators. Operators that only other operators
-    call, and the dtypes inside of kernels, are not in a model file: `sizeguard trace` finds them by
+    call, and the dtypes inside kernels, are not in a model file: `sizeguard trace` finds them by
     running. Without a trace, every dtype, class and feature is kept
     (include_all_non_op_selectives), except for ExecuTorch's programs, whose kernel keys say all.
 

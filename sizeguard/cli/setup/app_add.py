@@ -81,7 +81,7 @@ def command(
 
 
 def _in_project(path: Path, root: Path) -> str:
-    """Return a path as sizeguard.yaml has it. Raises InputError for one outside of the project."""
+    """Return a path as sizeguard.yaml has it. Raises InputError for one outside the project."""
     from sizeguard.base.errors import InputError
 
     full = path.resolve()

@@ -47,7 +47,7 @@ def unpack_member(path: Path) -> None:
 
 @lru_cache(maxsize=4)
 def _opened(path: Path) -> Container:
-    """Open a container once for all members that are asked for."""
+    """Open a container once for all members that are requested."""
     container = open_container(path)
     if container is None:
         raise InputError(f"{path}: holds no members")

@@ -52,7 +52,7 @@ _DAMAGED = (
 
 @contextmanager
 def _readable_as(path: Path, what: str) -> Iterator[None]:
-    """Report what goes wrong inside of a package as a damaged one."""
+    """Report what goes wrong inside a package as a damaged one."""
     try:
         yield
     except InputError:

@@ -123,7 +123,7 @@ class FunctionNames:
             )
         end = data.find(b"\0", value)
         if end < 0:
-            raise DwarfError(f"a name outside of its section: {value}")
+            raise DwarfError(f"a name outside its section: {value}")
         self.budget -= end - value
         if self.budget < 0:
             raise DwarfError("names that overlap")

@@ -21,7 +21,7 @@ DW_TAG_NAMESPACE, DW_AT_NORETURN = 0x39, 0x87
 
 
 def noreturn_declarations(info: Info, wanted: bytes) -> list[tuple[str, bool]]:
-    """List declarations and definitions outside of types and functions.
+    """List declarations and definitions outside types and functions.
 
     wanted: what the linkage name contains
 

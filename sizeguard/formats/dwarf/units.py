@@ -29,7 +29,7 @@ WANTED = frozenset(
     {DW_AT_SIBLING, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES, DW_AT_ABSTRACT_ORIGIN}
 )
 
-# Types, which contain no code: concrete functions are outside of their class.
+# Types, which contain no code: concrete functions are outside their class.
 TYPE_TAGS = frozenset({0x02, 0x04, 0x13, 0x17, 0x15, 0x01, 0x38, 0x42})
 
 FORM_ADDR, FORM_BLOCK2, FORM_BLOCK4, FORM_DATA2, FORM_DATA4, FORM_DATA8, FORM_STRING = (
@@ -224,7 +224,7 @@ class Info:
     def number(self, data: bytes, position: int, size: int) -> int:
         """Read a number of `size` bytes."""
         if position < 0 or position + size > len(data):
-            raise DwarfError(f"a place outside of its section: {position}")
+            raise DwarfError(f"a place outside its section: {position}")
         return int.from_bytes(data[position : position + size], self.order)
 
     def _units(self) -> list[Unit]:

@@ -32,7 +32,7 @@ from sizeguard.formats.dwarf.units import (
 )
 
 NONE = -1
-TOP = -2  # outside of all functions, where types contain no code
+TOP = -2  # outside all functions, where types contain no code
 DEEPEST = 512  # nested functions; real files stay under 100
 
 _OF_UNIT = frozenset(

@@ -132,7 +132,7 @@ class Elf:
     header, program_headers, section_headers: extents in the file, as (offset, size) in bytes.
     data: the file's bytes, mapped if they are many.
 
-    Tables are read when asked for, as columns: 530,469 symbols as objects take 1.3 s and 200 MB.
+    Tables are read when requested, as columns: 530,469 symbols as objects take 1.3 s and 200 MB.
     """
 
     path: Path

@@ -6,7 +6,7 @@ from sizeguard.formats.elf.image import Elf
 from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_INTERP, PT_LOAD
 
 _DT_STRTAB, _DT_STRSZ = 5, 10
-# Libraries that are loaded with the image: NEEDED, and those that stand in or watch for others.
+# Libraries that are loaded with the image: NEEDED, and those that replace or watch others.
 _LIBRARIES = frozenset({1, 0x7FFFFFFD, 0x7FFFFFFF, 0x6FFFFEFB, 0x6FFFFEFC})
 _PATHS = frozenset({15, 29})  # RPATH, RUNPATH
 INTERPRETER, SEARCH_PATH = "interpreter ", "search path "

@@ -40,7 +40,7 @@ MAX_SIZE = 1 << 55
 def read_elf(path: Path) -> Elf:
     """Read a file.
 
-    Raises InputError for a file that is not an ELF file, or whose tables point outside of it.
+    Raises InputError for a file that is not an ELF file, or whose tables point outside it.
     """
     return parse_elf(path, read_bytes(path))
 

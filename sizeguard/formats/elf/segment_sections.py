@@ -53,7 +53,7 @@ def sections_of_segments(
 
     headers: offset and size of the headers, which belong to no section
 
-    Each section lies in one segment, and they do not overlap.
+    Each section is in one segment, and they do not overlap.
     """
     loads = sorted(
         (s for s in segments if s.type == PT_LOAD and s.memory_size), key=lambda s: s.offset

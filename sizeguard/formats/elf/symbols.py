@@ -123,7 +123,7 @@ def read_symbols(
 ) -> SymbolTable:
     """Read the table at place (section index, offset, size) with names in strings [start, end).
 
-    All lie inside of the file.
+    All lie inside the file.
 
     extended: the content of its SHT_SYMTAB_SHNDX section, empty if there is none.
     """
@@ -144,7 +144,7 @@ def read_symbols(
         path=path,
         data=data,
         strings=strings,
-        # A name outside of the strings is empty.
+        # A name outside the strings is empty.
         name=np.minimum(table["name"].astype(np.int64) + low, high),
         address=_words(table["address"]),
         size=np.minimum(table["size"].astype(np.uint64), np.uint64(1 << 62)).view(np.int64),

@@ -199,7 +199,7 @@ class _Cursor:
     def run(self, count: int, skip: int) -> _Run:
         """Return the pointers from here on, `skip` bytes between them, and go behind them.
 
-        Raises ValueError if one is outside of the segment.
+        Raises ValueError if one is outside the segment.
         """
         if not count:
             return 0, 0, 0, 0

@@ -34,7 +34,7 @@ def function_starts(image: MachO) -> Int:
     # Deltas are below 2^63: their sum may not leave the image, and a float finds that without
     # wrapping around.
     if len(deltas) and float(deltas.astype(np.float64).sum()) > reach:
-        raise InputError(f"{image.path}: damaged function starts: a function outside of the image")
+        raise InputError(f"{image.path}: damaged function starts: a function outside the image")
     return np.cumsum(deltas) + image.base
 
 
@@ -135,7 +135,7 @@ _POINTER_TYPES = (
 def slots(image: MachO) -> Iterator[Slots]:
     """Yield the slots of each section whose entries the indirect symbol table names.
 
-    Entries outside of the table have no symbol.
+    Entries outside the table have no symbol.
     """
     for section in image.sections:
         if section.type == c.S_SYMBOL_STUBS:

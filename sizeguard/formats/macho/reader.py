@@ -85,7 +85,7 @@ def read_macho(path: Path, arch: str = "") -> MachO:
 def read_macho_file(path: Path) -> MachO | FatFile:
     """Read a file with all its images.
 
-    Raises InputError for a file that is not a Mach-O file, or whose tables point outside of it.
+    Raises InputError for a file that is not a Mach-O file, or whose tables point outside it.
     """
     try:
         # A plain array: 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.

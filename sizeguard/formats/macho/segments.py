@@ -105,7 +105,7 @@ class SegmentReader(CommandReader):
             section.address < segment.address
             or section.address + section.size > segment.address + segment.memory_size
         ):
-            self.damaged(f"section {name} lies outside of its segment")
+            self.damaged(f"section {name} is outside its segment")
         if (
             section.file_size
             and section.offset - segment.offset != section.address - segment.address
@@ -117,7 +117,7 @@ class SegmentReader(CommandReader):
             section.file_size
             and section.offset + section.file_size > segment.offset + segment.file_size
         ):
-            self.damaged(f"section {name} lies outside of its segment's part of the file")
+            self.damaged(f"section {name} is outside its segment's part of the file")
 
     def check_overlap(self, what: str, ranges: Sequence[tuple[int, int, str]]) -> None:
         """Raise InputError if two ranges (start, size, name) overlap."""
@@ -134,6 +134,6 @@ class SegmentReader(CommandReader):
             at = bisect_left(starts, extent.offset + extent.size) - 1
             if at >= 0 and ends[at] > extent.offset:
                 self.damaged(
-                    f"{extent.name} at [{extent.offset}, {extent.offset + extent.size}) lies in a"
+                    f"{extent.name} at [{extent.offset}, {extent.offset + extent.size}) is in a"
                     " section"
                 )

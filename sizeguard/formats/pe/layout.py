@@ -103,7 +103,7 @@ class PeLayout:
         return address if 0 < address < self.headers else -1
 
     def at(self, address: int, size: int) -> bytes:
-        """Return bytes at an address, fewer at the end of the file; none outside of the image."""
+        """Return bytes at an address, fewer at the end of the file; none outside the image."""
         offset = self.offset_of(address)
         return b"" if offset < 0 else self.data[offset : offset + size].tobytes()
 
@@ -192,7 +192,7 @@ class _Strings:
         return _Strings(data, start, min(start + max(size, 4), len(data)))
 
     def at(self, offset: int) -> bytes:
-        """Return the string at an offset, empty outside of the table; 4 KiB at most."""
+        """Return the string at an offset, empty outside the table; 4 KiB at most."""
         low = self.start + offset
         if not offset >= 4 or low >= self.end:
             return b""

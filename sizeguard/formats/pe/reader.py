@@ -167,7 +167,7 @@ def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Sta
 
 
 def _tables(layout: PeLayout) -> Iterator[FilePart]:
-    """Yield what lies outside of sections: symbols, strings, signatures, and bytes at the end."""
+    """Yield what is outside sections: symbols, strings, signatures, and bytes at the end."""
     size = len(layout.data)
     taken = [(0, layout.headers), *((s.offset, s.offset + s.size) for s in layout.sections)]
     start, count, width = layout.symbols

@@ -126,5 +126,5 @@ class Tracer:
             "files": files_key(machine_files(tracer, build.target)),
             "processor": processor(),
             "model": file_hash(model.program),
-            "name": model.program.name,  # it stands in the selection
+            "name": model.program.name,  # it is in the selection
         }

@@ -15,7 +15,7 @@ _PLACE = re.compile(r"(.+?)(?::(\d+))?")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _LONGEST = 3_000  # lines of a function
 _FILES = 100
-Ranges = Sequence[tuple[int, int]]  # first and last lines that a change has made or stands before
+Ranges = Sequence[tuple[int, int]]  # first and last lines that a change has made or is before
 
 
 def with_edited_lines(result: AppResult, root: Path, commit: str) -> AppResult:

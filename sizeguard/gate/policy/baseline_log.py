@@ -18,7 +18,7 @@ from sizeguard.projects.reader import read_config
 def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
     """List the changes of each baseline, the latest first.
 
-    Raises InconclusiveError outside of git, InputError if the apps never had a baseline.
+    Raises InconclusiveError outside git, InputError if the apps never had a baseline.
     """
     if History(root).head is None:
         raise InconclusiveError(

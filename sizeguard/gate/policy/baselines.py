@@ -173,7 +173,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def parse_baseline(data: bytes, path: Path | str) -> Baseline:
-    """Parse a baseline; `path` stands in error messages."""
+    """Parse a baseline; `path` is in error messages."""
     root = parse_nodes(data, path, "baseline")
     known = (*_TEXTS, "tools", *TOTALS, _NEEDED, *_TABLES)
     fields = _pairs(path, root)

@@ -116,12 +116,12 @@ def _amounts(limit: Limit) -> tuple[int, int, str]:
 
 
 def _same(old: Limit | None, new: Limit | None) -> bool:
-    """Tell whether two limits that are written differently allow the same."""
+    """Return whether two limits that are written differently allow the same."""
     return old is not None and new is not None and _amounts(old) == _amounts(new)
 
 
 def _is_covered(key: _Key, found: Mapping[_Key, _Change]) -> bool:
-    """Tell whether a family that changed in the same way says it for this name."""
+    """Return whether a family that changed in the same way says it for this name."""
     return any(
         other.metric != key.metric
         and matches(other.metric, key.metric)
@@ -176,7 +176,7 @@ def _policy_change(key: _Key, change: _Change, scope: str) -> PolicyChange:
 
 
 def _is_looser(old: Limit | None, new: Limit | None) -> bool:
-    """Tell whether the new limit allows some size that the old one does not.
+    """Return whether the new limit allows some size that the old one does not.
 
     Creep that is counted from another release may: nobody knows what that release weighs.
     """

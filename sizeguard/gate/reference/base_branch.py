@@ -30,7 +30,7 @@ def exists(root: Path, revision: str) -> bool:
 
 
 def named_base(root: Path, asked: str, event: CiEvent) -> Candidate | None:
-    """Find the revision that was asked for, or that CI names; None if nothing is named.
+    """Find the revision that was requested, or that CI names; None if nothing is named.
 
     Raises InconclusiveError if what was named is not here.
     """

@@ -58,7 +58,7 @@ class CiEvent:
 
 
 def ci_event() -> CiEvent:
-    """Tell what started this run; nothing outside of CI."""
+    """Tell what started this run; nothing outside CI."""
     variables = {name: os.environ.get(name, "") for name in VARIABLES}
     found = _github(variables) if variables["GITHUB_EVENT_NAME"] else _gitlab_push(variables)
     return found or CiEvent(tuple(_named(variables)), merge=_tested_merge(variables))

@@ -46,7 +46,7 @@ class History:
     def head(self) -> CommitLine | None:
         """The commit that is checked out.
 
-        None outside of git, in a repository without commits, and in a folder that is not the root
+        None outside git, in a repository without commits, and in a folder that is not the root
         of one.
         """
         try:
@@ -66,10 +66,10 @@ class History:
     def base(self, asked: str = "") -> Base | None:
         """Find the merge base with the branch that growth and terms are counted from.
 
-        That is the branch that was asked for, else what CI names: of a change its branch, of a
+        That is the branch that was requested, else what CI names: of a change its branch, of a
         push the commit before. Else it is `base:` of the default branch's sizeguard.yaml, else the
         default branch. The file that is checked out is not asked: a change would choose its own
-        base. None outside of git.
+        base. None outside git.
 
         Raises InconclusiveError if a branch that was named does not exist, or shares no history
         with what is checked out.

@@ -50,7 +50,7 @@ class BytesHolders:
 
 
 def may_move(symbol: str, holders: BytesHolders) -> bool:
-    """Tell whether a piece is the same before and after.
+    """Return whether a piece is the same before and after.
 
     The rest of a section, such as (.rodata), is only if its bytes as a whole did not change.
     """

@@ -29,7 +29,7 @@ def unfinished(root: Path) -> GateResult:
 
 
 def may_be_written(root: Path, path: Path) -> bool:
-    """Return whether a file is not measured: outside of the checkout, or ignored by git."""
+    """Return whether a file is not measured: outside the checkout, or ignored by git."""
     place = path.absolute()
     if not place.is_relative_to(root.absolute()):
         return True

@@ -80,7 +80,7 @@ def _new_calls(before: SelectionRecord | None, after: SelectionRecord) -> tuple[
 
 
 def _same(old: Selection, new: Selection) -> bool:
-    """Tell whether two selections keep the same; then the file stays as people wrote it."""
+    """Return whether two selections keep the same; then the file stays as people wrote it."""
     return _things(old) == _things(new)
 
 

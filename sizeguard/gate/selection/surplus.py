@@ -27,7 +27,7 @@ ALL_OPERATORS, ALL_ELSE = "include_all_operators", "include_all_non_op_selective
 class Surplus:
     """A part that no model needs.
 
-    key, entry: where it stands in the selection
+    key, entry: where it is in the selection
     name:       operator aten::gelu, dtype gemm Double, tag gelu, class C, feature f
     text:       what is wrong with it; {} stands for the selection
     without:    the selection without it

@@ -48,7 +48,7 @@ class DisjointSymbols:
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """Symbols of an image as columns; those outside of its sections have meaningless values.
+    """Symbols of an image as columns; those outside its sections have meaningless values.
 
     place:    on the line
     room:     bytes from place to the end of the section

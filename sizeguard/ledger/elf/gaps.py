@@ -101,7 +101,7 @@ def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tup
     has_text[np.searchsorted(start, text_start, side="right") - 1] = True
     plain, mixed = np.flatnonzero(~has_text), np.flatnonzero(has_text)
     whole = plain[_is_padding(image, start[plain], end[plain], section[plain], about)]
-    # The rest lies between the strings.
+    # The rest is between the strings.
     rest_start, rest_end = _merged(start[mixed], text_end), _merged(text_start, end[mixed])
     left = rest_start < rest_end
     rest_start, rest_end = rest_start[left], rest_end[left]

@@ -44,7 +44,7 @@ def nameless_functions(
 
 
 def _outside(start: Int, end: Int, symbols: DisjointSymbols) -> tuple[Int, Int, Int]:
-    """Cut functions where the next one or a symbol begins; leave out those inside of a symbol."""
+    """Cut functions where the next one or a symbol begins; leave out those inside a symbol."""
     start, first = np.unique(start, return_index=True)
     end = end[first]
     if len(start) > 1:

@@ -25,7 +25,7 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class RowSums:
-    """Sums over rows of sections and rows outside of sections, whose bytes are in no section.
+    """Sums over rows of sections and rows outside sections, whose bytes are in no section.
 
     regions: of the file.
     """

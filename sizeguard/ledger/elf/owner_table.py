@@ -281,7 +281,7 @@ def _has_address(image: Elf, index: int) -> bool:
 def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
     """Cut [low, high) into ranges and the gaps between them.
 
-    start, end: the ranges, sorted, disjoint and inside of [low, high).
+    start, end: the ranges, sorted, disjoint and inside [low, high).
 
     Returns the starts of all pieces, and for each the index of its range, NONE for a gap.
     """

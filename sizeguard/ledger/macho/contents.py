@@ -373,7 +373,7 @@ def _initializers(of: Contents, section: Section, fixed: _Fixed) -> Claimed:
 def _helpers(of: Contents, section: Section, lazy: _Lazy) -> Claimed:
     """Make claims of the code that binds lazy pointers at their first call, a piece for each.
 
-    A common head, which no piece covers, stands before them.
+    A common head, which no piece covers, is before them.
     """
     low, high = np.searchsorted(lazy.address, [section.address, section.address + section.size])
     start = lazy.address[low:high] - section.address

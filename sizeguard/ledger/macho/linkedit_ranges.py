@@ -1,4 +1,4 @@
-"""Claims on bytes outside of a Mach-O image's sections.
+"""Claims on bytes outside a Mach-O image's sections.
 
 They are load commands, symbol and string table, relocations, and dyld's tables.
 """
@@ -40,7 +40,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Linkedit:
-    """The sources of claims outside of sections.
+    """The sources of claims outside sections.
 
     segments: those that hold bytes of the file, in order
     """

@@ -167,7 +167,7 @@ class _LedgerBuilder:
                 self.table.claim_zeros(inside, place)
 
     def claim_pieces(self) -> None:
-        """Claim what lies outside of sections."""
+        """Claim what is outside sections."""
         linkedit = Linkedit(self.image, self.table, self.ranges, tuple(self.backed))
         for claims in linkedit_claims(linkedit):
             self.table.claim(claims, 0)

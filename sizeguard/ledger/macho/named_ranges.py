@@ -99,7 +99,7 @@ def stabs(names: MachO) -> Stabs:
     """Read the STABs of functions.
 
     A function is N_FUN with its name and address, later N_FUN without a name and with its size.
-    N_OSO stands before the functions of its object.
+    N_OSO is before the functions of its object.
     """
     sizes: dict[int, int] = {}
     objects: dict[int, str] = {}

@@ -264,7 +264,7 @@ class _Builder:
         self.lists.add(node, target[named], UNWIND, r.offset[named], r.symbol[named], r.type[named])
 
     def _is_loose(self, row: int) -> bool:
-        """Tell whether a section is not code, in no group, and not ordered by another section."""
+        """Return whether a section is not code, in no group, and not ordered by another section."""
         flags = int(self.sections.flags[row])
         return not flags & (SHF_EXECINSTR | SHF_LINK_ORDER | SHF_GROUP)
 

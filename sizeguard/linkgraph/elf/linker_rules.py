@@ -18,7 +18,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 
 
 def is_identifier(name: str) -> bool:
-    """Tell whether __start_ and __stop_ can name a section."""
+    """Return whether __start_ and __stop_ can name a section."""
     return _IDENTIFIER.match(name) is not None
 
 

@@ -163,7 +163,7 @@ class LinkState:
         return asked
 
     def is_needed(self, file: LinkInput) -> bool:
-        """Tell whether --as-needed adds a library: something asks for what it defines."""
+        """Return whether --as-needed adds a library: something asks for what it defines."""
         return not file.as_needed or any(
             self.state.get(name) == UNDEFINED for name in self._library(file).defined
         )

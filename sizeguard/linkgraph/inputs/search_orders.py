@@ -47,7 +47,7 @@ def _add_like_gnu(link: LinkState, file: LinkInput) -> None:
 
 
 def _search(link: LinkState, archive: Archive) -> None:
-    """Take members that define what is asked for, again as long as there are any."""
+    """Take members that define what is requested, again as long as there are any."""
     members = {member.position: member for member in archive.members}
     again = True
     while again:
@@ -76,7 +76,7 @@ def load_like_lld(link: LinkState) -> None:
 
 
 def _add_lazy(link: LinkState, archive: Archive) -> None:
-    """Take the members that are asked for; remember the others."""
+    """Take the members that are requested; remember the others."""
     members = {member.position: member for member in archive.members}
     for name, header in archive.index or ():
         known = link.state.get(name, NEW)

@@ -21,7 +21,7 @@ class Visible:
     hidden: tuple[str, ...] = ()
 
     def is_hidden(self, name: str) -> bool:
-        """Tell whether the strongest pattern that fits a name hides it."""
+        """Return whether the strongest pattern that fits a name hides it."""
         if not self.hidden:
             return False
         for rank in _RANKS:
@@ -32,7 +32,7 @@ class Visible:
         return False
 
     def is_shown(self, name: str) -> bool:
-        """Tell whether any pattern shows a name."""
+        """Return whether any pattern shows a name."""
         return any(fnmatchcase(name, pattern) for pattern in self.shown)
 
 

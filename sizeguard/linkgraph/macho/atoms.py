@@ -126,7 +126,7 @@ class Atoms:
         return (atom, offset - self.rows[atom].start) if atom >= 0 else (-1, 0)
 
     def is_external(self, i: int) -> bool:
-        """Tell whether other objects see a symbol."""
+        """Return whether other objects see a symbol."""
         return bool(self.image.symbols.type[i] & N_EXT)
 
     def references(self, section: Section) -> Iterator[AtomReference]:

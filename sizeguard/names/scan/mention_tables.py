@@ -71,7 +71,7 @@ def mention_tables(
 
 
 def stands(chunk: Chunk, position: Int, path: Path) -> npt.NDArray[np.int8]:
-    """Tell whether the words before a path's last one precede each position.
+    """Return whether the words before a path's last one precede each position.
 
     Returns 1 if they do, 2 for a substitution (S3_), else 0.
     """

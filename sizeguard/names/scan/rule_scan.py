@@ -36,7 +36,7 @@ def scan_names(names: Texts, rules: Rules) -> Scanned:
     is_inside = np.zeros(len(names), np.bool_)
     is_inside[1:] = names.start[1:] < np.maximum.accumulate(names.end)[:-1]
     apart, inside = np.flatnonzero(~is_inside), np.flatnonzero(is_inside)
-    # Names that end others (tail merging) lie inside of them and are copied: 1,604 of the 489,687
+    # Names that end others (tail merging) lie inside them and are copied: 1,604 of the 489,687
     # of libtorch_cpu.so 2.12.
     copies = side_by_side(names.take(inside))
     scan = _Scan(rules, len(names))

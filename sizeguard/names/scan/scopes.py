@@ -96,7 +96,7 @@ def _cpp(name: str) -> Scopes:
     special = _SPECIAL.match(name, at)
     is_type = _TYPE_OF_CLASS.match(name, at) is not None
     at = special.end() if special else at
-    while name.startswith("Z", at):  # inside of a function
+    while name.startswith("Z", at):  # inside a function
         at += 1
     nested = name.startswith("N", at)
     is_method = False

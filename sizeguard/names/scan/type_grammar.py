@@ -78,7 +78,7 @@ def is_behind(chunk: Chunk, at: Int, words: Int) -> Bool:
 def element_types(text: Bytes, at: Int) -> list[Found]:
     """Find the element types in lists such as <int, 6, double, false>.
 
-    An Int or a Long is an index there. Literals (Li6E) may stand between the types.
+    An Int or a Long is an index there. Literals (Li6E) may be between the types.
     """
     found = []
     last = len(text) - 1
@@ -110,7 +110,7 @@ def number_at(text: Bytes, at: Int) -> Int:
 
 
 def is_grammar(text: Bytes, candidates: Int, at: Int) -> Bool:
-    """Tell for each place whether it lies outside of the identifier before it.
+    """Tell for each place whether it is outside the identifier before it.
 
     The I of IsEmpty begins no list of arguments.
 

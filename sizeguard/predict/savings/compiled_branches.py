@@ -103,7 +103,7 @@ class _Collected:
         return (low + np.flatnonzero((offsets >= start) & (offsets < end))).tolist()
 
     def add_named(self, named: SwitchEdges) -> None:
-        """Add references to bodies outside of the cases' code, and those of tables."""
+        """Add references to bodies outside the cases' code, and those of tables."""
         claimed: dict[int, set[str]] = {}
         for (_, dtype), cases in self.cases.items():
             for case in cases.values():

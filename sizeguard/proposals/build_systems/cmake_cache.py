@@ -109,7 +109,7 @@ def _is_usual_compiler(name: str, path: str) -> bool:
 
 
 def _compiler(path: str) -> str:
-    """Name a compiler as PATH finds it, so that ccache can stand before it."""
+    """Name a compiler as PATH finds it, so that ccache can be before it."""
     name = Path(path).name
     found = shutil.which(name)
     return name if found is not None and Path(found).resolve() == Path(path).resolve() else path

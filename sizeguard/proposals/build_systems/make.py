@@ -57,7 +57,7 @@ class Make:
         return BuildFolder(source, folder, None, facts)
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
-        """Make the images by their rules, all of them anew if products may lie in the tree."""
+        """Make the images by their rules, all of them anew if products may be in the tree."""
         known = _targets(build.folder)
         words = ["make", *([] if place.is_fresh else ["-B"])]
         if place.folder != ".":
@@ -108,7 +108,7 @@ def _script(folder: Path, line: str) -> Path | None:
 
 
 def _is_tracked(path: Path) -> bool:
-    """Return whether git has a file; outside of git the file is what there is."""
+    """Return whether git has a file; outside git the file is what there is."""
     try:
         return bool(git(path.parent, "ls-files", "--", path.name))
     except SizeguardError:

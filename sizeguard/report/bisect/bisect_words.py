@@ -99,7 +99,7 @@ def notes_of(result: BisectResult) -> Iterator[str]:
         named = ", ".join(commit.id[:7] for commit in result.neutral[:3])
         more = f" and {len(result.neutral) - 3} more" if len(result.neutral) > 3 else ""
         yield (
-            f"{counted(len(result.neutral), 'commit')} moved bytes inside of the image, and"
+            f"{counted(len(result.neutral), 'commit')} moved bytes inside the image, and"
             f" {result.metric} by nothing: {named}{more}"
         )
     if result.failures:

@@ -30,7 +30,7 @@ _LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
 _TERMS = "terms"  # the suite of what a change does to the terms that it is judged by
 _POLICY = "sizeguard.yaml"  # the file of findings without a place
 _RELATED = 10  # causes shown with a finding
-_PLACED = 50  # causes that are asked for their place
+_PLACED = 50  # causes whose place is looked up
 
 
 def junit_text(result: GateResult) -> str:

@@ -133,7 +133,7 @@ def urgency(finding: GateFinding) -> int:
 
 
 def is_note(finding: GateFinding) -> bool:
-    """Tell whether a finding passes and has something to say all the same."""
+    """Return whether a finding passes and has something to say all the same."""
     return finding.verdict == PASS and finding.rule in _NOTES and bool(finding.message)
 
 

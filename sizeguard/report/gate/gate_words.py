@@ -387,7 +387,7 @@ def notes(found: Iterable[GateFinding]) -> list[str]:
 
 
 def is_urgent(build: Placed) -> bool:
-    """Tell whether a build has findings that matter more than its size."""
+    """Return whether a build has findings that matter more than its size."""
     return any(urgency(finding) in (2, 3) for finding in build.found)
 
 

@@ -62,7 +62,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def is_changed(app: AppResult) -> bool:
-    """Tell whether a size of the build is another than its base's, or has no base."""
+    """Return whether a size of the build is another than its base's, or has no base."""
     return app.sizes is not None and (app.old_sizes is None or app.sizes != app.old_sizes)
 
 

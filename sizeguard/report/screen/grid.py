@@ -39,7 +39,7 @@ class RowName:
     """A name, which may be shortened.
 
     indent:    spaces before it
-    suffix:    what stands behind it and is not shortened
+    suffix:    what is behind it and is not shortened
     is_symbol: parameters go first
     short:     the text where the whole one does not fit
     """

@@ -27,7 +27,7 @@ _COMMAND = re.compile(r"sizeguard(?: (?:[\w@%+=:,./…-]|'[^']*'|\"'\")+)+")
 
 
 def code(text: str) -> str:
-    """Write one span of code, valid inside and outside of a table's cell."""
+    """Write one span of code, valid inside and outside a table's cell."""
     # Renderers disagree on a bar after a backslash
     shown = printable(text).replace("\\|", "\\ |").replace("|", "\\|")
     if not shown.strip():
@@ -105,7 +105,7 @@ def instruction(text: str) -> str:
 
 
 def is_command(text: str) -> bool:
-    """Tell whether a text is one command of ours and nothing else."""
+    """Return whether a text is one command of ours and nothing else."""
     return bool(_COMMAND.fullmatch(text)) and text.isprintable()
 
 

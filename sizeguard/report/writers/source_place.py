@@ -18,7 +18,7 @@ class SourcePlace:
 
 
 def place_of(text: str) -> SourcePlace | None:
-    """Parse a place; None unless it is a path inside of the tree.
+    """Parse a place; None unless it is a path inside the tree.
 
     Formats can show only such places beside the source.
     """

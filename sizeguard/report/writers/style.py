@@ -68,7 +68,7 @@ class Style:
 
 
 def wants_colour(*, is_terminal: bool) -> bool:
-    """Tell whether to colour: NO_COLOR forbids it, FORCE_COLOR asks for it (no-color.org)."""
+    """Return whether to colour: NO_COLOR forbids it, FORCE_COLOR asks for it (no-color.org)."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -82,7 +82,7 @@ def growth_look(value: int) -> str:
 
 
 def kib(size: int) -> str:
-    """Write KiB, or MiB from 10 MiB on; the exact bytes stand beside it."""
+    """Write KiB, or MiB from 10 MiB on; the exact bytes are beside it."""
     return f"{size / 2**20:,.1f} MiB" if abs(size) >= 10 * 2**20 else f"{size / 2**10:,.1f} KiB"
 
 

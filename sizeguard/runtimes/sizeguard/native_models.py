@@ -35,7 +35,7 @@ class NativeModels:
         return cases_beside(model) if model.suffix != ".sgp" else []
 
     def is_input(self, name: str) -> bool:
-        """Tell whether the name is case0_input0.npy or the like."""
+        """Return whether the name is case0_input0.npy or the like."""
         return is_case_input(name)
 
     def library_files(self) -> Sequence[Path]:

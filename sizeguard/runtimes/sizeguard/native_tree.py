@@ -66,7 +66,7 @@ def is_source(path: str) -> bool:
 
 
 def source_files(root: Path) -> list[Path]:
-    """List the files of native/ that stand in keys, sorted."""
+    """List the files of native/ that are in keys, sorted."""
     found = (path for path in (root / FOLDER).rglob("*") if path.is_file())
     return sorted(path for path in found if is_source(path.relative_to(root).as_posix()))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Native(Runtime):
     """The runtime in native/.
 
-    Its parts are imported when asked for: builds and models take 60 ms.
+    Its parts are imported when requested: builds and models take 60 ms.
     """
 
     name = "sizeguard"
@@ -81,7 +81,7 @@ class Native(Runtime):
         return NativeModels(source)
 
     def has_sources(self, folder: Path) -> bool:
-        """Tell whether a folder holds native/."""
+        """Return whether a folder holds native/."""
         from sizeguard.runtimes.sizeguard.native_tree import has_sources
 
         return has_sources(folder)

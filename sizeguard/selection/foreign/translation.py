@@ -31,7 +31,7 @@ _CHECKS = {
     "kernel_metadata": "foreign-tag",
     "custom_classes": "foreign-class",
 }
-# PyTorch's own namespaces: what a trace shows of them may be calls inside of PyTorch.
+# PyTorch's own namespaces: what a trace shows of them may be calls inside PyTorch.
 _NAMESPACES = ("aten", "prim", "prims", "quantized", "_quantized", "mkldnn", "xnnpack")
 # Endings of PyTorch's kernel tags, for tags of operators that the table does not have.
 _FOREIGN_TAG = re.compile(r"\w+(_stub|_cpu_?|_cuda|_kernel|_impl|_out_frame|_channels_last)|\w+_")
@@ -67,7 +67,7 @@ class Translation:
 
 
 def is_foreign(selection: Selection, deps: OpDeps, names: PytorchNames) -> bool:
-    """Tell whether names or kernel keys of a selection are PyTorch's or ExecuTorch's."""
+    """Return whether names or kernel keys of a selection are PyTorch's or ExecuTorch's."""
     own = _own_tags(deps)
     return bool(
         selection.et_kernel_metadata
@@ -145,7 +145,7 @@ def translation_notes(name: str, translation: Translation, *, dtypes: bool) -> l
     ]
     if inner:
         notes.append(
-            f"warning: {name}: {len(inner)} operators that are called inside of PyTorch alone are"
+            f"warning: {name}: {len(inner)} operators that are called inside PyTorch alone are"
             f" left out: {', '.join(inner)}"
         )
     if translation.added:
@@ -184,7 +184,7 @@ def _operators(
         exists = own in deps.calls or (entry.include_all_overloads and own in families)
         inner = not entry.is_root_operator and own.partition("::")[0] in _NAMESPACES
         if not exists and inner:
-            message = f"{name} is called inside of PyTorch alone; this runtime does not have it"
+            message = f"{name} is called inside PyTorch alone; this runtime does not have it"
             left_out.append(Untranslated("operators", name, message))
             continue
         before = operators.get(own)

@@ -56,7 +56,7 @@ class Pattern:
         return int(self.fixed.sum())
 
     def matches(self, found: npt.NDArray[np.uint8]) -> bool:
-        """Tell whether bytes equal the pattern where it is not masked."""
+        """Return whether bytes equal the pattern where it is not masked."""
         return len(found) == len(self.data) and bool(
             np.array_equal(found[self.fixed], self.data[self.fixed])
         )

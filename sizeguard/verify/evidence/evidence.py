@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
-    """Code of a function inside of others.
+    """Code of a function inside others.
 
     It has the first address, all bytes, and the first function that holds some of them.
     """

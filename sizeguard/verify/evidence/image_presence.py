@@ -63,7 +63,7 @@ def check_presence(evidence: Evidence, graph: SectionGraph, subject: GraphSubjec
 
 
 def is_present(evidence: Evidence, graph: SectionGraph, nodes: Iterable[int]) -> bool | None:
-    """Tell whether the image holds one of the nodes; None if the files do not tell."""
+    """Return whether the image holds one of the nodes; None if the files do not tell."""
     placed = evidence.placement
     known = True
     for node in nodes:

@@ -251,7 +251,7 @@ def read_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
 
 
 def _is_lto(elf: Elf) -> bool:
-    """Tell whether an object is a slim LTO object of gcc, which has bytecode and no code."""
+    """Return whether an object is a slim LTO object of gcc, which has bytecode and no code."""
     has_bytecode = any(section.name.startswith(".gnu.lto_") for section in elf.sections)
     return has_bytecode and not any(
         section.is_executable and section.size for section in elf.sections

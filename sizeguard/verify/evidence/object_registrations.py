@@ -63,4 +63,4 @@ def _is_code(file: ObjectFile, symbol: int) -> bool:
     target = file.symbols[symbol]
     if 0 < target.section < len(file.elf.sections):
         return file.elf.sections[target.section].is_executable
-    return target.section == 0  # another object's: what else would stand beside a schema
+    return target.section == 0  # another object's: what else would be beside a schema

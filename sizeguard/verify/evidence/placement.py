@@ -78,7 +78,7 @@ class Placement:
         return node if address < self._starts[i] + self.section(node).size else None
 
     def copies(self, piece: NamedPiece) -> list[int] | None:
-        """Return the addresses of a piece's bytes outside of placed sections with the same bytes.
+        """Return the addresses of a piece's bytes outside placed sections with the same bytes.
 
         None if there are too few bytes to tell.
         """
@@ -93,7 +93,7 @@ class Placement:
         ]
 
     def _is_other(self, address: int, pattern: Pattern) -> bool:
-        """Tell whether a placed section accounts for bytes of the image.
+        """Return whether a placed section accounts for bytes of the image.
 
         Two functions may be compiled to the same code, but for an end that linking rewrites: a
         jump of 6 bytes matches one of 5 and whatever follows it.

@@ -237,7 +237,7 @@ class Reasons:
         return ways
 
     def knows(self, node: Node) -> bool:
-        """Tell whether the section graph has a section."""
+        """Return whether the section graph has a section."""
         return node in self._numbers
 
     def way_to(self, node: Node) -> Way | None:
@@ -257,7 +257,7 @@ class Reasons:
         return Way(kind, first, symbol, tuple(reversed(edges)))
 
     def is_reached(self, piece: NamedPiece) -> bool:
-        """Tell whether a reference from elsewhere names the piece itself."""
+        """Return whether a reference from elsewhere names the piece itself."""
         node = (piece.object, piece.section)
         at = self._numbers.get(node, _NONE)
         numbers, sources, targets, _ = self._columns

@@ -39,10 +39,10 @@ from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
 FULL = "full"  # folder of the full build, beside those of apps
 
 # Bytes of one deselected function. In 4 selective builds (vision: gcc, clang, macOS; language: gcc)
-# at most 25 stand outside of functions that the full build has, and at most 80 in one of those.
+# at most 25 stand outside functions that the full build has, and at most 80 in one of those.
 FEWEST_BYTES = 32
 FEWEST_IN_KNOWN = 128
-_FEWEST_PART = 0.6  # of the function, for one that stands in a function of another name
+_FEWEST_PART = 0.6  # of the function, for one that is in a function of another name
 
 
 _LOCAL = "_GLOBAL__N_"  # of a name in an anonymous namespace
@@ -52,7 +52,7 @@ _LOCAL = "_GLOBAL__N_"  # of a name in an anonymous namespace
 class FoundCopy:
     """Bytes of a deselected function that stand somewhere.
 
-    where: the section or the function; piece: that function; None outside of the objects
+    where: the section or the function; piece: that function; None outside the objects
     """
 
     function: str
@@ -150,7 +150,7 @@ class DeselectedCode:
         ]
 
     def is_known(self, symbol: str, number: int) -> bool:
-        """Tell whether the full build has a function, as a definition or inlined in others.
+        """Return whether the full build has a function, as a definition or inlined in others.
 
         number: of the object that has it in this image
         """
@@ -171,7 +171,7 @@ class DeselectedCode:
         return key_of(symbol, file)
 
     def is_of_full(self, node: Node, offset: int) -> bool:
-        """Tell whether an offset lies in a function that the full build has in the same object.
+        """Return whether an offset is in a function that the full build has in the same object.
 
         Without a full build, in any function.
         """
@@ -222,7 +222,7 @@ class DeselectedCode:
         return [*self._outside(), *self._in_known()]
 
     def _outside(self) -> Iterator[FoundCopy]:
-        """Look outside of the functions that are known to be in the image."""
+        """Look outside the functions that are known to be in the image."""
         wanted = self.functions.without([self._kept, self._known_here])
         shipped = self.evidence.shipped
         for section in shipped.sections:

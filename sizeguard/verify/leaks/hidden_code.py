@@ -104,7 +104,7 @@ def _is_namesake(
     names: frozenset[str],
     mangled: re.Pattern[str],
 ) -> bool:
-    """Tell whether a function is called like a kernel and is none of the full build's others.
+    """Return whether a function is called like a kernel and is none of the full build's others.
 
     Without a full build, a function is a namesake if it also takes what the kernel takes, and is
     not local: a helper may have the name of a kernel.

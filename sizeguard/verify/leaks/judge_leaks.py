@@ -23,7 +23,7 @@ class Deselected:
 
 
 def judge_leaks(evidence: Evidence, deselected: Deselected) -> Iterator[Verdict]:
-    """Judge one claim for each way in which something deselected can stand in an image."""
+    """Judge one claim for each way in which something deselected can be in an image."""
     code = DeselectedCode(evidence, read_full(evidence))
     yield judge_copies(code)
     yield judge_namesakes(code, deselected.kernels)

@@ -15,9 +15,9 @@ _SYSTEM = ("/usr/", "/lib/", "/lib64/", "/opt/")
 
 
 def is_of_toolchain(path: str) -> bool:
-    """Tell whether a file is one that compilers link by themselves.
+    """Return whether a file is one that compilers link by themselves.
 
-    A library of such a name lies in a system's folder; start-up files may have been moved.
+    A library of such a name is in a system's folder; start-up files may have been moved.
     """
     name = path.rpartition("/")[2]
     is_system = path.startswith(_SYSTEM) or "/ziglang/" in path

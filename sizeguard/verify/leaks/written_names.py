@@ -48,7 +48,7 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
     if not evidence.is_complete:
         return Verdict("section", NAMES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps)
     calls = f", but for {len(said)} that code calls by name" if said else ""
-    note = f"none of {len(names)} names stands in the image{calls}"
+    note = f"none of {len(names)} names is in the image{calls}"
     return Verdict("section", NAMES, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
 
 
@@ -78,7 +78,7 @@ def text_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, 
 
 
 def _is_said_by_code(code: DeselectedCode, name: bytes) -> bool:
-    """Tell whether known functions alone refer to a text, in all objects that have it."""
+    """Return whether known functions alone refer to a text, in all objects that have it."""
     evidence = code.evidence
     referring = []
     for number, section, content in code.texts:
@@ -110,7 +110,7 @@ def _references(
 
 
 def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
-    """Tell whether a text is not part of a longer word: aten::add is one of aten::add.Tensor."""
+    """Return whether a text is not part of a longer word: aten::add is one of aten::add.Tensor."""
     before = [content[max(at, 0) : at + width] for at in (start - width, start - 2 * width)]
     behind = [content[at : at + width] for at in (end, end + width)]
     return not any(

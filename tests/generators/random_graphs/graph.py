@@ -22,7 +22,7 @@ class Step:
 
 
 class Model(torch.nn.Module):
-    """Runs the steps and gives the values that were asked for."""
+    """Runs the steps and gives the values that were requested."""
 
     def __init__(
         self, parameters: dict[str, torch.Tensor], steps: list[Step], outputs: list[int]

@@ -23,7 +23,7 @@ _MAXIMUM_DEPTH = 8  # of files of options
 
 
 def untold(what: str) -> str:
-    """Return the path that stands in a record for all that somebody reads unseen.
+    """Return the path that is in a record for all that somebody reads unseen.
 
     It leads to no file, so it is neither a project's nor installed.
     """

@@ -29,7 +29,7 @@ def program_name(model: Path) -> str:
 
 
 def is_case_input(name: str) -> bool:
-    """Tell whether a file beside a model is an input by its name."""
+    """Return whether a file beside a model is an input by its name."""
     return _CASE.fullmatch(name) is not None
 
 

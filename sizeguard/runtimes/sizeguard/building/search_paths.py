@@ -75,7 +75,7 @@ def absent_headers(
     A header may also be taken from the folder of the file that includes it, before all others.
 
     headers: all files that were read
-    own:     those outside of the compiler's own folders, with their content
+    own:     those outside the compiler's own folders, with their content
     """
     wanted: list[str] = list(path.missing)
     beside = sorted({str(Path(file).parent) for file in own})

@@ -98,7 +98,7 @@ def return_type(returns: Sequence[Return]) -> str:
 
 
 def value_type(returns: Sequence[Return]) -> str:
-    """Return the type of the value inside of a result."""
+    """Return the type of the value inside a result."""
     if len(returns) > 1:
         if any(result.type != Type("Tensor") for result in returns):
             raise InputError(

@@ -93,7 +93,7 @@ class ProgramBuilder:
         return self.constants[-1 - constant.index]
 
     def tensor(self, view: TensorView) -> Ref:
-        """Make a constant tensor. Raises ProgramError if the view does not lie in its storage."""
+        """Make a constant tensor. Raises ProgramError if the view is not in its storage."""
         if view not in self.views:
             check_tensor(view, [len(storage) for storage in self.storages], "tensor")
             self.views[view] = len(self.tensors)

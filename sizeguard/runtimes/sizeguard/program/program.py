@@ -199,7 +199,7 @@ def _require(holds: bool, message: str) -> None:
 
 
 def check_tensor(tensor: TensorView, held: Sequence[int], where: str) -> None:
-    """Raise ProgramError unless the view lies in its storage; held: bytes of each storage."""
+    """Raise ProgramError unless the view is in its storage; held: bytes of each storage."""
     _require(tensor.dtype in NAMES, f"{where}: dtype {tensor.dtype} is unknown")
     _require(
         len(tensor.sizes) == len(tensor.strides),

@@ -127,7 +127,7 @@ def _switches(path: Path) -> Iterator[tuple[str, TagUse]]:
 
 
 def _function(text: str, position: int) -> str:
-    """Find the function around a place, outside of classes; empty if there is none."""
+    """Find the function around a place, outside classes; empty if there is none."""
     return next((match[1] for match in reversed(list(_FUNCTION.finditer(text, 0, position)))), "")
 
 
@@ -138,7 +138,7 @@ def _blank(match: re.Match[str]) -> str:
 def _arguments(text: str, start: int) -> list[str]:
     """Cut the first macro arguments after the parenthesis at start - 1.
 
-    Commas inside of brackets do not count.
+    Commas inside brackets do not count.
     """
     arguments = []
     depth = 0
