@@ -66,9 +66,7 @@ class Selection:
         return not self.operators and not self.include_all_operators
 
     def is_operator_selected(self, name: str) -> bool:
-        """Return whether the operator is kept, by its own entry or its family's for all
-        overloads.
-        """
+        """Return whether the operator is kept, by its own entry or its family's."""
         if self.include_all_operators or name in self.operators:
             return True
         family = self.operators.get(family_of(name))

@@ -113,9 +113,7 @@ def names_of(symbols: SymbolTable, indices: Int) -> list[bytes]:
 
 
 def is_lto(data: npt.NDArray[np.uint8]) -> bool:
-    """Return whether an object is LLVM bitcode or a slim LTO object of gcc, or an archive has
-    one.
-    """
+    """Return whether an object, or one in an archive, is LLVM bitcode or a slim LTO object."""
     head = data[:4].tobytes()
     if head in _BITCODE:
         return True
