@@ -106,6 +106,12 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "baseline log": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "waive": {0: "written", 2: _USAGE, 3: "evidence is missing", 4: _BUILD},
         "triage": {0: "explained", 2: "wrong usage, or a line that names nothing", 4: _INTERNAL},
+        "waivers": {
+            0: "listed, and --within finds none",
+            1: "--within finds waivers",
+            2: _USAGE,
+            4: _INTERNAL,
+        },
         "app": {2: _USAGE},
         "app add": {
             0: "added, and the gate passes",

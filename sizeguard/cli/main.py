@@ -21,6 +21,7 @@ COMPLETION = "_SIZEGUARD_COMPLETE"  # the variable in which a shell asks for can
 # name → module in sizeguard.cli, one-line help
 COMMANDS = {
     "init": ("setup.init", "Write sizeguard.yaml and the CI file for an existing build."),
+    "waivers": ("judge.list_waivers", "List the waivers, and those that end soon."),
     "app": ("setup.app_commands", "Add an app for models: trace, select, review, gate."),
     "build": (
         "build.build",

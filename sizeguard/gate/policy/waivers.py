@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
@@ -28,6 +28,7 @@ _HEADER = (
     " spent or expired.\n"
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LATEST = "9999-12-31"
 _LONGEST = 2000  # characters of a reason
 
 
@@ -51,6 +52,18 @@ def read_waivers(root: Path, config: Config, names: MetricNames) -> tuple[Waiver
 def parse_waivers(data: bytes, config: Config, names: MetricNames) -> tuple[Waiver, ...]:
     """Parse a file of waivers that is not in the worktree; raises as read_waivers does."""
     return _waivers(parse_nodes(data, f"{FOLDER}/{WAIVERS}", "list of waivers"), config, names)
+
+
+def ending(
+    waivers: Iterable[Waiver], today: datetime.date, within: int | None
+) -> tuple[Waiver, ...]:
+    """Sort waivers by their last day.
+
+    within: only those that end within so many days from today, or have ended; None for all
+    """
+    last = _LATEST if within is None else (today + datetime.timedelta(within)).isoformat()
+    kept = (each for each in waivers if each.expires <= last)
+    return tuple(sorted(kept, key=lambda each: (each.expires, each.metric, each.app, each.target)))
 
 
 def _waivers(nodes: Node, config: Config, names: MetricNames) -> tuple[Waiver, ...]:

@@ -1,0 +1,77 @@
+"""`sizeguard waivers`: which waivers end soon, in each format, and how the command ends."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sizeguard.base.errors import GateError
+from sizeguard.cli.main import cli
+
+TODAY = datetime.datetime.now(tz=datetime.UTC).date()
+CONFIG = "targets: {x86_64-linux: }\napps: {words: {image: words}}\n"
+
+
+def entry(days: int, metric: str) -> str:
+    return (
+        f"- metric: {metric}\n  app: words\n  bytes: 200\n  owner: ann\n"
+        f'  reason: "tiles: 3%|x"\n  expires: {TODAY + datetime.timedelta(days)}\n'
+    )
+
+
+@pytest.fixture
+def waivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    (tmp_path / "sizeguard.yaml").write_text(CONFIG)
+    (tmp_path / "baselines").mkdir()
+    text = entry(90, "ram") + entry(-2, "file") + entry(14, "load") + entry(15, "page_slack")
+    (tmp_path / "baselines" / "waivers.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str, fails: bool = False) -> str:
+        runner = CliRunner()
+        if not fails:
+            done = runner.invoke(cli, ["waivers", *words], catch_exceptions=False)
+            assert done.exit_code == 0
+            return done.output
+        done = runner.invoke(cli, ["waivers", *words])
+        assert isinstance(done.exception, GateError)
+        return f"{done.output}{done.exception}"
+
+    return run
+
+
+def test_all_are_listed_the_first_to_end_first(waivers: Callable[..., str]) -> None:
+    lines = waivers().splitlines()
+    assert [line.split(" bytes of ")[1].split()[0] for line in lines] == [
+        "file", "load", "page_slack", "ram",
+    ]  # fmt: skip
+    assert "ended 2 days ago: 200 bytes of file for words, ann: tiles: 3%|x" in lines[0]
+    assert "ends in 14 days" in lines[1]
+
+
+def test_those_that_end_soon_fail(waivers: Callable[..., str]) -> None:
+    said = waivers("--within", "14", fails=True)
+    assert "2 waivers end within 14 days" in said
+    assert "page_slack" not in said
+    assert "1 waiver ends within 0 days" in waivers("--within", "0", fails=True)
+
+
+def test_github_shows_them_at_their_lines(waivers: Callable[..., str]) -> None:
+    lines = waivers("--within", "14", "--format", "github", fails=True).splitlines()
+    assert lines[0].startswith("::warning file=baselines/waivers.yaml,title=Waiver,line=7::")
+    assert lines[0].endswith("3%25|x")
+
+
+def test_json_has_the_days(waivers: Callable[..., str]) -> None:
+    found = json.loads(waivers("--format", "json"))
+    assert [each["days"] for each in found["waivers"]] == [-2, 14, 15, 90]
+
+
+def test_no_waivers_are_no_failure(waivers: Callable[..., str]) -> None:
+    Path("baselines/waivers.yaml").unlink()
+    assert waivers("--within", "14") == ""
