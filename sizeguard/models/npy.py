@@ -1,6 +1,6 @@
 """Read and write .npy files of the dtypes that the runtime knows; nothing is unpickled.
 
-bfloat16 is '<V2' in .npy files, two bytes without a meaning, and so it is in the arrays.
+.npy files and arrays store bfloat16 as '<V2': two bytes without a meaning.
 """
 
 from __future__ import annotations

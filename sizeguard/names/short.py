@@ -163,7 +163,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def _elided(text: str, depth: int) -> str:
-    """Write <…> for template arguments that are in `depth` others or more."""
+    """Write <…> for template arguments that are nested at least `depth` deep."""
     kept = []
     at = inside = 0
     for match in _TOKEN.finditer(text):

@@ -1,6 +1,6 @@
 """Static selections: all operators and dtypes that models can reach.
 
-Operators come from the section graph, dtypes from the models as far as they tell them.
+Operators come from the section graph, dtypes from the models that state them.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def parse_config(root: Path, data: bytes) -> Config:
 
 
 def parse_base(data: bytes) -> str:
-    """Read `base:` alone of a configuration, whatever else is in it; empty if it has none."""
+    """Read only `base:` from a configuration; empty if it has none."""
     top = parse_nodes(data, CONFIG, "configuration")
     pairs = top.pairs if isinstance(top, YamlTable) else []
     return next((_base(node) for key, node in pairs if key.text == "base"), "")

@@ -12,7 +12,7 @@ _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 # Room for an image to grow: below that at which the gate offers a tighter limit.
 _ROOM_PERCENT, _ROOM_BYTES = 8, 512
 _STEP = 256
-_IN_KIB = 100 << 10  # a limit from which it is written in KiB
+_IN_KIB = 100 << 10  # larger limits are written in KiB
 
 
 def config_text(proposal: Proposal) -> str:

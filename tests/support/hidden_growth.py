@@ -82,7 +82,7 @@ def insert(root: Path, head: str, function: str, body: str) -> None:
 
 
 def prepare(root: Path) -> None:
-    """Make the sources in a folder read all that the ways change."""
+    """Make the sources in a folder read every file that a way of growth changes."""
     for path, text in {
         TABLE: "",
         "native/runtime/large.inc": grown(),

@@ -232,7 +232,7 @@ class MachO:
     def is_loaded(self, segment: Segment) -> bool:
         """Check that a segment is loaded.
 
-        Not loaded are __PAGEZERO, which nothing may touch, and debug information. No segment of a
+        __PAGEZERO, which nothing may touch, and debug information are not loaded. No segment of a
         dSYM is loaded.
         """
         return (

@@ -48,7 +48,7 @@ def toolchain_key(build: Build) -> str:
 def tools_text(toolchain: Toolchain | None, build: Build) -> str:
     """Name the tools' full versions: gcc 12.2.0, bfd 2.40.
 
-    The parts that the key leaves out can change sizes, too.
+    Parts outside the key can also change sizes.
 
     toolchain: None for another project's build, whose image names its tools
     """

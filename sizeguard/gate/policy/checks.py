@@ -207,7 +207,7 @@ def _nearest(level: str, name: str, now: Measurement) -> str:
     return "".join(difflib.get_close_matches(name, list(now.names(level)), n=1))
 
 
-# Room above the size that makes an offer: with less, offers would come and go with every change.
+# Least room above the size for an offer; with less, offers would come and go with every change.
 _WIDE_PERCENT, _WIDE_BYTES = 10, 1024
 
 

@@ -55,7 +55,7 @@ class Span:
 def case_span(code: int, others: int, copies: int, *, has_handler: bool = False) -> Span:
     """Bound the change of a function whose switch has a case less.
 
-    code:   bytes that serve the case alone
+    code:   bytes that only this case uses
     others: cases that remain
     copies: switches over the same tag in the function
     has_handler: another case was deselected before, whose call the case shares
