@@ -43,7 +43,7 @@ ROOMS: Mapping[str, str] = {
         "formats operators names builds linkgraph models selection claims runtimes attribution"
     ),
     "verify": "formats operators names builds linkgraph selection claims",
-    "projects": "builds git toolchains runtimes",
+    "projects": "names builds git toolchains runtimes",
     "proposals": "formats builds selection git runtimes projects",
     "measurement": (
         "operators names builds claims git toolchains runtimes attribution snapshots projects"

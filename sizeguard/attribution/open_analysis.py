@@ -47,16 +47,18 @@ class ReadingOptions:
     """Which rules read names, and which image of a fat file is read; see analysis_of.
 
     levels: those that will be requested; None for all
+    rules_text: of a project, for want of a file
     """
 
     preset: str = "auto"
     rules: Path | None = None
     arch: str = ""
     levels: Collection[str] | None = None
+    rules_text: str = ""
 
     def choose(self, ledger: Ledger) -> Choice:
         """Choose the rules for a ledger's names."""
-        return choose_preset(ledger.symbols, self.preset, self.rules)
+        return choose_preset(ledger.symbols, self.preset, self.rules, self.rules_text)
 
     def needs_pieces(self, choice: Choice) -> bool:
         """Return whether dtype branches are searched in debug information, which takes long.
@@ -65,7 +67,7 @@ class ReadingOptions:
         """
         if not asks_for_pieces(self.levels):
             return False
-        knows = self.preset != "auto" or self.rules is not None or choice.fits
+        knows = self.preset != "auto" or choice.rules is not None or choice.fits
         return knows and choice.preset.has_cases
 
 
@@ -84,6 +86,7 @@ def analysis_of(
     arch: str = "",
     levels: Collection[str] | None = None,
     scripts: Sequence[Path] = (),
+    rules_text: str = "",
 ) -> LedgerAnalysis | JoinedAnalysis:
     """Analyse a binary, a container, or the shipped file of a build (folder or build.json).
 
@@ -94,13 +97,14 @@ def analysis_of(
     arch:          which image of a fat Mach-O file; without it there is a row for each image
     levels:        those that will be requested, so that no more is read; None for all
     scripts:       of the linker, which name the memory regions
+    rules_text:    rules of a project, for an image that no build names
 
     Raises InputError for files that cannot be read or do not belong together.
     """
     given = Files(
         path, objects=tuple(objects), link_map=map_, debug_file=debug_file, scripts=tuple(scripts)
     )
-    options = ReadingOptions(preset, rules, arch, levels)
+    options = ReadingOptions(preset, rules, arch, levels, rules_text)
     if path.is_dir() and not (path / RECORD).exists():
         return _joined_analysis(path, given, options)
     files = open_build(path, given)
@@ -117,6 +121,8 @@ def analysis_of_files(
     files: Files, options: ReadingOptions = _USUAL
 ) -> LedgerAnalysis | JoinedAnalysis:
     """Analyse the files of one link: the shipped image by all that is known of it."""
+    if files.build is not None and files.build.rules:
+        options = replace(options, rules_text=files.build.rules)
     image = files.twin or files.image
     format_ = image_format(image)
     if format_ in CONTAINERS or (format_ == MACHO and _is_all(image, files, options)):

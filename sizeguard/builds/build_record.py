@@ -41,6 +41,7 @@ class Build:
     inputs:      everything that the build read; None in a record of an older version, and of
                  another project
     tools:       full names of what made the image of another project, as far as it tells
+    rules:       text of the project's own rules for components; empty without
     """
 
     variant: str
@@ -66,6 +67,7 @@ class Build:
     link_command: Path | None = None
     inputs: BuildInputs | None = field(default=None, hash=False)
     tools: str = ""
+    rules: str = ""
 
     @property
     def title(self) -> str:
@@ -100,6 +102,7 @@ class Build:
             "sizes": asdict(self.sizes),
             "inputs": self.inputs.to_json() if self.inputs else None,
             "tools": self.tools,
+            **({"rules": self.rules} if self.rules else {}),
         }
 
 
@@ -192,4 +195,5 @@ def _build(content: Mapping[str, object]) -> Build:
         dtypes=bool(content.get("dtypes", True)),
         inputs=inputs_from_json(content.get("inputs")),
         tools=str(content.get("tools", "")),
+        rules=str(content.get("rules", "")),
     )

@@ -66,10 +66,23 @@ class ImageOptions:
             arch=self.arch,
             levels=levels,
             scripts=self.linker_script,
+            rules_text="" if self.rules is not None else _rules_of_project(),
         )
         if known is not None:
             analysis.look_up(known)
         return analysis
+
+
+def _rules_of_project() -> str:
+    """Return the rules of the project that the command runs in; empty if there are none."""
+    from sizeguard.projects.root import find_project
+
+    folder = find_project()
+    if folder is None:
+        return ""
+    from sizeguard.projects.rules.own_rules import rules_for_report
+
+    return rules_for_report(folder)
 
 
 class ImagePath(click.Path):

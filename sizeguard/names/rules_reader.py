@@ -9,7 +9,7 @@ from pathlib import Path as File
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.rules import Path, PlaceRule, Rule, Rules, identifier_of
 from sizeguard.operators.dtypes import SCALAR_TYPES
@@ -45,7 +45,22 @@ def read_preset(path: File) -> Rules:
     """Read rules. Raises InputError, with file and line, for what is not a rule."""
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path}: no rules: the file is empty")
-    root = read_nodes(path)
+    return _rules_of(path, read_nodes(path))
+
+
+def parse_preset(text: str, path: File) -> Rules:
+    """Parse rules as read_preset does; path stands in error messages."""
+    return _rules_of(path, parse_nodes(text.encode(), path, "list of rules"))
+
+
+def check_rules(node: Node, path: File) -> None:
+    """Raise InputError for a node that is no list of rules, such as `rules:` of another file."""
+    if not isinstance(node, Listing):
+        raise InputError(f"{path}:{node.line}: rules is a list, or the path of a file")
+    _rules_of(path, YamlTable(node.line, [(Scalar(node.line, "str", "rules"), node)]))
+
+
+def _rules_of(path: File, root: Node) -> Rules:
     if not isinstance(root, YamlTable):
         raise InputError(f"{path}:{root.line}: rules are a table with the keys {', '.join(_KEYS)}")
     keys = {

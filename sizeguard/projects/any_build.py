@@ -81,6 +81,7 @@ class AnyBuildRecipe:
             "toolchain": host_toolchain(),
             "packages": files_key(package_lists()),
             "package": package_hash(),
+            **({"rules": steps.rules} if steps.rules else {}),
         }
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
@@ -133,7 +134,7 @@ class AnyBuildRecipe:
         from sizeguard.projects.gathered import MadeImage, gather
 
         key = self.fingerprint(tree, commit)
-        made = MadeImage(self.app, self.target, self.files, key, self.steps.build)
+        made = MadeImage(self.app, self.target, self.files, key, self.steps.build, self.steps.rules)
         folder = tree.made / self.app
         gather(tree.path, made, folder, records_of_tree(tree))
         return folder / RECORD

@@ -33,6 +33,7 @@ class MadeImage:
 
     fingerprint: of all that it depends on
     command:     that made it; empty if it is measured as found
+    rules:       text of the project's own rules
     """
 
     app: str
@@ -40,6 +41,7 @@ class MadeImage:
     files: ImageFiles
     fingerprint: str
     command: str = ""
+    rules: str = ""
 
 
 def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = None) -> Build:
@@ -93,6 +95,7 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
         debug=debug if not has_names else None,
         link_command=link,
         tools=tools.text,
+        rules=made.rules,
     )
     sizes = with_libraries(measure(build.shipped), shipped_libraries(build))
     return _recorded(replace(build, sizes=sizes), folder)

@@ -152,7 +152,8 @@ class HeadBuilds:
 
         ignore_own_folder(self.root, self.is_git)
         files = app.steps[target].images[app.image]
-        made = MadeImage(app.name, target, files, self.content(app, target))
+        content, rules = self.content(app, target), app.steps[target].rules
+        made = MadeImage(app.name, target, files, content, rules=rules)
         folder = self._folder(app.name, target)
         try:
             return _kept(folder, made.fingerprint) or gather(self.root, made, folder)
@@ -169,6 +170,8 @@ class HeadBuilds:
         found += [path for pattern in globs for path in sorted(self.root.glob(pattern))]
         hashes = {str(path): file_hash(path) for path in found if path.is_file()}
         told = [*named, files.strip, *globs]
+        rules = app.steps[target].rules
+        told += [rules] if rules else []
         return fingerprint({"found": hashes, "files": told, "package": package_hash()})
 
     def _folder(self, app: str, target: str) -> Path:

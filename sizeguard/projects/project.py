@@ -96,6 +96,7 @@ class BuildSteps:
     inputs, ignore: the files of a commit that the commands read; all if empty
     images:   by name; the name is empty for the one image of an app
     absent, present: symbols that the images must not have, or must have
+    rules:    text of the project's own rules for components, as the checkout has them
     """
 
     images: Mapping[str, ImageFiles]
@@ -109,6 +110,7 @@ class BuildSteps:
     ignore: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,7 @@ class Config:
     policy_changes: one of MODES, for changes that start from here
     surplus: one of MODES, for parts of selections that no model needs
     store: limits of the store of measurements
+    rules: text of own rules for components; rules_file: a file with them instead
     """
 
     apps: tuple[App, ...]
@@ -175,6 +178,8 @@ class Config:
     policy_changes: str = NOTE
     surplus: str = NOTE
     store: StoreEntry = StoreEntry()
+    rules: str = ""
+    rules_file: str = ""
 
     def target(self, name: str) -> Target:
         """Return the target of that name."""

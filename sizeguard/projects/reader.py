@@ -33,12 +33,23 @@ from sizeguard.projects.project import (
     StoreEntry,
     Target,
 )
+from sizeguard.projects.rules.own_rules import read_own_rules, with_own_rules
 from sizeguard.projects.steps_reader import NAME
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS
 from sizeguard.toolchains.targets import TARGETS, find_target, host_target
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 
-_TOP = ("base", "policy_changes", "surplus", "store", "targets", "limits", "growth", "apps")
+_TOP = (
+    "base",
+    "policy_changes",
+    "surplus",
+    "store",
+    "rules",
+    "targets",
+    "limits",
+    "growth",
+    "apps",
+)
 _TARGET = ("machine", "compiler", "linker", "optimize", "link", "lto", "run", "limits")
 
 
@@ -48,7 +59,7 @@ def read_config(root: Path) -> Config:
     Raises InputError, with file, line and column, for anything that is wrong in it.
     """
     node = read_nodes(root / CONFIG, "configuration")
-    return _ProjectReader(root).read(with_whole_calls(node))
+    return with_own_rules(root, _ProjectReader(root).read(with_whole_calls(node)))
 
 
 def parse_config(root: Path, data: bytes) -> Config:
@@ -89,7 +100,10 @@ class _ProjectReader:
             one_of(top.get(key), MODES) or NOTE for key in ("policy_changes", "surplus")
         )
         store = _store(top["store"]) if "store" in top else StoreEntry()
-        return Config(tuple(apps), targets, tuple(limits), base, policy, surplus, store)
+        rules, file = read_own_rules(top["rules"]) if "rules" in top else ("", "")
+        return Config(
+            tuple(apps), targets, tuple(limits), base, policy, surplus, store, rules, file
+        )
 
     def _apps(
         self, node: Node, targets: Iterable[Target], limits: list[LimitEntry]

@@ -38,10 +38,11 @@ class Choice:
         return self.rules.before(chosen) if self.rules is not None else chosen
 
 
-def choose_preset(names: Texts, preset: str, rules: Path | None) -> Choice:
+def choose_preset(names: Texts, preset: str, rules: Path | None, text: str = "") -> Choice:
     """Choose the named preset, or for `auto` the one whose namespaces are most frequent.
 
-    The first one is chosen if no namespace is found.
+    The first one is chosen if no namespace is found. text: of rules that are no file; those of a
+    file come instead.
 
     Raises InputError for unknown presets and damaged rules.
     """
@@ -53,6 +54,10 @@ def choose_preset(names: Texts, preset: str, rules: Path | None) -> Choice:
         from sizeguard.names.rules_reader import read_preset
 
         own = read_preset(rules)
+    elif text:
+        from sizeguard.names.rules_reader import parse_preset
+
+        own = parse_preset(text, Path("rules"))
     name = preset if preset != "auto" else max(counts, key=counts.__getitem__)
     return Choice(name, own, counts[name] > 0)
 

@@ -32,6 +32,7 @@ def any_terms(
         "files": [
             [path.relative_to(request.root).as_posix() for path in reviewed],
             files_key([request.root / CONFIG, *reviewed]),
+            request.config.rules,
         ],
         "builds": _keys(request, checked_out_commit(request.root)),
         "waivers": [

@@ -21,8 +21,8 @@ from sizeguard.gate.policy.reviewed_changes import (
 )
 from sizeguard.gate.policy.terms import AppTerms, Terms
 from sizeguard.gate.policy.widened_selection import selection_changes
+from sizeguard.projects.project import CONFIG, App, Config, Target
 from sizeguard.projects.project import FAIL as FAIL_MODE
-from sizeguard.projects.project import App, Config, Target
 
 TRAILER = "Size-Accept"
 
@@ -56,6 +56,11 @@ def _differences(old: Terms, new: Terms) -> Iterator[PolicyChange]:
     yield from _modes(old.config, new.config)
     yield from _targets(old.config, new.config)
     yield from _apps(old.config.apps, new.config.apps)
+    if old.rules != new.rules:
+        what = "added" if not old.rules else "removed" if not new.rules else "changed"
+        was, now = (each.rules and _id(each.rules) for each in (old, new))
+        place = new.config.rules_file or CONFIG
+        yield PolicyChange(f"rules {what}", "rules", was, now, True, place=place)
     yield from limit_changes(old, new)
     yield from baseline_changes(old, new)
     yield from waiver_changes(old.waivers, new.waivers)
@@ -164,7 +169,7 @@ def _told(app: App) -> Mapping[str, str]:
         for target, steps in app.steps.items()
         for part in (steps, steps.images.get(app.image))
         for name, value in (asdict(part) if part is not None else {}).items()
-        if name != "images"
+        if name not in ("images", "rules")
     }
 
 

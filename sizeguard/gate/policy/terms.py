@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.fingerprint import fingerprint
 from sizeguard.gate.gate_result import Waiver
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, parse_baseline
 from sizeguard.gate.policy.limits import Limit
@@ -49,6 +50,7 @@ class Terms:
     baselines: by path; None for one that cannot be read
     records:   identities of the records of selections, by path
     apps:      by name
+    rules:     identity of the project's own rules; empty without
     """
 
     config: Config
@@ -57,6 +59,7 @@ class Terms:
     baselines: Mapping[str, Baseline | None]
     records: Mapping[str, str]
     apps: Mapping[str, AppTerms]
+    rules: str = ""
 
     def pairs(self) -> Sequence[tuple[str, str]]:
         """List each app with each of its targets."""
@@ -96,6 +99,7 @@ class TermsReader:
             self._baselines(),
             self._records(),
             {app.name: self._app(app) for app in config.apps},
+            self._rules(config),
         )
 
     def identities(self, config: Config) -> Mapping[str, str]:
@@ -103,6 +107,7 @@ class TermsReader:
         paths = [CONFIG]
         for folder in (FOLDER, RECORDS.as_posix()):
             paths += [f"{folder}/{name}" for name in self.files.names(folder)]
+        paths += [config.rules_file] if config.rules_file else []
         for app in config.apps:
             if app.is_selective:
                 paths.append(self._path(app.selection))
@@ -123,6 +128,11 @@ class TermsReader:
             return parse_baseline(self.files.text(path) or b"", path)
         except InputError:
             return None  # the gate of its app says what is wrong
+
+    def _rules(self, config: Config) -> str:
+        if config.rules_file:
+            return dict(self.files.identities([config.rules_file])).get(config.rules_file, "")
+        return fingerprint({"rules": config.rules}) if config.rules else ""
 
     def _records(self) -> Mapping[str, str]:
         folder = RECORDS.as_posix()

@@ -1,0 +1,1 @@
+"""Rules of a project's own for components."""

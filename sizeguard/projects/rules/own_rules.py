@@ -1,0 +1,75 @@
+"""Read the rules of a project's own in sizeguard.yaml: a list, or the path of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes
+from sizeguard.projects.config_nodes import path_of
+from sizeguard.projects.project import CONFIG, App, Config
+
+
+def read_own_rules(node: Node) -> tuple[str, str]:
+    """Return the text of rules that stand in the configuration, or the path of their file.
+
+    Raises InputError, with the line, for what is neither.
+    """
+    if isinstance(node, Scalar) and node.kind != "null":
+        return "", path_of(node)
+    from sizeguard.names.rules_reader import check_rules  # 8 ms, which few projects need
+
+    check_rules(node, Path(CONFIG))
+    return json.dumps({"rules": _plain(node)}), ""
+
+
+def with_own_rules(root: Path, config: Config) -> Config:
+    """Give the rules to the apps that commands build or that are measured as found.
+
+    Raises InputError for a file that is missing or has no rules, and if no app could use them.
+    """
+    if not (config.rules or config.rules_file):
+        return config
+    text = config.rules or _text_of_file(root, config.rules_file)
+    if not any(app.steps for app in config.apps):
+        raise InputError(
+            f"{CONFIG}: rules are for apps of other builds than the runtime's, and there is none"
+        )
+    return replace(config, rules=text, apps=tuple(_with_rules(app, text) for app in config.apps))
+
+
+def rules_for_report(folder: Path) -> str:
+    """Return the rules of the project in a folder, whatever else its configuration says."""
+    top = parse_nodes(readable(folder / CONFIG).read_bytes(), CONFIG, "configuration")
+    pairs = top.pairs if isinstance(top, YamlTable) else []
+    for key, node in pairs:
+        if key.text == "rules":
+            text, file = read_own_rules(node)
+            return text or _text_of_file(folder, file)
+    return ""
+
+
+def _with_rules(app: App, text: str) -> App:
+    steps = {name: replace(each, rules=text) for name, each in app.steps.items()}
+    return replace(app, steps=steps)
+
+
+def _text_of_file(root: Path, path: str) -> str:
+    from sizeguard.names.rules_reader import read_preset
+
+    read_preset(root / path)
+    return readable(root / path).read_text(encoding="utf-8")
+
+
+def _plain(node: Node) -> object:
+    """Return a checked list of rules as lists, tables and texts."""
+    if isinstance(node, Listing):
+        return [_plain(item) for item in node.items]
+    if isinstance(node, YamlTable):
+        found: Mapping[str, object] = {key.text: _plain(value) for key, value in node.pairs}
+        return found
+    return node.text
