@@ -72,7 +72,7 @@ def test_rules_of_a_commit_need_no_file(tmp_path: Path) -> None:
         ("[{symbol: a}]", "sizeguard.yaml:1: a rule by section, object, source, symbol says"),
         ("[{smybol: a, component: b}]", "sizeguard.yaml:1"),
         ("{symbol: a}", "sizeguard.yaml:1: rules is a list, or the path of a file"),
-        ("../rules.yaml", "no path inside of the source tree"),
+        ("../rules.yaml", "a path inside the source tree"),
     ],
 )
 def test_wrong_rules_are_named(tmp_path: Path, rules: str, words: str) -> None:
