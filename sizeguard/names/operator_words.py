@@ -89,7 +89,7 @@ class OperatorNames:
         return len(self._exact)
 
     def exact(self, identifier: str) -> str:
-        """Return aten::add for add and add_Tensor; empty for what is not an operator's name."""
+        """Return aten::add for add and add_Tensor; empty for anything but an operator's name."""
         found, by_overload = self._exact.get(identifier, ""), self._overloads.get(identifier, "")
         # add_out is an overload of aten::add rather than quantized::add_out.
         return (

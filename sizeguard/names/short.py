@@ -32,7 +32,7 @@ class DemangledName:
 
     result:     `void`, or `vtable for`; empty if there is none
     head:       scopes, name and template arguments
-    parameters: `(int, float)`; empty for what is not a function
+    parameters: `(int, float)`; empty for anything but a function
     suffix:     ` const`, `::'lambda'(int)::operator()(int) const`, ` [clone .cold]`
     """
 

@@ -104,7 +104,7 @@ def _found(link: LinkedFile, path: Path, folder: Path) -> FoundImage | None:
 
 
 def _kind(path: Path, format_: str) -> tuple[bool, str] | None:
-    """Return whether it is a library, and its machine; None for what is not a linked image."""
+    """Return whether it is a library, and its machine; None for anything but a linked image."""
     if format_ == ELF:
         elf = read_elf(path)
         if elf.type in (ET_REL, ET_CORE):

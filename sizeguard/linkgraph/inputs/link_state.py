@@ -56,7 +56,7 @@ class LinkState:
             self.state[name.encode()] = UNDEFINED
 
     def read(self, path: Path, member: str, data: npt.NDArray[np.uint8]) -> Object:
-        """Read an object. Raises InputError for one of another machine than the first."""
+        """Read an object. Raises InputError if one is for another machine than the first."""
         found = read_object(path, member, data, self.machine)
         self.machine = self.machine or found.elf.machine
         return found

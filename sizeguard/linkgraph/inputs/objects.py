@@ -126,7 +126,7 @@ def is_lto(data: npt.NDArray[np.uint8]) -> bool:
 def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: str) -> Object:
     """Read an object for a machine ("" takes any).
 
-    Raises InputError for what is not an object of this machine, InconclusiveError for LTO objects.
+    Raises InputError for anything but an object of this machine, InconclusiveError for LTO objects.
     """
     label = Path(f"{path}({member})" if member else path)
     if data[:4].tobytes() in _BITCODE:

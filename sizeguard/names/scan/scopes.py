@@ -48,7 +48,7 @@ class ScopeReader:
         return found
 
     def namespace(self, scopes: Scopes) -> str:
-        """Return the innermost namespace; empty for what is not a name of code or data."""
+        """Return the innermost namespace; empty for anything but a name of code or data."""
         path = scopes.path
         for end in range(1, len(path) + 1):
             if path[:end] in self._classes:
