@@ -21,7 +21,7 @@ WIDTH = 100
 
 def draw(arguments: list[str]) -> str:
     """Return the picture of one report in a terminal of WIDTH columns, as SVG."""
-    command = [sys.executable, "-m", "sizeguard", "report", *arguments]
+    command = [sys.executable, "-m", "sizeguard", "report", *arguments, "--width", str(WIDTH)]
     environment = {
         **os.environ,
         "FORCE_COLOR": "1",
