@@ -469,7 +469,12 @@ def test_the_commands(
     selection = read_selection(output)
     assert not selection.findings
     assert set(selection.selection.operators) == {row["name"] for row in content["operators"]}
-    assert selection.selection.build_features == {"bundled_inputs", "verbose_errors"}
+    assert selection.selection.build_features == {
+        "bundled_inputs",
+        "profiling",
+        "program_verification",
+        "verbose_errors",
+    }
     assert run.invoke(cli, ["select", "lint", str(output)]).exit_code == 0
 
     done = run.invoke(

@@ -73,8 +73,9 @@ def test_growth_counts_from_the_merge_base_and_the_advice_helps(
     assert grown["apps"][0]["causes"][0]["symbol"] == "g"
     commands = {c["label"]: c["text"] for c in grown["apps"][0]["commands"]}
     # Each command that is printed runs here, and the two that accept the growth do so.
-    for label in ("see why", "reproduce"):
+    for label in ("see why", "compare"):
         assert project.run(*shlex.split(commands[label])[1:]).code in (0, 3)
+    assert project.run(*shlex.split(commands["reproduce"])[1:]).code == 1
     waive = shlex.split(commands["accept it"].replace("YOU", "me").replace("'…'", "wanted"))
     assert project.run(*waive[1:]).code == 0
     assert gated(project)["verdict"] == "pass"

@@ -61,7 +61,11 @@ def tag(old: str, new: str, said: str, verdict: str = FAIL, app: str = "vision")
 
 def names(key: str, new: str, said: str, verdict: str = FAIL) -> Planted:
     """A list of classes or features that is replaced."""
-    old = "custom_classes: []" if key == "custom_classes" else "build_features: [bundled_inputs]"
+    if key == "custom_classes":
+        return Planted("vision", "custom_classes: []", f"{key}: {new}", said, verdict)
+    if new.endswith("]"):  # the other feature of the app stays
+        new = f"{new[:-1]}, program_verification]".replace("[, ", "[")
+    old = "build_features: [bundled_inputs, program_verification]"
     return Planted("vision", old, f"{key}: {new}", said, verdict)
 
 

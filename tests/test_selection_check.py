@@ -556,7 +556,7 @@ def test_the_command_finds_this_projects_records_up_to_date(
     )
     done = CliRunner().invoke(cli, ["select", "update", "--app", "visio"])
     assert done.exit_code != 0
-    assert "no app visio" in str(done.exception)
+    assert "no app 'visio'; did you mean 'vision'?" in str(done.exception)
 
 
 def test_what_cannot_be_read_is_a_problem_of_its_app(

@@ -75,7 +75,7 @@ def selection_text(root: Path, kept: dict[str, list[str]]) -> str:
         )
     ]
     lines += [
-        "build_features: [bundled_inputs]",
+        "build_features: [bundled_inputs, profiling, program_verification]",
         "custom_classes: [LinearOpContext]",
         "kernel_metadata:",
     ]

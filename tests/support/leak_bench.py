@@ -118,12 +118,15 @@ class LeakBench:
         return [shlex.split(line) for line in listed.splitlines()]
 
     def _compiler(self, source: str) -> list[str]:
-        """Return the command that compiles a source, without its output and its input."""
+        """Return the command that compiles a source of the app, without output and input."""
         words = next(w for w in self._commands if w[-1].endswith(source))
-        kept = words[: words.index("-MD")]
+        return [word for word in words[: words.index("-MD")] if not word.startswith("-W")]
+
+    def _compiler_of_all(self, source: str) -> list[str]:
+        """Return the same command with everything selected."""
         mine = str(self.build.selection.parent)
         theirs = str(self.full.selection.parent)
-        return [word.replace(mine, theirs) for word in kept if not word.startswith("-W")]
+        return [word.replace(mine, theirs) for word in self._compiler(source)]
 
     def compile(self, name: str, text: str, *options: str) -> Path:
         """Compile a source as kernels are compiled, with everything selected."""
@@ -131,7 +134,7 @@ class LeakBench:
         source = self.folder / f"{name}.cpp"
         source.write_text(PROLOGUE + text)
         output = self.folder / f"{name}.o"
-        run(*self._compiler("kernels/lookup.cpp"), *options, "-c", source, "-o", output)
+        run(*self._compiler_of_all("kernels/lookup.cpp"), *options, "-c", source, "-o", output)
         return output
 
     @cached_property

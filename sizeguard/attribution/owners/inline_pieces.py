@@ -13,7 +13,8 @@ from sizeguard.columns.texts import Int
 INLINE = b"inline frames"
 # Levels that tell a piece from the function around it. For other levels debug information is not
 # read: 9 s of an image with 56 MB, where its symbols take 0.6 s.
-_ASKING = frozenset({"dtype", "analyzer"})
+# An inlined function can be of another operator than the function around it.
+_ASKING = frozenset({"analyzer", "component", "dtype", "kernel", "operator"})
 
 
 def asks_for_pieces(levels: Collection[str] | None) -> bool:
