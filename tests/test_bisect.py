@@ -660,7 +660,7 @@ def test_merges_are_one_commit_or_a_branch(tmp_path: Path) -> None:
         (two, -40),
     ]
     assert branch.merge_itself == 0
-    with pytest.raises(InputError, match="no ancestor"):
+    with pytest.raises(InputError, match="is not an ancestor"):
         in_process(repository, tmp_path, after, good)
 
 
