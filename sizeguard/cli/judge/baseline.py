@@ -9,7 +9,7 @@ import click
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import PlainGroup
 from sizeguard.cli.policy_line import print_policy
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
 
 
 @click.group(cls=PlainGroup)
@@ -21,22 +21,8 @@ def command() -> None:
 
 
 @command.command()
-@click.option(
-    "--app",
-    "apps",
-    multiple=True,
-    metavar="NAME",
-    help="Only this app of sizeguard.yaml. May be given again.",
-    shell_complete=candidates.one_of(candidates.apps),
-)
-@click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    metavar="NAME",
-    help="Only this target of sizeguard.yaml. May be given again.",
-    shell_complete=candidates.one_of(candidates.targets),
-)
+@only_apps
+@only_targets
 @click.option(
     "--compiler",
     metavar="gcc|clang",

@@ -13,7 +13,7 @@ from sizeguard.cli import candidates
 from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import option_group
 from sizeguard.cli.policy_line import print_policy
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
 from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
 from sizeguard.report.result_formats import GATE_FORMATS
 
@@ -103,22 +103,8 @@ _output_options = option_group(
 
 
 @click.command()
-@click.option(
-    "--app",
-    "apps",
-    multiple=True,
-    metavar="NAME",
-    help="Only this app of sizeguard.yaml. May be given again.",
-    shell_complete=candidates.one_of(candidates.apps),
-)
-@click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    metavar="NAME",
-    help="Only this target of sizeguard.yaml. May be given again.",
-    shell_complete=candidates.one_of(candidates.targets),
-)
+@only_apps
+@only_targets
 @click.option(
     "--base",
     default="",

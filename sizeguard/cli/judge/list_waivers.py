@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
 @click.command()

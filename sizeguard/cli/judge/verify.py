@@ -8,7 +8,7 @@ import click
 
 from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import Output, judged_output_options
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 FILE = click.Path(path_type=Path)
 BROKEN = 4

@@ -8,7 +8,7 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.policy_line import print_policy
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output, output_options
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
 @click.command()

@@ -10,7 +10,7 @@ import click
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output, output_options
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
 from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
 
 
@@ -22,22 +22,8 @@ from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_
     default=None,
     help="Show tagged commits, or all of the main line. Default: releases if there are tags.",
 )
-@click.option(
-    "--app",
-    "apps",
-    multiple=True,
-    metavar="NAME",
-    help="Only this app of sizeguard.yaml. May be given again.",
-    shell_complete=candidates.one_of(candidates.apps),
-)
-@click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    metavar="NAME",
-    help="Only this target of sizeguard.yaml. May be given again.",
-    shell_complete=candidates.one_of(candidates.targets),
-)
+@only_apps
+@only_targets
 @click.option(
     "--by",
     default="",

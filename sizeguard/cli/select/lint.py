@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.cli.project_options import RUNTIME_SOURCE
 from sizeguard.cli.select.options import FILE, FORMAT
-from sizeguard.cli.source_option import RUNTIME_SOURCE
 
 if TYPE_CHECKING:
     from sizeguard.selection.lint_rules import HasPlace

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.project_options import RUNTIME_SOURCE
 from sizeguard.cli.select.options import DISPATCHER, FILE, FORMAT
-from sizeguard.cli.source_option import RUNTIME_SOURCE
 
 
 @click.command()

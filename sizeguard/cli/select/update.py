@@ -6,19 +6,11 @@ from pathlib import Path
 
 import click
 
-from sizeguard.cli import candidates
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 
 
 @click.command()
-@click.option(
-    "--app",
-    "apps",
-    multiple=True,
-    metavar="NAME",
-    help="Only this app of sizeguard.yaml. May be given again.",
-    shell_complete=candidates.one_of(candidates.apps),
-)
+@only_apps
 @RUNTIME_SOURCE
 @click.option("--exact", "how", flag_value="traced", help="Keep only what the traces used.")
 @click.option(

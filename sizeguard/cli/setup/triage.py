@@ -7,22 +7,14 @@ from pathlib import Path
 
 import click
 
-from sizeguard.cli import candidates
-from sizeguard.cli.source_option import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 
 FILE = click.Path(path_type=Path)
 
 
 @click.command()
 @click.argument("line", metavar="'ERROR LINE'")
-@click.option(
-    "--app",
-    "apps",
-    multiple=True,
-    metavar="NAME",
-    help="Only this app of sizeguard.yaml. May be given again.",
-    shell_complete=candidates.one_of(candidates.apps),
-)
+@only_apps
 @click.option(
     "--selection",
     "selections",
