@@ -125,7 +125,7 @@ class Claim:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Key that is unique in a list of claims."""
+        """Return a key that identifies the claim in a list."""
         return self.kind, self.name, self.expect
 
 

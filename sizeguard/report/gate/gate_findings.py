@@ -314,7 +314,7 @@ class _Related:
             self.named.setdefault(f"dtype/{cause.dtype}", []).append(cause)
 
     def of(self, metric: str) -> Sequence[Cause]:
-        """Select those that can have made a metric grow: of its operator or dtype, else all."""
+        """Select the causes that can explain a metric: its operator's or dtype's, else all."""
         is_named = metric.startswith(("operator/", "dtype/"))
         return self.named.get(metric, ()) if is_named else self.all
 
