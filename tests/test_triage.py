@@ -82,6 +82,12 @@ def test_a_line_says_what_is_missing(line: str, expected: dict[str, str], tmp_pa
     assert named(line, tmp_path) == expected
 
 
+@pytest.mark.parametrize("line", ["std::bad_alloc", "at::native::add(int)", "x::y::z::w failed"])
+def test_a_name_of_cpp_is_not_an_operator(line: str, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="names no operator, dtype, class or build feature"):
+        named(line, tmp_path)
+
+
 def test_a_line_that_names_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="names no operator, dtype, class or build feature"):
         named("segmentation fault", tmp_path)

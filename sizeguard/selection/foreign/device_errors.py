@@ -11,7 +11,8 @@ from sizeguard.selection.foreign.triage_result import DESELECTED, SELECTED, Name
 from sizeguard.selection.selectable import Selectable
 from sizeguard.selection.selection import Selection
 
-_OPERATOR = re.compile(r"\b[A-Za-z_]\w*::\w+(?:\.\w+)?")
+# A name of C++ is not an operator: std::bad_alloc, or at::native::add with several colons.
+_OPERATOR = re.compile(r"(?<![\w:])(?!std::)[A-Za-z_]\w*::\w+(?:\.\w+)?(?!\w|::)")
 # ExecuTorch's kernels leave out the namespace: "Unhandled dtype Double for add.out".
 _SHORT_OPERATOR = re.compile(r"\bdtype '?\w+'? for (\w+\.\w+)")
 _FEATURE = re.compile(r"\bfeatures? (\w+)")
