@@ -57,7 +57,7 @@ def test_apps_in_one_line_are_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["vision", "m.pt2"], "there is an app vision"),
+        (["vision", "m.pt2"], "app vision exists already"),
         (["words", "../m.pt2"], "not in the project"),
     ],
 )

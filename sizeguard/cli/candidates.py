@@ -1,8 +1,8 @@
 """Candidates for the values of options and arguments, which shells complete.
 
-Nothing is imported here but click, so that options can name their candidates at no cost; what names
-them is imported when a shell asks. No candidates are better than an error in a line that somebody
-types: a project that cannot be read has none.
+This module imports only click, so that it costs nothing at start-up; the functions import what they
+need when a shell asks. A project that cannot be read has no candidates: an error would end up in
+the user's command line.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 class OneOf(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A value out of names that are read when one is given; for another, the nearest is told.
+    """A value that must be one of some names; the error for another one suggests the nearest.
 
-    prefix: of short names, such as -O: all are listed with it, and none is nearest
+    prefix: of short names, such as -O; an error lists all of them with it and suggests none
     """
 
     name = "name"
 
     def __init__(self, names: Names, what: str, prefix: str = "") -> None:
-        """Describe the names: a function that lists them, and what they are."""
+        """Take the function that lists the names, and the word for their kind."""
         self.names, self.what, self.prefix = names, what, prefix
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check the value; an empty one stands for none."""
+        """Check the value; an empty value is not checked."""
         known = list(self.names())
         if value and value not in known:
             from sizeguard.base.nearest import did_you_mean
@@ -64,7 +64,7 @@ def one_of(names: Names) -> Complete:
 
 
 def list_of(names: Names) -> Complete:
-    """Complete the last name of a list with commas, by a name that is not in it."""
+    """Complete the last name of a comma-separated list with names that are not in it yet."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
         head, comma, last = incomplete.rpartition(",")
@@ -100,14 +100,14 @@ def _starting(names: Names, text: str) -> list[str]:
 
 
 def levels() -> Iterable[str]:
-    """Levels of reports and diffs."""
+    """List the levels of reports and diffs."""
     from sizeguard.attribution.levels import LEVELS
 
     return LEVELS
 
 
 def apps() -> Iterable[str]:
-    """Apps of sizeguard.yaml."""
+    """List the apps of sizeguard.yaml."""
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root
 
@@ -115,7 +115,7 @@ def apps() -> Iterable[str]:
 
 
 def targets() -> Iterable[str]:
-    """Targets of sizeguard.yaml."""
+    """List the targets of sizeguard.yaml."""
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root
 
@@ -123,7 +123,7 @@ def targets() -> Iterable[str]:
 
 
 def operators() -> Iterable[str]:
-    """Operators of the project's runtime, or of the one that this package knows: 0.1 s to read."""
+    """List the operators of the project's runtime, else of this package's own; takes 0.1 s."""
     from sizeguard.projects.root import find_sources
     from sizeguard.runtimes.known import library
 
@@ -131,63 +131,63 @@ def operators() -> Iterable[str]:
 
 
 def presets() -> Iterable[str]:
-    """Runtimes that names are read as."""
+    """List the runtimes that --preset accepts."""
     from sizeguard.runtimes.known import NAMES
 
     return ("auto", *NAMES)
 
 
 def words() -> Iterable[str]:
-    """Words that `sizeguard explain` knows."""
+    """List the words that `sizeguard explain` explains."""
     from sizeguard.report.screen.glossary import WORDS
 
     return WORDS
 
 
 def machines() -> Iterable[str]:
-    """Machines that the runtime is built for."""
+    """List the machines that the runtime can be built for."""
     from sizeguard.toolchains.targets import TARGETS
 
     return TARGETS
 
 
 def compilers() -> Iterable[str]:
-    """Compilers of the runtime."""
+    """List the compilers that can build the runtime."""
     from sizeguard.toolchains.toolchain import COMPILERS
 
     return COMPILERS
 
 
 def linkers() -> Iterable[str]:
-    """Linkers of the runtime."""
+    """List the linkers that can link the runtime."""
     from sizeguard.toolchains.toolchain import LINKERS
 
     return LINKERS
 
 
 def variants() -> Iterable[str]:
-    """Variants of the runtime."""
+    """List the variants of the runtime."""
     from sizeguard.runtimes.runtime import VARIANTS
 
     return VARIANTS
 
 
 def optimizations() -> Iterable[str]:
-    """Values of -O."""
+    """List the values of -O."""
     from sizeguard.runtimes.runtime import OPTIMIZATIONS
 
     return OPTIMIZATIONS
 
 
 def links() -> Iterable[str]:
-    """Ways in which the runtime is linked."""
+    """List the kinds of link."""
     from sizeguard.runtimes.runtime import LINKS
 
     return LINKS
 
 
 def lto_kinds() -> Iterable[str]:
-    """Kinds of optimization at link time."""
+    """List the kinds of LTO."""
     from sizeguard.runtimes.runtime import LTO
 
     return LTO

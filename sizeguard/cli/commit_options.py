@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommitBuild:
-    """The options of the command line that say how a commit is built."""
+    """The command-line options for building a commit."""
 
     metric: str
     build_command: str | None
@@ -38,16 +38,16 @@ class CommitBuild:
     again: bool
 
     def recipe(self, repository: Path) -> Recipe:
-        """Choose the build command, else our own build in a source tree of ours.
+        """Choose the user's build command, else our own build in a tree with the runtime's sources.
 
-        Raises InputError for options that exclude each other.
+        Raises InputError for options that cannot be combined.
         """
         if self.build_command is not None:
             return self._command_recipe()
         return self._recipe_of_app(repository) or self._runtime_recipe(repository)
 
     def _recipe_of_app(self, repository: Path) -> Recipe | None:
-        """Choose the commands of sizeguard.yaml that build an app of any project."""
+        """Choose the commands of sizeguard.yaml that build the app."""
         from sizeguard.base.errors import InputError
         from sizeguard.projects.any_build import recipe_of_app
         from sizeguard.projects.project import CONFIG
@@ -75,8 +75,8 @@ class CommitBuild:
 
         if self.app or self.variant or self.compiler or self.linker or self.target:
             raise InputError(
-                "--build-command builds all there is: --app, --variant, --compiler, --linker"
-                " and --target are for our own build"
+                "--build-command cannot be combined with --app, --variant, --compiler, --linker "
+                "or --target"
             )
         command = self.build_command or ""
         check_command(command, self.image)
@@ -88,14 +88,14 @@ class CommitBuild:
         from sizeguard.toolchains.toolchain import find_toolchain, require
 
         if self.image or self.map or self.inputs or self.ignore:
-            raise InputError("--image, --map, --inputs and --ignore are for --build-command")
+            raise InputError("--image, --map, --inputs and --ignore need --build-command")
         building = [
             each for each in runtimes() if each.source_tree(repository, repository) is not None
         ]
         if not building:
             raise InputError(
-                f"{repository}: no sizeguard source tree: say how to build it with --build-command"
-                " and --image"
+                f"{repository}: not a sizeguard source tree; name the build with --build-command "
+                f"and --image"
             )
         self._check_variant()
         require("cmake", "ninja", "flatc")
@@ -123,8 +123,8 @@ class CommitBuild:
     def place(self, repository: Path) -> MeasurementPlace:
         """Choose the folder of worktrees and measurements.
 
-        Beside the project where git ignores .sizeguard, else in the .git folder: nothing is added
-        to the files that a person works on.
+        It is in the project if git ignores .sizeguard there, else in the .git folder, so that no
+        untracked files appear in the worktree.
         """
         from sizeguard.measurement.measured_commits import MeasurementPlace
         from sizeguard.measurement.store_place import store_at
@@ -152,7 +152,7 @@ def home_of(repository: Path) -> Path:
     from sizeguard.git.git import common_folder, git
 
     if (repository / ".sizeguard" / ".gitignore").is_file():
-        return repository / ".sizeguard"  # the gate's own folder, which ignores itself
+        return repository / ".sizeguard"  # the gate's own folder, which has a .gitignore
     try:
         git(repository, "check-ignore", "--quiet", ".sizeguard/")
     except InputError:
@@ -160,7 +160,7 @@ def home_of(repository: Path) -> Path:
     return repository / ".sizeguard"
 
 
-# The options of a commit's build and metric, passed on as one CommitBuild.
+# Options for a commit's build and the metric; the command gets one CommitBuild.
 commit_options = option_group(
     "build",
     CommitBuild,
@@ -184,13 +184,13 @@ commit_options = option_group(
         "--image",
         default="",
         metavar="PATH",
-        help="The binary that the build command makes, from the root.",
+        help="The binary that the build command makes, relative to the root.",
     ),
     click.option(
         "--map",
         default="",
         metavar="PATH",
-        help="The linker map that it makes, from the root.",
+        help="The linker map that it makes, relative to the root.",
     ),
     click.option(
         "--inputs",
@@ -208,20 +208,20 @@ commit_options = option_group(
         "--app",
         default="",
         metavar="NAME",
-        help="Build this app's selective runtime of our own. Default: the full runtime.",
+        help="Build the selective runtime of this app. Default: the full runtime.",
         shell_complete=candidates.one_of(candidates.apps),
     ),
     click.option(
         "--variant",
         default="",
         metavar="full|core",
-        help="Build another variant of our own runtime.",
+        help="Build another variant of the runtime.",
         type=candidates.OneOf(candidates.variants, "variant"),
     ),
     click.option(
         "--compiler",
         metavar="gcc|clang",
-        help="As for sizeguard build; so are the next three.",
+        help="As for sizeguard build; the next three options, too.",
         type=candidates.OneOf(candidates.compilers, "compiler"),
     ),
     click.option(
@@ -252,7 +252,7 @@ commit_options = option_group(
         "--timeout",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Time limit of one build, in seconds; then the run ends.",
+        help="Time limit of one build, in seconds. The run ends if a build takes longer.",
     ),
     click.option(
         "--build-failed-again",

@@ -1,4 +1,4 @@
-"""Complete command lines: the script for a shell, and the answers to what it asks."""
+"""Complete command lines: print the script for a shell, and answer the shell's requests."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from click.shell_completion import (
 )
 
 PROGRAM = "sizeguard"
-VARIABLE = "_SIZEGUARD_COMPLETE"  # what a shell asks: bash_complete
-_LINE = {"COMP_WORDS", "COMP_CWORD"}  # variables in which zsh and fish say what was typed
+VARIABLE = "_SIZEGUARD_COMPLETE"  # holds a shell's request: bash_complete
+_LINE = {"COMP_WORDS", "COMP_CWORD"}  # variables in which zsh and fish pass what was typed
 
 
 class WholeLineBash(BashComplete):
-    """Bash, told the line itself.
+    """Completion for Bash from the whole command line.
 
-    Bash takes aten::add apart at the colons, and operator=a at the equals sign: the words that it
-    hands over do not say where the spaces were, and a candidate stands for the last part alone.
+    Bash splits aten::add at the colons and operator=a at the equals sign. The words that it passes
+    do not show where the spaces were, and a candidate replaces only the last part.
     """
 
     source_template = """\
@@ -46,7 +46,10 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 """
 
     def source(self) -> str:
-        """Fill in the script; no Bash has to be here."""
+        """Fill in the script.
+
+        click's own method runs Bash to check its version; this one does not need Bash.
+        """
         return ShellComplete.source(self)
 
     def get_completion_args(self) -> tuple[list[str], str]:
@@ -57,7 +60,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
         return words[1:], incomplete
 
     def complete(self) -> str:
-        """Leave out of each candidate what Bash holds for an earlier word."""
+        """Strip from each candidate the part that Bash treats as an earlier word."""
         args, incomplete = self.get_completion_args()
         items = self.get_completions(args, incomplete)
         breaks = [mark for mark in ":=" if mark in os.environ.get("COMP_BREAKS", ":=")]
@@ -67,7 +70,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class QuietZsh(ZshComplete):
-    """Zsh that drops messages, which would be in the line that somebody types."""
+    """Completion for Zsh that discards messages; they would appear in the user's command line."""
 
     source_template = ZshComplete.source_template.replace(
         "=zsh_complete %(prog_name)s", "=zsh_complete %(prog_name)s 2>/dev/null"
@@ -75,7 +78,7 @@ class QuietZsh(ZshComplete):
 
 
 class QuietFish(FishComplete):
-    """Fish that drops messages, and knows words that are not words yet, such as a lone quote."""
+    """Completion for Fish that discards messages and accepts unfinished words."""
 
     source_template = FishComplete.source_template.replace(
         "(commandline -t) %(prog_name)s", "(commandline -t) %(prog_name)s 2>/dev/null"
@@ -86,7 +89,7 @@ class QuietFish(FishComplete):
         last = os.environ["COMP_WORDS"], os.environ["COMP_CWORD"]
         args, begun = split_arg_string(last[0])[1:], split_arg_string(last[1])
         incomplete = begun[0] if begun else last[1]
-        # Fish puts the partial word into both.
+        # Fish puts the partial word into both variables.
         if incomplete and args and args[-1] == incomplete:
             args.pop()
         return args, incomplete
@@ -100,10 +103,11 @@ SHELLS: dict[str, type[ShellComplete]] = {
 
 
 def answer(cli: click.Command, question: str) -> int:
-    """Print what a shell asks for: the candidates of a line, or the script that asks.
+    """Answer a shell's request: print the candidates for a line, or the completion script.
 
-    The exit code is 1 if there is no such question, or no line. An error ends the process as that
-    of any command; the scripts drop its message, which would be in the line that somebody types.
+    The exit code is 1 for an unknown request or a missing line. An error ends the process like an
+    error of any command; the scripts discard its message, because it would appear in the user's
+    command line.
     """
     shell, _, what = question.partition("_")
     if shell not in SHELLS or what not in ("complete", "source"):

@@ -35,14 +35,14 @@ def print_error(error: BaseException) -> int:
         _echo(str(error))
         return error.exit_code
     if isinstance(error, click.ClickException):
-        # As SizeguardError does it: the message holds words of the command line.
-        # Imported on call: 3 ms, which a command line that is right need not wait for.
+        # Escape as SizeguardError does: the message contains words of the command line. Imported on
+        # call: 3 ms that a valid command line need not wait for.
         from sizeguard.cli.usage_errors import usage_message
 
         _echo(str(SizeguardError(usage_message(error))))
         return error.exit_code if isinstance(error, click.UsageError) else 2
     if isinstance(error, OSError) and error.errno in _OUTPUT_LOST:
-        # No log: it would hardly find room, and the machine has to be mended.
+        # No log: there is hardly room for one, and the cause is not in this program.
         _echo(f"{error.filename or 'output'}: {error.strerror}")
         return INTERNAL
     _echo(str(SizeguardError(_internal(error))))
@@ -51,7 +51,7 @@ def print_error(error: BaseException) -> int:
 
 def _echo(message: str) -> None:
     """Print one line of error; the word is red on a terminal."""
-    # Imported on call: 3 ms, which a command line that is right need not wait for.
+    # Imported on call: 3 ms that a valid command line need not wait for.
     from sizeguard.report.writers.style import Style, wants_colour
 
     style = Style(colour=wants_colour(is_terminal=sys.stderr.isatty()))
@@ -59,7 +59,7 @@ def _echo(message: str) -> None:
 
 
 def _is_interrupt(error: BaseException) -> bool:
-    # click makes an Abort of Ctrl-C, but of an EOFError, too, which is a defect of ours.
+    # click raises Abort for Ctrl-C, but also for an EOFError, which is a bug of ours.
     return isinstance(error, KeyboardInterrupt | click.Abort) and not isinstance(
         error.__cause__, EOFError
     )

@@ -1,4 +1,4 @@
-"""Exit codes of all commands: the one table that their --help shows."""
+"""Exit codes of all commands, as the --help of each command shows them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DONE = "done"
 _USAGE = "wrong usage or configuration, or an unreadable file"
 _INTERNAL = "an internal error, or the disk is full"
 _BUILD = "a build failed, or an internal error"
-_OTHER_LINK = "files of another link, or a name that nothing knows"
+_OTHER_LINK = "files of another link, or an unknown name"
 
 # Exit codes of commands that end with a verdict.
 BY_VERDICT: Mapping[str, int] = MappingProxyType({"pass": 0, "fail": 1, "inconclusive": 3})
@@ -19,11 +19,11 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
     {
         "init": {
             0: "written, or checked",
-            2: "wrong usage, or a file is there already",
+            2: "wrong usage, or a file exists already",
             3: "no build with an image was found",
             4: _INTERNAL,
         },
-        "build": {0: "built, or built already", 2: _USAGE, 4: _BUILD},
+        "build": {0: "built, or already up to date", 2: _USAGE, 4: _BUILD},
         "import": {0: _DONE, 2: f"{_USAGE} as a model", 4: _INTERNAL},
         "codegen": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "trace": {0: _DONE, 2: _USAGE, 4: f"a model does not run, {_BUILD}"},
@@ -33,8 +33,8 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "select names": {0: _DONE, 2: _USAGE, 4: _BUILD},
         "select static": {0: _DONE, 2: _USAGE, 3: "evidence is missing", 4: _INTERNAL},
         "select adequacy": {
-            0: "the graph reaches all that the trace saw",
-            1: "the trace saw what the graph does not reach",
+            0: "the graph reaches everything that the trace saw",
+            1: "the trace saw something that the graph does not reach",
             2: _USAGE,
             3: "evidence is missing",
             4: _BUILD,
@@ -57,9 +57,9 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         },
         "predict": {0: "predicted", 2: _USAGE, 3: _OTHER_LINK, 4: _INTERNAL},
         "why": {
-            0: "explained, also if it is not in the image",
+            0: "explained, even if it is not in the image",
             2: _USAGE,
-            3: "files of another link or none, or a name that nothing knows",
+            3: "files of another link or none, or an unknown name",
             4: _INTERNAL,
         },
         "doctor": {0: "shown, whatever was found", 2: _USAGE, 4: _INTERNAL},
@@ -67,7 +67,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             0: "all claims hold",
             1: "a claim fails",
             2: _USAGE,
-            3: "evidence is missing, or a name that nothing knows",
+            3: "evidence is missing, or a name is unknown",
             4: "the verifier is broken (a canary passes), or an internal error",
         },
         "gate": {
@@ -78,13 +78,13 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             4: _BUILD,
         },
         "history": {
-            0: "shown, whatever is known",
+            0: "shown, even if sizes are missing",
             2: _USAGE,
             3: "not the root of a git repository with commits",
             4: _INTERNAL,
         },
         "bisect": {
-            0: "measured, whatever moved",
+            0: "measured, whether or not sizes changed",
             2: _USAGE,
             3: "commits cannot be measured",
             4: _BUILD,
@@ -105,7 +105,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "baseline show": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "baseline log": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "waive": {0: "written", 2: _USAGE, 3: "evidence is missing", 4: _BUILD},
-        "triage": {0: "explained", 2: "wrong usage, or a line that names nothing", 4: _INTERNAL},
+        "triage": {0: "explained", 2: "wrong usage, or a line without a known name", 4: _INTERNAL},
         "waivers": {
             0: "listed, and --within finds none",
             1: "--within finds waivers",
@@ -116,7 +116,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "app add": {
             0: "added, and the gate passes",
             1: "added, and the gate fails",
-            2: "wrong usage or configuration, or there is such an app",
+            2: "wrong usage or configuration, or the app exists already",
             3: "added, and the gate is inconclusive",
             4: _BUILD,
         },
@@ -128,6 +128,6 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
 
 
 def exit_code_help(command: str) -> str:
-    """Return the paragraph of a command's --help; its lines are not to be wrapped."""
+    """Return the exit codes as a paragraph of --help that click does not wrap."""
     lines = [f"  {code:<4} {what}" for code, what in EXIT_CODES[command].items()]
     return "\n".join(("\b", "Exit codes:", *lines))

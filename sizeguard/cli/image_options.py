@@ -1,4 +1,4 @@
-"""Options shared by report and diff: the image's files, and where and how a result is printed."""
+"""Options shared by report and diff: the image's files, and the format and place of the output."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from sizeguard.report.writers.style import Style
 
 LEAST_WIDTH = 40  # columns of the narrowest terminal
-LARGE = 64 << 20  # bytes of an image from which on freed memory is kept: see keep_freed
+LARGE = 64 << 20  # bytes; freed memory is kept for images from this size on: see keep_freed
 
 
 @dataclass(frozen=True, slots=True)
 class ImageOptions:
-    """The options that name the files and the rules that an image is analyzed with."""
+    """The options that name the files and rules for the analysis of an image."""
 
     objects: tuple[Path, ...]
     map: Path | None
@@ -43,7 +43,7 @@ class ImageOptions:
     ) -> Analysis:
         """Analyze a binary or a build, or read a snapshot.
 
-        known:  names that another image has, too
+        known: names that another image also has
         levels: those that will be requested; None for all
         """
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
@@ -86,10 +86,10 @@ def _rules_of_project() -> str:
 
 
 class ImagePath(click.Path):
-    """A path that exists, or a member of a container that does: app.zip!lib/x.so."""
+    """A path that exists, or a member of a container that exists: app.zip!lib/x.so."""
 
     def __init__(self) -> None:
-        """Give out a Path."""
+        """Make the values of type Path."""
         super().__init__(path_type=Path, exists=True)
 
     def convert(
@@ -98,7 +98,7 @@ class ImagePath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Path:
-        """Check that the file is there; a missing member is its reader's error."""
+        """Check that the file exists; the container's reader reports a missing member."""
         outer, mark, _ = str(value).partition("!")
         if mark and not Path(value).exists() and Path(outer).exists():
             return Path(value)
@@ -116,7 +116,7 @@ def _prepare_memory(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The options that say how and where a result is printed."""
+    """The options for the format and the place of the output."""
 
     format: str
     file: Path | None
@@ -125,9 +125,10 @@ class Output:
     wide: bool = False
 
     def style(self) -> Style:
-        """Describe the terminal: its width and colours.
+        """Return the width and colours of the terminal.
 
-        What is not a terminal gets whole names and no colours, unless --width or FORCE_COLOR ask.
+        Output that is not a terminal gets full names and no colours, unless --width or FORCE_COLOR
+        is set.
         """
         import shutil
         import sys
@@ -145,7 +146,7 @@ class Output:
         )
 
     def emit(self, chunks: Iterable[str]) -> None:
-        """Write to stdout, or into a file, atomically."""
+        """Write to stdout, or atomically to a file."""
         if self.file is not None:
             from sizeguard.base.files import write_atomic
 
@@ -153,8 +154,8 @@ class Output:
             return
         import sys
 
-        # As bytes: CSV has its own line ends, and names in damaged files may have characters that
-        # the encoding lacks.
+        # As bytes: CSV has its own line ends, and names in damaged files may contain characters
+        # that the encoding lacks.
         sys.stdout.flush()
         for chunk in chunks:
             sys.stdout.buffer.write(
@@ -165,7 +166,7 @@ class Output:
 
 _EXISTING = click.Path(path_type=Path, exists=True)
 
-# The options of an image's files, names and architecture, passed on as ImageOptions.
+# Options for an image's files, names and architecture; the command gets one ImageOptions.
 evidence_options = option_group(
     "evidence",
     ImageOptions,
@@ -218,7 +219,7 @@ evidence_options = option_group(
 )
 
 
-# How text for a terminal looks: of all commands that draw.
+# Options for terminal output, of all commands that print tables.
 SCREEN_OPTIONS = (
     click.option("--ascii", is_flag=True, help="Print only ASCII on the terminal."),
     click.option(
@@ -232,7 +233,7 @@ SCREEN_OPTIONS = (
 
 
 def _output_options(formats: Sequence[str]) -> Decorator:
-    """Make the options --format, --output and --ascii, passed on as one Output."""
+    """Make the options --format, --output and --ascii; the command gets one Output."""
     return option_group(
         "output",
         Output,
@@ -248,14 +249,14 @@ def _output_options(formats: Sequence[str]) -> Decorator:
     )
 
 
-# Each offers the formats that its results have.
+# Each set offers the formats of its kind of result.
 output_options = _output_options(SIZE_FORMATS)
 table_output_options = _output_options(TABLE_FORMATS)
 judged_output_options = _output_options(JUDGED_FORMATS)
 
 
 def levels_of(by: str) -> list[str]:
-    """Split the levels of --by. Raises InputError for a wrong one."""
+    """Split the levels of --by. Raises InputError for an unknown or repeated level."""
     from sizeguard.attribution.levels import LEVELS
     from sizeguard.base.errors import InputError
     from sizeguard.base.nearest import did_you_mean

@@ -1,4 +1,4 @@
-"""The entry of the command line: find the command, run it, print its error.
+"""The entry point of the command line: find the command, run it, print its error.
 
 Commands are found by name and imported when called.
 """
@@ -16,7 +16,7 @@ from sizeguard.cli.error_lines import DEBUG, print_error
 from sizeguard.cli.lazy_group import LazyGroup
 from sizeguard.cli.streams import prepare_streams
 
-COMPLETION = "_SIZEGUARD_COMPLETE"  # the variable in which a shell asks for candidates
+COMPLETION = "_SIZEGUARD_COMPLETE"  # the variable that a shell sets for completion
 
 # name → module in sizeguard.cli, one-line help
 COMMANDS = {
@@ -41,15 +41,15 @@ COMMANDS = {
     "why": ("measure.why", "Show what keeps something in the image."),
     "doctor": (
         "measure.doctor",
-        "Show what an image could do without, and the change that wins it.",
+        "Show bytes that an image does not need, and how to remove them.",
     ),
     "verify": (
         "judge.verify",
-        "Prove that what was deselected is gone and what was selected is there.",
+        "Prove that deselected code is absent and selected code is present.",
     ),
     "gate": ("judge.gate", "Build, run, measure and compare with the merge base and the policy."),
     "history": ("measure.size_history", "Show the sizes of releases or commits over time."),
-    "bisect": ("judge.bisect", "Find every commit that moved the size."),
+    "bisect": ("judge.bisect", "Find every commit that changed the size."),
     "bisect-step": ("judge.bisect_step", "Judge one commit, for git bisect run."),
     "baseline": (
         "judge.baseline",
@@ -81,7 +81,7 @@ COMMANDS = {
 def cli() -> None:
     """Build a C++ inference runtime in full and selectively, and gate its size.
 
-    It says where every byte went, and gates what regrows it.
+    Reports attribute every byte of a binary; the gate fails when a change makes it grow.
 
     Example: sizeguard report build/vision --by operator
     """
@@ -97,7 +97,7 @@ def main() -> None:
         prepare_numpy()
         code = _run(_without_debug(sys.argv[1:]))
         sys.stdout.flush()
-    # The one place that catches all: whatever went wrong is one line and an exit code.
+    # The only place that catches every exception: each becomes one line and an exit code.
     except BaseException as error:
         if isinstance(error, SystemExit | GeneratorExit):
             raise
@@ -107,9 +107,9 @@ def main() -> None:
 
 
 def _without_debug(arguments: list[str]) -> list[str]:
-    """Take --debug out of the arguments, wherever it is before `--`, and set its variable.
+    """Remove --debug from the arguments before `--`, and set its variable.
 
-    So it holds for the processes that a command starts, too.
+    The processes that a command starts inherit the variable.
     """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     if "--debug" in arguments[:end]:
@@ -135,14 +135,14 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.UsageError as error:
-        if error.ctx is None:  # the parser of options tells none
+        if error.ctx is None:  # the option parser gives no context
             error.ctx = _context(arguments)
         raise
     return 0
 
 
 def _context(arguments: list[str]) -> click.Context:
-    """Find the command that the arguments begin with, for the hint of an error."""
+    """Find the command that the arguments begin with, for the hint in an error."""
     context = click.Context(cli, info_name="sizeguard")
     for word in arguments:
         group = context.command
@@ -154,7 +154,7 @@ def _context(arguments: list[str]) -> click.Context:
 
 
 def _drop_output() -> None:
-    """Give up what is not yet printed: Python would complain at exit that it cannot be."""
+    """Discard unprinted output, because Python would complain at exit that it cannot write it."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -14,7 +14,7 @@ Decorator: TypeAlias = Callable[[_Command], _Command]
 def option_group(parameter: str, kind: type[Any], *options: Decorator) -> Decorator:
     """Make a decorator that adds options to a command.
 
-    The command gets their values as one object, its argument `parameter`.
+    The command gets their values as one object in its argument `parameter`.
 
     kind: a dataclass whose fields are named as the options' values
     """

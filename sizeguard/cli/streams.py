@@ -1,4 +1,4 @@
-"""Standard output and error whose reader may go away, as `head` does."""
+"""Keep the exit code when a reader of standard output or error goes away, as `head` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class _UntilClosed(io.FileIO):
-    """A file that drops what nobody reads any more."""
+    """A file that discards output after its reader has closed the pipe."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write, or drop the data if the reader has closed the pipe."""
@@ -23,10 +23,10 @@ class _UntilClosed(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Let a command end with its own exit code though the reader of its output has gone.
+    """Let a command end with its own exit code even if the reader of its output has gone.
 
-    `sizeguard gate | head` fails if the gate fails. A stream that is closed from the start is like
-    one that nobody reads. Characters that the encoding lacks are shown as escapes.
+    `sizeguard gate | head` fails if the gate fails. A stream that is closed from the start is
+    treated like one without a reader. Characters that the encoding lacks are shown as escapes.
     """
     sys.stdout = _prepared(sys.stdout, sys.__stdout__)
     sys.stderr = _prepared(sys.stderr, sys.__stderr__)
@@ -34,9 +34,9 @@ def prepare_streams() -> None:
 
 def _prepared(stream: TextIO | None, original: TextIO | None) -> TextIO:
     if stream is None:
-        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 no path of a user's
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 not a user's path
     if stream is not original or not isinstance(stream, io.TextIOWrapper):
-        return stream  # somebody who called main() has put it there
+        return stream  # a caller of main() replaced it
     stream.flush()
     return io.TextIOWrapper(
         io.BufferedWriter(_UntilClosed(stream.fileno(), "wb", closefd=False)),

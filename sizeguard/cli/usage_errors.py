@@ -1,4 +1,4 @@
-"""Say what is wrong with a command line, where, and what to type instead, in one line."""
+"""Describe an error of the command line in one line: what, where, and what to type instead."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sizeguard.base.nearest import did_you_mean, nearest_names
 _QUOTED = re.compile(r"'([^']*)'")
 _PATH = re.compile(r"^(?:File|Directory|Path) '(.*)' (does not exist|is a \w+)\.?$", re.DOTALL)
 _EXTRA = re.compile(r"^Got unexpected extra arguments? \((.*)\)$", re.DOTALL)
-# What somebody may want who gives a command one argument too many.
+# Hints for a command with one argument too many.
 _TWO = {"report": "sizeguard diff OLD NEW compares two images"}
 
 
 def usage_message(error: click.ClickException) -> str:
-    """Describe an error of click as one of ours."""
+    """Write an error of click in our own words."""
     if not isinstance(error, click.UsageError):
         return error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
@@ -37,7 +37,7 @@ def usage_message(error: click.ClickException) -> str:
 
 
 def unknown_command(name: str, known: list[str], context: click.Context) -> str:
-    """Say that there is no such command, with the nearest one."""
+    """Say that a command is unknown, and name the nearest."""
     near = nearest_names(name, known)
     hint = f"did you mean '{near[0]}'?" if near else f"{_words(context)} --help lists all commands"
     return f"unknown command '{name}'; {hint}"
@@ -130,7 +130,7 @@ def _options(context: click.Context | None) -> list[str]:
 
 
 def _example(context: click.Context | None, options: tuple[str, ...] | list[str]) -> str:
-    """End a message with the first example of the help that has one of the options."""
+    """Return the first example of the help that has one of the options, as the end of a message."""
     for line in _examples(context):
         words = line.split()
         if not options or any(option in words for option in options):
@@ -139,7 +139,7 @@ def _example(context: click.Context | None, options: tuple[str, ...] | list[str]
 
 
 def _examples(context: click.Context | None) -> Iterator[str]:
-    """Read the command lines of a command's help, joined where they continue."""
+    """Read the example command lines of a command's help, with continued lines joined."""
     text = (context.command.help or "") if context is not None else ""
     _, _, text = text.partition("Example")
     joined = re.sub(r"\s*\\\n\s*", " ", text)

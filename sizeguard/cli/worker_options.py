@@ -1,4 +1,4 @@
-"""Options that say who builds commits: this machine, several at once, or a scheduler's workers."""
+"""Options for building commits: parallel builds on this machine, or the workers of a scheduler."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Workers:
         return self.jobs > 1 or self.scheduler is not None
 
     def measurer(self, place: MeasurementPlace) -> Measurer:
-        """Choose who builds and measures: the workers of a scheduler, or this machine."""
+        """Choose where to build and measure: on a scheduler's workers or on this machine."""
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
         if self.scheduler is not None:
             from sizeguard.measurement.distributed import DaskMeasurer
@@ -41,7 +41,7 @@ class Workers:
 
 
 def end_builds_on_sigterm() -> None:
-    """Stop on SIGTERM as on Ctrl-C: running builds end, and measurements are kept."""
+    """Handle SIGTERM like Ctrl-C: running builds end, and measurements are kept."""
     signal.signal(signal.SIGTERM, _interrupt)
 
 
@@ -49,7 +49,7 @@ def _interrupt(number: int, frame: types.FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-# The options of the workers, passed on as one Workers.
+# Options for the workers; the command gets one Workers.
 worker_options = option_group(
     "workers",
     Workers,

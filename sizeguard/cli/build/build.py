@@ -32,23 +32,23 @@ FILE = click.Path(path_type=Path)
     "--target",
     metavar="TARGET",
     help=(
-        "x86_64-linux, aarch64-linux, arm64-macos, x86_64-macos, arm64-android or arm64-ios; this"
-        " machine if left out."
+        "x86_64-linux, aarch64-linux, arm64-macos, x86_64-macos, arm64-android or arm64-ios. "
+        "Default: this machine."
     ),
     type=candidates.OneOf(candidates.machines, "target"),
 )
 @click.option(
     "--compiler",
     metavar="gcc|clang",
-    help="The compiler; gcc if left out, clang for macOS, iOS and Android.",
+    help="The compiler. Default: gcc; clang for macOS, iOS and Android.",
     type=candidates.OneOf(candidates.compilers, "compiler"),
 )
 @click.option(
     "--linker",
     metavar="bfd|gold|lld|mold",
     help=(
-        "The linker; bfd with gcc and lld with clang if left out. lld-14 and lld-22 are other"
-        " versions of lld."
+        "The linker. Default: bfd with gcc, lld with clang. lld-14 and lld-22 are other versions "
+        "of lld."
     ),
     type=candidates.OneOf(candidates.linkers, "linker"),
 )
@@ -64,7 +64,7 @@ FILE = click.Path(path_type=Path)
     "--lto",
     default="",
     metavar="full|thin",
-    help="Optimize at link time; thin needs clang and lld.",
+    help="Optimize at link time (LTO); thin needs clang and lld.",
     type=candidates.OneOf(candidates.lto_kinds, "kind of LTO"),
 )
 @click.option(
@@ -76,7 +76,7 @@ FILE = click.Path(path_type=Path)
     help="Optimize for size or for speed.",
     type=candidates.OneOf(candidates.optimizations, "optimization", "-O"),
 )
-@click.option("--no-dtypes", is_flag=True, help="Select only operators, and keep all dtypes.")
+@click.option("--no-dtypes", is_flag=True, help="Select operators only, and keep all dtypes.")
 @click.option(
     "--sanitize", default="", metavar="LIST", help="Sanitizers, such as address,undefined."
 )
@@ -85,7 +85,7 @@ FILE = click.Path(path_type=Path)
     "--output-dir",
     type=FILE,
     metavar="DIR",
-    help="Where to build; build/<variant or app> if left out.",
+    help="Build folder. Default: build/<variant or app>.",
 )
 @click.option(
     "-j",
@@ -119,10 +119,10 @@ def command(
     jobs: int | None,
     format_: str,
 ) -> None:
-    """Build a variant of the runtime; writes build.json beside the image.
+    """Build a variant of the runtime, and write build.json beside the image.
 
     With gcc, GNU ld and -Os the result goes to build/full, build/core, build/instrumented or
-    build/APP; with others to build/TARGET-COMPILER-LINKER-OPTIMIZATION-LINK-LTO/….
+    build/APP; other builds go to build/TARGET-COMPILER-LINKER-OPTIMIZATION-LINK-LTO/….
 
     Example: sizeguard build selective --app vision
     """

@@ -13,7 +13,7 @@ FILE = click.Path(path_type=Path)
 
 
 def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> None:
-    """Print the generator's own files for build systems, which run it again when one changes."""
+    """Print the generator's own files, so that build systems run it again when one changes."""
     if not value or context.resilient_parsing:
         return
     from sizeguard.runtimes.sizeguard.native_tree import generator_files
@@ -29,7 +29,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Operators of one or more kernel libraries.",
+    help="The operators.yaml of a kernel library. May be given again.",
 )
 @click.option(
     "--kernel-sources",
@@ -44,7 +44,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Selection file; several are merged.",
+    help="Selection file. May be given again; the files are merged.",
 )
 @click.option("--root-ops", default="", metavar="A,B", help="Operators to keep, by name.")
 @click.option(
@@ -73,7 +73,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Translate names of PyTorch and ExecuTorch by this pytorch_names.yaml.",
+    help="Translate names of PyTorch and ExecuTorch with this pytorch_names.yaml.",
 )
 @click.option("--exact", is_flag=True, help="Keep no callees; ignore op_deps.yaml.")
 @click.option("--all-operators", is_flag=True, help="Select everything.")
@@ -96,7 +96,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Selections of other apps on the same kernels and runtime.",
+    help="Selection of another app that uses the same kernels and runtime. May be given again.",
 )
 @click.option(
     "--dispatch-keys",
@@ -124,7 +124,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     nargs=2,
     type=FILE,
     metavar="FUNCTIONS FALLBACK",
-    help="Only merge two lists of operators into merged.yaml; the first one wins.",
+    help="Only merge two lists of operators into merged.yaml; the first list wins.",
 )
 @click.option(
     "--output-dir",

@@ -68,7 +68,7 @@ def command(
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
 
     if model.suffix.lower() == ".sgp":
-        raise InputError(f"{model}: a program already; run_program --program {model} runs it")
+        raise InputError(f"{model}: is already a program; run_program --program {model} runs it")
     source = find_sources(runtime_source)
     operators = read_operator_libraries(operator_files) if operator_files else library(source)
     arrays = [[Path(name) for name in case.split(",")] if case else [] for case in cases]

@@ -25,7 +25,7 @@ NOTHING = 3
     "--built",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="FOLDER",
-    help="Run nothing; read the links of a finished build of ninja or CMake.",
+    help="Run nothing; read the links of a finished Ninja or CMake build.",
 )
 @click.argument("build", nargs=-1, type=click.UNPROCESSED, metavar="[-- BUILD COMMAND...]")
 @click.pass_context
@@ -38,11 +38,11 @@ def command(
 ) -> None:
     """Run a build and record each link: the linker, its arguments and its working directory.
 
-    Inputs that the build removes again are copied: response files, version scripts, temporary
-    objects and those of LTO. The build's outputs do not change. `why`, `verify` and `report` find
-    the record of an image.
+    Inputs that the build removes are copied: response files, version scripts, temporary objects and
+    LTO objects. The build's outputs do not change. `why`, `verify` and `report` find the record of
+    an image.
 
-    A library that is preloaded into the linkers records the links; a C compiler builds it once. If
+    A library that is preloaded into the linkers records the links. A C compiler builds it once. If
     it cannot be loaded, wrappers on COMPILER_PATH and PATH record the linkers instead.
 
     \b

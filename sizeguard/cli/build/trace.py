@@ -43,8 +43,8 @@ def command(
 ) -> None:
     """Run models on the instrumented build and write what they used.
 
-    That is their operators, dtypes, classes and features. Use --build-feature for features
-    that only people or errors use.
+    That is their operators, dtypes, classes and features. Use --build-feature for features that no
+    model run uses, such as error messages.
 
     A MODEL is a program with bundled inputs (.sgp), or a .pt2 with case0_input0.npy … beside it.
 

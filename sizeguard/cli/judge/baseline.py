@@ -38,7 +38,7 @@ def command() -> None:
 @click.option(
     "--in-place",
     is_flag=True,
-    help="Measure the images that the checkout's own build made; paths in them may differ.",
+    help="Measure the images that the build in the checkout made; paths in them may differ.",
 )
 def update(
     apps: tuple[str, ...],
@@ -48,7 +48,7 @@ def update(
     runtime_source: Path | None,
     in_place: bool,
 ) -> None:
-    """Build the apps and write their sizes as the gate's baselines.
+    """Build the apps, and write their sizes as the baselines of the gate.
 
     Review the change before you commit it.
 

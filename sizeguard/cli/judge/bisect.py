@@ -11,7 +11,7 @@ from sizeguard.cli.commit_options import CommitBuild, commit_options, home_of
 from sizeguard.cli.image_options import Output, output_options
 from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
 
-UNKNOWN = 3  # the exit code if nothing has the metric's name
+UNKNOWN = 3  # the exit code if no measured commit has the metric
 
 
 @click.command()
@@ -25,7 +25,7 @@ UNKNOWN = 3  # the exit code if nothing has the metric's name
     type=click.IntRange(min=0),
     help="Sum commits with smaller changes in one row.",
 )
-@click.option("--exhaustive", is_flag=True, help="Build every commit whose inputs differ.")
+@click.option("--exhaustive", is_flag=True, help="Build every commit with different inputs.")
 @click.option(
     "--narrow",
     is_flag=True,
@@ -43,7 +43,7 @@ UNKNOWN = 3  # the exit code if nothing has the metric's name
 @click.option(
     "--keep-worktrees",
     is_flag=True,
-    help="Keep the worktrees: the next run of our own build compiles less.",
+    help="Keep the worktrees, so that the next run compiles less.",
 )
 @click.option(
     "-n",
@@ -70,13 +70,13 @@ def command(
     limit: int,
     output: Output,
 ) -> None:
-    """Find every commit from GOOD to BAD that moved the size, each with its signed bytes.
+    """Find every commit from GOOD to BAD that changed the size, and by how many bytes.
 
-    They sum to the whole change.
+    The changes of the commits sum to the whole change.
 
-    Sizes can go up and down: a range of commits is searched if any bucket differs between its ends.
-    Commits with equal inputs are built once, and measured commits are never built again, even after
-    a kill. Builds are made in separate worktrees.
+    A range of commits is searched if any bucket differs between its ends, because sizes can go up
+    and down. Commits with equal inputs are built once. Measured commits are never built again, even
+    after a kill. Builds run in separate worktrees.
 
     \b
     Examples:
@@ -99,8 +99,8 @@ def command(
     if resume:
         if good or bad:
             raise InputError(
-                "--resume goes on with the last run: give no revisions (a new run builds nothing"
-                " twice, either)"
+                "--resume continues the last run and takes no revisions (a new run also reuses "
+                "measured commits)"
             )
         asked, question = read_state(state, CommitBuild)
         build = replace(asked, compilers=build.compilers, timeout=build.timeout, again=build.again)

@@ -3,7 +3,7 @@
 0 good, 1 bad, 125 skip, 128 no verdict.
 
 Git takes any exit code from 1 to 124 as a verdict: a traceback (1) or a wrong option (2) would mean
-"bad". So a worker process judges the commit and ends with codes that nothing else ends with. If the
+"bad". So a worker process judges the commit and ends with exit codes that nothing else uses. If the
 worker ends with any other code, the command ends with 128, and git stops.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Exit codes that `git bisect run` reads.
 GOOD, BAD, SKIP, NO_VERDICT = 0, 1, 125, 128
-_BISECTED = "refs/bisect/bad"  # of the git bisect that runs: names that are new there are known
+_BISECTED = "refs/bisect/bad"  # a metric that this revision has is known
 
 # Exit codes of the worker process. Python ends with 1 for a traceback and 120 if output is lost;
 # click ends with 1 or 2.
@@ -54,7 +54,7 @@ _EXIT_CODES = {code: verdict for verdict, code in _WORKER_CODES.items()} | {_WOR
     default=0,
     type=click.IntRange(min=0),
     metavar="BYTES",
-    help="With --than: larger by more than this.",
+    help="With --than: the growth to allow, in bytes.",
 )
 @click.option(
     "--commit",
@@ -62,7 +62,7 @@ _EXIT_CODES = {code: verdict for verdict, code in _WORKER_CODES.items()} | {_WOR
     default="HEAD",
     show_default=True,
     metavar="REVISION",
-    help="The commit that is judged.",
+    help="The commit to judge.",
 )
 @click.pass_context
 def command(
@@ -109,7 +109,7 @@ def command(
     except DoesNotBuildError as error:
         click.echo(f"skip  {error}")
         context.exit(SKIP)
-    assert limit is not None  # one of --limit and --than was given
+    assert limit is not None  # either --limit or --than was given
     if not value:
         others = [each for each in (than, _BISECTED if revision == "HEAD" else None) if each]
         _require_known(place, [revision, *others], recipe, metric)
@@ -134,24 +134,24 @@ def _require_known(
         try:
             analysis = measure_commit(place, revision, recipe).analysis
         except (DoesNotBuildError, InputError):
-            continue  # or there is no such revision: git bisect does not run
+            continue  # the ref does not exist, because git bisect does not run
         if analysis is None:
             continue
         if has_name(analysis, metric):
             return
         near = near or nearest_metric(metric, known_metrics(analysis))
     hint = f"; nearest is {near}" if near else ""
-    raise InconclusiveError(f"no commit is known to have {metric}{hint}")
+    raise InconclusiveError(f"no measured commit has {metric}{hint}")
 
 
 def _refuse_changed_files(repository: Path) -> None:
-    """Raise InconclusiveError if tracked files differ from HEAD: only the commit is judged."""
+    """Raise InconclusiveError if tracked files differ from HEAD: the build would not see them."""
     from sizeguard.base.errors import InconclusiveError
     from sizeguard.git.git import git
 
     if git(repository, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"):
         raise InconclusiveError(
-            f"{repository}: files differ from HEAD, and a commit is judged: commit or stash them"
+            f"{repository}: tracked files differ from HEAD; commit or stash them"
         )
 
 
@@ -160,8 +160,8 @@ def _size_of(
 ) -> int:
     """Build a commit and measure the metric.
 
-    Raises DoesNotBuildError if the commit does not build, InconclusiveError, which begins with
-    `name`, if it could not be measured.
+    Raises DoesNotBuildError if the commit does not build, and InconclusiveError, with a message
+    that begins with `name`, if it could not be measured.
     """
     from sizeguard.base.errors import InconclusiveError
     from sizeguard.measurement.measured_commits import measure_commit
@@ -169,7 +169,7 @@ def _size_of(
 
     analysis = measure_commit(place, commit, recipe).analysis
     if analysis is None:
-        raise InconclusiveError(f"{name}: was not measured")
+        raise InconclusiveError(f"{name}: not measured")
     return metric_value(analysis, metric)
 
 
@@ -198,7 +198,7 @@ def work(arguments: Sequence[str]) -> int:
         code = command.main(
             list(arguments), prog_name="sizeguard bisect-step", standalone_mode=False
         )
-    except (Exception, KeyboardInterrupt) as error:  # whatever it is, it is not a verdict
+    except (Exception, KeyboardInterrupt) as error:  # no other exit code is a verdict
         print_error(error)
         return _WORKER_FAILED
     return _WORKER_CODES.get(code, _WORKER_FAILED) if isinstance(code, int) else _WORKER_FAILED

@@ -26,7 +26,7 @@ FILE = click.Path(path_type=Path)
 def _copies(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[str, Path], ...]:
-    """Parse FORMAT=FILE; a wrong one is refused before anything is built."""
+    """Parse FORMAT=FILE. Raises an error for a wrong value before anything is built."""
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.nearest import did_you_mean
 
@@ -45,7 +45,7 @@ def _copies(
 def _snapshots(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[str, Path], ...]:
-    """Parse APP=FILE or FILE; a file that is not there is refused before anything is built."""
+    """Parse APP=FILE or FILE. Raises an error for a missing file before anything is built."""
     pairs = []
     for value in values:
         name, equals, file = value.partition("=")
@@ -58,7 +58,7 @@ def _snapshots(
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The options that say how and where the result is printed.
+    """The options for the format and the place of the output.
 
     copies: formats and files of --also
     """
@@ -71,7 +71,7 @@ class Outputs:
     wide: bool = False
 
     def all(self) -> list[Output]:
-        """List the copies, then the one that may go to stdout."""
+        """List the copies, then the main output, which may go to stdout."""
         targets = [*self.copies, (self.format, self.file)]
         return [Output(*target, self.ascii, self.width, self.wide) for target in targets]
 
@@ -120,7 +120,7 @@ _output_options = option_group(
 @click.option(
     "--linker",
     metavar="bfd|lld",
-    help="The linker; bfd with gcc and lld with clang if left out.",
+    help="The linker. Default: bfd with gcc, lld with clang.",
     type=candidates.OneOf(candidates.linkers, "linker"),
 )
 @RUNTIME_SOURCE
@@ -138,12 +138,12 @@ _output_options = option_group(
     "stored",
     type=FILE,
     metavar="FILE",
-    help="Show the result of an earlier run, from its JSON; build nothing.",
+    help="Show the result of an earlier run from its JSON, and build nothing.",
 )
 @click.option(
     "--in-place",
     is_flag=True,
-    help="Measure the images that the checkout's own build made; paths in them may differ.",
+    help="Measure the images that the build in the checkout made; paths in them may differ.",
 )
 @click.option(
     "--base-snapshot",
@@ -221,7 +221,8 @@ def command(
             )
         )
     except SizeguardError as error:
-        # Whoever asked for a file, or for more than text, gets it: that nothing was measured.
+        # If a file or another format than text was asked for, write it: it says that nothing was
+        # measured.
         asked = [each for each in outputs.all() if each.file or each.format != "terminal"]
         _emit(not_measured(root, error), asked)
         raise
@@ -231,9 +232,10 @@ def command(
 
 
 def _forget_earlier(root: Path, outputs: Outputs) -> None:
-    """Replace results of earlier runs: whoever is killed must not leave yesterday's behind.
+    """Replace the results of earlier runs, so that a killed run leaves no old result behind.
 
-    A file that would be measured is removed instead, if git does not track it.
+    An output file that the gate would measure as an input is removed instead, if git does not track
+    it.
     """
     from sizeguard.gate.reference.not_measured import may_be_written, unfinished
 

@@ -1,4 +1,4 @@
-"""The command `sizeguard waivers`: list the waivers, and those that end soon."""
+"""The command `sizeguard waivers`: list the waivers, or only those that end soon."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "--within",
     type=click.IntRange(min=0),
     metavar="DAYS",
-    help="List only those that end within so many days or have ended, and exit 1 if there are any.",
+    help="List only waivers that have ended or end within N days, and exit 1 if there are any.",
 )
 @click.option(
     "--format",

@@ -21,15 +21,15 @@ BROKEN = 4
     "--selection",
     type=FILE,
     metavar="FILE",
-    help="Selection to verify. Default: that of the build.",
+    help="Selection to verify. Default: the build's selection.",
 )
 @click.option(
     "--shared-with",
     type=FILE,
     multiple=True,
     metavar="FILE",
-    help="The selection of another app on the same kernels, which have its dtypes and features,"
-    " too. May be given again.",
+    help="Selection of another app whose dtypes and features the kernels also have. May be given "
+    "again.",
 )
 @click.option(
     "--objects",
@@ -71,8 +71,8 @@ BROKEN = 4
     "--full",
     type=FILE,
     metavar="BUILD",
-    help="The full build, which says what there is to select from; the one beside the build if"
-    " left out.",
+    help="The full build, which has everything that can be selected. Default: the one beside the "
+    "build.",
 )
 @click.option("--list", "is_list", is_flag=True, help="Print the claims; judge nothing.")
 @RUNTIME_SOURCE

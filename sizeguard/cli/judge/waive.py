@@ -35,7 +35,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "size",
     required=True,
     metavar="N",
-    help="Bytes that the metric may have beyond its limits.",
+    help="Bytes that the metric may exceed its limits by.",
 )
 @click.option("--reason", required=True, metavar="TEXT", help="Reason for the waiver.")
 @click.option(
@@ -45,7 +45,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
 @click.option(
     "--trailer",
     is_flag=True,
-    help="Print the line for a commit message instead; it holds until the commit is merged.",
+    help="Print a line for a commit message instead; it is valid until the commit is merged.",
 )
 @RUNTIME_SOURCE
 def command(
@@ -91,7 +91,7 @@ def command(
     read_limits(config, names)
     waiver = make_waiver(fields, "", COMMAND_LINE, config, names)
     if waiver.nearest:
-        raise InconclusiveError(f"waive: nothing is called {metric}; nearest is {waiver.nearest}")
+        raise InconclusiveError(f"waive: unknown metric '{metric}'; nearest is {waiver.nearest}")
     if waiver.expires < datetime.datetime.now(tz=datetime.UTC).date().isoformat():
         raise InputError(f"--expires: {waiver.expires} is in the past; give a later day")
     if trailer:

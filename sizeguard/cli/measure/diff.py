@@ -67,7 +67,7 @@ def _coloured(line: str) -> str:
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="End with 1 if it is true: 'load > +1%', 'file > 2MiB', 'symbol/std::regex* > 0'.",
+    help="Exit with 1 if this is true: 'load > +1%', 'file > 2MiB', 'symbol/std::regex* > 0'.",
 )
 @output_options
 @evidence_options
@@ -86,12 +86,12 @@ def command(
 ) -> None:
     """Show what changed between two images, builds or snapshots, each change with its cause.
 
-    The rows sum to the difference. --fail-if makes it a gate without a file: + is growth, a size
-    without + is the most that NEW may have.
+    The rows sum to the difference. --fail-if sets a limit without a configuration file: +SIZE
+    limits growth, SIZE limits NEW.
 
-    Clones (.cold, .isra.0, .llvm.…) and hashes in names do not count as new names, names of folded
-    functions are one, and what another object brings in has moved. --objects, --map and
-    --debug-file are for NEW; OLD is best a build or a snapshot.
+    Clones (.cold, .isra.0, .llvm.…) and hashes in names do not count as new names. Names of folded
+    functions count as one. Code that another object defines now counts as moved. --objects, --map
+    and --debug-file are for NEW; prefer a build or a snapshot for OLD.
 
     \b
     Examples:
@@ -115,7 +115,8 @@ def command(
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
     known = KnownLabels()
     levels = levels_of(by) if by is not None else default_levels(new)
-    # Conditions may name any metric; else no more is read than is compared.
+    # Conditions may name any metric, so they need all levels; otherwise read only the compared
+    # levels.
     asked = None if conditions else levels_asked(levels, filters)
     judged = Judged(conditions)
 

@@ -21,11 +21,11 @@ from sizeguard.cli.image_options import ImagePath, Output, table_output_options
 )
 @table_output_options
 def command(path: Path, most: int, output: Output) -> None:
-    """Show what an ELF image could do without, most bytes first.
+    """Show bytes that an ELF image does not need, largest finding first.
 
-    Each finding has an interval of bytes, their kind, and the change that saves them. The
-    interval holds for this change alone. A finding without evidence is unknown: unused sections
-    need the link, as recorded by `sizeguard record`.
+    Each finding has an interval of bytes, their kind, and the change that saves them. The interval
+    is for this change only. A finding without evidence is unknown. Unused sections need the link,
+    as `sizeguard record` records it.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "--selection",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The selection. Default: that of --app, else everything.",
+    help="The selection. Default: the selection of --app, else everything.",
 )
 @click.option(
     "--app",
@@ -66,15 +66,15 @@ def command(
     runtime_source: Path | None,
     output: Output,
 ) -> None:
-    """Predict the size of a selective build from the full build alone.
+    """Predict the size of a selective build from the full build.
 
     Compiles nothing and reads no sources. The link is modelled exactly, but the compiler only in
     part, so predictions for dtypes have a margin. Effects of inlining and smaller switches on the
-    remaining functions are not known.
+    remaining functions are not predicted.
 
-    Each operator and each dtype branch has a saving: the bytes that leave if it alone is left out,
-    with an interval that contains what a rebuild saves. It is "unknown" if the build has no debug
-    information or was made with LTO.
+    Each operator and each dtype branch has a saving: the bytes that leaving out only this one
+    frees, with an interval that contains the saving of a rebuild. It is "unknown" if the build has
+    no debug information or was made with LTO.
 
     \b
     Examples:

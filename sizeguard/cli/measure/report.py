@@ -23,7 +23,7 @@ from sizeguard.cli.image_options import (
     "--by",
     default=None,
     metavar="A,B",
-    help=f"Levels, outermost first: {' '.join(LEVELS)}. Default: what fits the image.",
+    help=f"Levels, outermost first: {' '.join(LEVELS)}. Default: depends on the image.",
     shell_complete=candidates.list_of(candidates.levels),
 )
 @click.option(
@@ -66,15 +66,15 @@ def command(
     output: Output,
     evidence: ImageOptions,
 ) -> None:
-    """Show where the bytes went. Each byte counts once; rows sum to the file and to its load.
+    """Show where the bytes went. Each byte counts once; rows sum to the file's size and load.
 
     For a build (its folder or build.json), shows the shipped file, with operators from its objects.
-    For a binary alone, uses its symbols and tables. A snapshot made with --save can replace its
-    binary.
+    For a binary without a build, uses its symbols and tables. A snapshot made with --save can
+    replace its binary.
 
-    Reads ELF, Mach-O, PE, COFF and WebAssembly. Of an archive, a folder, a universal binary or a
-    package (.whl .zip .apk .aar .ipa .deb .jar) each native member is an image; FILE!MEMBER is one
-    of them.
+    Reads ELF, Mach-O, PE, COFF and WebAssembly. Each native member of an archive, a folder, a
+    universal binary or a package (.whl .zip .apk .aar .ipa .deb .jar) is an image; FILE!MEMBER
+    selects one.
 
     \b
     Examples:
@@ -91,7 +91,7 @@ def command(
     from sizeguard.attribution.owners.inline_pieces import asks_for_pieces, levels_asked
     from sizeguard.report.sizes.render import report_chunks
 
-    # All rows are kept; else no more is read than is shown.
+    # A snapshot needs all levels; otherwise read only the levels that are shown.
     given = levels_of(by) if by is not None else []
     asked = None if save is not None else levels_asked(given, filters)
     analysis = evidence.analysis_of(path, levels=asked)

@@ -20,7 +20,8 @@ from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_
     "--releases/--commits",
     "are_releases",
     default=None,
-    help="Show tagged commits, or all of the main line. Default: releases if there are tags.",
+    help="Show tagged commits, or all commits of the main line. Default: releases if there are "
+    "tags.",
 )
 @only_apps
 @only_targets
@@ -28,7 +29,7 @@ from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_
     "--by",
     default="",
     metavar="LEVEL",
-    help=f"Stack the sizes by one of {' '.join(LEVELS)}. Default: what fits each app.",
+    help=f"Stack the sizes by one of {' '.join(LEVELS)}. Default: depends on the app.",
     shell_complete=candidates.one_of(candidates.levels),
 )
 @click.option("--build", "builds", is_flag=True, help="Build commits that were not measured yet.")
@@ -96,7 +97,11 @@ def command(
     question = HistoryQuestion(request, since, kind, last, by)
     place = request.history.place
     end_builds_on_sigterm()
-    with Progress("building", "what was not measured") if builds else nullcontext() as progress:
+    with (
+        Progress("building", "points that were not measured")
+        if builds
+        else nullcontext() as progress
+    ):
         result = size_history(
             question,
             workers.measurer(place) if builds else None,

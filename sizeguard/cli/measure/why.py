@@ -48,7 +48,8 @@ def command(
 ) -> None:
     """Show why something is in the image.
 
-    Prints the chain of references from a root of the link, and the bytes that each cut would free.
+    Prints the chain of references from a root of the link, and the bytes that removing each
+    reference would free.
 
     SUBJECT is an operator (aten::erf), a dtype of it (aten::erf:Float), a symbol (mangled or as it
     is written) or a section. The link comes from the build or from `sizeguard record`; otherwise

@@ -33,10 +33,10 @@ def command(
     runtime_source: Path | None,
     format_: str,
 ) -> None:
-    """Compare what a model can reach with what its trace saw: the branches that no input took.
+    """List the branches that a model can reach but that no input of its trace took.
 
-    Exit 1 if the trace used something that the model cannot reach: the build and the trace then
-    belong to different runtimes.
+    Exit with 1 if the trace used something that the model cannot reach; then the build and the
+    trace belong to different runtimes.
 
     Example: sizeguard select adequacy branchy/model.pt2 --build build/full
     """

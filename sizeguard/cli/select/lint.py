@@ -43,7 +43,7 @@ def command(
     runtime_source: Path | None,
     format_: str,
 ) -> None:
-    """Check selection files, one by one and as they would be merged: exit 1 if one has an error.
+    """Check selection files, one by one and merged; exit with 1 if there is an error.
 
     Operators, kernel tags, dtypes, classes and build features are looked up. Without the runtime's
     sources, the names come from the full build of this release. Tags and classes of other operators

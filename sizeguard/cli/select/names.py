@@ -14,8 +14,8 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
 def command(runtime_source: Path | None) -> None:
     """Write the names that can be selected: operators, kernels, tags, dtypes, classes, features.
 
-    This command first makes a full build and one build without each feature, and reads the names
-    from them. Lint and verify use the file, native/operators/names.json, if there is no full build.
+    Makes a full build, and for each feature a build without it, and reads the names from them. Lint
+    and verify use the file, native/operators/names.json, if there is no full build.
 
     Example: sizeguard select names
     """

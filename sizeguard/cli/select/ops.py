@@ -29,10 +29,10 @@ def command(
 ) -> None:
     """Print the operators that models (.sgp, .pt2, .pte, .ptl) name, with their tensors' dtypes.
 
-    The selection that -o writes has the models' root operators. Operators that only other operators
-    call, and the dtypes inside kernels, are not in a model file: `sizeguard trace` finds them by
-    running. Without a trace, every dtype, class and feature is kept
-    (include_all_non_op_selectives), except for ExecuTorch's programs, whose kernel keys say all.
+    The selection that -o writes has the models' root operators. A model file does not contain
+    operators that only other operators call, nor the dtypes inside kernels: `sizeguard trace` finds
+    them by running. Without a trace, every dtype, class and feature is kept
+    (include_all_non_op_selectives), except for ExecuTorch programs, which have kernel keys.
 
     Example: sizeguard select ops vision.pt2 keywords.sgp -o selected_operators.yaml
     """

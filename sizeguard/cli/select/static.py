@@ -16,13 +16,17 @@ from sizeguard.cli.select.options import DISPATCHER, FILE, FORMAT
     "--build", "full", type=FILE, metavar="BUILD", help="The full build. Default: build/full."
 )
 @click.option(
-    "-o", "--output", type=FILE, metavar="FILE", help="Write the operators in reach as a selection."
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="Write the reachable operators as a selection.",
 )
 @click.option(
     "--op-deps",
     type=FILE,
     metavar="FILE",
-    help="Write the callees of all operators as an op_deps.yaml of PyTorch.",
+    help="Write the callees of all operators as an op_deps.yaml for PyTorch.",
 )
 @DISPATCHER
 @RUNTIME_SOURCE
@@ -38,7 +42,7 @@ def command(
 ) -> None:
     """Print the operators that models can reach.
 
-    These are the named operators and everything that they can call, whatever the input.
+    These are the named operators and everything that they can call for any input.
 
     Calls are read from the relocations of the full build's objects. If the model does not determine
     the dtypes of a kernel tag, all are kept. All build features are kept. Unknown calls are listed.
@@ -59,7 +63,7 @@ def command(
     from sizeguard.selection.write import write_selection
 
     if not models and (op_deps is None or output is not None):
-        raise click.UsageError("give one or more models, or --op-deps FILE alone")
+        raise click.UsageError("give one or more models, or only --op-deps FILE")
     build = read_full_build(full or build_root() / "build" / "full", dispatcher)
     if op_deps is not None:
         write_op_deps(op_deps, build.op_deps)

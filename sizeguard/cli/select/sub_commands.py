@@ -9,10 +9,10 @@ from sizeguard.cli.lazy_group import LazyGroup
 COMMANDS = {
     "ops": ("select.ops", "Print the operators that models name."),
     "static": ("select.static", "Print the operators that models can reach."),
-    "adequacy": ("select.adequacy", "Compare what a model can reach with what its trace saw."),
-    "merge": ("select.merge", "Unite selection files."),
+    "adequacy": ("select.adequacy", "List reachable branches that no trace took."),
+    "merge": ("select.merge", "Merge selection files."),
     "lint": ("select.lint", "Check selection files."),
-    "names": ("select.names", "Write the names that can be selected, of a full build."),
+    "names": ("select.names", "Write the names that can be selected."),
     "update": ("select.update", "Trace an app's models again and add what they used."),
 }
 

@@ -17,7 +17,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
     "--static",
     "how",
     flag_value="reachable",
-    help="Add everything that the models and the kernels they reach can call.",
+    help="Add everything that the models and their kernels can call.",
 )
 def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None) -> None:
     """Trace an app's models again, add to its selection what they used, and record the trace.

@@ -1,1 +1,1 @@
-"""Commands that set a project up."""
+"""Commands that set up a project."""

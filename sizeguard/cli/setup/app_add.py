@@ -18,7 +18,7 @@ FILE = click.Path(path_type=Path)
     "--selection",
     type=FILE,
     metavar="FILE",
-    help="Where the selection is written; native/apps/NAME/selected_operators.yaml otherwise.",
+    help="Selection file to write. Default: native/apps/NAME/selected_operators.yaml.",
 )
 @click.option("--no-gate", is_flag=True, help="Write no baseline and run no gate.")
 @RUNTIME_SOURCE
@@ -50,11 +50,16 @@ def command(
 
     root = project_root()
     if name in {app.name for app in read_config(root).apps}:
-        raise InputError(f"{root / CONFIG}: there is an app {name}; sizeguard select update adds")
+        raise InputError(
+            f"{root / CONFIG}: app {name} exists already; sizeguard select update "
+            f"adds to its selection"
+        )
     source = source_root(runtime_source)
     place = selection or source_tree(source)[1].usual_selection(name)
     if place.exists():
-        raise InputError(f"{place} is there already; remove it, or name another --selection")
+        raise InputError(
+            f"{place} already exists; remove it, or name another file with --selection"
+        )
     paths = [_in_project(path, root) for path in (place, *models)]
     option = [] if runtime_source is None else ["--runtime-source", str(runtime_source)]
 
@@ -81,7 +86,10 @@ def command(
 
 
 def _in_project(path: Path, root: Path) -> str:
-    """Return a path as sizeguard.yaml has it. Raises InputError for one outside the project."""
+    """Return a path relative to the project, as sizeguard.yaml has it.
+
+    Raises InputError for one outside the project.
+    """
     from sizeguard.base.errors import InputError
 
     full = path.resolve()

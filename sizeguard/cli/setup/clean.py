@@ -43,9 +43,9 @@ _DAYS = {"d": 1, "w": 7}
 def command(is_dry: bool, max_size: str, max_age: str, worktrees: bool, format_: str) -> None:
     """Show the store of measurements, and remove entries beyond its limits.
 
-    Limits come from the options, else from `store` in sizeguard.yaml, else 2 GiB and 180 days.
-    Entries that a running process may use stay. Removed entries are measured again when they are
-    needed.
+    Limits come from the options, else from `store` in sizeguard.yaml, else they are 2 GiB and 180
+    days. Entries that a running process may use are kept. Removed entries are measured again when
+    they are needed.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def command(is_dry: bool, max_size: str, max_age: str, worktrees: bool, format_:
 
 
 def _limits(entry: StoreEntry, max_size: str, max_age: str) -> StoreLimits:
-    """Take each limit from the options, else from sizeguard.yaml, else the usual one."""
+    """Take each limit from the options, else from sizeguard.yaml, else the default."""
     from sizeguard.gate.policy.limits import parse_size
     from sizeguard.snapshots.cleaning import USUAL_AGE, USUAL_SIZE, StoreLimits
 

@@ -14,7 +14,7 @@ from sizeguard.cli import candidates
 def command(word: str | None) -> None:
     """Explain a word of the reports: load, ram, exclusive, core, neutral, inconclusive.
 
-    Without a WORD all words are listed.
+    Without WORD, list all words.
 
     \b
     Examples:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 @click.option(
     "--ci",
     type=click.Choice(["github", "gitlab", "none"]),
-    help="Write the file for this CI system. Default: the one that the repository uses.",
+    help="Write the file for this CI system. Default: the repository's CI system.",
 )
 def command(build: Path | None, check: bool, force: bool, ci: str | None) -> None:
     """Write sizeguard.yaml for a build: its images, commands, and limits from today's sizes.
 
-    Reads a build folder of CMake, Ninja, Make, Meson or Cargo. Default: the newest build below
-    the current folder. Images are the programs and shared libraries that the build
-    linked, without those of tests and dependencies if there are others. Lists what an image lacks,
-    and the flag that adds it. Builds nothing.
+    Reads a build folder of CMake, Ninja, Make, Meson or Cargo. Default: the newest build below the
+    current folder. Images are the programs and shared libraries that the build linked. Those of
+    tests and dependencies are left out if there are others. Lists build flags that an image lacks
+    for full reports. Builds nothing.
 
     \b
     Examples:
@@ -68,8 +68,8 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
         if (proposal.root / name).exists() and not force:
             other = "" if name == CONFIG else ", --ci none writes none"
             raise InputError(
-                f"{proposal.root / name}: is there already; --force replaces it{other}, --check"
-                " says what it measures"
+                f"{proposal.root / name}: already exists; --force replaces it{other}, --check "
+                f"shows what would be measured"
             )
     click.echo(proposal_lines(proposal))
     for name, content in files.items():
@@ -82,7 +82,7 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
 
 
 def _measured(root: Path, config: Config) -> str:
-    """Say what the gate would measure, a line an app and target."""
+    """List what the gate would measure, one line per app and target."""
     from sizeguard.report.writers.printable import plain_text
 
     lines = []
@@ -93,7 +93,7 @@ def _measured(root: Path, config: Config) -> str:
                 lines.append(f"{app.name} for {target}: selected by {app.selection}")
                 continue
             image = steps.images[app.image].image
-            found = "" if (root / image).is_file() else ", not built here"
+            found = "" if (root / image).is_file() else ", not built on this machine"
             how = f"by {steps.build}" if steps.build else "as found"
             lines.append(f"measures {app.name} for {target}: {image} {how}{found}")
     return plain_text(lines) + "\n"

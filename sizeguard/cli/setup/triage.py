@@ -21,7 +21,7 @@ FILE = click.Path(path_type=Path)
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="The selection of the device's build, instead of those of sizeguard.yaml.",
+    help="The selection of the device's build, instead of the selections in sizeguard.yaml.",
 )
 @click.option(
     "--format",
@@ -40,9 +40,8 @@ def command(
 ) -> None:
     """Explain an error that a device reports: deselected, unknown, or another build.
 
-    Operators, dtypes, classes and features that the line names are looked up in the selections of
-    the apps. The line may be PyTorch's or ExecuTorch's: their names are translated. `-` reads it
-    from stdin.
+    Operators, dtypes, classes and features in the line are looked up in the selections of the apps.
+    Names of PyTorch and ExecuTorch are translated. `-` reads it from stdin.
 
     \b
     Examples:
