@@ -17,8 +17,8 @@ from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
-from sizeguard.builds.build_record import IMAGE
-from sizeguard.builds.open_build import Files, open_build
+from sizeguard.builds.build_record import IMAGE, Build
+from sizeguard.builds.open_build import Files, files_of, open_build
 from sizeguard.builds.recorded_links import has_records
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.formats.elf import read_elf
@@ -107,14 +107,28 @@ def analysis_of(
     options = ReadingOptions(preset, rules, arch, levels, rules_text)
     if path.is_dir() and not (path / RECORD).exists():
         return _joined_analysis(path, given, options)
-    files = open_build(path, given)
-    is_recorded = files.build is None and path.is_file() and has_records(path)
-    if is_recorded or (files.build is not None and files.build.variant == IMAGE):
-        from sizeguard.linkgraph.recorded_files import with_record  # 60 ms
+    return analysis_of_files(_recorded(open_build(path, given)), options)
 
-        with contextlib.suppress(InconclusiveError):  # then names decide, as without a record
-            files = with_record(files)
-    return analysis_of_files(files, options)
+
+def analysis_of_build(build: Build) -> LedgerAnalysis | JoinedAnalysis:
+    """Analyse the shipped file of a build by all that is known of it."""
+    return analysis_of_files(_recorded(files_of(build)))
+
+
+def _recorded(files: Files) -> Files:
+    """Add the record of the link, if the image has one; a build of a runtime says all itself."""
+    build = files.build
+    if build is None:
+        is_recorded = files.image.is_file() and has_records(files.image)
+    else:
+        is_recorded = build.variant == IMAGE
+    if not is_recorded:
+        return files
+    from sizeguard.linkgraph.recorded_files import with_record  # 60 ms
+
+    with contextlib.suppress(InconclusiveError):  # then names decide, as without a record
+        files = with_record(files)
+    return files
 
 
 def analysis_of_files(

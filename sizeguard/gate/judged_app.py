@@ -135,7 +135,7 @@ def _growth(
     given = request.snapshot_of(measured.app, measured.target)
     if given is None:
         return growth_reference(request.root, request.history, base, measured)
-    return snapshot_reference(given, measured), SNAPSHOT
+    return snapshot_reference(given, measured, request.history, base), SNAPSHOT
 
 
 def _library(library: ShippedLibrary) -> LibrarySize:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sizeguard.attribution.open_analysis import analysis_of_files
+from sizeguard.attribution.open_analysis import analysis_of_build
 from sizeguard.base.fingerprint import code_hash, files_key
 from sizeguard.builds.build_record import Build
-from sizeguard.builds.open_build import files_of
 from sizeguard.builds.shipped_libraries import shipped_libraries
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
@@ -20,7 +19,8 @@ def measure_build(store: Store, built: Build, patterns: Iterable[str]) -> Measur
     patterns: of symbols that limits name
     """
     made = [library.path for library in shipped_libraries(built)]
-    told = [path for path in (built.map, built.gc_log) if path is not None]
+    named = (built.map, built.gc_log, built.link_command)
+    told = [path for path in named if path is not None]
     files = [built.shipped, built.image, *told, *built.objects, *made]
     key = content_key(
         {"measured": files_key(files), "fingerprint": built.fingerprint, "code": code_hash()}
@@ -28,7 +28,5 @@ def measure_build(store: Store, built: Build, patterns: Iterable[str]) -> Measur
     stored = store.get(key)
     analysis = stored.analysis if stored else None
     if analysis is None:
-        analysis = store.put(
-            key, {"build": built.fingerprint}, analysis_of_files(files_of(built))
-        ).analysis
-    return measurement_of(analysis or analysis_of_files(files_of(built)), patterns, built.sizes)
+        analysis = store.put(key, {"build": built.fingerprint}, analysis_of_build(built)).analysis
+    return measurement_of(analysis or analysis_of_build(built), patterns, built.sizes)

@@ -81,12 +81,12 @@ class HeadBuilds:
                 f" {app.name} is built from; --in-place measures the files that are here"
             )
         recipe.check(self.root, self.commit)
-        build = self._last(recipe, target)
+        build = self.last(recipe, target)
         if build is None:
             with Progress(f"building {recipe.group or recipe.app}", target) as progress:
                 build = self.build_now(recipe, target, Limits())
                 progress.step(1, 1)
-        log = self._folder(app.name, target) / _RUN_LOG
+        log = self.folder(app.name, target) / _RUN_LOG
         return HeadBuild(
             build, recipe, self.commit, log.read_text("utf-8") if log.is_file() else ""
         )
@@ -96,14 +96,14 @@ class HeadBuilds:
         recipe = recipe_of_app(app, target, self.store)
         if recipe is None or self.in_place or not self.is_git:
             return None
-        return recipe if self._last(recipe, target) is None else None
+        return recipe if self.last(recipe, target) is None else None
 
-    def _last(self, recipe: AnyBuildRecipe, target: str) -> Build | None:
+    def last(self, recipe: AnyBuildRecipe, target: str) -> Build | None:
         """Read the last build; None if something that it reads differs since."""
         # A build that nobody watched depends on all files
         for each in (recipe, recipe.unwatched):
             key = each.key(self.root, self.commit, path_length(self.root / WORKTREES))
-            if (build := _kept(self._folder(recipe.app, target), fingerprint(key))) is not None:
+            if (build := _kept(self.folder(recipe.app, target), fingerprint(key))) is not None:
                 return build
         return None
 
@@ -140,7 +140,7 @@ class HeadBuilds:
 
         builds = {}
         for app, place in made.images.items():
-            folder = self._folder(app, target)
+            folder = self.folder(app, target)
             builds[app] = moved(place.folder, folder, made.keys[app], place.gathered_in)
             if made.failed_run:
                 (folder / _RUN_LOG).write_text(made.failed_run, encoding="utf-8")
@@ -154,7 +154,7 @@ class HeadBuilds:
         files = app.steps[target].images[app.image]
         content, rules = self.content(app, target), app.steps[target].rules
         made = MadeImage(app.name, target, files, content, rules=rules)
-        folder = self._folder(app.name, target)
+        folder = self.folder(app.name, target)
         try:
             return _kept(folder, made.fingerprint) or gather(self.root, made, folder)
         except DoesNotBuildError as error:
@@ -174,7 +174,8 @@ class HeadBuilds:
         told += [rules] if rules else []
         return fingerprint({"found": hashes, "files": told, "package": package_hash()})
 
-    def _folder(self, app: str, target: str) -> Path:
+    def folder(self, app: str, target: str) -> Path:
+        """Return the folder of an app's last build for a target."""
         return self.root / _BUILDS / f"{app}.{target}"
 
 

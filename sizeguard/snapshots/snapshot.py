@@ -34,6 +34,7 @@ from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.ledger.region_use import RegionUse
 from sizeguard.snapshots.magic import MAGIC as MAGIC
 from sizeguard.snapshots.magic import is_snapshot as is_snapshot
+from sizeguard.snapshots.origin import Origin, origin_from_json
 from sizeguard.snapshots.packing import (
     DamagedError,
     compress,
@@ -53,6 +54,7 @@ _LARGEST = 1 << 30
 _MOST_ROWS = 1 << 23  # 72 bytes each when all labels are unpacked
 _HEADER_LARGEST = 1 << 20
 _NEEDED, _REGIONS = "needed", "regions"
+_ORIGIN = "origin"
 
 # The order of rows: neighbours that share a symbol compress best. Any fixed order would be right.
 _ORDER = (
@@ -69,12 +71,12 @@ _ORDER = (
 )
 
 
-def write_snapshot(path: Path, analysis: Analysis) -> None:
-    """Write an analysis to a file."""
-    write_atomic(path, snapshot_bytes(analysis))
+def write_snapshot(path: Path, analysis: Analysis, origin: Origin | None = None) -> None:
+    """Write an analysis to a file. origin: of the build that it is of, if that is known."""
+    write_atomic(path, snapshot_bytes(analysis, origin))
 
 
-def snapshot_bytes(analysis: Analysis) -> bytes:
+def snapshot_bytes(analysis: Analysis, origin: Origin | None = None) -> bytes:
     """Return the content of a snapshot."""
     blocks: dict[str, bytes] = {}
     sizes: dict[str, int] = {}
@@ -101,13 +103,15 @@ def snapshot_bytes(analysis: Analysis) -> bytes:
     sums["load"] = _relative(sums["load"], sums["file"])
     blocks |= {name: pack_numbers(column) for name, column in sums.items()}
     packed = {name: compress(blocks[name]) for name in sorted(blocks)}
-    header = {
+    header: dict[str, object] = {
         # The folder is where somebody works, not part of the measurement.
         "image": _stated(analysis.image),
         "rows": len(first),
         "texts": sizes,
         "blocks": [[name, len(blocks[name]), len(data)] for name, data in packed.items()],
     }
+    if origin is not None:
+        header[_ORIGIN] = origin.to_json()
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     content = struct.pack("<I", len(text)) + text + b"".join(packed.values())
     return MAGIC + struct.pack("<H", VERSION) + hashlib.sha256(content).digest() + content
@@ -186,6 +190,7 @@ class Snapshot:
         self._path = path
         header, self._blocks = _header(data)
         self.image = _image(header)
+        self.origin = _origin(header)
         self._rows, self._sizes = _counts(header)
         columns = {name: self._numbers(name, self._rows) for name in _COLUMNS}
         code = columns["load"]
@@ -301,7 +306,7 @@ class Snapshot:
         return unpack_texts(shared, added, self._block(f"{name}/bytes"), self._sizes.get(name, 0))
 
 
-def read_snapshot(path: Path) -> Analysis:
+def read_snapshot(path: Path) -> Snapshot:
     """Read a snapshot. Raises InputError for one that is damaged or of another version."""
     try:
         data = readable(path).read_bytes()
@@ -322,6 +327,14 @@ def read_snapshot(path: Path) -> Analysis:
 
 
 Blocks = dict[str, tuple[bytes, int]]
+
+
+def _origin(header: dict[str, object]) -> Origin | None:
+    """Return the origin of the build, if it was saved."""
+    try:
+        return origin_from_json(header.get(_ORIGIN))
+    except ValueError as error:
+        raise DamagedError(f"its header has a {error}") from error
 
 
 def _header(data: bytes) -> tuple[dict[str, object], Blocks]:

@@ -103,7 +103,8 @@ def command(
     if filters and not len(report):
         raise no_match(analysis, parse_filters(filters))
     if save is not None:
+        from sizeguard.measurement.snapshot_origin import origin_of_build
         from sizeguard.snapshots.snapshot import write_snapshot
 
-        write_snapshot(save, analysis)
+        write_snapshot(save, analysis, origin_of_build(path))
     output.emit(report_chunks(report, output.format, limit, output.style()))

@@ -1,29 +1,141 @@
-"""Sizes that growth is counted from: a snapshot of the base that was handed in."""
+"""Sizes that growth is counted from: a snapshot of the base that was handed in.
+
+A snapshot that says of which commit it is, by which commands and tools, is compared with what the
+base's build would be. An app that is built by commands needs such a snapshot.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.base.errors import InputError
+from sizeguard.gate.gate_result import Base
+from sizeguard.gate.policy.baselines import tools_text
 from sizeguard.gate.policy.checks import SizeReference
-from sizeguard.gate.reference.reference import MeasuredApp
+from sizeguard.gate.reference.history import History
+from sizeguard.gate.reference.reference import MeasuredApp, counted_from
+from sizeguard.git.git import commit_id
 from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.snapshot_origin import parts_of
+from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.snapshots.magic import is_snapshot
+from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import read_snapshot
 
+# Parts of what a measurement depends on, with the words for them.
+_FILES = ("tree", "scope")
+_COMMANDS = {
+    "commands": "commands",
+    "build": "commands",
+    "image": "image and its files",
+    "lists": "objects and libraries",
+    "environment": "environment variables",
+}
+_TOOLS = "toolchain"
+_PATHS, _PACKAGES = "path_length", "packages"  # differ between machines; said, and no reason
+_BUILD_IT = "leave out --base-snapshot to build the base"
 
-def snapshot_reference(path: Path, subject: MeasuredApp) -> SizeReference:
+
+def snapshot_reference(
+    path: Path, subject: MeasuredApp, history: History, base: Base | None
+) -> SizeReference:
     """Read a snapshot, or an image, that stands for the base.
 
     Raises InputError for a file that is neither.
     """
-    analysis = read_snapshot(path) if is_snapshot(path) else analysis_of(path)
-    then, now = analysis.image, subject.now.analysis
     text = f"snapshot {path.name}"
+    analysis: Analysis
+    origin = None
+    if is_snapshot(path):
+        analysis = snapshot = read_snapshot(path)
+        origin = snapshot.origin
+    else:
+        analysis = analysis_of(path)
+    then, now = analysis.image, subject.now.analysis
+    why = notes = ""
     if now is not None and (then.format, then.arch) != (now.image.format, now.image.arch):
         why = (
             f"{path} is of {then.format} for {then.arch}, the image of {now.image.format} for"
             f" {now.image.arch}: give the base's own snapshot with --base-snapshot"
         )
+    elif subject.recipe is not None:
+        why, notes = _compared(path, origin, subject, history, base)
+    elif origin is not None:
+        why = _other_tools(path, origin, subject)
+    if why:
         return SizeReference(text, None, why)
-    return SizeReference(text, measurement_of(analysis, subject.patterns))
+    return SizeReference(text + notes, measurement_of(analysis, subject.patterns))
+
+
+def _compared(
+    path: Path, origin: Origin | None, subject: MeasuredApp, history: History, base: Base | None
+) -> tuple[str, str]:
+    """Say why a snapshot cannot stand for the base, or what else differs."""
+    recipe = subject.recipe
+    if not isinstance(recipe, AnyBuildRecipe):
+        return f"{path}: a snapshot cannot stand for apps of a known runtime; {_BUILD_IT}", ""
+    if origin is None or not origin.commit:
+        folder = f".sizeguard/builds/{subject.app.name}.{subject.target}"
+        return (
+            f"{path} does not say of which commit it is; on the base, run sizeguard gate, then"
+            f" sizeguard report {folder} --save FILE"
+        ), ""
+    commit = counted_from(history, base, subject)
+    if not commit:
+        return f"{path} is of {origin.commit[:7]}, and the base is not known: name it by --base", ""
+    wanted = parts_of(recipe, history.root, commit)
+    differing = {name for name in {*wanted, *origin.parts} if _differs(name, wanted, origin.parts)}
+    if differing & {*_FILES} and not _reads_the_same(recipe, history, origin.commit, commit):
+        return (
+            f"{path} is of {origin.commit[:7]}, and growth is counted from {commit[:7]}, whose"
+            f" files differ; {_BUILD_IT}"
+        ), ""
+    for name, words in _COMMANDS.items():
+        if name in differing:
+            return f"{path} was made by other {words} than {_shown(subject)}; {_BUILD_IT}", ""
+    if _TOOLS in differing:
+        return f"{path} was made by another compiler or linker than is here; {_BUILD_IT}", ""
+    why = _other_tools(path, origin, subject)
+    return why, "" if why else _notes(differing)
+
+
+def _differs(name: str, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    return one.get(name) != other.get(name)
+
+
+def _shown(subject: MeasuredApp) -> str:
+    return f"{subject.app.name} for {subject.target} has now"
+
+
+def _reads_the_same(recipe: AnyBuildRecipe, history: History, one: str, other: str) -> bool:
+    """Return whether builds of two commits read the same, as far as earlier builds showed it."""
+    if one == other:
+        return True
+    try:
+        commit_id(history.root, one)
+    except InputError:
+        return False  # a shallow clone need not have it
+    return history.key(one, recipe) == history.key(other, recipe)
+
+
+def _other_tools(path: Path, origin: Origin, subject: MeasuredApp) -> str:
+    """Say that other tools made the snapshot; empty if they are the same or not known."""
+    tools = tools_text(subject.toolchain, subject.build)
+    if not origin.tools or not tools or origin.tools == tools:
+        return ""
+    return (
+        f"{path} is of {origin.tools}, this is {tools}: what the compiler did cannot be told from"
+        " what the change did"
+    )
+
+
+def _notes(differing: set[str]) -> str:
+    """List what differs between machines and need not change a size."""
+    notes = {
+        _PATHS: ", built at another path",
+        _PACKAGES: ", built with other installed packages",
+    }
+    return "".join(text for name, text in notes.items() if name in differing)
