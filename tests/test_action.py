@@ -70,7 +70,7 @@ def test_a_project_without_our_runtime_is_gated(tmp_path: Path) -> None:
         project.commit(f"A table of {size}")
         runner, found = acting(project, {}, {"GITHUB_BASE_REF": "main"})
         assert found == 3  # there is no origin/main in this clone
-        assert "there is no commit 'origin/main'" in runner.log[-1]
+        assert "unknown base 'origin/main'" in runner.log[-1]
         kept = json.loads((results / "gate.json").read_text())
         head = project.git("rev-parse", "HEAD")
         assert (kept["head"], kept["verdict"]) == (head, "inconclusive")

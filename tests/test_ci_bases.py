@@ -207,7 +207,7 @@ ROWS = [
     Row(
         "unknown base", "grown",
         github("pull_request", "refs/heads/x", "<grown>", GITHUB_BASE_REF="gone"), {}, 3,
-        "there is no commit 'origin/gone'",
+        "unknown base 'origin/gone'",
     ),
     Row("malformed trailer", "malformed", TEST, pull(), 1, "second"),
     Row("needless trailer", "needless", TEST, pull(), 1, "second"),

@@ -298,8 +298,8 @@ def test_without_a_base_growth_is_inconclusive_and_says_why_and_sizes_hold_still
     (check,) = checks_of(sizes_of(10), sizes_of(9), limit("section/.text", "growth", "1%"))
     assert (check.verdict, check.advice) == (
         "inconclusive",
-        "unknown name: nothing is called .text; write `unknown: ok` in its limit if it need not"
-        " exist",
+        "unknown name: nothing is called .text; write `unknown: ok` in its limit if it may be"
+        " absent",
     )
     # Images of macOS have names of kernels alone: that an operator is not among them says nothing.
     (check,) = checks_of(

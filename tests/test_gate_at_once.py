@@ -78,7 +78,7 @@ def test_several_jobs_have_the_result_of_one(project: AnyProject, serial: dict[s
     builders.write_text("")
     result, said = gated(project, "--jobs", "3")
     assert result == serial
-    assert "building at once       4 heads, 5 other commits" in said
+    assert "building in parallel   4 heads, 5 other commits" in said
     assert "building pair" not in said
     # Two builds for two targets, and their bases; that of one is equal for both: none twice
     assert len(builders.read_text().split()) == 7

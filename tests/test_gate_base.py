@@ -239,11 +239,11 @@ def test_a_branch_that_is_named_and_not_there_is_inconclusive(
     history = History(repository)
     with pytest.raises(
         InconclusiveError,
-        match="there is no commit 'origin/gone' to count growth from; git fetch origin, or name",
+        match="unknown base 'origin/gone'; git fetch origin, or name",
     ):
         history.base("origin/gone")
     monkeypatch.setenv("GITHUB_BASE_REF", "release")
-    with pytest.raises(InconclusiveError, match="there is no commit 'origin/release'"):
+    with pytest.raises(InconclusiveError, match="unknown base 'origin/release'"):
         history.base()
     run_git(repository, "checkout", "-q", "--orphan", "other")
     run_git(repository, "commit", "-q", "-m", "alone")
@@ -265,7 +265,7 @@ def test_without_git_or_a_usual_branch_there_is_none(tmp_path: Path, repository:
     assert (base.commit, base.text) == (
         "",
         (
-            "none of origin/HEAD, origin/main, origin/master, main, master is there: growth is"
+            "no branch origin/HEAD, origin/main, origin/master, main, master exists: growth is"
             " counted from the baselines, and terms are not compared"
         ),
     )

@@ -135,7 +135,7 @@ def test_sizes_and_creep() -> None:
     limit, since = parse_creep("max(2%, 1 KiB) since v1.0", "x")
     assert (limit.allowed(1000), limit.allowed(100_000), since) == (1024, 2000, "v1.0")
     for text in ("2%", "2% since", "since v1", "2% since --all"):
-        with pytest.raises(InputError, match="is not a limit of creep; write"):
+        with pytest.raises(InputError, match="is not a creep limit; write"):
             parse_creep(text, "x")
 
 
@@ -251,7 +251,7 @@ WRONG = [
     (APPS + "limits: {load: {}}", r"3:16: a limit has max, growth or creep", True),
     (
         APPS + "limits: {load: {creep: 1%}}",
-        r"3:24: '1%' is not a limit of creep; write max\(2%, 1 KiB\) since TAG",
+        r"3:24: '1%' is not a creep limit; write max\(2%, 1 KiB\) since TAG",
         True,
     ),
     (APPS + "limits: {load: {grwth: 1%}}", r"3:17: unknown key 'grwth'; nearest is 'growth'", True),
@@ -270,7 +270,7 @@ WRONG = [
     (APPS + "limits:\n  operator/: 0", r"4:3: 'operator/' names no operator", True),
     (
         APPS + "limits: {load: {growth: 1%}}\ngrowth: {load: 2%}",
-        r"4:16: growth of load is limited at sizeguard\.yaml:3:25, too",
+        r"4:16: duplicate growth limit of load, also at sizeguard\.yaml:3:25",
         False,
     ),
     (
@@ -336,7 +336,7 @@ def test_a_wrong_configuration_is_named_with_its_place(
     [
         ("limits: {lod: 1 KiB}", "3:10: unknown metric 'lod'; nearest is 'load'"),
         ("growth: {load: many}", "3:16: 'many' is not a limit"),
-        ("limits: {load: {creep: 1%}}", "3:24: '1%' is not a limit of creep"),
+        ("limits: {load: {creep: 1%}}", "3:24: '1%' is not a creep limit"),
     ],
 )
 def test_a_wrong_limit_ends_a_command_before_anything_is_built(

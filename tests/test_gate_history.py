@@ -319,6 +319,6 @@ def test_what_does_not_build_fails_with_its_error(repository: Repository) -> Non
     assert all("missing" in problem["message"] for problem in problems)
     assert (
         problems[0]["advice"]
-        == "put it right, then: sizeguard gate --app vision --target x86_64-linux"
+        == "fix it, then run sizeguard gate --app vision --target x86_64-linux"
     )
     repository.leave()

@@ -167,7 +167,7 @@ def test_another_version_of_a_record_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError) as error:
             read_record(path)
         assert str(error.value).startswith(f"{path}: not the record of a selection: ")
-        assert str(error.value).endswith("; sizeguard select update writes it anew")
+        assert str(error.value).endswith("; run sizeguard select update")
 
 
 def test_another_version_of_a_snapshot_is_refused(tmp_path: Path) -> None:

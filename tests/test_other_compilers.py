@@ -64,7 +64,7 @@ def test_growth_counts_from_the_merge_base_and_the_advice_helps(
     assert same["verdict"] == "pass"
     (check,) = [c for c in same["checks"] if c["metric"] == "load"]
     assert (check["actual"], check["verdict"]) == (check["base"], "pass")
-    assert re.fullmatch(r"merge base \w{7} \(no baseline is of \S*clang-19\.\S+\)", check["since"])
+    assert re.fullmatch(r"merge base \w{7} \(no baseline for \S*clang-19\.\S+\)", check["since"])
 
     project.write({"lib.c": LIB + GROWN})
     project.commit("Add g")
@@ -99,7 +99,7 @@ def test_a_limit_that_other_tools_exceed_is_not_the_change_s(
     (absolute,) = [c for c in result["checks"] if c["kind"] == "absolute"]
     assert (result["verdict"], absolute["verdict"]) == ("pass", "not_run")
     assert absolute["set_for"].startswith("gcc-")
-    assert "gate with the tools that it is set for" in absolute["advice"]
+    assert "run the gate with the tools of the limit" in absolute["advice"]
     # What the change itself adds is judged, and so is a change that asks for the other tools.
     project.write({"lib.c": LIB + GROWN})
     project.commit("Grow")

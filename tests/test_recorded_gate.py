@@ -522,11 +522,11 @@ def test_with_files_of_nobody_the_baseline_decides(project: Project, what: str) 
         ({}, f"there is no baseline {BASELINE}; review and keep this build's sizes: "),
         (
             {BASELINE.replace("12.2", "13.1"): REVIEWED},
-            "the baselines are of gcc-13.1-bfd-2.40-Os, this is gcc-12.2-bfd-2.40-Os; ",
+            "the baselines are for gcc-13.1-bfd-2.40-Os, but this is gcc-12.2-bfd-2.40-Os; ",
         ),
         (
             {BASELINE: REVIEWED.replace("bfd 2.40", "bfd 2.40.1")},
-            "the baseline is of gcc 12.2.0, bfd 2.40.1, this is gcc 12.2.0, bfd 2.40: ",
+            "the baseline is for gcc 12.2.0, bfd 2.40.1, but this is gcc 12.2.0, bfd 2.40: ",
         ),
     ],
 )
@@ -541,7 +541,7 @@ def test_without_a_baseline_of_this_toolchain_the_merge_base_decides(
     assert found.why.startswith(why)
     update = "sizeguard baseline update --app mlp --target x86_64-linux"
     assert found.why.endswith(update)
-    text = f"merge base {project.commits['grown'][:7]} (no baseline is of gcc-12.2-bfd-2.40-Os)"
+    text = f"merge base {project.commits['grown'][:7]} (no baseline for gcc-12.2-bfd-2.40-Os)"
     assert reference_of(project) == (text, 31_666, "merge base")
     # A merge base that does not build has no size, and then there is nothing.
     run_git(project.root, "branch", "-f", "main", project.commits["broken"])
@@ -555,7 +555,7 @@ def test_creep_is_counted_from_a_release(project: Project) -> None:
     missing = creep_reference(project.root, project.history, "v9", subject)
     assert missing.measured is None
     assert missing.why == (
-        "there is no v9 here: fetch it with git fetch --tags --unshallow, or name another in mlp's"
+        "this clone has no v9: fetch it with git fetch --tags --unshallow, or name another in mlp's"
         " limits"
     )
     broken = creep_reference(project.root, project.history, project.commits["broken"], subject)
@@ -568,7 +568,7 @@ def test_creep_is_counted_from_a_release(project: Project) -> None:
         project.root, project.history, "v1", replace(subject, build=library, recipe=None)
     )
     assert found.why == (
-        "v1 cannot be measured: only executables without LTO are built of other commits"
+        "v1 cannot be measured: other commits are built only as executables without LTO"
     )
     outside = History(project.root / "native", project.history.place.store)
     assert creep_reference(project.root, outside, "v1", subject).why == (
@@ -589,7 +589,7 @@ def test_creep_is_shared_out_over_the_commits_that_moved_it(project: Project) ->
     assert shares_of(project, "load", 21_650, 32_100) == [
         ("grown", 10_016),
         ("more", 391),
-        ("what is not committed yet", 43),
+        ("uncommitted changes", 43),
     ]
     assert shares_of(project, "operator/aten::relu", 0, 356) == [("grown", 1_597), ("more", -1_241)]
     assert shares_of(project, "operator/aten::erf", 0, 311) == [("more", 311)]

@@ -435,7 +435,7 @@ def test_the_gates_check_of_elimination(
     assert (check.verdict, check.actual, check.limit, check.headroom) == (verdict, left, 0, -left)
     assert check.id == "mlp/elimination"
     assert (found is None) == (verdict == INCONCLUSIVE)
-    advice = {PASS: "", FAIL: "see what and why: sizeguard verify build/mlp"}
+    advice = {PASS: "", FAIL: "see the claims and their evidence: sizeguard verify build/mlp"}
     assert check.advice == advice.get(verdict, check.advice)
     assert check.advice or verdict == PASS
 

@@ -155,8 +155,8 @@ def test_what_did_not_change_is_covered_and_not_traced(project: Project) -> None
     assert (brief(found), traced) == ([("covered", "shop", "pass")], [])
     assert (
         found[0].message
-        == "1 model covered by 2 operators, 0 missing; 1 more are in reach of code that no input"
-        " takes"
+        == "1 model covered by 2 operators, 0 missing; 1 more are reachable, but no input"
+        " uses them"
     )
 
 

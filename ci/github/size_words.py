@@ -223,13 +223,13 @@ def _against_code(result: GateResult, data: bytes) -> list[str]:
     stated = json.loads(data).get("exit_code")
     if stated == result.exit_code:
         return []
-    return [f"the exit code is {str(stated)[:20]}, and its parts make {result.exit_code}"]
+    return [f"the exit code is {str(stated)[:20]}, but its parts give {result.exit_code}"]
 
 
 def _against_run(run: Run, result: GateResult, measured: str, is_informational: bool) -> list[str]:
     found = []
     if result.verdict == PASS and run.conclusion != "success":
-        found.append(f"the result says pass, and {_how(run).replace('it ended', 'the run ended')}")
+        found.append(f"the result says pass, but {_how(run).replace('it ended', 'the run ended')}")
     if result.verdict != PASS and run.conclusion == "success" and not is_informational:
         found.append(f"the result says {result.verdict}, and the run ended with success")
     if run.is_of_pull_request and result.base and result.base.commit in (run.head, measured or "-"):

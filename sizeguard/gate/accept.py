@@ -54,7 +54,7 @@ def update_baselines(request: Request) -> tuple[Update, ...]:
 
 
 def build_of(request: Request, app: App, target: Target) -> tuple[Toolchain | None, Build]:
-    """Build an app for a target; of other projects nobody here knows the toolchain."""
+    """Build an app for a target; the toolchain is None for an app of another project."""
     if not app.is_selective:
         return None, request.heads.build(app, target.name).build
     toolchain = find_toolchain(target.compiler, target.linker, target.machine)

@@ -28,14 +28,14 @@ from sizeguard.gate.gate_result import (
 REPRODUCE, SEE, COMPARE = "reproduce", "see why", "compare"
 ACCEPT, NORMAL = "accept it", "make it normal"
 _REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][\w.+/-]{0,199}", re.ASCII)
-_DAYS = 90  # until an offered waiver expires
-_WAIVERS = 3  # offered at most: if more checks fail, people look for the cause
+_DAYS = 90  # until a suggested waiver expires
+_WAIVERS = 3  # at most in a suggestion; if more checks fail, look for the cause instead
 
 
 def advised(
     result: AppResult, base: str, snapshot: str, image: str, today: datetime.date
 ) -> AppResult:
-    """Add commands to the result, and advice to each check that fails.
+    """Add commands to the result, and advice to each failing check.
 
     base: branch or commit that growth is counted from; empty if there is none
     snapshot: of the base; empty if there is none
@@ -65,7 +65,7 @@ def advised(
 
 
 def base_name(base: Base | None, commit: str) -> str:
-    """Name the commit that growth is counted from as a fresh clone knows it: by its branch."""
+    """Return the base of growth in a form that works in a fresh clone: its branch."""
     if base is not None and base.commit == commit and _REF.fullmatch(base.ref):
         return base.ref
     return commit[:12] if _REF.fullmatch(commit) else ""
@@ -103,7 +103,7 @@ def _compare(result: AppResult, snapshot: str) -> Iterable[Command]:
 
 def _waive(check: Check, today: datetime.date) -> str:
     expires = today + datetime.timedelta(days=_DAYS)
-    # The limit includes waivers in force; the new one covers only what is beyond them.
+    # The limit includes waivers in force; the new waiver covers only the rest.
     needed = -(check.headroom or 0)
     words = [
         "sizeguard",

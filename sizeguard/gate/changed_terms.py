@@ -18,9 +18,9 @@ from sizeguard.projects.reader import parse_config
 def changed_terms(
     request: Request, base: Base | None, waivers: Sequence[Waiver]
 ) -> tuple[PolicyChange, ...]:
-    """List how the terms differ from the merge base's; nothing if there is no merge base.
+    """List how the terms differ from those of the merge base; empty without a merge base.
 
-    waivers: those in force for the change, of its file and of its commits
+    waivers: in force for the change, from its file and its commits
     """
     if base is None or not base.commit:
         return ()
@@ -48,11 +48,11 @@ def changed_terms(
 
 
 def _no_input(name: str) -> bool:
-    """Apps without models have no inputs of models."""
+    """Return False: apps without models have no model inputs."""
     return False
 
 
 def with_changed_terms(result: GateResult, changes: tuple[PolicyChange, ...]) -> GateResult:
-    """Add the changes of terms to a result; one that fails or is undecided decides it, too."""
+    """Add the changes of terms to a result; their verdicts count for it."""
     verdicts = {result.verdict} | {change.verdict for change in changes}
     return replace(result, verdict=overall(verdicts), policy_changes=changes)

@@ -1,7 +1,7 @@
-"""Judge a stored result again from its numbers, and name what does not fit together.
+"""Judge a stored result again from its numbers, and list its contradictions.
 
-A result that somebody else wrote may say pass above numbers that fail. Whoever shows such a result
-with rights of its own must not repeat that.
+A result from an untrusted run may claim a pass that its numbers contradict. A job that shows such a
+result with its own permissions must not repeat the claim.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sizeguard.gate.policy.file_growth import allowed_growth
 from sizeguard.gate.policy.limits import parse_limit, parse_size
 
 _TOTALS = ("load", "ram", "file")
-_PAGES = 1 << 40  # more than segments are rounded up to: a result does not tell their number
+_PAGES = 1 << 40  # more than segments are rounded up to; a result does not have their number
 _LATER = datetime.timedelta(2)  # a run may have begun the day before, in another time zone
 _Key: TypeAlias = tuple[str, str, str]  # metric, app and target
 
@@ -49,7 +49,7 @@ _Key: TypeAlias = tuple[str, str, str]  # metric, app and target
 def contradictions(result: GateResult, today: datetime.date | None = None) -> Iterator[str]:
     """Yield a line for each statement that the result's own numbers contradict.
 
-    today: on which no waiver can be used that expired the day before yesterday
+    today: a waiver that expired before yesterday cannot be used on this day
     """
     waived = _waivers(result.waivers)
     for app in result.apps:
@@ -60,13 +60,13 @@ def contradictions(result: GateResult, today: datetime.date | None = None) -> It
         yield from _of_waiver(use, today)
     verdict = recomputed(result)
     if verdict != result.verdict:
-        yield f"the verdict is {result.verdict}, and its parts make {verdict}"
+        yield f"the verdict is {result.verdict}, but its parts give {verdict}"
     if result.verdict == PASS and not result.apps:
-        yield "the verdict is pass, and nothing was measured"
+        yield "the verdict is pass, but nothing was measured"
 
 
 def recomputed(result: GateResult) -> str:
-    """Judge the result by its parts alone."""
+    """Judge the result by its parts only."""
     verdicts = {_of_parts(app) for app in result.apps}
     verdicts |= {use.verdict for use in result.waivers}
     verdicts |= {finding.verdict for finding in result.selection}
@@ -85,11 +85,11 @@ def _of_parts(app: AppResult) -> str:
 def _of_app(app: AppResult, waived: Counter[_Key]) -> Iterator[str]:
     verdict = _of_parts(app)
     if app.verdict != verdict:
-        yield f"it says {app.verdict}, and its checks and models make {verdict}"
+        yield f"the verdict is {app.verdict}, but its checks and models give {verdict}"
     if app.sizes is None and app.verdict == PASS:
-        yield "it says pass, and has no sizes"
+        yield "the verdict is pass, but there are no sizes"
     if not app.checks and app.verdict == PASS:
-        yield "it says pass, and nothing was checked"
+        yield "the verdict is pass, but nothing was checked"
     for sizes in (app.sizes, app.old_sizes, app.full):
         if sizes and min(sizes.load, sizes.ram, sizes.file, sizes.page_slack) < 0:
             yield "a size is negative"
@@ -98,22 +98,22 @@ def _of_app(app: AppResult, waived: Counter[_Key]) -> Iterator[str]:
             yield f"{check.metric} {check.kind}: {text}"
     for model in app.models:
         if model.verdict == PASS and (model.missing or model.cases <= 0):
-            yield f"model {model.model}: it says pass, and compared nothing or lacks something"
+            yield f"model {model.model}: the verdict is pass, but it compared nothing or has gaps"
     grown = app.growth_since_base
     if grown and app.base == MEASURED and app.sizes and app.old_sizes:
         delta = app.sizes.load - app.old_sizes.load
         if grown.load != delta:
-            yield f"growth since the merge base is {grown.load:+,}, and its sizes make {delta:+,}"
+            yield f"growth since the merge base is {grown.load:+,}, but its sizes give {delta:+,}"
 
 
 def _of_check(app: AppResult, check: Check, waived: Counter[_Key]) -> Iterator[str]:
     if check.kind not in CHECK_KINDS:
-        yield "there is no such kind of check"
+        yield "unknown kind of check"
     elif check.kind == ELIMINATION:
         yield from _of_elimination(app, check)
     elif check.kind not in SIZE_KINDS:
         if check.verdict == PASS and check.actual:
-            yield f"it says pass, and counts {check.actual:,}"
+            yield f"the verdict is pass, but it counts {check.actual:,}"
     else:
         yield from _of_numbers(app, check)
         yield from _of_totals(app, check)
@@ -121,29 +121,30 @@ def _of_check(app: AppResult, check: Check, waived: Counter[_Key]) -> Iterator[s
         apps, targets = {"", check.app}, {"", check.target}
         most = sum(waived[check.metric, a, t] for a in apps for t in targets)
         if check.waived > most:
-            yield f"{check.waived:,} bytes are waived, and waivers allow {most:,}"
+            yield f"{check.waived:,} bytes are waived, but waivers allow only {most:,}"
 
 
 def _of_numbers(app: AppResult, check: Check) -> Iterator[str]:
     """Compare the verdict of a check with its numbers."""
     if check.limit is None or check.headroom is None:
         if check.verdict in (PASS, FAIL) or (check.limit is None) != (check.headroom is None):
-            yield f"it says {check.verdict}, and there is no limit"
+            yield f"the verdict is {check.verdict}, but there is no limit"
         return
     if check.headroom != check.limit - check.actual:
-        yield f"the headroom is {check.headroom:,}, and its numbers make" + (
+        yield f"the headroom is {check.headroom:,}, but its numbers give" + (
             f" {check.limit - check.actual:,}"
         )
     verdict = PASS if check.actual <= check.limit else FAIL
     is_open = check.verdict == INCONCLUSIVE or _is_of_other_tools(app, check)
     if not is_open and check.verdict != verdict:
-        yield f"it says {check.verdict}, {check.actual:,} of {check.limit:,} is {verdict}"
+        of = f"{check.actual:,} of {check.limit:,}"
+        yield f"the verdict is {check.verdict}, but {of} is {verdict}"
     if min(check.actual, check.waived, check.moved) < 0:
         yield "a number of bytes is negative"
 
 
 def _is_of_other_tools(app: AppResult, check: Check) -> bool:
-    """Return whether it is a cap for other tools that the base also exceeds; 0 is for all tools."""
+    """Return whether it is a cap for other tools that the base exceeds, too; 0 is for all tools."""
     if check.verdict != NOT_RUN or check.kind != ABSOLUTE or not check.set_for:
         return False
     base = getattr(app.old_sizes, check.metric) if check.metric in _TOTALS else check.actual
@@ -156,24 +157,24 @@ def _of_totals(app: AppResult, check: Check) -> Iterator[str]:
         return
     actual = getattr(app.sizes, check.metric)
     if check.actual != actual:
-        yield f"it judges {check.actual:,} bytes, and {check.metric} is {actual:,}"
+        yield f"it judges {check.actual:,} bytes, but {check.metric} is {actual:,}"
     if check.kind == GROWTH and check.base is not None:
         base = getattr(app.old_sizes, check.metric) if app.old_sizes else 0
         if app.old_sizes is None:
-            yield f"it counts from {check.base:,} bytes, and there is no base"
+            yield f"it counts from {check.base:,} bytes, but there is no base"
         elif check.base != base:
-            yield f"it counts from {check.base:,} bytes, and the base has {base:,}"
+            yield f"it counts from {check.base:,} bytes, but the base has {base:,}"
 
 
 def _of_limit(check: Check) -> Iterator[str]:
-    """Compare the limit with the rule it says it comes from."""
+    """Compare the limit with its rule."""
     if check.limit is None:
         return
     try:
         if check.kind == ABSOLUTE:
             most = parse_size(check.rule, "rule")
         elif check.base is None:
-            yield "there is a limit of growth, and no base"
+            yield "there is a growth limit, but no base"
             return
         else:
             text = check.rule.removeprefix("+").partition(" since ")[0]
@@ -182,25 +183,25 @@ def _of_limit(check: Check) -> Iterator[str]:
         yield "the rule of its limit cannot be read"
         return
     if check.moved and (check.kind == ABSOLUTE or not check.metric.startswith("operator/")):
-        yield "bytes are moved, and only growth of an operator can be"
+        yield "bytes are moved, but only growth of an operator can have moved bytes"
     if check.moved > max(check.actual - most, 0):
-        yield f"{check.moved:,} bytes are moved, more than are beyond the limit"
+        yield f"{check.moved:,} bytes are moved, more than the excess over the limit"
     most += check.waived + check.moved
     if check.limit != most:
-        yield f"the limit is {check.limit:,}, and its rule makes {most:,}"
+        yield f"the limit is {check.limit:,}, but its rule gives {most:,}"
 
 
 def _of_file(app: AppResult, check: Check) -> Iterator[str]:
-    """Compare the limit that the file has by default with the most that it can be."""
+    """Compare the default limit of the file with its largest possible value."""
     if check.limit is None or app.sizes is None:
         return
     if app.old_sizes is None:
-        yield "there is a limit of growth, and no base"
+        yield "there is a growth limit, but no base"
         return
     grown = allowed_growth(app.old_sizes, app.sizes, _PAGES)
     most = app.old_sizes.file + grown + check.waived
     if check.limit > most:
-        yield f"the limit is {check.limit:,}, and its rule makes at most {most:,}"
+        yield f"the limit is {check.limit:,}, but its rule gives at most {most:,}"
 
 
 def _of_elimination(app: AppResult, check: Check) -> Iterator[str]:
@@ -208,28 +209,28 @@ def _of_elimination(app: AppResult, check: Check) -> Iterator[str]:
         return
     found = app.verification
     if found is None:
-        yield "it says pass, and nothing was verified"
+        yield "the verdict is pass, but nothing was verified"
     elif check.actual or found.canary != OK:
-        yield f"it says pass, with {check.actual:,} claims that do not hold or a broken verifier"
+        yield f"the verdict is pass, but {check.actual:,} claims fail or the verifier is broken"
     elif not found.verdicts:
-        yield "it says pass, and no claim was judged"
+        yield "the verdict is pass, but no claim was judged"
     elif any(each.verdict in (FAIL, INCONCLUSIVE) for each in found.verdicts):
-        yield "it says pass, and claims do not hold"
+        yield "the verdict is pass, but claims fail"
 
 
 def _of_waiver(use: WaiverUse, today: datetime.date | None) -> Iterator[str]:
     waiver = use.waiver
     name = f"waiver of {waiver.metric}"
     if use.state not in WAIVER_STATES:
-        yield f"{name}: there is no such state"
+        yield f"{name}: unknown state"
     if use.state == USED and today and not _lasts(waiver.expires, today - _LATER):
-        yield f"{name}: it is used, and expired on {waiver.expires}"
+        yield f"{name}: it is used, but it expired on {waiver.expires}"
     if use.state in (SPENT, EXCEEDED, EXPIRED) and use.verdict != FAIL:
-        yield f"{name}: it is {use.state}, and says {use.verdict}"
+        yield f"{name}: it is {use.state}, but its verdict is {use.verdict}"
     if not 0 <= use.used <= waiver.bytes:
         yield f"{name}: {use.used:,} of {waiver.bytes:,} bytes are used"
     if use.state == UNUSED and use.used:
-        yield f"{name}: it is unused, and {use.used:,} bytes of it are used"
+        yield f"{name}: it is unused, but {use.used:,} of its bytes are used"
 
 
 def _lasts(expires: str, day: datetime.date) -> bool:

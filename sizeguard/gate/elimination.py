@@ -1,4 +1,4 @@
-"""Check what a build holds and does: claims on it, and the command that runs after it."""
+"""Check the claims on a build, and run the command that follows it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sizeguard.verify.known_record import with_known_record
 
 METRIC = "elimination"
 RUN_RULE = "the command after the build ends with 0"
-RULE = "what is not selected is gone, what is selected is there"
-NAMED_RULE = "what absent names is gone, what present names is there"
+RULE = "deselected code is absent, selected code is present"
+NAMED_RULE = "names under absent are absent, names under present are present"
 
 
 def check_elimination(
@@ -36,12 +36,12 @@ def check_elimination(
     """Count the claims that do not hold; the limit is 0.
 
     source: the folder with the runtime's sources, if that is not the root
-    full:   the full build, which says what there is to select from
+    full: the full build, which has everything that can be selected
 
     Fails closed: a build that cannot be verified does not pass.
 
-    The claims are those of the app's selection file. The selection that the build recorded does not
-    count: a build that was given another selection has to fail.
+    The claims come from the app's selection file, not from the selection that the build recorded: a
+    build of another selection has to fail.
     """
     try:
         found = verified(source or root, build, app.selection, store, full)
@@ -54,7 +54,7 @@ def check_elimination(
 def check_named_claims(
     root: Path, app: App, build: Build
 ) -> tuple[tuple[Check, ...], Verification | None]:
-    """Judge what sizeguard.yaml says of symbols; no check if it says nothing."""
+    """Judge the symbols that sizeguard.yaml names as absent or present; no check without names."""
     steps = app.steps[build.target]
     if not steps.absent and not steps.present:
         return (), None
@@ -65,7 +65,7 @@ def check_named_claims(
 
 
 def run_checks(app: App, target: str, head: HeadBuild) -> tuple[Check, ...]:
-    """Judge the command of the app; no check if there is none, or nothing was built."""
+    """Run the app's command and judge its exit code; no check without a command or a build."""
     command = app.steps[target].run
     if not command or head.recipe is None or head.in_place:
         return ()
@@ -91,20 +91,22 @@ def run_checks(app: App, target: str, head: HeadBuild) -> tuple[Check, ...]:
 def judged_elimination(
     root: Path, app: App, build: Build, found: Verification, libraries: Sequence[str]
 ) -> Check:
-    """Judge a verification: a broken verifier and a failing claim fail, what is unknown is open.
+    """Judge a verification.
 
-    libraries: that ship beside the image, which alone is verified
+    A broken verifier or a failing claim fails; unknown evidence is inconclusive.
+
+    libraries: that ship beside the image; they are not verified
     """
     left = found.count(FAIL)
     undecided = found.count(INCONCLUSIVE)
-    see = f"see what and why: sizeguard verify {_folder(root, build)}"
+    see = f"see the claims and their evidence: sizeguard verify {_folder(root, build)}"
     if found.canary != OK:
         why = f"the verifier is broken: {', '.join(found.canary_notes[:1])}"
         return _check(app, build, left, FAIL, why)
     if left:
         return _check(app, build, left, FAIL, see)
     if libraries:
-        why = f"nobody verified what ships beside the image: {', '.join(libraries)}"
+        why = f"libraries beside the image are not verified: {', '.join(libraries)}"
         return _check(app, build, undecided, INCONCLUSIVE, why)
     if undecided:
         return _check(app, build, undecided, INCONCLUSIVE, see)

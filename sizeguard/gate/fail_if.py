@@ -1,4 +1,4 @@
-"""Judge two images by conditions of a command line: load > +1%, symbol/std::regex* > 0."""
+"""Judge two images by --fail-if conditions: load > +1%, symbol/std::regex* > 0."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ FORMS = "METRIC > +1%, METRIC > '+max(1%, 512B)' or METRIC > 40KiB"
 
 
 class Judged:
-    """Conditions on two images, each judged once both are measured."""
+    """Conditions on two images, judged after both are measured."""
 
     def __init__(self, conditions: Iterable[str]) -> None:
-        """Parse METRIC > LIMIT: + begins allowed growth, a size without it is the most of NEW.
+        """Parse METRIC > LIMIT: +SIZE limits growth, SIZE limits the new image.
 
-        Raises InputError for a text that is none, or a metric that does not exist.
+        Raises InputError for a malformed condition or an unknown metric.
         """
         self._limits = tuple(map(_limit, conditions))
         self._patterns = symbol_patterns(limit.metric for limit in self._limits)
         self._measured: dict[bool, Measurement] = {}
 
     def measure(self, analysis: Analysis, *, is_new: bool) -> None:
-        """Measure what the conditions name in one of the two images."""
+        """Measure the conditions' metrics in one of the two images."""
         if self._limits:
             self._measured[is_new] = measurement_of(analysis, self._patterns)
 
     @cached_property
     def checks(self) -> Sequence[Check]:
-        """Judge NEW, and its growth since OLD; a name that neither has is inconclusive."""
+        """Judge the new image and its growth; a name that neither image has is inconclusive."""
         if not self._limits:
             return ()
         subject = CheckedApp("", "", self._measured[True], lambda metric: 0)
@@ -51,10 +51,10 @@ class Judged:
         return overall({check.verdict for check in self.checks})
 
     def lines(self) -> Iterable[str]:
-        """Say each condition's verdict and figures."""
+        """Write a line for each condition: its verdict and figures."""
         for check in self.checks:
             if check.limit is None or check.advice:
-                # The gate's advice names sizeguard.yaml, which a comparison has none of.
+                # The gate's advice is about sizeguard.yaml, which a diff does not read.
                 why = check.advice.partition("; write `unknown")[0]
                 yield f"{check.verdict} {check.metric}: {why}"
                 continue
@@ -82,7 +82,7 @@ def _limit(text: str) -> Limit:
     if bound.startswith("-"):
         raise InputError(f"{where}: not a condition; write {FORMS}")
     if "%" in bound and not metric.startswith("region/"):
-        raise InputError(f"{where}: a share is of growth; write +{bound}")
+        raise InputError(f"{where}: a percentage is a growth limit; write +{bound}")
     most = parse_most(metric, bound, where)
     return Limit(metric, ABSOLUTE, most, only_images_know=True)
 

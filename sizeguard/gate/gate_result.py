@@ -1,6 +1,6 @@
 """The gate's result as plain data.
 
-A report needs nothing else, and the result can be kept as JSON and shown again.
+A report needs nothing else, and the result can be stored as JSON and shown again.
 
 Only strings, integers, booleans, None, tuples and these classes: plain_data writes and reads them
 by their types. Paths are strings, relative to the source tree. Sizes are integers, in bytes.
@@ -17,17 +17,17 @@ from sizeguard.claims.verdict import Verification
 
 PASS, FAIL, INCONCLUSIVE, NOT_RUN = "pass", "fail", "inconclusive", "not_run"
 
-# Kinds of checks. elimination counts claims that do not hold, needed is of one new library, run is
-# of a command that has to end with 0; the others compare bytes.
+# Kinds of checks. elimination counts claims that do not hold; needed is about one new library; run
+# is about a command that has to exit with 0; the others compare bytes.
 ABSOLUTE, GROWTH, CREEP, ELIMINATION = "absolute", "growth", "creep", "elimination"
 NEEDED, RUN = "needed", "run"
 CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION, NEEDED, RUN)
 SIZE_KINDS = (ABSOLUTE, GROWTH, CREEP)
 
-MOVED = "moved"  # kind of causes that only changed their operator
+MOVED = "moved"  # kind of causes: bytes that only moved to another operator
 
-# States of a waiver. All but used and unused fail. Unused: this run did not measure its app or
-# target.
+# States of a waiver. All states but used and unused fail. Unused: this run did not measure its app
+# or target.
 USED, UNUSED, SPENT, EXCEEDED, EXPIRED = "used", "unused", "spent", "exceeded", "expired"
 WAIVER_STATES = (USED, UNUSED, SPENT, EXCEEDED, EXPIRED)
 
@@ -66,8 +66,7 @@ class ModelResult:
     cases:   number of bundled inputs
     missing: operators and classes that the selective build lacks
     message: the error, or why the model was not run
-    cached:  not run again: model, full build, selective build and emulator are those of an earlier
-             run that passed
+    cached: not run again, because an earlier run with the same model, builds and emulator passed
     """
 
     model: str
@@ -82,7 +81,7 @@ class ModelResult:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Bytes that one commit added to a metric that crept.
+    """Bytes that one commit added to a creeping metric.
 
     commit: short id, or "uncommitted"
     date:   YYYY-MM-DD
@@ -102,16 +101,16 @@ class Check:
     kind:    one of CHECK_KINDS
     limit:   the most that is allowed, waived and moved bytes included; None, like headroom, if
              there is nothing to compare with
-    base:    the number that growth and creep are counted from; None for the others
+    base: the number that growth and creep are counted from; None for other kinds
     rule:    as written in the policy: max(1%, 512B)
     since:   source of the base: "merge base 4f2a91c", "baseline", "v1.2"
     place:   of the limit in the policy: sizeguard.yaml:14:7
     pattern: the metric as written in the policy: operator/*; equal to metric if it names one thing
     waived:  bytes that waivers allow beyond the rule
-    moved:   bytes of an operator that were another's in the base: they are not growth
-    shares:  of creep that fails: the share of each commit; they sum to actual - base
+    moved: bytes of the operator that belonged to another one in the base; they are not growth
+    shares: each commit's share of failing creep; they sum to actual - base
     advice:  the next step; empty if the check passes
-    set_for: of an absolute limit: the tools that it was set for, if those of the build are others
+    set_for: the tools that an absolute limit was set for, if the build uses others
     """
 
     id: str
@@ -150,16 +149,16 @@ class Cause:
 
     All causes sum to the change of `load`.
 
-    operator, dtype, symbol: empty where there is none. symbol is demangled; it is empty for kind
-            "unwind", "padding" and "other"
-    kind:   symbol; unwind (unwind tables of all symbols); padding; other (headers, tables, and all
-            that is too small to be named); moved (bytes that only changed their operator: old and
-            new are equal)
+    operator, dtype, symbol: empty if unknown. symbol is demangled; it is empty for kind "unwind",
+            "padding" and "other"
+    kind:   symbol; unwind (unwind tables of all symbols); padding; other (headers, tables, and
+            causes too small to name); moved (bytes that only moved to another operator: old and new
+            are equal)
     cause:  as in a diff: grew, shrank, added, removed, more_instances, fewer_instances, moved,
             padding
     place:  the symbol's source, with its line if debug information has it; empty if unknown
     edited: the first line of that function that the change edits; empty if it edits none
-    origin: of moved bytes, the operators that had them
+    origin: the operators that had moved bytes before
     """
 
     operator: str
@@ -175,13 +174,13 @@ class Cause:
 
     @property
     def delta(self) -> int:
-        """Bytes that it grew."""
+        """Bytes by which it grew."""
         return self.new - self.old
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A limit that has become much too wide, and a tighter one.
+    """A suggestion to tighten a limit that has become much too wide.
 
     text: the line for sizeguard.yaml, or the command that tightens the limit
     """
@@ -216,7 +215,7 @@ class SizeGrowth:
 
 @dataclass(frozen=True, slots=True)
 class ShippedSection:
-    """A section of the shipped file that is not loaded, and that no linker or compiler makes."""
+    """A section of the shipped file that is not loaded and that no linker or compiler makes."""
 
     name: str
     bytes: int
@@ -237,16 +236,16 @@ class AppResult:
     """One app for one target.
 
     target:    the name in sizeguard.yaml
-    sizes:     of the selective build; None if it could not be measured: then a problem says why
+    sizes: of the selective build; None if it could not be measured, with the reason in a problem
     full:      of the full build
-    old_sizes: of the base; None if there is none
+    old_sizes: of the base; None without a base
     base:      MEASURED, PARENT, REVIEWED, SNAPSHOT or empty: the source of old_sizes and causes
     folder:    the build, relative to the source tree: build/vision
     runs:      False if the target's configuration says run: false
     unchanged: the result is that of an earlier run with the same inputs
-    verification: None if nothing could be verified; then the check of the elimination says why
-    growth_since_base: since the merge base, whatever growth is judged by; None if that was not
-               measured
+    verification: None if nothing could be verified; the elimination check has the reason
+    growth_since_base: since the merge base, even if growth checks use another base; None if that
+               was not measured
     unknown_sections: of the shipped file, and of the libraries that ship with it
     libraries: that the build makes besides the image; sizes include them
     """
@@ -277,18 +276,18 @@ class AppResult:
 
 @dataclass(frozen=True, slots=True)
 class PolicyChange:
-    """One difference between the terms of the merge base and those of the change.
+    """One difference between the terms of the merge base and the change.
 
     Terms are sizeguard.yaml, baselines, waivers, selections and models.
 
     what:     limit loosened, app removed, baseline replaced, …
     name:     of the term: load growth of vision
-    old, new: as written; empty where the term is not there
+    old, new: as written; empty if the term is absent
     loosens:  it allows what the base's terms do not allow, or removes what they check
-    bytes:    that it allows more, negative if fewer; None if that is not a number
-    verdict:  fail if the base says `policy_changes: fail`, and nothing accepts it
+    bytes: allowed in addition, negative if fewer are allowed; None if that is not a number
+    verdict: fail if the base says `policy_changes: fail` and no trailer accepts the change
     accepted: the trailer that accepts it: commit 4f2a91c
-    place:    of the term in the change
+    place: where the change has the term
     """
 
     what: str
@@ -304,17 +303,17 @@ class PolicyChange:
 
 @dataclass(frozen=True, slots=True)
 class SelectionFinding:
-    """One finding about an app's selection, or about all selections: then app is empty.
+    """One finding about an app's selection, or, with an empty app, about all selections.
 
     kind:    operator, dtype, class, feature (needed and not selected), closure (a kernel now calls
              another operator), trace (older than the code), export (a model changed since it was
-             traced), lint, stale (a file written from a build is not of this one), surplus (kept,
-             and no model needs it), covered (nothing is wrong)
+             traced), lint, stale (a generated file is out of date), surplus (kept, but no model
+             needs it), covered (nothing is wrong)
     name:    aten::add.Tensor, add_stub Float …
     target:  empty if it holds for all
     verdict: pass, fail or inconclusive
     place:   file:line of the selection, or of the kernel
-    bytes:   predicted, of a surplus; None if they are not known
+    bytes: predicted bytes of a surplus; None if unknown
     """
 
     app: str
@@ -335,7 +334,7 @@ class Waiver:
     app, target: empty for all
     expires: YYYY-MM-DD, the last day on which it holds
     source:  baselines/waivers.yaml:4, or commit 4f2a91c
-    nearest: of a metric that nothing knows, the known one that is most like it
+    nearest: for an unknown metric, the most similar known one
     """
 
     metric: str
@@ -354,7 +353,7 @@ class WaiverUse:
     """The state of a waiver after the checks.
 
     state: one of WAIVER_STATES
-    used:  bytes that a check needed of it
+    used: the bytes that checks needed
     message, advice: empty unless it fails
     """
 
@@ -368,7 +367,7 @@ class WaiverUse:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be done: a build failed, or evidence is missing.
+    """Work that failed: a build, or a measurement without evidence.
 
     It fails the gate closed.
 
@@ -387,7 +386,7 @@ class Problem:
         """Make a problem of an error raised for an app, for a target, or for an app on a target."""
         only = (f" --app {app}" if app else "") + (f" --target {target}" if target else "")
         return Problem(
-            app, target, str(error), f"put it right, then: sizeguard gate{only}", error.exit_code
+            app, target, str(error), f"fix it, then run sizeguard gate{only}", error.exit_code
         )
 
 
@@ -396,8 +395,8 @@ class Base:
     """The commit that growth is counted from.
 
     ref:  the branch or commit that was requested: origin/main
-    text: why there is none, in one line
-    merged: the change is on the branch that it was for: after a push, or on that branch's commit
+    text: why there is no base, in one line
+    merged: the change is already on its target branch: after a push, or on that branch's own commit
     """
 
     commit: str
@@ -415,8 +414,9 @@ class GateResult:
     decided
     apps:    by app and target
     base:    None outside git
-    skipped: why nothing was measured; empty if it was
-    policy_changes: differences of the change's terms from the merge base's, loosened ones first
+    skipped: why nothing was measured; empty if the run measured
+    policy_changes: differences between the change's terms and the merge base's, loosened terms
+        first
     """
 
     verdict: str
@@ -434,8 +434,7 @@ class GateResult:
         """0 only if all passed.
 
         1 something fails, 2 malformed input, 3 inconclusive, 4 a build failed. The first of 4, 1, 2
-        and 3
-        that applies: a failure matters more than a file that could not be read.
+        and 3 that applies wins: a failure matters more than an unreadable file.
         """
         codes = {problem.exit_code for problem in self.problems}
         verdicts = {app.verdict for app in self.apps} | {
@@ -453,6 +452,6 @@ class GateResult:
 def overall(verdicts: set[str]) -> str:
     """Combine verdicts: fail if one fails, inconclusive if one is undecided.
 
-    A part that was not run decides nothing.
+    Parts that were not run do not count.
     """
     return FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS

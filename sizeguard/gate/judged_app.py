@@ -131,7 +131,7 @@ def judge_app(
 def _growth(
     request: Request, base: Base | None, measured: MeasuredApp
 ) -> tuple[SizeReference, str]:
-    """Find what growth is counted from; a snapshot that was handed in comes first."""
+    """Find the sizes that growth is counted from; a given snapshot takes precedence."""
     given = request.snapshot_of(measured.app, measured.target)
     if given is None:
         return growth_reference(request.root, request.history, base, measured)
@@ -147,8 +147,8 @@ def _library(library: ShippedLibrary) -> LibrarySize:
 class _Findings:
     """The checks of one app for one target.
 
-    growth, source: the sizes that growth is counted from, and where they come from
-    full:           the measurement of the full build, if there is one
+    growth, source: the sizes that growth is counted from, and their source
+    full: the measurement of the full build, if any
     """
 
     checks: tuple[Check, ...]
@@ -235,7 +235,7 @@ def _app_result(request: Request, pair: Pair, measured: MeasuredApp, found: _Fin
 
 
 def _source_lines(request: Request, pair: Pair) -> SourceLines:
-    """Choose the sources: the runtime's, or all that git lists in the project."""
+    """Choose the sources: the runtime's, or all files of the project that git lists."""
     if pair.head is None:
         return SourceLines(request.source or request.root)
     return SourceLines(request.root, commit=pair.head.commit)
@@ -301,7 +301,7 @@ def run_models(request: Request, pair: Pair) -> tuple[ModelResult, ...]:
         )
     if run_prefix(target.machine) is None:
         raise InconclusiveError(
-            f"{target.name} does not run here, and {target.place} does not say run: false"
+            f"{target.name} does not run here, but {target.place} lacks run: false"
         )
     runner = request.models
     models = []

@@ -14,7 +14,7 @@ KIND = "model-run"
 TIMEOUT = 600  # seconds for one case
 
 
-# Seven parameters: a model, two builds, and how they run; no other function needs the same ones.
+# Seven parameters: a model, two builds and how to run them. No other function takes the same ones.
 def compare_model(
     models: Models,
     program: Path,
@@ -27,10 +27,9 @@ def compare_model(
 ) -> ModelResult:
     """Run every bundled input of the program on both builds.
 
-    Runs that succeeded before with equal inputs are not repeated. A run that failed is always
-    repeated.
+    A run that succeeded before with equal inputs is not repeated. A failed run is always repeated.
 
-    store: where the outputs of successful runs are kept
+    store: keeps the outputs of successful runs
     timeout: seconds for one case
     """
     name, target = program.stem, selective.target
@@ -63,7 +62,7 @@ def _kept_run(
     """Run one bundled input unless it succeeded before with equal inputs."""
     if store is None:
         return models.run(build, program, case, timeout)
-    # version: of the facts that are kept
+    # version of the stored facts
     key = content_key({"kind": KIND, **models.run_inputs(build, program, case), "version": 1})
     known = (store.facts(key) or {}).get("outputs")
     if isinstance(known, str) and known:

@@ -1,6 +1,6 @@
-"""Replace the advice of a stored result by advice that is made from its fields.
+"""Replace the advice in a stored result by advice made from its fields.
 
-People copy commands. What a result that somebody else wrote calls a command is never one.
+People copy commands, so a command from an untrusted result must never be shown.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]{0,99}", re.ASCII)
 _PATH = re.compile(r"[A-Za-z0-9_][\w.+/-]{0,199}", re.ASCII)
 _WAIVERS = {
     SPENT: "remove it",
-    EXPIRED: "take back what it allowed, or grant it anew",
+    EXPIRED: "revert the growth, or grant a new waiver",
     EXCEEDED: "shrink the app, or ask the waiver's owner for more",
 }
 
 
 def with_remade_advice(result: GateResult, today: datetime.date) -> GateResult:
-    """Keep the facts of a result; make all advice and commands anew."""
+    """Keep the facts of a result, and make all advice and commands again."""
     apps = tuple(_app(app, result.base, today) for app in result.apps)
     return replace(
         result,
@@ -81,15 +81,15 @@ def _check(app: AppResult, check: Check) -> Check:
         return replace(check, advice="")
     named = _named(app.app, app.target)
     if check.kind == RUN:
-        return replace(check, advice="the command did not end with 0")
+        return replace(check, advice="the command did not exit with 0")
     if check.kind == NEEDED:
         if "/" not in check.metric:
-            return replace(check, advice="nothing to compare them with")
+            return replace(check, advice="there is no base to compare with")
         update = f": sizeguard baseline update {_only(app.app, app.target)}" if named else ""
-        return replace(check, advice=f"take it back, or review it{update}")
+        return replace(check, advice=f"remove the library, or review it{update}")
     if check.kind == ELIMINATION:
         see = f": sizeguard verify {app.folder}" if _is_path(app.folder) else ""
-        return replace(check, advice=f"see what and why{see}")
+        return replace(check, advice=f"see the claims and their evidence{see}")
     return replace(check, advice="")
 
 
@@ -106,7 +106,7 @@ def _selection(found: SelectionFinding) -> SelectionFinding:
     if found.verdict == PASS or not found.app or not _named(found.app, ""):
         return replace(found, advice="")
     update = f"sizeguard select update {_only(found.app, '')}"
-    return replace(found, advice=f"take it out, or {update}" if found.kind == "surplus" else update)
+    return replace(found, advice=f"remove it, or {update}" if found.kind == "surplus" else update)
 
 
 def _waiver(use: WaiverUse) -> WaiverUse:
@@ -117,4 +117,4 @@ def _problem(problem: Problem) -> Problem:
     app, target = problem.app, problem.target
     is_named = all(not name or _NAME.fullmatch(name) for name in (app, target))
     only = _only(app, target) if is_named else ""
-    return replace(problem, advice=f"put it right, then: sizeguard gate {only}".rstrip())
+    return replace(problem, advice=f"fix it, then run sizeguard gate {only}".rstrip())

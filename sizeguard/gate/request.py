@@ -24,7 +24,7 @@ from sizeguard.toolchains.targets import find_target
 
 
 def _names(app: App, target: str) -> tuple[str, ...]:
-    """List what may name an app for a target, the most exact last."""
+    """List the names for an app on a target, the most exact last."""
     return "", app.name, f"{app.name}/{target}"
 
 
@@ -37,14 +37,14 @@ class Request:
     """A request to the gate.
 
     apps, targets: names; all if empty
-    base:    a branch or commit to count growth from; the usual one if empty
+    base: a branch or commit to count growth from; the default base if empty
     compiler, linker: override the targets' tools (not for macOS, iOS and Android)
-    again:   do the work even if nothing changed since it passed
+    again: run even if nothing changed since the last pass
     timeout: seconds for one bundled input of a model
     source: the folder with the runtime's sources, if that is not the root
     in_place: measure images of other builds as they are in the checkout
-    measurer: who builds several things at once before they are judged; None builds one by one
-    base_snapshots: by APP or APP/TARGET, empty for the only image: what growth is counted from
+    measurer: builds several images in parallel before they are judged; None builds one by one
+    base_snapshots: files to count growth from, by APP or APP/TARGET, or by "" for the only image
     """
 
     root: Path
@@ -64,7 +64,7 @@ class Request:
 
     @property
     def is_repeatable(self) -> bool:
-        """True if an earlier run with the same inputs can stand for this one."""
+        """True if the result of an earlier run with the same inputs is valid for this one."""
         if self.base_snapshots:
             return False
         if self.is_any_build:
@@ -73,7 +73,7 @@ class Request:
 
     @property
     def is_any_build(self) -> bool:
-        """True if no app that is judged is of a known runtime."""
+        """True if none of the judged apps is of a known runtime."""
         return not any(app.is_selective for app, _ in self.pairs())
 
     def check_snapshots(self) -> None:
@@ -95,7 +95,7 @@ class Request:
                 )
 
     def snapshot_of(self, app: App, target: str) -> Path | None:
-        """Return the snapshot that was handed in as the base of an app for a target."""
+        """Return the given base snapshot of an app for a target."""
         return next(
             (
                 self.base_snapshots[name]
@@ -112,7 +112,7 @@ class Request:
 
     @cached_property
     def heads(self) -> HeadBuilds:
-        """The builds of all other apps."""
+        """The builds of apps that are not of a known runtime."""
         history = self.history
         return HeadBuilds(
             self.root, history.head is not None, self.in_place, history.place.store.folder
@@ -120,7 +120,7 @@ class Request:
 
     @property
     def has_own_sources(self) -> bool:
-        """True if the project holds the runtime's sources: then its commits can be built."""
+        """True if the project has the runtime's sources, so that its commits can be built."""
         return self.source in (None, self.root)
 
     @cached_property
@@ -139,7 +139,7 @@ class Request:
 
     @property
     def runtime(self) -> Runtime:
-        """The runtime whose sources the project holds."""
+        """The runtime of the project's sources."""
         return self._sources[0]
 
     @property
@@ -161,7 +161,7 @@ class Request:
         return read_limits(self.config, self.names)
 
     def check_limits(self) -> None:
-        """Read the limits now: an error in them is said before anything is built.
+        """Read the limits, so that their errors are reported before anything is built.
 
         Raises InputError for a limit of an unknown metric.
         """
@@ -173,7 +173,7 @@ class Request:
         return not self.apps and not self.targets
 
     def pairs(self) -> list[tuple[App, Target]]:
-        """Pair apps with the targets that they are for.
+        """Pair apps with their targets.
 
         Raises InputError for unknown names, and if no pair is left.
         """
@@ -185,11 +185,11 @@ class Request:
             if target.name in app.targets
         ]
         if not found:
-            raise InputError(f"no app that was requested is for target {', '.join(self.targets)}")
+            raise InputError(f"no requested app is for target {', '.join(self.targets)}")
         if (self.compiler or self.linker) and not any(app.is_selective for app, _ in found):
             raise InputError(
-                "--compiler and --linker are for apps of a known runtime; the others' commands"
-                f" choose their own: targets of an app in {CONFIG} can have other commands"
+                "--compiler and --linker are for apps of a known runtime; for other apps, change "
+                "the commands of their targets in {CONFIG}"
             )
         return found
 

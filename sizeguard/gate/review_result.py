@@ -11,12 +11,11 @@ from pathlib import Path
 class Baseline:
     """Reviewed sizes of one app with one toolchain, in bytes.
 
-    tools:     versions in full, such as gcc 12.2.0, bfd 2.40; empty in files of older versions
-    operators: loaded bytes of each, and of (core) and the like: they sum to the load
-    needed:    libraries, search paths and interpreter that the loader takes with the app; None in
-               files of older versions
-    tables:    the same by other levels: kernel, dtype, component, section, symbol (the globs that
-               limits name)
+    tools: full versions, such as gcc 12.2.0, bfd 2.40; empty in files of older versions
+    operators: loaded bytes of each operator, and of (core) and the like; they sum to the load
+    needed: libraries, search paths and interpreter of the app; None in files of older versions
+    tables: the same by other levels: kernel, dtype, component, section, symbol (the globs in
+               limits)
     """
 
     app: str
@@ -45,7 +44,7 @@ class Baseline:
 class Update:
     """A baseline before and after an update.
 
-    old: None if there was none
+    old: None for a new baseline
     """
 
     path: Path
@@ -57,7 +56,7 @@ class Update:
 class BaselineEntry:
     """The state of a baseline after one commit.
 
-    load:  None if the commit removed the file, or wrote one that is not a baseline
+    load: None if the commit removed the file or wrote a malformed one
     delta: growth of the load since the entry before; None for the first
     """
 
@@ -77,7 +76,7 @@ class SelectionUpdate:
     changed: files that were written
     added, dropped: operators, and "tag Dtype", that the selection gained or lost
     calls:   new since the last record, "X → Y"
-    is_translated: the selection had names of PyTorch or ExecuTorch; it has those of this runtime
+    is_translated: names of PyTorch or ExecuTorch were replaced by names of this runtime
     """
 
     app: str

@@ -27,12 +27,12 @@ from sizeguard.verify.verification import judge_symbols, named_claims, verify_cl
 class RequestedClaims:
     """Claims to verify.
 
-    selection:       None for the selection that the build was made of
+    selection: None for the selection of the build itself
     absent, present: symbols and operators
-    base:            an earlier image or build, whose names are known, too
-    unknown_ok:      whether a claim on a name that nothing knows is decided
-    full:            the full build, which says what there is to select from; if it is None, the
-                     one beside the build, else the names that were written of an earlier one
+    base: an earlier image or build, whose names count as known
+    unknown_ok: whether a claim on an unknown name is decided
+    full: the full build, which has everything that can be selected; if None, the one beside the
+                     build, else the stored names of an earlier one
     shared_with:     selections of other apps on the same kernels and runtime
     """
 
@@ -49,9 +49,9 @@ class RequestedClaims:
 class ListedClaims:
     """Claims before they are judged.
 
-    subject, against: what they are of, and where they come from
-    claims:           of the runtime; None if symbols alone are named
-    named:            symbols and operators that a person named
+    subject, against: the image or build, and the source of the claims
+    claims: from the runtime; None if only symbols are named
+    named: symbols and operators from --absent and --present
     """
 
     subject: str
@@ -61,17 +61,17 @@ class ListedClaims:
 
     @property
     def all(self) -> tuple[Claim, ...]:
-        """All of them, in the order of their verdicts."""
+        """All claims, in the order of their verdicts."""
         return (*(self.claims.claims if self.claims else ()), *self.named)
 
 
 def list_claims(root: Path, path: Path, requested: RequestedClaims, given: Files) -> ListedClaims:
-    """List the claims on a build (folder or build.json) or on an image; nothing is judged.
+    """List the claims on a build (folder or build.json) or on an image, without judging them.
 
-    root:  source tree that selections choose from
-    given: files that replace those of a build's record, or are all that is known besides the image
+    root: source tree of the selectable operators
+    given: files that replace those of a build's record, or that come with an image
 
-    Raises InputError if nothing is claimed.
+    Raises InputError if there is no claim.
     """
     build = open_build(path, given).build
     named = tuple(named_claims(requested.absent, requested.present))
@@ -86,8 +86,8 @@ def list_claims(root: Path, path: Path, requested: RequestedClaims, given: Files
         return ListedClaims(path.name, against, claims, named)
     if not named:
         raise InputError(
-            f"{path}: nothing is claimed of it; give --selection, --absent or --present, or a"
-            " build's folder"
+            f"{path}: no claims to verify; give --selection, --absent or --present, or a build's "
+            f"folder"
         )
     return ListedClaims(path.name, "the given symbols", None, named)
 
@@ -95,13 +95,13 @@ def list_claims(root: Path, path: Path, requested: RequestedClaims, given: Files
 def _of_build(
     root: Path, build: Build, requested: RequestedClaims, named: tuple[Claim, ...]
 ) -> ListedClaims:
-    """Claim the requested selection of a build, or the one that it was made of.
+    """List the claims of the requested selection, or of the build's own selection.
 
-    Of an image of another project there are named claims alone.
+    An image of another project has only named claims.
     """
     if build.selection is None:
         if not named:
-            raise InputError(f"{build.image}: nothing is claimed of it; give --absent or --present")
+            raise InputError(f"{build.image}: no claims to verify; give --absent or --present")
         return ListedClaims(build.title, "the given symbols", None, named)
     universe = universe_of(root, requested.full or full_beside(build))
     built = read_selection(build.selection).selection
@@ -119,9 +119,9 @@ def _of_build(
 
 
 def _read(root: Path, file: Path, shared_with: Sequence[Path]) -> Selection:
-    """Read a selection as builds of the project's sources understand it.
+    """Read a selection with names translated, as builds of the project's sources do.
 
-    Kernels and a runtime that several apps share have the dtypes and features of all of them.
+    Kernels that several apps share have the dtypes and features of all of them.
     """
     effective = shared_selection(read_selection(file).selection, shared_with)
     return source_tree(root)[1].translated(effective)
@@ -133,7 +133,7 @@ def _against(selection: str, requested: RequestedClaims) -> str:
 
 
 def full_beside(build: Build) -> Build | None:
-    """Return the full build for the same target beside a build; itself if it is the full one."""
+    """Return the full build for the same target beside a build, or a full build itself."""
     if build.variant == FULL:
         return build
     folder = build.image.parent.parent / FULL
@@ -141,7 +141,7 @@ def full_beside(build: Build) -> Build | None:
 
 
 def universe_of(root: Path, full: Build | None) -> Universe:
-    """Read all that there is to select from: of a full build, and of the names that are kept."""
+    """Read everything that can be selected, from a full build and from the stored names."""
     runtime, tree = source_tree(root)
     names = tree.names()
     if full is not None:
@@ -158,7 +158,7 @@ def verify_path(root: Path, path: Path, requested: RequestedClaims, given: Files
 def verify_build(
     root: Path, build: Build, requested: RequestedClaims, given: Files | None = None
 ) -> Verification:
-    """Verify a build against the claimed selection, or the one that it was made of."""
+    """Verify a build against the given selection, or against its own."""
     named = tuple(named_claims(requested.absent, requested.present))
     listed = _of_build(root, build, requested, named)
     return judged(listed, files_of(build, given), requested)
@@ -170,14 +170,14 @@ def verify_symbols(
     present: Sequence[str],
     requested: RequestedClaims | None = None,
 ) -> Verification:
-    """Verify claims on symbols of any image; `requested` says which other names are known."""
+    """Verify claims on symbols of any image; `requested` has other known names."""
     named = tuple(named_claims(absent, present))
     listed = ListedClaims(files.image.name, "the given symbols", None, named)
     return judged(listed, files, requested or RequestedClaims())
 
 
 def judged(listed: ListedClaims, files: Files, requested: RequestedClaims) -> Verification:
-    """Judge listed claims by the files of a link."""
+    """Judge the listed claims with the files of a link."""
     hidden = tuple(prefix for runtime in runtimes() for prefix in runtime.hidden_prefixes)
     evidence = gather(files, hidden)
     named = judge_symbols(_names(evidence, listed, files, requested), listed.named)

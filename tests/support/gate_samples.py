@@ -209,7 +209,7 @@ def passing() -> GateResult:
         PASS,
         "no model runs kernel tag gemm with Double, which the selection of app vision keeps: 818"
         " bytes on x86_64-linux",
-        "take it out, or sizeguard select update --app vision",
+        "remove it, or sizeguard select update --app vision",
         "native/apps/vision/selected_operators.yaml:31",
         bytes=818,
     )
@@ -313,7 +313,7 @@ def undecided() -> GateResult:
             44_000,
             None,
             since="baseline",
-            advice="the baselines are of gcc-99.1-bfd-3.0-Os",
+            advice="the baselines are for gcc-99.1-bfd-3.0-Os",
         ),
         check("language", "x86_64-linux", "file", 40_000, 40_960, ABSOLUTE),
     )
@@ -543,7 +543,8 @@ def terms() -> GateResult:
     library = Check(
         "vision/x86_64-linux/needed/libtiles.so", "vision", "x86_64-linux", "needed/libtiles.so",
         0, 1, -1, FAIL, "only libraries that the base needs",
-        f"take it back, or review it: {review}", kind=NEEDED, since="baseline", pattern="needed",
+        f"remove the library, or review it: {review}",
+        kind=NEEDED, since="baseline", pattern="needed",
     )  # fmt: skip
     undone = replace(
         check("vision", "x86_64-linux", "file", 41_984, None, GROWTH), verdict=NOT_RUN, since=""

@@ -1,1 +1,1 @@
-"""Results kept by the content of their inputs, so that equal work is done once."""
+"""Cached results, by the content of their inputs, so that equal work is done once."""

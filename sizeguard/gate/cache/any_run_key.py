@@ -20,9 +20,9 @@ from sizeguard.projects.project import CONFIG
 def any_terms(
     request: Request, waivers: Iterable[Waiver], packages: Iterable[Path]
 ) -> Mapping[str, object]:
-    """Collect all but what other commits are built from.
+    """Collect everything that the verdict depends on, except the inputs of other commits' builds.
 
-    packages: lists of what is installed on this machine
+    packages: lists of the packages installed on this machine
     """
     reviewed = sorted((request.root / FOLDER).rglob("*.yaml"))
     return {
@@ -55,7 +55,7 @@ def any_references(request: Request, base: Base | None, as_base: bool) -> Mappin
     keys = _keys(request, base.commit)
     is_equal = keys == _keys(request, request.heads.commit)
     is_same = is_equal and (as_base or history.head.id == base.commit)
-    # The base itself, or what reads the same, is judged by its first parent.
+    # The base itself, or a commit with equal inputs, is compared with its first parent.
     parent = history.first_parent(base.commit) if is_same else ""
     before = [base.commit, parent] if parent else [base.commit]
     reviewed = [_reviewed(request, commit) for commit in before]
@@ -66,7 +66,10 @@ def any_references(request: Request, base: Base | None, as_base: bool) -> Mappin
 
 
 def _keys(request: Request, commit: str) -> list[str]:
-    """Return the key of each image's measurement at a commit; of one as found its content."""
+    """Return the key of each image's measurement at a commit.
+
+    For an image measured as found, the key is its content.
+    """
     found = []
     for app, target in request.pairs():
         recipe = recipe_of_app(app, target.name, request.history.place.store.folder)
@@ -80,7 +83,7 @@ def _keys(request: Request, commit: str) -> list[str]:
 
 
 def _also(recipe: AnyBuildRecipe) -> Mapping[str, object]:
-    """Collect what decides besides the measurement."""
+    """Collect the steps that decide besides the measurement."""
     steps = recipe.steps
     return {"run": steps.run, "claims": [*steps.absent, "", *steps.present]}
 

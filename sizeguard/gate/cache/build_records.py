@@ -1,7 +1,7 @@
 """Keep the inputs of a gate run's builds in the store, so that a fresh checkout can compare them.
 
-A record holds paths and no content that counts: the contents are those of the files as they are
-when a run asks. Paths below the project's root are kept from there.
+Only the paths in a record count; file contents are read again in each run. Paths below the
+project's root are stored relative to it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _ROOT = "$ROOT"
 
 
 def known_inputs(request: Request, pairs: Pairs) -> BuildInputs | None:
-    """Find what the builds of a run read when they were last made; None if that is unknown.
+    """Return the files that a run's builds read when they were last made; None if unknown.
 
-    The contents are as recorded then.
+    Their contents are those recorded then.
     """
     facts = request.history.place.store.facts(_key(request, pairs))
     inputs = inputs_from_json(facts.get("inputs")) if facts is not None else None
@@ -40,7 +40,7 @@ def known_inputs(request: Request, pairs: Pairs) -> BuildInputs | None:
 
 
 def present_digest(request: Request, known: BuildInputs) -> str:
-    """Hash all that builds read, as it is now: equal on every machine with equal files."""
+    """Hash the present content of all files that builds read; equal on every machine."""
     hashes = project_hashes(request.root)
     now = present_inputs(known, hashes, recorded_environment())
     hashes.save()
@@ -48,9 +48,9 @@ def present_digest(request: Request, known: BuildInputs) -> str:
 
 
 def keep_record(request: Request, pairs: Pairs) -> bool:
-    """Keep what the builds of this run read; False if one of them is out of date by now.
+    """Store the files that this run's builds read; False if one build is out of date by now.
 
-    Then a file changed after it was built, and what was measured is not what is here.
+    Then a file changed after the build, and the measurement is not of the present files.
     """
     pairs = list(pairs)
     hashes = project_hashes(request.root)
@@ -71,12 +71,12 @@ def keep_record(request: Request, pairs: Pairs) -> bool:
 
 
 def _builds(app: App, target: Target) -> tuple[str, ...]:
-    """Name the builds of a pair: the app's, and everything, which is the empty name."""
+    """Name the builds of a pair: the app, and "" for the full build."""
     return (app.name, "") if target.run else (app.name,)
 
 
 def _key(request: Request, pairs: Pairs) -> str:
-    """Return the store's key of the record: what is built, not what it is built from."""
+    """Return the store's key of the record; inputs are not part of it."""
     built = []
     for app, target, tools in pairs:
         told = {field: str(value) for field, value in asdict(target).items()}

@@ -1,4 +1,4 @@
-"""Keep which operators and dtype switches each kernel of a full build uses.
+"""Cache the operators and dtype switches that each kernel of a full build uses.
 
 The key is the content of the build's objects.
 """

@@ -1,8 +1,8 @@
-"""Build heads and bases at once, before the gate judges them one by one.
+"""Build heads and bases in parallel, before the gate judges them one by one.
 
-What is built is kept where the gate looks for it: heads in their folders, other commits in the
-store. Nothing is judged here, and an error is none: the gate meets it again and says it. So a run
-with many workers has the result of a run with none.
+Results are where the gate looks for them: heads in their folders, other commits in the store.
+Nothing is judged here, and errors are ignored: the gate meets them again and reports them. So a run
+with many workers has the same result as a run with none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sizeguard.toolchains.toolchain import find_toolchain
 
 
 def build_at_once(request: Request, base: Base | None) -> None:
-    """Build all that the gate will need, on the workers of the request."""
+    """Build everything that the gate will need, on the request's workers."""
     if request.measurer is None or request.history.head is None:
         return
     place = request.history.place
@@ -36,7 +36,7 @@ def build_at_once(request: Request, base: Base | None) -> None:
         return
     errors: list[SizeguardError] = []
     what = f"{len(heads)} heads, {len(missing)} other commits"
-    with request.measurer(place) as measurer, Progress("building at once", what) as progress:
+    with request.measurer(place) as measurer, Progress("building in parallel", what) as progress:
         for done, attempt in enumerate(attempts_in_waves(place, measurer, missing, heads)):
             progress.step(done + 1, total, attempt.wish.commit[:7] if attempt.wish else "head")
             if attempt.error is not None:
@@ -47,7 +47,7 @@ def build_at_once(request: Request, base: Base | None) -> None:
 
 
 def _heads(request: Request) -> Iterator[HeadWish]:
-    """List the builds of what is checked out that are not there; several images are one build."""
+    """List the missing builds of the checked-out files; several images may come from one build."""
     seen = set()
     for app, target in request.pairs():
         if app.is_selective:
@@ -70,13 +70,13 @@ def _commits(request: Request, base: Base | None) -> Iterator[Wish]:
                 key = request.history.key(commit, recipe)
                 parent = request.history.first_parent(commit) if key == head else ""
                 if parent and base is not None and commit == base.commit:
-                    # On the base's own branch growth is counted from the parent.
+                    # On the base's own branch, growth is counted from the parent.
                     commit, key = parent, request.history.key(parent, recipe)
-                # Equal inputs make equal images: the gate builds nothing then, either.
+                # Equal inputs make equal images: the gate would not build the base either.
                 if key != head:
                     yield Wish(commit, key, recipe)
         except (BuildError, InputError):
-            continue  # the gate says it
+            continue  # the gate reports it
 
 
 def _recipe(request: Request, app: App, target: Target) -> Recipe | None:
@@ -89,7 +89,7 @@ def _recipe(request: Request, app: App, target: Target) -> Recipe | None:
 
 
 def _references(request: Request, app: App, target: Target, base: Base | None) -> Iterable[str]:
-    """Return the ids of the base and of the releases that creep is counted from."""
+    """Return the ids of the base and of the releases from which creep is counted."""
     if base is not None and base.commit and request.snapshot_of(app, target.name) is None:
         yield base.commit
     for limit in request.limits:

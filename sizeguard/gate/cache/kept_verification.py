@@ -1,4 +1,4 @@
-"""Keep the verification of a selection's claims by the content of all that it reads."""
+"""Cache the verification of a selection's claims, by the content of everything that it reads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def verified(
 ) -> Verification:
     """Verify the build against the selection file.
 
-    full: says what there is to select from; if it is None, the one beside the build
+    full: a full build, which has everything that can be selected; None for the one beside the build
 
-    1.2 s, unless the same code verified the same files before.
+    Takes 1.2 s, unless the same code verified the same files before.
 
-    Raises InconclusiveError where evidence is missing; that is never kept.
+    Raises InconclusiveError if evidence is missing; such results are never cached.
     """
     return kept(
         store,
@@ -46,7 +46,7 @@ def _inputs(root: Path, build: Build, selection: Path, full: Build | None) -> Ma
         "code": code_hash(),
         "files": files_key(files),
         "file_names": [path.name for path in files],
-        "folder": str(build.image.parent),  # objects and the map are named relative to it
+        "folder": str(build.image.parent),  # the record names objects and the map relative to it
         "selection": file_hash(selection),
         "against": str(selection),
         "sources": source_tree(root)[1].key(),

@@ -1,4 +1,4 @@
-"""Keep the operators that a model names, and the selection that a trace of it used, by content."""
+"""Cache the operators that a model names and the selection of its trace, by content."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sizeguard.toolchains.host import machine_files, processor
 class Model:
     """A model of an app.
 
-    path: as the app names it
-    program: the file that runs
+    path: as written in the app
+    program: the file to run
     """
 
     path: Path
@@ -69,7 +69,7 @@ def _info(program: Path, known: Facts) -> OperatorInfo:
 
 
 class Tracer:
-    """A tracer of models, one by one, each once for its content.
+    """Traces models one by one, each content once.
 
     The instrumented build is made when the first model has to run.
     """
@@ -83,7 +83,7 @@ class Tracer:
     ) -> None:
         """Trace models of the project at `root`; `build` makes the instrumented build.
 
-        build:  None for the build that the runtime traces by
+        build: None for the runtime's own instrumented build
         source: the folder with the runtime's sources, if that is not the root
         """
         self.source = source
@@ -96,7 +96,7 @@ class Tracer:
     def trace(self, model: Model) -> Selection:
         """Trace the operators that the model names and the code that its inputs use.
 
-        Raises BuildError if the tracer crashes or never ends.
+        Raises BuildError if the tracer crashes or exceeds its time limit.
         """
         build = self._build = self._build or self._make(self.root)
         text = kept(
@@ -126,5 +126,5 @@ class Tracer:
             "files": files_key(machine_files(tracer, build.target)),
             "processor": processor(),
             "model": file_hash(model.program),
-            "name": model.program.name,  # it is in the selection
+            "name": model.program.name,  # the selection names the operator
         }

@@ -1,9 +1,8 @@
 """Reuse the result of an earlier gate run that passed with the same inputs.
 
-All that a verdict depends on goes into a key. A run that passed once with an equal key passes
-again; a run that did not pass is done again. The key holds contents, not times or places. A store
-that is carried to another machine with the same packages is valid there, and a changed document
-changes nothing.
+Everything that a verdict depends on goes into a key. A run that passed once with an equal key
+passes again; a run that did not pass is repeated. The key has contents, not times or places, so a
+store can move to another machine with the same packages, and editing documentation changes nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _LOADER = (Path("/etc/ld.so.cache"), Path("/etc/ld.so.preload"))
 def earlier_run(
     request: Request, base: Base | None, waivers: Sequence[Waiver]
 ) -> tuple[str | None, GateResult | None]:
-    """Find the key of this run, and the result of an earlier run that passed with the same inputs.
+    """Return this run's key, and the result of an earlier run that passed with the same inputs.
 
     If nothing differs from the base, there is no growth. If the base itself passed, counted from
     its baseline, this run passes too.
@@ -59,7 +58,7 @@ def earlier_run(
 
 
 def _without_growth(result: GateResult) -> GateResult:
-    """Say of the base's own result that nothing has grown since the base."""
+    """Change the base's own result to one without growth since the base."""
     apps = (
         replace(app, growth_since_base=app.growth_since_base and SizeGrowth(0, 0, 0))
         for app in result.apps
@@ -74,9 +73,9 @@ def store_result(
     before: str | None,
     result: GateResult,
 ) -> None:
-    """Keep the result of a run, unless something that it depends on changed meanwhile.
+    """Store the result of a run, unless one of its inputs changed meanwhile.
 
-    before: terms_key as it was before the run
+    before: terms_key from before the run
     """
     if not request.is_repeatable:
         return
@@ -87,7 +86,7 @@ def store_result(
 
 
 def terms_key(request: Request, waivers: Iterable[Waiver]) -> str | None:
-    """Hash all that the verdict depends on besides what builds and the base's builds read."""
+    """Hash everything that the verdict depends on, except the files that builds read."""
     try:
         if request.is_any_build:
             packages = package_lists()
@@ -103,7 +102,7 @@ def inputs_key(
 ) -> str | None:
     """Hash all that the verdict depends on.
 
-    None if something cannot be known without doing the work.
+    None if something is unknown until the work is done.
 
     as_base: the key of a run on the base itself, if nothing differs from it.
     """
@@ -127,13 +126,15 @@ def inputs_key(
             }
         )
     except (BuildError, InputError):
-        return None  # the work itself says what is wrong
+        return None  # the run reports the error
 
 
 def _terms(
     request: Request, pairs: Sequence[tuple[App, Target, Toolchain]], waivers: Iterable[Waiver]
 ) -> Mapping[str, object] | None:
-    """Collect all but what builds read; None if the machine's packages are not known.
+    """Collect everything but the files that builds read.
+
+    None if the machine's packages are unknown.
 
     Without a list of packages nothing is skipped.
     """
@@ -173,7 +174,7 @@ def _plain(value: Target | Toolchain | Waiver) -> Mapping[str, str]:
 
 
 def _hashes(root: Path | None, paths: Iterable[Path]) -> Mapping[str, str]:
-    """Hash files, by path; by the path from the root if there is one."""
+    """Hash files, by path; paths below the root are relative to it."""
     shown = {
         path: path.relative_to(root).as_posix() if root and path.is_relative_to(root) else str(path)
         for path in paths
@@ -182,12 +183,13 @@ def _hashes(root: Path | None, paths: Iterable[Path]) -> Mapping[str, str]:
 
 
 def _files(request: Request) -> Iterable[Path]:
-    """List the files that people write besides sources.
+    """List the files that people write, except sources.
 
-    Policy, baselines, waivers, selections with the files beside them, models with their inputs.
+    These are the policy, baselines, waivers, selections with the files beside them, and models with
+    their inputs.
     """
     yield request.root / CONFIG
-    # Reviewed sizes, waivers, what selections were traced with
+    # baselines, waivers, trace records
     yield from (request.root / FOLDER).rglob("*.yaml")
     for app in {app.name: app for app, _ in request.pairs()}.values():
         yield from (path for path in app.selection.parent.rglob("*") if path.is_file())
@@ -209,7 +211,7 @@ def _bases(
     known: BuildInputs,
     as_base: bool,
 ) -> list[list[str]]:
-    """Describe the base of each pair's growth; empty lists if there is none."""
+    """Describe the base of each pair's growth; empty lists without a base."""
     if base is None or not base.commit or request.history.head is None:
         return [[] for _ in pairs]
     history, commit = request.history, base.commit
@@ -234,7 +236,7 @@ def _bases(
 
 
 def _read_of(request: Request, commit: str, read: BuildInputs) -> list[str]:
-    """List inputs and reviewed files that differ between a commit and the files that are here."""
+    """List inputs and reviewed files that differ between a commit and the worktree."""
     root = request.root
     files = commit_files(root, commit)
     then = [path for path in files.entries if path.startswith(f"{FOLDER}/")]
@@ -245,7 +247,7 @@ def _read_of(request: Request, commit: str, read: BuildInputs) -> list[str]:
 
 
 def _texts(request: Request, commit: str, paths: Iterable[str]) -> list[str]:
-    """Return git's ids of files in a commit, empty for those that it lacks."""
+    """Return git's ids of files in a commit; empty for files that it does not have."""
     entries = commit_files(request.root, commit).entries
     return [entries.get(path, ("", ""))[1] for path in paths]
 
@@ -263,19 +265,19 @@ def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str
 
 
 def earlier_result(request: Request, key: str | None, base: Base | None) -> GateResult | None:
-    """Read the result of a run that passed with the same inputs, as of now."""
+    """Read the result of a run that passed with the same inputs; waivers are judged today."""
     facts = request.history.place.store.facts(key) if key is not None else None
     if facts is None:
         return None
     try:
         found = decode(GateResult, facts.get("gate"), "the store")
     except InputError:
-        return None  # of another version, or damaged: the work is done again
+        return None  # of another version, or damaged: run again
     if found.exit_code != 0:
         return None
     head = request.history.head
     apps = tuple(replace(app, unchanged=True) for app in found.apps)
-    why = "all that the verdict depends on is as it was when it passed"
+    why = "nothing that the verdict depends on has changed since it passed"
     return replace(found, apps=apps, base=base, head=head.id if head else "", skipped=why)
 
 

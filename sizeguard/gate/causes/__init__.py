@@ -1,1 +1,1 @@
-"""Why sizes changed: objects, source lines and operators that grew, and what selecting saved."""
+"""Causes of size changes: objects, source lines, operators that grew, savings of selections."""

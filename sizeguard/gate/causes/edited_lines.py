@@ -15,11 +15,11 @@ _PLACE = re.compile(r"(.+?)(?::(\d+))?")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _LONGEST = 3_000  # lines of a function
 _FILES = 100
-Ranges = Sequence[tuple[int, int]]  # first and last lines that a change has made or is before
+Ranges = Sequence[tuple[int, int]]  # first and last line of each edit
 
 
 def with_edited_lines(result: AppResult, root: Path, commit: str) -> AppResult:
-    """Add to each cause the line that was edited since `commit`; empty for no commit."""
+    """Add the line edited since `commit` to each cause; nothing for an empty commit."""
     places = {cause.place for cause in result.causes if cause.place}
     if not commit or not places:
         return result
@@ -36,10 +36,10 @@ def edited_ranges(root: Path, commit: str, paths: Sequence[str]) -> Mapping[str,
     try:
         text = git_bytes(root, *words).decode(errors="replace")
     except (BuildError, InputError):
-        return {}  # an annotation then stands at the policy
+        return {}  # annotations then point to the policy
     found: dict[str, list[tuple[int, int]]] = {}
     ranges: list[tuple[int, int]] = []
-    left = 0  # lines of the hunk, which may look like anything
+    left = 0  # lines of the hunk may look like a header
     for line in text.split("\n"):
         if left and line[:1] in ("+", "-"):
             left -= 1

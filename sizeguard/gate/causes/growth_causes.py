@@ -1,4 +1,4 @@
-"""Find what made the load change: operator, dtype, symbol and source."""
+"""Find the causes of a change in load: operator, dtype, symbol and source."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sizeguard.gate.reference.moved_bytes import holders_of, may_move
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.runtimes.known import short_name
 
-SHOWN = 200  # causes by name; the rest is one row
+SHOWN = 200  # causes to name; the rest is one row
 _UNWIND = frozenset({"unwind", "unwind index", "exception table"})
 _PADDING = frozenset({"padding", "page slack", "section gap"})
 _TEMPORARY = re.compile(r"(^|/)cc[A-Za-z0-9]{6}\.(ltrans\d+\.ltrans\.)?o$")
 _LEVELS = ("operator", "dtype", "symbol", "object", "kind")
-_Key: TypeAlias = tuple[str, str, str, str, str]  # of a cause: a name for each of _LEVELS
+_Key: TypeAlias = tuple[str, str, str, str, str]  # a name for each of _LEVELS
 
 
 def growth_by_operator(old: Measurement, new: Measurement) -> tuple[Growth, ...]:
@@ -37,7 +37,7 @@ def growth_by_operator(old: Measurement, new: Measurement) -> tuple[Growth, ...]
 
 
 def causes_by_operator(growth: Iterable[Growth]) -> tuple[Cause, ...]:
-    """Make a cause of each operator's growth: a baseline has no symbols."""
+    """Make one cause for each operator; used with baselines, which have no symbols."""
     rows = [
         Cause(
             row.operator,
@@ -64,20 +64,20 @@ class _Row(NamedTuple):
 
     @property
     def piece(self) -> tuple[str, ...]:
-        """All but the operator."""
+        """All labels except the operator."""
         return self[1:]
 
     @staticmethod
     def of(operator: str, piece: tuple[str, ...]) -> _Row:
-        """Make a row of an operator and a piece."""
+        """Make a row from an operator and a piece."""
         return _Row(operator, *piece)
 
 
 @dataclass(slots=True)
 class _Sum:
-    """A row of causes while it is summed.
+    """The running sum of a cause.
 
-    largest: bytes of the part that the row's cause is taken from
+    largest: bytes of the part that gives the row its cause
     """
 
     old: int = 0
@@ -89,8 +89,8 @@ class _Sum:
 def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[Cause, ...]:
     """List the causes between two analyses, the largest change first.
 
-    They sum to the change of the load. Beyond the first SHOWN, one row has the sum. Bytes that
-    only changed their operator come last.
+    They sum to the change of the load. Causes beyond the first SHOWN are summed in one row. Bytes
+    that only moved to another operator come last.
     """
     sums, moved = _summed(diff(old, new, _LEVELS))
     changed = [item for item in sums.items() if item[1].old != item[1].new]
@@ -104,7 +104,7 @@ def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[
 
 
 def _summed(found: Diff) -> tuple[dict[_Key, _Sum], tuple[Cause, ...]]:
-    """Sum the rows of a diff by cause; what only changed its operator is listed beside them."""
+    """Sum the rows of a diff by cause, and list the pieces that only moved to another operator."""
     rows = [(_Row(*found.keys(i)), int(found.old[i]), int(found.new[i])) for i in range(len(found))]
     left: dict[_Row, int] = {}
     came: dict[_Row, int] = {}
@@ -128,7 +128,7 @@ def _summed(found: Diff) -> tuple[dict[_Key, _Sum], tuple[Cause, ...]]:
 
 
 def _moved(came: Mapping[_Row, int], origins: Mapping[_Row, set[str]]) -> tuple[Cause, ...]:
-    """Make a cause of each symbol that came to an operator, the largest first."""
+    """Make a cause for each symbol that moved to an operator, the largest first."""
     sums: dict[tuple[str, str, str], int] = {}
     named: dict[tuple[str, str, str], set[str]] = {}
     for row, size in came.items():
@@ -157,13 +157,13 @@ def _moved(came: Mapping[_Row, int], origins: Mapping[_Row, set[str]]) -> tuple[
 
 
 def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Key:
-    """Return operator, dtype, symbol, object and kind of the cause that a row counts to."""
+    """Return the operator, dtype, symbol, object and kind of the cause that includes a row."""
     if kind in _UNWIND:
         return "", "", "", "", "unwind"
     if kind in _PADDING:
         return "", "", "", "", "padding"
     if symbol and not symbol.startswith("("):
-        # A compiler that links at once gives its object another name each time
+        # A compiler that compiles and links in one step names its object differently each time
         known = "" if _TEMPORARY.search(object_) else object_
         return operator, dtype, symbol, known, "symbol"
     return operator, "", "", "", "other"
@@ -172,7 +172,7 @@ def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Ke
 def _cause(key: _Key, row: _Sum, sources: SourceLines) -> Cause:
     operator, dtype, symbol, object_, kind = key
     grew = row.new > row.old
-    # The largest part gives the cause, unless the row as a whole changed the other way.
+    # The largest part gives the cause, unless the whole row changed in the other direction.
     fits = row.cause in ("moved", "padding") or grew == (
         row.cause in ("grew", "added", "more_instances")
     )

@@ -10,7 +10,7 @@ from sizeguard.gate.gate_result import Saving
 def savings(full: Mapping[str, int], selective: Mapping[str, int]) -> tuple[Saving, ...]:
     """Compare the loaded bytes of a full and a selective build, by operator.
 
-    Sorted by bytes saved; the sums are the differences of the loads.
+    The rows are sorted by bytes saved; they sum to the difference of the loads.
     """
     rows = [Saving(name, full.get(name, 0), selective.get(name, 0)) for name in {*full, *selective}]
     return tuple(

@@ -27,12 +27,12 @@ _SOURCES = (
     ".inl",
     ".rs",
 )
-_MOST_PLACES = 2  # more say no more
+_MOST_PLACES = 2  # more places are not useful
 _COMMENT_OR_TEXT = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S
 )
-# Behind a function's parameters, up to its body: qualifiers, attributes, a type, initializers of
-# members, and declarations of parameters in the old style of C
+# The text between a function's parameters and its body: qualifiers, attributes, a type, member
+# initializers, and parameter declarations of old-style C
 _UP_TO_BODY = re.compile(
     r"""\s*(?:
       (?:const|noexcept|override|final|volatile|try|throw|requires)\b\s*(?:\([^(){};]*\)\s*)?
@@ -46,9 +46,10 @@ _UP_TO_BODY = re.compile(
 
 @dataclass
 class SourceLines:
-    """The sources of the runtime in a folder; objects are named after them.
+    """The sources in a folder; objects are named after them.
 
-    commit: of the sources of any other project; empty for files that are not built of a commit
+    commit: the commit of another project's sources; empty if the build is not of a commit; None for
+    the runtime's own sources
     """
 
     root: Path
@@ -101,9 +102,9 @@ class SourceLines:
         return found[0] if len(found) == 1 else ""
 
     def _line(self, path: str, symbol: str) -> int:
-        """Find the line where the function of that name begins; 0 unless exactly one does.
+        """Find the line where the function of that name begins; 0 unless there is exactly one.
 
-        The text of the source is the only evidence: objects may lack debug information.
+        It reads the source text only, because objects may lack debug information.
         """
         name = re.search(r"([A-Za-z_]\w*)(?:<.*>)?$", short_name(symbol))
         if not name:
@@ -117,13 +118,13 @@ class SourceLines:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Leave out a comment but for its line ends; texts stay."""
+    """Replace a comment with blanks and keep its line ends; strings stay."""
     text = found[0]
     return re.sub(r"[^\n]", " ", text) if text.startswith("/") else text
 
 
 def _bodies(text: str, name: str, *, is_rust: bool) -> Iterator[int]:
-    """Yield where the name of a function stands that has its body there."""
+    """Yield the offsets of a function's name where its definition has a body."""
     if name not in text:
         return
     if is_rust:
@@ -141,7 +142,7 @@ def _bodies(text: str, name: str, *, is_rust: bool) -> Iterator[int]:
 
 
 def _behind_parameters(text: str, start: int) -> int:
-    """Return the place behind the parenthesis that ends what begins at `start`; 0 for none."""
+    """Return the offset after the parenthesis that closes the parameters at `start`; 0 for none."""
     depth = 1
     for found in re.compile(r"[();{]").finditer(text, start):
         if found[0] in ";{":
@@ -153,7 +154,7 @@ def _behind_parameters(text: str, start: int) -> int:
 
 
 def _ending(path: str, source: str) -> int:
-    """Count the parts that two paths have in common at their ends."""
+    """Count the trailing parts that two paths share."""
     count = 0
     for a, b in zip(reversed(path.split("/")), reversed(source.split("/")), strict=False):
         if a != b:

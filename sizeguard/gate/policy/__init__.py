@@ -1,1 +1,1 @@
-"""The policy: limits, reviewed baselines and waivers, and the checks that follow from them."""
+"""The policy: limits, reviewed baselines, waivers, and the checks that they define."""

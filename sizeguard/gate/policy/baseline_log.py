@@ -29,7 +29,7 @@ def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
         {
             line
             for line in listing.split("\n")
-            # Folders in it hold records of selections, which are not baselines.
+            # Folders in baselines/ have records of selections, which are not baselines.
             if line.endswith(".yaml")
             and Path(line).parent == Path(FOLDER)
             and Path(line).name != WAIVERS
@@ -67,4 +67,4 @@ def _baseline(root: Path, commit: str, file: str) -> Baseline | None:
             git_bytes(root, "cat-file", "blob", f"{commit}:{file}"), f"{commit[:10]}:{file}"
         )
     except InputError:
-        return None  # written by another version, or damaged once: the history goes on
+        return None  # written by another version, or damaged: skip it

@@ -23,10 +23,10 @@ FOLDER = "baselines"
 WAIVERS = "waivers.yaml"
 _LOCK = Path(".sizeguard") / "baselines.lock"
 
-# Order in the file: operators first, because people ask first which operator grew.
+# Order in the file: operators first, because readers look first for the operator that grew.
 _TABLES = {f"{level}s": level for level in (*LEVELS, "region", "symbol")}
 _NEEDED = "needed"
-_PLAIN = re.compile(r"[A-Za-z0-9][\w.,+~ ()-]*", re.ASCII)  # YAML without quotes
+_PLAIN = re.compile(r"[A-Za-z0-9][\w.,+~ ()-]*", re.ASCII)  # strings that YAML needs no quotes for
 _TEXTS = ("app", "target", "toolchain")
 _REQUIRED = (*_TEXTS, "load", "ram", "file", "operators")
 _RENEW = "write it again with sizeguard baseline update"
@@ -50,7 +50,7 @@ def tools_text(toolchain: Toolchain | None, build: Build) -> str:
 
     Parts outside the key can also change sizes.
 
-    toolchain: None for another project's build, whose image names its tools
+    toolchain: None for another project's build; then the image names its tools
     """
     if toolchain is None:
         return build.tools
@@ -116,14 +116,14 @@ def locked_baselines(root: Path) -> Iterator[None]:
         path.parent.mkdir(exist_ok=True)
         lock = path.open("w")
     except OSError as error:
-        raise cannot_write(path, error, "; baselines change under this lock") from error
+        raise cannot_write(path, error, "; updates of baselines need this lock") from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def write_baseline(path: Path, baseline: Baseline) -> bool:
-    """Write a baseline, sorted, so that a change reads as its diff.
+    """Write a baseline in sorted order, so that diffs of it are readable.
 
     True if the file changed.
     """
@@ -173,14 +173,15 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def parse_baseline(data: bytes, path: Path | str) -> Baseline:
-    """Parse a baseline; `path` is in error messages."""
+    """Parse a baseline; `path` is for error messages."""
     root = parse_nodes(data, path, "baseline")
     known = (*_TEXTS, "tools", *TOTALS, _NEEDED, *_TABLES)
     fields = _pairs(path, root)
     for key in fields:
         if key not in known:
             raise InputError(
-                f"{path}: not a baseline: '{key}' is none of {', '.join(known)}; {_RENEW}"
+                f"{path}: not a baseline: unknown '{key}', expected one of {', '.join(known)}; "
+                f"{_RENEW}"
             )
     for key in _REQUIRED:
         if key not in fields:
@@ -210,7 +211,7 @@ def _pairs(path: Path | str, node: Node) -> Mapping[str, Node]:
     found: dict[str, Node] = {}
     for key, value in node.pairs:
         if key.text in found:
-            raise InputError(f"{path}:{key.line}: '{key.text}' is there twice")
+            raise InputError(f"{path}:{key.line}: duplicate key '{key.text}'")
         found[key.text] = value
     return found
 

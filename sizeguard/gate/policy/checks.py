@@ -1,4 +1,4 @@
-"""Check each measured number against its limit, with waivers counted in.
+"""Check each measured number against its limit and waivers.
 
 A limit for an exact metric wins over one for a family (operator/*); then a limit for fewer apps and
 targets wins over one for more. Limits of different kinds apply side by side.
@@ -33,8 +33,8 @@ class SizeReference:
 
     text:     its source, as shown
     measured: None if it could not be measured
-    why:      then the reason, and the next step
-    verdict:  then of the checks: INCONCLUSIVE, or NOT_RUN if there cannot be a reference yet
+    why: the reason if it could not be measured, and the next step
+    verdict: of the checks without a reference: INCONCLUSIVE, or NOT_RUN if there cannot be one yet
     """
 
     text: str
@@ -47,8 +47,8 @@ class SizeReference:
 class CheckedApp:
     """An app for a target, with its present sizes.
 
-    waived: bytes that waivers allow of a metric
-    moved:  bytes of an operator that were another's in an earlier measurement
+    waived: returns the bytes that waivers add to a metric's limit
+    moved: returns an operator's bytes that belonged to another operator in an earlier measurement
     """
 
     app: str
@@ -67,8 +67,8 @@ def size_checks(
 ) -> tuple[Check, ...]:
     """Check the subject against the limits that apply to it.
 
-    creep: references by what limits say after `since`
-    full:  of the full build, whose names are known, too
+    creep: references by the text after `since` in limits
+    full: the full build's measurement, whose names are also known
     """
     mine = [
         limit
@@ -100,7 +100,7 @@ def size_checks(
 
 
 def precedence(limit: Limit) -> tuple[bool, int, int]:
-    """Rank a limit among those of one kind that match a metric; the highest one decides."""
+    """Rank a limit among the matching limits of its kind; the highest rank wins."""
     return not is_family(limit.metric), bool(limit.app) + bool(limit.target), len(limit.metric)
 
 
@@ -110,11 +110,11 @@ def _metrics(limit: Limit, *measured: Measurement | None) -> Sequence[str]:
     if level == "region" and not any(
         each is not None and level in each.tables for each in measured
     ):
-        return [limit.metric]  # no region is known: one check says so, for a family, too
+        return [limit.metric]  # the regions are unknown: one check reports that, even for a family
     if not is_family(limit.metric):
         if level != "operator":
             return [limit.metric]
-        # An operator without its overload is all of them.
+        # An operator name without an overload means all overloads.
         names = {each for one in measured if one is not None for each in one.names(level)}
         return [f"{level}/{each}" for each in sorted(find_operators(name, names))] or [limit.metric]
     paths = {
@@ -148,18 +148,22 @@ def _check(subject: CheckedApp, metric: str, limit: Limit, reference: SizeRefere
 def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeReference) -> Check:
     """Decide a check, unless its metric was not measured or there is nothing to compare with."""
     if subject.now.value(check.metric) is None:
-        missing = f"{check.metric} was not measured: the image for {check.target} does not tell it"
+        missing = (
+            f"{check.metric} was not measured: it cannot be read from the image for {check.target}"
+        )
         return replace(check, advice=missing, verdict=INCONCLUSIVE)
     if limit.kind == ABSOLUTE and limit.allowance.milli_percent:
         size = subject.now.region_size(split_metric(check.metric)[1])
         if not size:
-            missing = f"{check.metric} has no known size to take {limit.allowance.text} of"
+            missing = (
+                f"the size of {check.metric} is unknown, so {limit.allowance.text} of it is, too"
+            )
             return replace(check, advice=missing, verdict=INCONCLUSIVE)
         bound = size * limit.allowance.milli_percent // 100_000
     elif limit.kind == ABSOLUTE:
         bound = limit.allowance.bytes
     elif check.base is None:
-        missing = f"the {check.since} does not say {check.metric}: sizeguard baseline update"
+        missing = f"the {check.since} has no {check.metric}; run sizeguard baseline update"
         return replace(check, advice=check.advice or missing)
     else:
         bound = check.base + limit.allowance.allowed(check.base)
@@ -168,7 +172,7 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeRefe
     if level == "operator" and reference.measured is not None and check.actual > bound:
         moved = min(subject.moved(reference.measured, name), check.actual - bound)
         bound += moved
-    # A waiver of growth does not raise a cap that holds without it.
+    # A waiver of growth does not raise a cap that is met without it.
     is_held = limit.kind == ABSOLUTE and check.actual <= bound
     waived = 0 if is_held else subject.waived(check.metric)
     most = bound + waived
@@ -184,7 +188,7 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeRefe
 
 
 def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | None) -> Check:
-    """Doubt a check of a name that neither the image nor others have: it may be misspelt."""
+    """Make a check inconclusive if no image has its name, which may be misspelt."""
     level, name = split_metric(check.metric)
     is_known = any(each is not None and each.knows(check.metric) for each in (now, *others))
     is_listed = not limit.only_images_know and level not in ("section", "symbol")
@@ -197,7 +201,7 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     else:
         near = limit.nearest or _nearest(level, name, now)
         finding = f"unknown name: nothing is called {name}{f'; nearest is {near}' if near else ''}"
-    advice = f"{finding}; write `unknown: ok` in its limit if it need not exist"
+    advice = f"{finding}; write `unknown: ok` in its limit if it may be absent"
     return replace(check, verdict=INCONCLUSIVE, advice=advice)
 
 
@@ -207,14 +211,14 @@ def _nearest(level: str, name: str, now: Measurement) -> str:
     return "".join(difflib.get_close_matches(name, list(now.names(level)), n=1))
 
 
-# Least room above the size for an offer; with less, offers would come and go with every change.
+# Least room above the size for a suggestion; with less, suggestions would change with every commit.
 _WIDE_PERCENT, _WIDE_BYTES = 10, 1024
 
 
 def offers(checks: Iterable[Check]) -> tuple[Offer, ...]:
-    """Offer tighter limits where a limit is far above the size.
+    """Suggest tighter limits where a limit is far above the size.
 
-    Absolute limits with much room, and growth limits whose base was much larger.
+    These are absolute limits with much room, and growth limits with a much larger base.
     """
     found = (
         offer
@@ -226,7 +230,7 @@ def offers(checks: Iterable[Check]) -> tuple[Offer, ...]:
 
 
 def _tighter_limit(check: Check) -> Offer | None:
-    """Offer 1 % above the size, at least 256 bytes, rounded up to 256 bytes."""
+    """Suggest a limit 1 % above the size, at least 256 bytes above, rounded up to 256 bytes."""
     if check.kind != ABSOLUTE or check.limit is None:
         return None
     if check.limit - check.actual <= max(check.limit * _WIDE_PERCENT // 100, _WIDE_BYTES):
@@ -240,7 +244,7 @@ def _tighter_limit(check: Check) -> Offer | None:
 
 
 def _smaller_baseline(check: Check) -> Offer | None:
-    """Offer a new baseline if the size shrank by more than the limit allows it to grow."""
+    """Suggest a new baseline if the size shrank by more than the limit allows it to grow."""
     if check.kind != GROWTH or check.limit is None or check.base is None:
         return None
     allowed = check.limit - check.base

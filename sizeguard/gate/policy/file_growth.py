@@ -1,8 +1,8 @@
-"""The limit of the file's growth that holds where sizeguard.yaml has none.
+"""The default limit of the file's growth, if sizeguard.yaml has none.
 
-A file grows by whole pages, so a limit in bytes would fail by chance. What is loaded is judged by
-`load`; its growth in the file is allowed, with the pages that segments are rounded up to. What is
-not loaded may grow by max(1%, 512B), so that nobody hides bytes there.
+A file grows by whole pages, so a limit in bytes would fail by chance. Loaded bytes are judged by
+`load`, so their growth is allowed here, rounded up to the pages of segments. Bytes that are not
+loaded may grow by max(1%, 512B), so that nobody hides bytes there.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _REST = parse_limit("max(1%, 512B)", "the default limit")
 def file_check(
     subject: CheckedApp, limits: Iterable[Limit], reference: SizeReference, pages: int
 ) -> tuple[Check, ...]:
-    """Check the growth of the file, unless a limit of the policy does.
+    """Check the growth of the file, unless the policy has a limit for it.
 
-    pages: bytes of one page for each segment of the file
+    pages: sum of one page for each segment of the file, in bytes
 
-    A policy without growth limits that has nothing to compare with leaves the check not run, unless
-    an absolute limit of the file decides.
+    Without a base, the check is not run if the policy has no growth limits, unless it has an
+    absolute limit of the file.
     """
     limits = list(limits)
     growths = [limit for limit in limits if limit.kind == GROWTH]
@@ -62,7 +62,7 @@ def file_check(
 
 
 def _unknown(growths: Collection[Limit], reference: SizeReference) -> str:
-    """Return the verdict if there is nothing to compare with."""
+    """Return the verdict for a file without a base."""
     return reference.verdict if growths else NOT_RUN
 
 

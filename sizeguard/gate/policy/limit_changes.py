@@ -1,8 +1,7 @@
 """Differences between the limits of two policies, as they apply to apps and targets.
 
-Entries are not compared: a new entry for an exact metric, or for one app, can widen the limit that
-held until then. For each app, target and metric the entry that decides is compared with the one
-that decided before.
+It compares, for each app, target and metric, the entries that decide. Comparing entries by name is
+not enough: a new entry for an exact metric or for one app can widen a general limit.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A limit that changed. old, new: the entries that decide; None if there is none."""
+    """A limit that changed. old, new: the deciding entries; None without a limit."""
 
     metric: str
     kind: str
@@ -39,7 +38,7 @@ class _Change:
 
 
 def limit_changes(old: Terms, new: Terms) -> list[PolicyChange]:
-    """List the limits that changed, for the apps and targets that both policies have."""
+    """List the limits that changed, for the apps and targets of both policies."""
     pairs = [pair for pair in old.pairs() if pair in new.pairs()]
     found: dict[_Key, _Change] = {}
     for pair in pairs:
@@ -66,9 +65,9 @@ def _of_pair(limits: Iterable[Limit], pair: Pair) -> list[Limit]:
 
 
 def _metrics(before: Sequence[Limit], after: Sequence[Limit], old: Terms) -> list[str]:
-    """List what limits name, and each reviewed name of a level that has a limit for a family.
+    """List the metrics of limits, and the reviewed names of each level with a limit for a family.
 
-    Two families can overlap in names that neither family has as a whole.
+    Two families can overlap in single names.
     """
     named = dict.fromkeys(limit.metric for limit in (*before, *after))
     levels = {split_metric(metric)[0] for metric in named if is_family(metric)}
@@ -81,7 +80,7 @@ def _metrics(before: Sequence[Limit], after: Sequence[Limit], old: Terms) -> lis
 
 
 def _deciding(limits: Iterable[Limit], metric: str) -> Mapping[tuple[str, str], Limit]:
-    """Find the limits that decide for a metric, by kind and by what they count from."""
+    """Find the deciding limits of a metric, by kind and reference."""
     chosen: dict[tuple[str, str], Limit] = {}
     for limit in limits:
         key = (limit.kind, limit.since)
@@ -95,7 +94,7 @@ def _deciding(limits: Iterable[Limit], metric: str) -> Mapping[tuple[str, str], 
 def _matched(
     old: Mapping[tuple[str, str], Limit], new: Mapping[tuple[str, str], Limit]
 ) -> Iterable[tuple[Limit | None, Limit | None]]:
-    """Pair the limits of one kind; creep that is counted from another release is one change."""
+    """Pair the limits of one kind; a creep limit with another release is one change."""
     for key in dict.fromkeys([*old, *new]):
         if key[0] != CREEP or (key in old and key in new):
             yield old.get(key), new.get(key)
@@ -116,12 +115,12 @@ def _amounts(limit: Limit) -> tuple[int, int, str]:
 
 
 def _same(old: Limit | None, new: Limit | None) -> bool:
-    """Return whether two limits that are written differently allow the same."""
+    """Return whether two limits allow the same, however they are written."""
     return old is not None and new is not None and _amounts(old) == _amounts(new)
 
 
 def _is_covered(key: _Key, found: Mapping[_Key, _Change]) -> bool:
-    """Return whether a family that changed in the same way says it for this name."""
+    """Return whether an equal change of a family already covers this name."""
     return any(
         other.metric != key.metric
         and matches(other.metric, key.metric)
@@ -132,7 +131,7 @@ def _is_covered(key: _Key, found: Mapping[_Key, _Change]) -> bool:
 
 
 def _scopes(changed: Sequence[Pair], pairs: Sequence[Pair]) -> list[str]:
-    """Name the apps and targets in as few words as possible; an empty name stands for all."""
+    """Name the apps and targets as briefly as possible; an empty name means all."""
     if set(changed) == set(pairs):
         return [""]
     left, names = set(changed), []
@@ -152,7 +151,7 @@ def _scopes(changed: Sequence[Pair], pairs: Sequence[Pair]) -> list[str]:
 def _policy_change(key: _Key, change: _Change, scope: str) -> PolicyChange:
     old, new = change.old, change.new
     looser = _is_looser(old, new)
-    # Without a limit of its own, the file has the usual one.
+    # Without its own limit, the file has the default one.
     none = DEFAULT_FILE if (key.metric, key.kind) == (FILE, GROWTH) else ""
     what = (
         "removed" if new is None
@@ -178,7 +177,7 @@ def _policy_change(key: _Key, change: _Change, scope: str) -> PolicyChange:
 def _is_looser(old: Limit | None, new: Limit | None) -> bool:
     """Return whether the new limit allows some size that the old one does not.
 
-    Creep that is counted from another release may: nobody knows what that release weighs.
+    A creep limit with another release may be looser, because that release's size is unknown.
     """
     if old is None:
         return new is not None and (new.metric, new.kind) == (FILE, GROWTH)

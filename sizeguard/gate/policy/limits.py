@@ -11,7 +11,7 @@ _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _SIZE = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d{1,3}))? ?(B|KiB|MiB|GiB)", re.ASCII)
 _PERCENT = re.compile(r"(\d{1,6})(?:\.(\d{1,3}))? ?%", re.ASCII)
 _SINCE = re.compile(r"(.*\S)\s+since\s+(\S+)")
-LARGEST = 1 << 50  # bytes; more is a typing error, and sums up to it stay exact in 64 bits
+LARGEST = 1 << 50  # bytes; more is a typing error, and sums of smaller sizes fit into 64 bits
 
 SIZE_FORMS = "41,000 B, 40 KiB or 0"
 GROWTH_FORMS = "max(1%, 512B), 1% or 512B"
@@ -23,7 +23,7 @@ class GrowthLimit:
     """Allowed growth: the larger of a share and a number of bytes.
 
     text: as written in the policy
-    milli_percent: the share, in thousandths of a percent; as a maximum, of the memory region
+    milli_percent: the share, in thousandths of a percent; for a maximum, of the memory region
     """
 
     text: str
@@ -65,7 +65,7 @@ def parse_limit(text: str, where: str) -> GrowthLimit:
 
 
 def parse_most(metric: str, text: str, where: str) -> GrowthLimit:
-    """Parse the most that a metric may have: a size, or of a memory region a share such as 90%.
+    """Parse a maximum: a size, or a share of a memory region such as 90%.
 
     `where` begins the message of the InputError.
     """
@@ -81,12 +81,12 @@ def parse_creep(text: str, where: str) -> tuple[GrowthLimit, str]:
     """
     match = _SINCE.fullmatch(text.strip())
     if not match or match[2].startswith("-"):
-        raise InputError(f"{where}: '{text}' is not a limit of creep; write {CREEP_FORMS}")
+        raise InputError(f"{where}: '{text}' is not a creep limit; write {CREEP_FORMS}")
     return parse_limit(match[1], where), match[2]
 
 
 def _parts(text: str) -> list[tuple[int, int]]:
-    """Parse the parts between commas, each into thousandths of a percent and bytes.
+    """Parse comma-separated parts, each into thousandths of a percent and bytes.
 
     Empty if they cannot be read. Commas group digits, too.
     """
@@ -117,7 +117,7 @@ def _milli_percent(found: re.Match[str]) -> int:
 
 
 def _bytes(found: re.Match[str]) -> int | None:
-    """Convert a size; None unless it is a whole number of bytes and at most LARGEST."""
+    """Convert a size to bytes; None unless it is a whole number of bytes, at most LARGEST."""
     digits = found[1].replace(",", "")
     thousandths = (
         (int(digits) * 1000 + int((found[2] or "").ljust(3, "0"))) * _UNITS[found[3]]
@@ -132,17 +132,16 @@ def _bytes(found: re.Match[str]) -> int | None:
 class Limit:
     """The limit of a metric.
 
-    metric:    a metric path; with * one limit for each matching name: operator/aten::*. symbol/GLOB
-    is
-               one sum
+    metric: a metric path; one with * is a limit for each matching name (operator/aten::*), except
+    symbol/GLOB, which is one sum
     kind:      absolute, growth or creep, as in gate_result.CHECK_KINDS
-    allowance: absolute: its bytes are the most; growth and creep: the allowed increase
+    allowance: the maximum of an absolute limit; the allowed increase of a growth or creep limit
     since:     of creep: a tag or commit
     app, target: empty for all
     place:     in sizeguard.yaml
-    unknown_ok: whether the name may be one that nothing knows
-    nearest:   of a name that no source of the runtime has: the known metric that is most like it
-    only_images_know: whether no list of a runtime's sources can tell that the name is misspelt
+    unknown_ok: whether the name may be unknown
+    nearest: for a name that the runtime's sources do not have, the most similar known metric
+    only_images_know: whether only images, not the runtime's sources, show if the name is misspelt
     """
 
     metric: str

@@ -1,7 +1,7 @@
 """Check that an app loads no library that the base does not load.
 
-Bytes of a library that nobody counts are bytes that ship. What the reviewed baseline lists is
-accepted; so a new library is reviewed where sizes are.
+The bytes of a new library ship, but no metric counts them. Libraries in the reviewed baseline are
+accepted, so a new library is reviewed together with sizes.
 """
 
 from __future__ import annotations
@@ -14,25 +14,34 @@ RULE = "only libraries that the base needs"
 
 
 def needed_checks(subject: CheckedApp, reference: SizeReference, *, counts: bool) -> list[Check]:
-    """Check what the loader takes with the app: a check for each new library, or one in all.
+    """Check the libraries that the app loads.
 
-    counts: the policy limits growth, so there has to be something to compare with
+    Makes one check for each new library, or a single one that passes.
+
+    counts: the policy limits growth, so a missing base is inconclusive
     """
     now = subject.now.needed
     if now is None:
-        return [_check(subject, reference, INCONCLUSIVE, "this image does not tell what it needs")]
+        return [
+            _check(
+                subject,
+                reference,
+                INCONCLUSIVE,
+                "the libraries that this image needs cannot be read",
+            )
+        ]
     if not now:
         return [_check(subject, reference, PASS, "", 0)]
     update = f"sizeguard baseline update --app {subject.app} --target {subject.target}"
     if reference.measured is None:
         verdict = reference.verdict if counts else NOT_RUN
-        why = reference.why or f"nothing to compare {', '.join(now)} with; {update}"
+        why = reference.why or f"{', '.join(now)} has no base to compare with; {update}"
         return [_check(subject, reference, verdict, why)]
     before = reference.measured.needed
     if before is None:
-        why = f"the {reference.text} does not say what is needed: {update}"
+        why = f"the {reference.text} does not list needed libraries: {update}"
         return [_check(subject, reference, INCONCLUSIVE, why)]
-    advice = f"take it back, or review it: {update}"
+    advice = f"remove the library, or review it: {update}"
     new = [name for name in now if name not in before]
     found = [_check(subject, reference, FAIL, advice, 0, f"{METRIC}/{name}") for name in new]
     return found or [_check(subject, reference, PASS, "", 0)]

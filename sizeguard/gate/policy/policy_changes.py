@@ -1,6 +1,6 @@
 """Compare the terms of a change with those of the merge base.
 
-The change's terms decide. This says how they differ, so that nobody changes them unseen.
+The change's own terms decide; this module lists how they differ, so that a reviewer sees it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ TRAILER = "Size-Accept"
 
 _TARGET_FIELDS = ("machine", "compiler", "linker", "optimize", "link", "lto", "run")
 _CLAIMS = ("absent", "present")
-_SHOWN_ID = 7  # digits of an identity
+_SHOWN_ID = 7  # digits of a content id
 
 
 def compare_terms(
     old: Terms, new: Terms, accepted: Sequence[tuple[str, str]] = ()
 ) -> tuple[PolicyChange, ...]:
-    """List every difference, those that loosen a term first.
+    """List every difference; changes that loosen a term come first.
 
     The base's `policy_changes` decides whether a loosened term fails.
 
@@ -147,7 +147,7 @@ def _apps(old: Iterable[App], new: Iterable[App]) -> Iterator[PolicyChange]:
 
 
 def _steps(old: App, new: App) -> Iterator[PolicyChange]:
-    """Yield what is built or claimed otherwise; more claims and other times loosen nothing."""
+    """Yield changes of build steps and claims; more claims and other time limits loosen nothing."""
     before, after = _told(old), _told(new)
     for key in dict.fromkeys([*before, *after]):
         then, now = before.get(key, ""), after.get(key, "")
@@ -186,9 +186,9 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _models(app: str, old: AppTerms, new: AppTerms) -> Iterator[PolicyChange]:
-    """Yield the models and their inputs that differ.
+    """Yield models and inputs that differ.
 
-    Another model, or fewer inputs, may run less: only more of them loosens nothing.
+    A changed model or fewer inputs may run less code, so only additions loosen nothing.
     """
     both = [model for model in old.models if model in new.models]
     before = {model: old.models[model].identity for model in old.models}

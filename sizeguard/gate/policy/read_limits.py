@@ -19,10 +19,10 @@ _LIMIT = ("max", "growth", "creep", "unknown")
 def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
     """Read every limit.
 
-    A name that nothing knows makes its check inconclusive, unless the limit says `unknown: ok`.
+    An unknown name makes its check inconclusive, unless the limit says `unknown: ok`.
 
-    Raises InputError, with file, line and column. Unknown kinds of metrics, values that are not
-    limits and limits that are given twice are errors.
+    Raises InputError, with file, line and column. Unknown kinds of metrics, malformed limits and
+    duplicate limits are errors.
     """
     limits: list[Limit] = []
     for entry in config.limits:
@@ -55,7 +55,7 @@ def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
 
 
 def _limit(metric: str, node: Node) -> Iterable[tuple[str, GrowthLimit, str, str]]:
-    """Read kind, amount, since when and place of each limit in a node.
+    """Read the kind, amount, reference and place of each limit in a node.
 
     The node is `41,000 B`, an absolute limit, or a mapping with max, growth and creep.
     """
@@ -95,13 +95,13 @@ def _absolute(metric: str, node: Node) -> tuple[str, GrowthLimit, str, str]:
 
 
 def _refuse_twice(limits: Iterable[Limit]) -> None:
-    """Refuse a metric that has two limits of one kind, such as in growth: and in limits:."""
+    """Raise InputError for a metric that has two limits of one kind."""
     seen: dict[tuple[str, ...], str] = {}
     for limit in limits:
         key = (limit.metric, limit.kind, limit.app, limit.target, limit.since)
         if key in seen:
             raise InputError(
-                f"{limit.place}: {limit.kind} of {limit.metric} is limited at {seen[key]}, too;"
-                " keep one of them"
+                f"{limit.place}: duplicate {limit.kind} limit of {limit.metric}, also at "
+                f"{seen[key]}; keep one of them"
             )
         seen[key] = limit.place

@@ -10,14 +10,14 @@ from sizeguard.gate.review_result import Baseline
 from sizeguard.measurement.metric_kinds import TOTALS
 
 BASELINE, WAIVER, RECORD = "baseline", "waiver", "selection record"
-_NAMED = 3  # sizes besides the totals that are named
-_SHOWN_ID = 7  # digits of an identity
+_NAMED = 3  # sizes to name besides the totals
+_SHOWN_ID = 7  # digits of a content id
 
 
 def baseline_changes(old: Terms, new: Terms) -> Iterator[PolicyChange]:
     """Yield the baselines that were added, removed or replaced.
 
-    A baseline of an app and target that the base did not have takes nothing from anybody.
+    A new baseline for a new app or target loosens nothing.
     """
     for path in sorted({*old.baselines, *new.baselines}):
         if path not in new.baselines:
@@ -66,7 +66,7 @@ def _sizes(
 
 
 def _needed(baseline: Baseline, other: Baseline) -> str:
-    """Write what a baseline says is needed, if the other one says something else."""
+    """Write a baseline's needed libraries if they differ from the other's."""
     if baseline.needed == other.needed:
         return ""
     return ", needed " + ("not said" if baseline.needed is None else _listed(baseline.needed))
@@ -144,7 +144,7 @@ def _waiver(waiver: Waiver) -> str:
 
 
 def record_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[PolicyChange]:
-    """Yield the records of what selections were traced with that differ."""
+    """Yield the trace records of selections that differ."""
     for path in sorted({*old, *new}):
         before, after = old.get(path, ""), new.get(path, "")
         if before != after:

@@ -1,7 +1,7 @@
 """The terms that a change is judged by, as one value, read from a commit or from the worktree.
 
 Terms are sizeguard.yaml with its limits, the baselines, the waivers, the apps' selections and
-models, and the reviewed records of what selections were traced with.
+models, and the reviewed trace records of selections.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from sizeguard.selection.selection import Selection
 
 @dataclass(frozen=True, slots=True)
 class ModelTerms:
-    """A model of an app. identity: of its content, empty if it is missing; inputs: by path."""
+    """A model of an app.
+
+    identity: a content id, empty if the model is missing; inputs: content ids by path.
+    """
 
     identity: str
     inputs: Mapping[str, str]
@@ -48,9 +51,9 @@ class Terms:
     """All terms of one state of the project.
 
     baselines: by path; None for one that cannot be read
-    records:   identities of the records of selections, by path
+    records: content ids of the trace records of selections, by path
     apps:      by name
-    rules:     identity of the project's own rules; empty without
+    rules: content id of the project's own rules; empty if it has none
     """
 
     config: Config
@@ -67,7 +70,7 @@ class Terms:
 
 
 class AnyMetricNames(MetricNames):
-    """Names of a commit whose operators are not asked: its own gate has checked them."""
+    """Accepts every metric name of a commit, because the commit's own gate has checked them."""
 
     def problem(self, path: str) -> str:
         """Find nothing wrong with the path."""
@@ -78,7 +81,7 @@ class AnyMetricNames(MetricNames):
 class TermsReader:
     """Reads terms below the root of a project.
 
-    is_input: tells whether a file of that name beside a model is an input of it
+    is_input: returns whether a file of that name beside a model is an input of it
     """
 
     files: FileVersions
@@ -86,7 +89,7 @@ class TermsReader:
     is_input: Callable[[str], bool]
 
     def read(self, config: Config) -> Terms:
-        """Read the terms that belong to a configuration whose metrics were checked before.
+        """Read the terms of a configuration with metrics that were checked before.
 
         Raises InputError for limits or waivers that cannot be read.
         """
@@ -103,7 +106,7 @@ class TermsReader:
         )
 
     def identities(self, config: Config) -> Mapping[str, str]:
-        """Return the ids of the contents of all files with terms, by path."""
+        """Return the content ids of all files with terms, by path."""
         paths = [CONFIG]
         for folder in (FOLDER, RECORDS.as_posix()):
             paths += [f"{folder}/{name}" for name in self.files.names(folder)]
@@ -127,7 +130,7 @@ class TermsReader:
         try:
             return parse_baseline(self.files.text(path) or b"", path)
         except InputError:
-            return None  # the gate of its app says what is wrong
+            return None  # the check of the app's selection reports it
 
     def _rules(self, config: Config) -> str:
         if config.rules_file:

@@ -46,14 +46,13 @@ def waiver_uses(
 ) -> tuple[WaiverUse, ...]:
     """Find the state of each waiver.
 
-    reviewed: growth since the baselines. Waived growth that was merged is in the merge base of
-    every
-              later change, and in no baseline yet. An entry of the file is spent once a baseline
-              holds what it allows; without a baseline of these tools nobody knows. A trailer
-              ends with its merge.
+    reviewed: growth since the baselines. Merged growth that was waived is in the merge base of
+    every later change, but in no baseline yet. An entry in the file is spent once a baseline
+    includes the bytes that it allows; without a baseline for these tools that is unknown. A trailer
+    ends with its merge.
     whole:    all apps and targets were measured; otherwise a waiver that nothing needed may be for
               another app
-    merged:   the change is on its branch: nobody can take a trailer back, needed or not
+    merged: the change is on its target branch, where a trailer can no longer be removed
     """
     valid = in_force(waivers, today)
     left: dict[str, int] = {check.id: _over(check) for check in checks}
@@ -82,14 +81,14 @@ def waiver_uses(
 
 
 def _is_unknown(waiver: Waiver, reviewed: Iterable[Check]) -> bool:
-    """Return whether no baseline of these tools says if what the waiver allows was merged."""
+    """Return whether no baseline for these tools shows if the waived growth was merged."""
     return any(check.limit is None for check in reviewed if _concerns(waiver, check))
 
 
 def _take(waiver: Waiver, checks: Sequence[Check], left: dict[str, int] | None = None) -> int:
-    """Return the most bytes that one of the checks needs of the waiver.
+    """Return the largest number of the waiver's bytes that one check needs.
 
-    left: bytes by check that no waiver covers yet; those that this one covers are subtracted
+    left: bytes of each check that no waiver covers yet; this waiver's bytes are subtracted
     """
     used = 0
     for check in checks:
@@ -102,7 +101,7 @@ def _take(waiver: Waiver, checks: Sequence[Check], left: dict[str, int] | None =
 
 
 def _over(check: Check) -> int:
-    """Return the bytes beyond what the policy allows without waivers."""
+    """Return the bytes above the limit without waivers."""
     return 0 if check.limit is None else check.actual - (check.limit - check.waived)
 
 
@@ -126,14 +125,14 @@ def _use(waiver: Waiver, concerned: Sequence[Check], used: int, whole: bool) -> 
             UNUSED,
             INCONCLUSIVE,
             0,
-            f"whether {_what(waiver)} is needed cannot be said: there is nothing to compare with",
+            f"it is unknown whether {_what(waiver)} is needed: there is no base to compare with",
         )
     if not concerned and not whole:
         return WaiverUse(waiver, UNUSED, PASS)
     why = (
         f"{waiver.metric} is within its limits without it"
         if concerned
-        else f"no limit is of {waiver.metric}"
+        else f"no limit applies to {waiver.metric}"
     )
     return WaiverUse(waiver, SPENT, FAIL, 0, f"{_what(waiver)} is spent: {why}", _remove(waiver))
 
@@ -146,7 +145,7 @@ def _expired(waiver: Waiver) -> WaiverUse:
         FAIL,
         0,
         message,
-        f"take back what it allowed, or grant it anew; then {_remove(waiver)}",
+        f"revert the growth, or grant a new waiver; then {_remove(waiver)}",
     )
 
 
@@ -155,8 +154,8 @@ def _exceed(use: WaiverUse, beyond: Sequence[Check]) -> WaiverUse:
         return use
     check = max(beyond, key=lambda each: -(each.headroom or 0))
     message = (
-        f"{_what(use.waiver)} is exceeded: {check.metric} of {check.app} for {check.target} has"
-        f" {-(check.headroom or 0):,} bytes more"
+        f"{_what(use.waiver)} is exceeded: {check.metric} of {check.app} for {check.target} is "
+        f"{-(check.headroom or 0):,} bytes above it"
     )
     return replace(
         use,

@@ -20,12 +20,12 @@ from sizeguard.measurement.metric_names import MetricNames, is_family
 from sizeguard.projects.project import Config
 
 TRAILER = "Size-Waiver"
-COMMAND_LINE = "waive"  # the place of a waiver that the command makes
+COMMAND_LINE = "waive"  # the place of a waiver from the command line
 _FIELDS = ("metric", "app", "target", "bytes", "reason", "owner", "expires")
 _OPTIONAL = ("app", "target")
 _HEADER = (
-    "# Growth that was accepted for a time. `sizeguard waive` adds entries; remove those that are"
-    " spent or expired.\n"
+    "# Growth that is accepted for a time. `sizeguard waive` adds entries; remove spent and "
+    "expired ones.\n"
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LATEST = "9999-12-31"
@@ -50,7 +50,7 @@ def read_waivers(root: Path, config: Config, names: MetricNames) -> tuple[Waiver
 
 
 def parse_waivers(data: bytes, config: Config, names: MetricNames) -> tuple[Waiver, ...]:
-    """Parse a file of waivers that is not in the worktree; raises as read_waivers does."""
+    """Parse the text of a waivers file; raises the errors of read_waivers."""
     return _waivers(parse_nodes(data, f"{FOLDER}/{WAIVERS}", "list of waivers"), config, names)
 
 
@@ -59,7 +59,7 @@ def ending(
 ) -> tuple[Waiver, ...]:
     """Sort waivers by their last day.
 
-    within: only those that end within so many days from today, or have ended; None for all
+    within: only waivers that have ended or end within this number of days; None for all
     """
     last = _LATEST if within is None else (today + datetime.timedelta(within)).isoformat()
     kept = (each for each in waivers if each.expires <= last)
@@ -83,10 +83,10 @@ def _entry(shown: str, node: Node, config: Config, names: MetricNames) -> Waiver
     for key, value in node.pairs:
         where = f"{shown}:{key.line}:{key.column}: '{key.text}'"
         if key.text not in _FIELDS:
-            raise InputError(f"{where} is none of {', '.join(_FIELDS)}")
+            raise InputError(f"{where} is not one of {', '.join(_FIELDS)}")
         if key.text in fields or not isinstance(value, Scalar):
             raise InputError(
-                f"{where} {'is there twice' if key.text in fields else 'is not a text'}"
+                f"{where} {'is given twice' if key.text in fields else 'is not a text'}"
             )
         fields[key.text] = value.text
     return make_waiver(fields, place, place, config, names)
@@ -95,7 +95,7 @@ def _entry(shown: str, node: Node, config: Config, names: MetricNames) -> Waiver
 def make_waiver(
     fields: Mapping[str, str], source: str, place: str, config: Config, names: MetricNames
 ) -> Waiver:
-    """Check the fields and make a waiver of them.
+    """Check the fields and make a waiver.
 
     Raises InputError that begins with the place.
     """
@@ -106,7 +106,7 @@ def make_waiver(
     nearest = names.nearest_of_unknown(metric)
     problem = "" if nearest else names.problem(metric)
     if is_family(metric):
-        problem = problem or f"'{metric}' is more than one metric; waive each by its name"
+        problem = problem or f"'{metric}' matches several metrics; waive each by its name"
     if problem:
         raise InputError(f"{place}: {problem}")
     for name, known in (
@@ -145,14 +145,14 @@ def _day(text: str, place: str) -> str:
         return datetime.date.fromisoformat(text).isoformat()
     except ValueError as error:
         raise InputError(
-            f"{_at(place, 'expires')} is a day such as 2027-01-31, not '{text}' (YYYY-MM-DD)"
+            f"{_at(place, 'expires')} is a date (YYYY-MM-DD) such as 2027-01-31, not '{text}'"
         ) from error
 
 
 def add_waiver(root: Path, waiver: Waiver) -> Path:
     """Append an entry to the file; existing entries and comments stay as they are.
 
-    If two processes add one each, both entries are kept.
+    If two processes add entries at the same time, both entries are kept.
     """
     path = waivers_path(root)
     with locked_baselines(root):
@@ -215,7 +215,7 @@ def parse_trailer(text: str, commit: str, config: Config, names: MetricNames) ->
         name, value = option.removeprefix("--"), next(rest, None)
         if not option.startswith("--") or name not in _FIELDS or name in fields or value is None:
             raise InputError(
-                f"{place}: '{option}' is not understood; write it with sizeguard waive --trailer"
+                f"{place}: cannot parse '{option}'; write it with sizeguard waive --trailer"
             )
         fields[name] = value
     return make_waiver(fields, f"commit {commit[:10]}", place, config, names)

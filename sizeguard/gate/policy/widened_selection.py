@@ -1,4 +1,4 @@
-"""Differences between two selections of an app: what the change's selection keeps in addition."""
+"""Find what a change's selection of an app keeps in addition to the base's selection."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SELECTED, _NOT = "selected", "not selected"
 def selection_changes(
     app: str, old: Selection | None, new: Selection | None
 ) -> Iterator[PolicyChange]:
-    """Yield what was selected and what was deselected, one change for each thing.
+    """Yield one change for each thing that was selected or deselected.
 
-    A selection that cannot be read may say anything: it counts as widened.
+    An unreadable selection counts as widened.
     """
     if old is None or new is None:
         if old is not new:
@@ -63,7 +63,7 @@ def _operators(app: str, old: Selection, new: Selection) -> Iterator[PolicyChang
         before, after = old.operators.get(name), new.operators.get(name)
         if before is None or after is None:
             kept = old.is_operator_selected(name), new.is_operator_selected(name)
-            # An entry of its own may say more than the family's that keeps the operator, too.
+            # The operator's own entry may keep more than the family entry that also keeps it.
             if kept == (True, True):
                 texts = ("by its family", _SELECTED)
                 yield _widened(label, *(texts if before is None else texts[::-1]))

@@ -1,4 +1,4 @@
-"""Find the revision that growth is counted from: as asked, as CI says, or the default branch."""
+"""Find the revision that growth is counted from: the requested one, CI's, or the default branch."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 
 
 def usual_branches() -> tuple[str, ...]:
-    """List the revisions that may be the repository's default branch, the best first."""
+    """List the revisions that may be the repository's default branch, the most likely first."""
     return (*filter(None, [default_branch()]), *_USUAL)
 
 
 def exists(root: Path, revision: str) -> bool:
-    """Return whether a branch or commit is here."""
+    """Return whether a branch or commit exists in this clone."""
     try:
         branch_id(root, revision)
     except InputError:
@@ -30,24 +30,23 @@ def exists(root: Path, revision: str) -> bool:
 
 
 def named_base(root: Path, asked: str, event: CiEvent) -> Candidate | None:
-    """Find the revision that was requested, or that CI names; None if nothing is named.
+    """Find the requested revision, or the one that CI names; None if there is neither.
 
-    Raises InconclusiveError if what was named is not here.
+    Raises InconclusiveError if the clone does not have it.
     """
     named = (Candidate(asked, asked),) if asked else tuple(_of_event(root, event))
     found = next((each for each in named if exists(root, each.revision)), None)
     if found is not None or not named:
         return found
     if event.pushed and not asked and not is_shallow(root):
-        return None  # a push by force: nothing leads to what was there
+        return None  # a forced push: the old commit is unreachable
     raise InconclusiveError(
-        f"there is no commit '{named[0].name}' to count growth from; {how_to_fetch(root)}, or name"
-        " another with --base"
+        f"unknown base '{named[0].name}'; {how_to_fetch(root)}, or name another with --base"
     )
 
 
 def _of_event(root: Path, event: CiEvent) -> Iterable[Candidate]:
-    """List the event's revisions; of a merge that CI made, its first parent is the branch."""
+    """List the event's revisions; the first parent of a merge that CI made is the target branch."""
     first = event.bases[:1]
     parent = ""
     if event.merge:
@@ -62,7 +61,7 @@ def _of_event(root: Path, event: CiEvent) -> Iterable[Candidate]:
 
 
 def is_shallow(root: Path) -> bool:
-    """Return whether the clone lacks a part of its history."""
+    """Return whether the clone is shallow."""
     try:
         return git(root, "rev-parse", "--is-shallow-repository") == "true"
     except InputError:
@@ -70,7 +69,7 @@ def is_shallow(root: Path) -> bool:
 
 
 def how_to_fetch(root: Path) -> str:
-    """Write the line that brings what is missing."""
+    """Return the command that fetches the missing commits."""
     if is_shallow(root):
         return (
             "the clone is shallow: git fetch --unshallow origin (actions/checkout: fetch-depth: 0;"

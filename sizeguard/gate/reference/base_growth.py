@@ -1,4 +1,4 @@
-"""Growth since the merge base, which is shown whatever growth is judged by."""
+"""Growth since the merge base, which is shown even if the checks use another base."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def growth_since_base(
 ) -> SizeGrowth | None:
     """Subtract the merge base's sizes from those of the app; None if they cannot be measured.
 
-    growth, source: what growth is judged by. A change that brings its own baseline is judged by
-                    that; the merge base is measured nevertheless.
+    growth, source: the base of the growth checks. That is the change's own baseline if it has a new
+                    one; the merge base is measured nevertheless.
     """
     if base is None or not base.commit or source == SNAPSHOT:
-        return None  # whoever hands in a snapshot does not want the base built
+        return None  # with a given snapshot, the base is not built
     if source == MEASURED and growth.measured is not None:
         old: Sizes | None = growth.measured.sizes
     else:
@@ -38,6 +38,6 @@ def _sizes_at(history: History, commit: str, subject: MeasuredApp) -> Sizes | No
     try:
         analysis = history.measure(commit, recipe).analysis
     except BuildError:
-        # Growth is judged by the baseline: a base that does not build is no reason to fail
+        # The checks use the baseline, so a base that does not build is not a failure
         return None
     return measurement_of(analysis, ()).sizes if analysis is not None else None

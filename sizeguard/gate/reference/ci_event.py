@@ -1,4 +1,4 @@
-"""Read what a CI service says of a run: for which branch a change is, or what was pushed."""
+"""Read a CI run's event: the target branch of a change, or the pushed commits."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-# Variables in which CI services name the branch of a pull or merge request, and nothing else: on
-# other runs they are not set.
+# Variables in which CI services name the target branch of a pull or merge request; other runs do
+# not set them.
 _BRANCHES = (
     "GITHUB_BASE_REF",
     "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",  # GitLab
@@ -20,8 +20,8 @@ _BRANCHES = (
     "CHANGE_TARGET",  # Jenkins
     "CIRRUS_BASE_BRANCH",
 )
-# Of GitLab: the target's commit of a merged result, and the diff's base. The branch of that name
-# is the fork's own in a fork, and nobody knows how old.
+# GitLab: the target's commit of a merged result, and the diff's base. In a fork, the branch of that
+# name is the fork's own and may be old.
 _COMMITS = ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
 _DEFAULT = "CI_DEFAULT_BRANCH"  # GitLab
 _PUSHES = ("CI_COMMIT_BRANCH", "CI_COMMIT_BEFORE_SHA", "CI_COMMIT_REF_PROTECTED")  # GitLab
@@ -37,7 +37,7 @@ _TESTED_MERGES = ("merged_result", "merge_train")  # GitLab: HEAD is a merge wit
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A revision that growth may be counted from; name: as people know it."""
+    """A revision that growth may be counted from. name: the name to show."""
 
     revision: str
     name: str
@@ -47,9 +47,9 @@ class Candidate:
 class CiEvent:
     """The event that started a run.
 
-    bases:  the revisions that growth is counted from, the best first; empty if nothing says so
-    pushed: a change was merged or pushed to a branch that changes are for
-    merge:  HEAD, if CI made it: a merge of the change with its branch, its first parent
+    bases: the revisions to count growth from, the best first; empty if the event names none
+    pushed: a change was merged or pushed to a target branch of changes
+    merge: HEAD if CI made it by merging the change into its target branch, the first parent
     """
 
     bases: tuple[Candidate, ...] = ()
@@ -58,20 +58,20 @@ class CiEvent:
 
 
 def ci_event() -> CiEvent:
-    """Tell what started this run; nothing outside CI."""
+    """Return the event that started this run; an empty one outside CI."""
     variables = {name: os.environ.get(name, "") for name in VARIABLES}
     found = _github(variables) if variables["GITHUB_EVENT_NAME"] else _gitlab_push(variables)
     return found or CiEvent(tuple(_named(variables)), merge=_tested_merge(variables))
 
 
 def default_branch() -> str:
-    """Name the default branch as CI does; empty if it does not."""
+    """Return the default branch that CI names; empty if it names none."""
     name = os.environ.get(_DEFAULT, "")
     return f"origin/{name}" if name else ""
 
 
 def _named(variables: Mapping[str, str]) -> Iterator[Candidate]:
-    """Name what variables name: commits, then a branch."""
+    """List the revisions in the variables: commits, then a branch."""
     branch = next((variables[name] for name in _BRANCHES if variables[name]), "")
     shown = f"origin/{branch.removeprefix(_HEADS)}" if branch else ""
     for name in _COMMITS:
@@ -82,7 +82,7 @@ def _named(variables: Mapping[str, str]) -> Iterator[Candidate]:
 
 
 def _tested_merge(variables: Mapping[str, str]) -> str:
-    """Return the commit that is a merge of a change, which CI made to be tested."""
+    """Return the merge commit that CI made to test a change."""
     if variables["CI_MERGE_REQUEST_EVENT_TYPE"] in _TESTED_MERGES:
         return variables["CI_COMMIT_SHA"]
     is_merge = re.fullmatch(r"refs/pull/\d+/merge", variables["GITHUB_REF"], re.ASCII)
@@ -98,14 +98,14 @@ def _gitlab_push(variables: Mapping[str, str]) -> CiEvent | None:
 
 
 def _push(branch: str, before: str) -> CiEvent:
-    """Count from the commit before a push; a new branch has none."""
+    """Return the event of a push, with the commit before it; a new branch has none."""
     if not _COMMIT.fullmatch(before) or not before.strip("0"):
         return CiEvent(pushed=True)
     return CiEvent((Candidate(before, f"{branch} before the push"),), pushed=True)
 
 
 def _github(variables: Mapping[str, str]) -> CiEvent | None:
-    """Read GitHub's event; None for one of which the variables say all."""
+    """Read GitHub's event; None if the variables are enough."""
     name = variables["GITHUB_EVENT_NAME"]
     event = _event(variables["GITHUB_EVENT_PATH"])
     if name == "push":
@@ -130,7 +130,7 @@ def _github_push(variables: Mapping[str, str], event: object) -> CiEvent | None:
         return None  # of a tag
     branch = variables["GITHUB_REF"].removeprefix(_HEADS)
     is_default = branch == _text(event, "repository", "default_branch")
-    # On any other branch each push would get the room of a whole change.
+    # On any other branch, each push could use the growth limit of a whole change.
     if not is_default and variables["GITHUB_REF_PROTECTED"] != "true":
         return None
     return _push(branch, _text(event, "before"))
@@ -146,7 +146,7 @@ def _event(path: str) -> object:
 
 
 def _text(event: object, *keys: str) -> str:
-    """Return the text at keys of the event; empty if there is none."""
+    """Return the string at these keys of the event; empty if it is missing."""
     at = event
     for key in keys:
         at = at.get(key) if isinstance(at, dict) else None

@@ -1,6 +1,6 @@
 """Attribute the creep of a metric since a release to commits.
 
-The shares sum to the whole.
+The shares sum to the metric's creep.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def creep_shares(
 
     Commits without a share are left out. Empty if too many commits would have to be built.
 
-    A commit that does not build, or that has the same inputs as its parent, has its share in the
-    next one that does.
+    The share of a commit that does not build, or that has the same inputs as its parent, is in the
+    share of the next commit that builds.
     """
     if isinstance(recipe, AnyBuildRecipe):
-        recipe = recipe.unwatched  # of commits of which none was built all files decide
+        recipe = recipe.unwatched  # without a built commit, all files count as inputs
     commits = _distinct(history, recipe, since)
     store = history.place.store
     if sum(store.facts(history.key(commit.id, recipe)) is None for commit in commits) > MOST_BUILDS:
@@ -49,12 +49,12 @@ def creep_shares(
                 shares.append(Share(commit.short, commit.subject, now - at, commit.date))
                 at = now
     if at != actual:
-        shares.append(Share(UNCOMMITTED, "what is not committed yet", actual - at))
+        shares.append(Share(UNCOMMITTED, "uncommitted changes", actual - at))
     return tuple(shares)
 
 
 def _distinct(history: History, recipe: Recipe, since: str) -> list[CommitLine]:
-    """List the commits whose inputs differ from those of the commit before."""
+    """List the commits that have other inputs than the commit before."""
     found = []
     last = history.key(since, recipe)
     for commit in history.commits(since):
@@ -72,7 +72,7 @@ def _values(history: History, recipe: Recipe, metric: str) -> Callable[[CommitLi
         try:
             measured = history.try_measure(commit.id, recipe)
         except BuildError:
-            return None  # the machine failed; the next commit has its share
+            return None  # the machine failed; its share is in the next commit's
         if measured.analysis is None:
             return None
         return measurement_of(measured.analysis, [name] if level == "symbol" else []).value(metric)

@@ -46,8 +46,7 @@ class History:
     def head(self) -> CommitLine | None:
         """The commit that is checked out.
 
-        None outside git, in a repository without commits, and in a folder that is not the root
-        of one.
+        None outside git, in a repository without commits, and below a repository's root.
         """
         try:
             if top_folder(self.root).resolve() != self.root.resolve():
@@ -64,15 +63,14 @@ class History:
         return read_line(self.root, commit_id(self.root, revision))
 
     def base(self, asked: str = "") -> Base | None:
-        """Find the merge base with the branch that growth and terms are counted from.
+        """Find the merge base with the branch that growth and terms are compared with.
 
-        That is the branch that was requested, else what CI names: of a change its branch, of a
-        push the commit before. Else it is `base:` of the default branch's sizeguard.yaml, else the
-        default branch. The file that is checked out is not asked: a change would choose its own
-        base. None outside git.
+        That is the requested branch, else the revision that CI names: the target branch of a
+        change, the commit before a push. Otherwise it is `base:` in the default branch's
+        sizeguard.yaml, else the default branch. The checked-out sizeguard.yaml does not count,
+        because a change could choose its own base. None outside git.
 
-        Raises InconclusiveError if a branch that was named does not exist, or shares no history
-        with what is checked out.
+        Raises InconclusiveError if the named branch does not exist, or shares no history with HEAD.
         """
         if self.head is None:
             if asked:
@@ -89,8 +87,8 @@ class History:
         ref = next(iter(branch_ids(self.root, usual)), "")
         if not ref:
             text = (
-                f"none of {', '.join(usual)} is there: growth is counted from the baselines, and"
-                " terms are not compared"
+                f"no branch {', '.join(usual)} exists: growth is counted from the baselines, and "
+                f"terms are not compared"
             )
             return Base("", "", text=text)
         configured = self._configured(ref)
@@ -104,7 +102,7 @@ class History:
         return self._merge_base(Candidate(found, found), is_pushed=event.pushed)
 
     def _configured(self, branch: str) -> str:
-        """Read `base:` of a branch's sizeguard.yaml; empty if it has none."""
+        """Read `base:` of a branch's sizeguard.yaml; empty if it is missing."""
         text = self.text_at(branch_id(self.root, branch), CONFIG)
         try:
             return parse_base(text) if text is not None else ""
@@ -114,7 +112,7 @@ class History:
             ) from error
 
     def _merge_base(self, ref: Candidate, *, is_pushed: bool) -> Base:
-        """Find the merge base of HEAD and a branch or commit that is here.
+        """Find the merge base of HEAD and an existing branch or commit.
 
         Raises InconclusiveError if it shares no commit with HEAD.
         """
@@ -125,20 +123,20 @@ class History:
             shallow = is_shallow(self.root)
             hint = how_to_fetch(self.root) if shallow else "name another with --base"
             raise InconclusiveError(
-                f"{ref.name} and what is checked out have no commit in common; {hint}"
+                f"{ref.name} and HEAD have no commit in common; {hint}"
             ) from error
         is_head = self.head is not None and found.id == self.head.id
         merged = is_pushed or (is_head and self._is_clean())
         return Base(found.id, ref.name, found.subject, merged=merged)
 
     def _is_clean(self) -> bool:
-        """Return whether the files that are checked out are those of HEAD."""
+        """Return whether the checked-out files equal those of HEAD."""
         return not git(self.root, "status", "--porcelain", "--ignore-submodules=none")
 
     def changes_since(self, base: Base) -> str:
-        """Return the commit after which the change's own messages begin: their trailers hold.
+        """Return the commit before the change's own commits, the only ones with valid trailers.
 
-        Of what is merged already, HEAD itself is the change.
+        If the change is already merged, HEAD itself is the change.
         """
         is_head = self.head is not None and self.head.id == base.commit
         return (self.first_parent(base.commit) if is_head and base.merged else "") or base.commit
@@ -149,13 +147,13 @@ class History:
         return words[1] if len(words) > 1 else ""
 
     def text_at(self, commit: str, path: str) -> bytes | None:
-        """Read a file's bytes in a commit; None if it has none."""
+        """Read a file's bytes in a commit; None if the commit does not have the file."""
         if not git_bytes(self.root, "ls-tree", "-z", "--full-tree", commit, "--", path):
             return None
         return git_bytes(self.root, "cat-file", "blob", f"{commit}:{path}")
 
     def trailers(self, base: str, key: str) -> Sequence[tuple[str, str]]:
-        """Read commit and text of each trailer of that key in the messages from base to HEAD."""
+        """Read each trailer of that key in the messages from base to HEAD: commit and text."""
         form = f"--format=%H%x00%(trailers:key={key},valueonly,unfold,separator=%x01)%x00"
         words = git(self.root, "log", form, f"{base}..HEAD", "--").split("\0")
         pairs = zip(words[::2], words[1::2], strict=False)

@@ -1,4 +1,7 @@
-"""Bytes that only changed their operator since a reference: shared code that became exclusive."""
+"""Find bytes that only moved to another operator since a reference.
+
+An example is shared code that became exclusive.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,20 @@ _LEVELS = ("operator", "symbol", "object", "kind")
 
 @dataclass(slots=True)
 class BytesHolders:
-    """Bytes of one piece of code or data by operator, before and after."""
+    """The bytes of one piece of code or data by operator, before and after."""
 
     old: dict[str, int]
     new: dict[str, int]
 
     @property
     def is_unchanged(self) -> bool:
-        """True if the piece as a whole has the bytes that it had."""
+        """True if the whole piece has as many bytes as before."""
         return sum(self.old.values()) == sum(self.new.values())
 
     def moved(self) -> dict[str, int]:
-        """Return the bytes that came to each operator from others.
+        """Return the bytes that each operator got from others.
 
-        What the piece grew by as a whole is left out of all of them.
+        The growth of the whole piece is subtracted from each.
         """
         delta = {
             name: self.new.get(name, 0) - self.old.get(name, 0) for name in {*self.old, *self.new}
@@ -38,7 +41,7 @@ class BytesHolders:
         return {name: more * min(lost, total) // total for name, more in gained.items()}
 
     def left(self) -> dict[str, int]:
-        """Return the bytes that left each operator for others; their sum is that of moved()."""
+        """Return the bytes that each operator lost to others; they sum to the sum of moved()."""
         rest = sum(self.moved().values())
         found = {}
         for name in sorted(self.old):
@@ -52,13 +55,13 @@ class BytesHolders:
 def may_move(symbol: str, holders: BytesHolders) -> bool:
     """Return whether a piece is the same before and after.
 
-    The rest of a section, such as (.rodata), is only if its bytes as a whole did not change.
+    The rest of a section, such as (.rodata), is the same only if its size did not change.
     """
     return bool(symbol) and (not symbol.startswith("(") or holders.is_unchanged)
 
 
 def moved_bytes(old: Analysis, new: Analysis) -> Mapping[str, int]:
-    """Sum, for each operator, the bytes that were another's before and are its own now."""
+    """Sum, for each operator, the bytes that belonged to another before and are its own now."""
     found = diff(old, new, _LEVELS)
     rows = ((found.keys(i), int(found.old[i]), int(found.new[i])) for i in range(len(found)))
     sums: dict[str, int] = {}
@@ -71,17 +74,17 @@ def moved_bytes(old: Analysis, new: Analysis) -> Mapping[str, int]:
 
 
 class Moves:
-    """Bytes that came to the operators of one measurement from others, by reference."""
+    """Bytes that the operators of one measurement got from others, by reference."""
 
     def __init__(self, now: Measurement) -> None:
-        """Compare nothing yet: most checks hold without."""
+        """Store the measurement; comparing waits, because most checks pass without it."""
         self._now = now
         self._found: list[tuple[Measurement, Mapping[str, int]]] = []
 
     def of(self, reference: Measurement, operator: str) -> int:
-        """Return the bytes of an operator that were another's in a reference.
+        """Return the bytes of an operator that belonged to another in a reference.
 
-        None are known of a baseline, which has no symbols.
+        A baseline has no symbols, so the result is 0 for it.
         """
         if reference.analysis is None or self._now.analysis is None:
             return 0
@@ -96,7 +99,7 @@ class Moves:
 def holders_of(
     rows: Iterable[tuple[str, tuple[str, ...], int, int]],
 ) -> Iterable[tuple[tuple[str, ...], BytesHolders]]:
-    """Collect rows of operator, piece, old and new bytes by piece."""
+    """Group rows of operator, piece, old and new bytes by piece."""
     found: dict[tuple[str, ...], BytesHolders] = {}
     for operator, piece, old, new in rows:
         holders = found.setdefault(piece, BytesHolders({}, {}))

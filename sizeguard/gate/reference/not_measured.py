@@ -1,4 +1,4 @@
-"""The result of a run that measured nothing: at which commit, and why."""
+"""The result of a run that measured nothing, with its commit and the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sizeguard.git.git import commit_id, git
 
 # Variables in which CI services name the commit of a run.
 _COMMITS = ("GITHUB_SHA", "CI_COMMIT_SHA")
-UNFINISHED = "the run did not end: it was cancelled, killed or out of time"
+UNFINISHED = "the run did not end: it was cancelled, killed or timed out"
 
 
 def not_measured(root: Path, error: SizeguardError) -> GateResult:
@@ -24,23 +24,26 @@ def not_measured(root: Path, error: SizeguardError) -> GateResult:
 
 
 def unfinished(root: Path) -> GateResult:
-    """Make the result that stands for a run until it has one."""
+    """Make the result to show until a run has its own."""
     return not_measured(root, InconclusiveError(UNFINISHED))
 
 
 def may_be_written(root: Path, path: Path) -> bool:
-    """Return whether a file is not measured: outside the checkout, or ignored by git."""
+    """Return whether a file is no input of the gate.
+
+    Such a file is outside the checkout or ignored by git.
+    """
     place = path.absolute()
     if not place.is_relative_to(root.absolute()):
         return True
     try:
         return bool(git(root, "check-ignore", "--", str(place)))
     except SizeguardError:
-        return False  # not ignored, or git does not know
+        return False  # not ignored, or git failed
 
 
 def _commit(root: Path) -> str:
-    """Return the commit that is checked out, or else that CI names; empty if nobody knows."""
+    """Return the checked-out commit, else the one that CI names; empty if unknown."""
     try:
         return commit_id(root, "HEAD")
     except SizeguardError:

@@ -1,4 +1,4 @@
-"""Absolute limits where the tools are not those that the limits were set for."""
+"""Handle absolute limits that were set for other tools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sizeguard.projects.reader import parse_config
 
 
 def tools_of_limits(request: Request, subject: MeasuredApp) -> str:
-    """Name the toolchains that the app's limits were set for, if this is none of them.
+    """Name the toolchains that the app's limits were set for, if this is another one.
 
     Those are the toolchains of its reviewed baselines; empty if it has none.
     """
@@ -47,10 +47,10 @@ def limited_for(
     checks: tuple[Check, ...],
     growth: tuple[SizeReference, str],
 ) -> tuple[Check, ...]:
-    """Say of absolute limits for which tools they were set, if not for those that are here.
+    """Add to absolute limits the tools that they were set for, if those are other tools.
 
-    A size beyond such a limit that the base has as well, by the same tools, is not the change's: it
-    is not judged. A limit of 0 holds for all tools.
+    If the base, built with the same tools, also exceeds such a limit, the check is not run: the
+    change did not cause it. A limit of 0 applies to all tools.
     """
     set_for = tools_of_limits(request, subject)
     if not set_for or all(check.kind != ABSOLUTE for check in checks):
@@ -72,14 +72,14 @@ def _limited(check: Check, set_for: str, here: str, base: SizeReference | None) 
     if check.verdict != FAIL or is_pin or base is None or then is None or then < check.actual:
         return told
     advice = (
-        f"it is set for {set_for}, this is {here}, with which the {base.text} has {then:,} bytes:"
-        f" gate with the tools that it is set for, or set it for these at {check.place}"
+        f"it is set for {set_for}, but this is {here}, with which the {base.text} has {then:,} "
+        f"bytes: run the gate with the tools of the limit, or set it for these at {check.place}"
     )
     return replace(told, verdict=NOT_RUN, advice=advice)
 
 
 def _asked_the_same(request: Request, base: Base | None, subject: MeasuredApp) -> bool:
-    """Return whether the base requests the same tools: then the machine's tools differ."""
+    """Return whether the base asks for the same tools; then only the machine's tools differ."""
     if base is None or not base.commit:
         return False
     text = request.history.text_at(base.commit, CONFIG)
@@ -92,7 +92,10 @@ def _asked_the_same(request: Request, base: Base | None, subject: MeasuredApp) -
 
 
 def _asked(config: Config, subject: MeasuredApp) -> list[object]:
-    """List what decides on tools: of the target all fields but its place, of the app its steps."""
+    """List the settings that decide about tools.
+
+    These are the target's fields but its place, and the app's steps.
+    """
     targets = [replace(each, place="") for each in config.targets if each.name == subject.target]
     apps = [each for each in config.apps if each.name == subject.app.name]
     return [*targets, *(each.steps.get(subject.target) for each in apps)]

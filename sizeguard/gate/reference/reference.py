@@ -1,11 +1,11 @@
-"""Find the sizes that growth and creep are counted from, or say why there are none.
+"""Find the sizes that growth and creep are counted from, or the reason for their absence.
 
 Growth is counted from the merge base's measurement, so that growth already on the base is not
-charged to the change; on the base's own branch from that of the first parent. Both are built by
-the tools that are here, so no baseline has to be of these tools. It is counted from the reviewed
-baseline if the change brings a new one, or if the commit's own size cannot be known: there is no
-such commit, it does not build, or builds read what is neither the commit's nor installed. What is
-measured is never its own reference, unless all that was read is equal.
+charged to the change. On the base's own branch, it is counted from the first parent's measurement.
+Both are built with the present tools, so no baseline for these tools is needed. Growth is counted
+from the reviewed baseline if the change has a new one, or if the commit's own size cannot be known:
+there is no such commit, it does not build, or builds read files that are neither in the commit nor
+installed. A measurement is never its own reference, unless all inputs are equal.
 """
 
 from __future__ import annotations
@@ -45,14 +45,13 @@ from sizeguard.toolchains.toolchain import Toolchain
 class MeasuredApp:
     """One app for one target, built and measured.
 
-    patterns: globs of symbols that limits name
-    toolchain, tree: None for any other build than that of a known runtime; tree has the sources
-    recipe:   the recipe for its other commits; None for a link that other files decide, too, and
-              for an image that is measured as found
-    head:     of any other build: the commit of the files that are checked out, which alone are
-              read; empty if it is measured as found
-    in_place: it was built in the checkout, at another path than other commits, by whatever was
-              there
+    patterns: symbol globs in limits
+    toolchain, tree: the tools and the sources of a known runtime; None for any other build
+    recipe: builds other commits; None if the link depends on other files, too, and for an image
+              that is measured as found
+    head: for any other build, the checked-out commit, whose files are the only inputs; empty if the
+              image is measured as found
+    in_place: it was built in the checkout, so at another path than other commits
     """
 
     app: App
@@ -70,7 +69,7 @@ class MeasuredApp:
 def growth_reference(
     root: Path, history: History, base: Base | None, subject: MeasuredApp
 ) -> tuple[SizeReference, str]:
-    """Find what growth is counted from.
+    """Find the measurement that growth is counted from.
 
     The second value is its source: MEASURED, PARENT, REVIEWED, or empty if there is none.
     """
@@ -84,7 +83,7 @@ def growth_reference(
     source = MEASURED if commit == base.commit else PARENT
     text = f"{source} {commit[:7]}"
     if reviewed.measured is None:
-        text += f" (no baseline is of {toolchain_key(subject.build)})"
+        text += f" (no baseline for {toolchain_key(subject.build)})"
     elif history.text_at(commit, _shown(root, baseline_path(root, subject.build))) != (
         baseline_path(root, subject.build).read_bytes()
     ):
@@ -99,7 +98,7 @@ def growth_reference(
     try:
         analysis = history.measure(commit, recipe).analysis
     except (DoesNotBuildError, ReadsElsewhereError):
-        # The commit has no size of its own; the reviewed one does not depend on it
+        # The commit's own size is unknown; the reviewed size does not depend on it
         return judged_by_it
     except BuildError as error:
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
@@ -111,8 +110,8 @@ def growth_reference(
 def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> str:
     """Return the commit that growth is counted from: the merge base, or HEAD's first parent.
 
-    The parent is it if the merge base is HEAD and the files are those of HEAD: on the branch that
-    changes are merged into. Empty if there is none.
+    It is the parent if the merge base is HEAD and no file differs from HEAD, as on the branch that
+    changes are merged into. Empty without such a commit.
     """
     is_known = bool(subject.head) or _read(subject) is not None
     if base is None or not base.commit or history.head is None or not is_known:
@@ -124,7 +123,7 @@ def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> s
 
 
 def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
-    """Return whether the build read anything that a commit has not, or has otherwise."""
+    """Return whether the build read a file that a commit lacks or has with other content."""
     if subject.head and subject.recipe is not None:
         return history.key(commit, subject.recipe) != history.key(subject.head, subject.recipe)
     read = _read(subject)
@@ -132,7 +131,7 @@ def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
 
 
 def _reads_elsewhere(root: Path, commit: str, subject: MeasuredApp) -> bool:
-    """Return whether a commit's build reads files that are neither in it nor installed."""
+    """Return whether a commit's build reads files that are neither in the commit nor installed."""
     read, tree = _read(subject), subject.tree
     if subject.head or read is None or tree is None:
         return False
@@ -144,9 +143,9 @@ def _reads_elsewhere(root: Path, commit: str, subject: MeasuredApp) -> bool:
 def _first_of_all(
     root: Path, history: History, base: Base | None, subject: MeasuredApp, reviewed: SizeReference
 ) -> SizeReference:
-    """Say that growth is not run if nothing was before: no commit, and no baseline of the app.
+    """Mark growth checks as not run if there is no earlier commit and no baseline of the app.
 
-    Absolute limits decide then.
+    Then absolute limits decide.
     """
     if baseline_path(root, subject.build).is_file() or other_toolchains(root, subject.build):
         return reviewed
@@ -154,7 +153,9 @@ def _first_of_all(
         return reviewed
     if history.head is not None and base is not None and base.commit != history.head.id:
         return reviewed
-    what = "there is no commit before" if history.head is not None else "this is not git"
+    what = (
+        "there is no earlier commit" if history.head is not None else "this is not a git repository"
+    )
     return replace(reviewed, verdict=NOT_RUN, why=f"{what}, and {reviewed.why}")
 
 
@@ -163,7 +164,7 @@ def _read(subject: MeasuredApp) -> BuildInputs | None:
 
 
 def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
-    """Read the baseline of these tools, or say why there is none."""
+    """Read the baseline for these tools, or return the reason for its absence."""
     build = subject.build
     path = baseline_path(root, build)
     update = (
@@ -173,14 +174,18 @@ def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
     if not path.is_file():
         others = ", ".join(other_toolchains(root, build))
         none = f"there is no baseline {_shown(root, path)}"
-        why = f"the baselines are of {others}, this is {toolchain_key(build)}" if others else none
+        why = (
+            f"the baselines are for {others}, but this is {toolchain_key(build)}"
+            if others
+            else none
+        )
         return SizeReference(REVIEWED, None, f"{why}; {update}")
     baseline = read_baseline(path)
     tools = tools_text(subject.toolchain, build)
     if baseline.tools not in ("", tools):
         why = (
-            f"the baseline is of {baseline.tools}, this is {tools}: what the compiler did cannot be"
-            " told from what the change did"
+            f"the baseline is for {baseline.tools}, but this is {tools}: effects of the compiler "
+            f"and of the change cannot be separated"
         )
         return SizeReference(REVIEWED, None, f"{why}; {update}")
     return SizeReference(REVIEWED, measurement_of_baseline(baseline))
@@ -189,7 +194,7 @@ def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
 def creep_reference(
     root: Path, history: History, since: str, subject: MeasuredApp
 ) -> SizeReference:
-    """Measure a release; if it does not build any more, read its reviewed baseline."""
+    """Measure a release, or read its reviewed baseline if it no longer builds."""
     recipe = subject.recipe
     fetch = (
         f"fetch it with git fetch --tags --unshallow, or name another in {subject.app.name}'s"
@@ -199,16 +204,16 @@ def creep_reference(
         if recipe is not None:
             what = "this is not the root of a git repository"
         elif subject.tree is None:
-            what = "the image is measured as found, and nothing says how to build it"
+            what = "the image is measured as found, without a build command"
         elif subject.build.link != "executable" or subject.build.lto:
-            what = "only executables without LTO are built of other commits"
+            what = "other commits are built only as executables without LTO"
         else:
-            what = "the runtime's sources are not in this project, so its commits do not have them"
+            what = "the runtime's sources are not part of this project's commits"
         return SizeReference(since, None, f"{since} cannot be measured: {what}")
     try:
         commit = history.commit(since)
     except InputError:
-        return SizeReference(since, None, f"there is no {since} here: {fetch}")
+        return SizeReference(since, None, f"this clone has no {since}: {fetch}")
     try:
         analysis = history.measure(commit.id, recipe).analysis
     except DoesNotBuildError as error:
@@ -229,14 +234,14 @@ def _reviewed_then(
         return SizeReference(since, None, f"{why}, and it has no baseline {_shown(root, path)}")
     baseline = parse_baseline(text, f"{commit[:10]}:{_shown(root, path)}")
     if baseline.tools not in ("", tools_text(subject.toolchain, subject.build)):
-        return SizeReference(since, None, f"{why}, and its baseline is of {baseline.tools}")
+        return SizeReference(since, None, f"{why}, and its baseline is for {baseline.tools}")
     return SizeReference(f"baseline of {since}", measurement_of_baseline(baseline))
 
 
 def keep_as_head(history: History, subject: MeasuredApp) -> None:
-    """Store this measurement as the checked out commit's, if nothing differs from the commit.
+    """Store this measurement for the checked-out commit, if no input differs from the commit.
 
-    A later change that starts from the commit need not build it.
+    A later change that starts from the commit then need not build it.
     """
     recipe = subject.recipe
     if history.head is None or recipe is None or subject.now.analysis is None:
@@ -255,12 +260,12 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
     if differing_inputs(history.root, history.head.id, [read]):
         return
     if input_changes(read, project_hashes(history.root), recorded_environment()):
-        return  # a file changed after it was built
+        return  # a file changed after the build
     _keep(history, subject, history.head.id)
 
 
 def _keep(history: History, subject: MeasuredApp, commit: str) -> None:
-    """Store the measurement as that of a commit, unless there is one."""
+    """Store the measurement of a commit, unless the store has one."""
     if subject.recipe is None:
         return
     key = history.key(commit, subject.recipe)

@@ -17,9 +17,9 @@ from sizeguard.toolchains.installed import is_installed
 
 
 def differing_inputs(root: Path, commit: str, inputs: Iterable[BuildInputs]) -> frozenset[str]:
-    """List the inputs of builds that a commit has not or has otherwise, from the root.
+    """List the build inputs that a commit lacks or has with other content, relative to the root.
 
-    Files that appeared or vanished where one was looked for count, too.
+    New and removed files at places where the build looked for a file also count.
     """
     files = commit_files(root, commit)
     records = list(inputs)

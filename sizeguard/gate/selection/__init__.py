@@ -1,1 +1,1 @@
-"""Checks that apps' selections hold all that their models need."""
+"""Checks that the apps' selections keep everything that their models need."""

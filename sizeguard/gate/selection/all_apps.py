@@ -29,7 +29,7 @@ from sizeguard.snapshots.kept import kept
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.toolchain import find_toolchain
 
-# Checks of lint that a finding of the kind surplus says with bytes.
+# Lint checks that surplus findings replace, with bytes.
 _SURPLUS = ("unreachable-tag", "missing-case")
 
 
@@ -44,11 +44,11 @@ def check_selections(
 ) -> tuple[tuple[SelectionFinding, ...], tuple[Problem, ...]]:
     """Check every app's selection.
 
-    What cannot be checked is a problem; no app is left out.
+    A selection that cannot be checked becomes a problem; no app is left out.
 
-    surplus: whether a part that no model needs is noted, or fails
+    surplus: whether parts that no model needs are noted, or fail
 
-    builds: full ones, for any targets; apps are checked with the calls of the first
+    builds: full builds for any targets; apps are checked with the calls of the first
     source: the folder with the runtime's sources, if that is not the root
     """
     tracer = tracer or Tracer(root, store, source=source)
@@ -88,9 +88,10 @@ def _stale(
     store: Store | None,
     source: Path | None,
 ) -> Iterator[SelectionFinding]:
-    """Find where the kept names differ from the full build's.
+    """Find differences between the stored names and the full build's.
 
-    Operators, classes and features fail. Of the others claims take what the full build has.
+    Differences in operators, classes and features fail. Other names do not matter for claims, which
+    use the full build's.
     """
     full = next(iter(builds), None)
     file = tree.names_file()
@@ -116,7 +117,7 @@ def _stale(
 
 
 def full_build(tree: SourceTree, builds: Iterable[Build]) -> Build:
-    """Choose the build whose calls are read: the first, else this machine's."""
+    """Choose the build to read calls from: the first, else this machine's."""
     given = next(iter(builds), None)
     if given is not None:
         return given

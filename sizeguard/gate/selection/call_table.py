@@ -1,4 +1,4 @@
-"""Check that op_deps.yaml tells the calls of the full builds that the gate has made."""
+"""Check that op_deps.yaml lists the calls of the full builds that the gate made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sizeguard.runtimes.runtime import CallTable
 from sizeguard.selection.op_deps import OpDeps
 
 STALE = "stale"
-# The builds that the file is written from: what other compilers inline has no tag of its own.
+# The builds that the file is written from; other compilers may inline a function so that its tag is
+# lost.
 WRITTEN_FROM = "x86_64-linux"
 
 _SHOWN = 4  # changes in a message
@@ -22,13 +23,13 @@ _SHOWN = 4  # changes in a message
 def check_call_table(
     root: Path, table: CallTable | None, fulls: Mapping[str, FullBuild]
 ) -> Iterator[SelectionFinding]:
-    """Find calls that the file lacks, and calls that it has and no build has.
+    """Find calls that the file lacks, and calls in the file that no build has.
 
-    Selective builds keep the callees that the file tells, so a stale file makes builds that fail
-    when they run.
+    Selective builds keep the callees in the file, so builds with a stale file can fail when they
+    run.
 
-    fulls: target → the full build for it. Without one for WRITTEN_FROM, calls that are gone are
-           not looked for.
+    fulls: target → its full build. Without the build of WRITTEN_FROM, removed calls are not looked
+           for.
     """
     if table is None or not fulls:
         return
@@ -51,7 +52,7 @@ def check_call_table(
 
 
 def _beyond(some: OpDeps, others: OpDeps) -> list[str]:
-    """List what one table has and the other has not, as a person reads it."""
+    """List entries that only the first table has, in readable form."""
     found = sorted(set(some.calls) - set(others.calls))
     found += [f"{name} at load" for name in sorted(some.at_load - others.at_load)]
     for name in sorted(set(some.calls) & set(others.calls)):

@@ -1,8 +1,8 @@
-"""Find what an app's models need and its selection lacks.
+"""Find parts that an app's models need but its selection lacks.
 
 The static closure has the names in the models and the calls in kernels; a trace has the code that
-the models' inputs use. Models are traced again only where the record of the last trace
-(review_record) no longer holds: a model, the selection, or the calls of a kernel have changed.
+the models' inputs use. Models are traced again only if the record of the last trace (review_record)
+is out of date: a model, the selection, or the calls of a kernel have changed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SHOWN = 4  # names in a message
 
 @dataclass(frozen=True)
 class SelectionCase:
-    """An app's selection with all that it is checked against.
+    """An app's selection, and everything that it is checked against.
 
     full:   calls in the full build
     record: of the last trace; None if there is none
@@ -64,7 +64,7 @@ class SelectionCase:
 
     @property
     def advice(self) -> str:
-        """The command that renews selection and record."""
+        """The command that updates the selection and its record."""
         return f"sizeguard select update --app {self.app.name}"
 
     @property
@@ -102,7 +102,7 @@ class SelectionCase:
     def needed(self, traces: Mapping[str, Selection]) -> Needed:
         """Combine the needs of all models.
 
-        traces: model → a new trace of it; of the others the record of the last trace holds
+        traces: model → its new trace; for other models, the record of the last trace is used
         """
         found = Needed()
         for model in self.models:
@@ -110,7 +110,7 @@ class SelectionCase:
             trace = traces.get(model.name)
             found = found.union(needed_by(self.full, model.info, trace, recorded))
             if trace is None and recorded is None:
-                # Only a trace tells features, and the last one is not on record.
+                # Only a trace shows features, and the record does not have them.
                 found = found.union(Needed(features=self.selection.build_features))
         return found
 
@@ -131,7 +131,7 @@ class SelectionCase:
         return SelectionFinding(self.app.name, kind, name, verdict, message, advice, place)
 
     def place(self, key: str, name: str) -> str:
-        """Return the place of an entry in the selection; the file if it has none."""
+        """Return the place of an entry in the selection; the file for an entry without a place."""
         file = shown_path(self.root, self.app.selection)
         line = self.file.line(key, name) if key else 0
         return f"{file}:{line}" if line else file
@@ -143,8 +143,8 @@ FindSurplus: TypeAlias = Callable[[SelectionCase, Needed], Iterable[SelectionFin
 def read_subject(root: Path, app: App, models: Iterable[Model], full: FullBuild) -> SelectionCase:
     """Read an app's selection and record.
 
-    Raises InputError for a selection or a record that cannot be read. Two models of one name are
-    refused, too: their programs would have one path.
+    Raises InputError for a selection or a record that cannot be read. Two models of the same name
+    are an error, too, because their programs would have one path.
     """
     found: dict[Path, Model] = {}
     for model in models:
@@ -170,18 +170,18 @@ def check_selection(
     lint: Iterable[SelectionFinding] = (),
     surplus: FindSurplus | None = None,
 ) -> tuple[SelectionFinding, ...]:
-    """List what is wrong, and what was traced again.
+    """List the findings, and the models that were traced again.
 
-    If nothing is wrong, one finding says what is covered.
+    If nothing is wrong, one finding lists what is covered.
 
-    surplus: finds what the models do not need; None if that is not asked
+    surplus: finds parts that the models do not need; None to skip that
     """
     found = [*lint, *_static(subject), *_calls(subject), *_unknown(subject)]
     broken = any(finding.kind == CLOSURE and finding.verdict == FAIL for finding in found)
     traces: dict[str, Selection] = {}
     found += _traced(subject, tracer, traces, with_kernels=not broken)
     if surplus is not None:
-        # A misspelt name is said once
+        # Report a misspelt name once
         wrong = {each.place for each in found if each.kind == LINT and each.verdict == FAIL}
         more = _surplus(subject, traces, surplus)
         found += (each for each in more if each.place not in wrong)
@@ -204,8 +204,8 @@ def _static(subject: SelectionCase) -> Iterator[SelectionFinding]:
             )
         elif name in selection.operators and not selection.is_root_operator(name):
             message = (
-                f"{_listed(by)} names {name}, which {subject.name} marks as called by others alone"
-                " (is_root_operator: false)"
+                f"{_listed(by)} names {name}, which {subject.name} marks as called only by "
+                f"others (is_root_operator: false)"
             )
             found = subject.finding(LINT, f"not-root {name}", PASS, message)
             yield replace(found, place=subject.place("operators", name))
@@ -239,7 +239,7 @@ def _calls(subject: SelectionCase) -> Iterator[SelectionFinding]:
                 )
         elif lacking:
             when = (
-                "no record says that it could when the models were traced"
+                "no record lists this call when the models were traced"
                 if record is None
                 else "it was selected after the models were traced"
             )
@@ -268,7 +268,7 @@ def _unknown(subject: SelectionCase) -> Iterator[SelectionFinding]:
 def _traced(
     subject: SelectionCase, tracer: Tracer, traces: dict[str, Selection], *, with_kernels: bool
 ) -> Iterator[SelectionFinding]:
-    """Trace the models for which the record no longer holds, and compare what they used.
+    """Trace the models with an outdated record, and compare what they used.
 
     traces: gets each new trace by the model's name
     """
@@ -285,13 +285,13 @@ def _traced(
                 model.name,
                 FAIL,
                 f"{reason}, and it cannot be traced again: {error}",
-                "put it right, then gate again",
+                "fix it, then run the gate again",
             )
             continue
         lacking = list(_lacking(subject, model, trace))
         yield from lacking
         needs = (
-            f"needs {len(lacking)} things that {subject.name} lacks"
+            f"needs {len(lacking)} operators or dtypes that {subject.name} lacks"
             if lacking
             else f"needs nothing that {subject.name} lacks"
         )
@@ -306,13 +306,13 @@ def _traced(
 
 
 def _why_again(subject: SelectionCase, model: Model, *, with_kernels: bool) -> tuple[str, str]:
-    """Return the kind of finding, and why the record does not hold for this model.
+    """Return the kind of finding, and why the record is out of date for this model.
 
-    Both are empty if it holds.
+    Both are empty if it is up to date.
     """
     record = subject.record
     if record is None:
-        return TRACE, f"no record says what {model.name} was traced with"
+        return TRACE, f"there is no trace record of {model.name}"
     known, now = (
         record.models.get(shown_path(subject.root, model.path)),
         model_state(model.path),
@@ -374,11 +374,11 @@ def _lacking(subject: SelectionCase, model: Model, trace: Selection) -> Iterator
 def _surplus(
     subject: SelectionCase, traces: Mapping[str, Selection], find: FindSurplus
 ) -> Iterator[SelectionFinding]:
-    """Find what no model needs, if the full build has all that the models name."""
+    """Find parts that no model needs, if the full build has all names in the models."""
     try:
         yield from find(subject, subject.needed(traces))
     except (InputError, InconclusiveError) as error:
-        message = f"what models need is not known: {error}"
+        message = f"the models' needs are unknown: {error}"
         yield subject.finding(SURPLUS, subject.app.name, INCONCLUSIVE, message)
 
 
@@ -388,7 +388,7 @@ def _covered(subject: SelectionCase) -> SelectionFinding:
         name for model in subject.models for name in reachable_operators(subject.full, model.info)
     }
     rest = reached - operators
-    more = f"; {len(rest)} more are in reach of code that no input takes" if rest else ""
+    more = f"; {len(rest)} more are reachable, but no input uses them" if rest else ""
     count = len(subject.models)
     text = (
         f"{count} model{'' if count == 1 else 's'} covered by {len(operators)} operators, 0"

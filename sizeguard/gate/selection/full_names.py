@@ -1,4 +1,4 @@
-"""Write the names of a full build, and find out whether those that are kept are still true."""
+"""Write the names of a full build, and check whether the stored names are up to date."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 3
 
 
 def full_names(root: Path, source: Path, options: BuildOptions) -> BuildNames:
-    """Build everything, then everything but each build feature, and read the names.
+    """Make a full build, and one without each build feature, and read the names.
 
     Raises BuildError.
     """
@@ -70,17 +70,17 @@ def _build_of(
 
 
 def update_names(root: Path, source: Path, options: BuildOptions) -> tuple[Path, bool]:
-    """Write the names beside the operators; the second value says whether they changed."""
+    """Write the names beside the operators; the second value is whether they changed."""
     path = source_tree(root, source)[1].names_file()
     return path, write_if_changed(path, names_text(full_names(root, source, options)))
 
 
 def stale_names(root: Path, source: Path | None, full: Build) -> tuple[tuple[str, bool], ...]:
-    """Say how the kept names differ from those of a full build; empty if they do not.
+    """List how the stored names differ from those of a full build; empty if they are equal.
 
-    A compiler may leave names out of its debug information, so a tag or a body that is kept and
-    not there is no difference. The second value of each says whether a name was left out or added
-    that claims are made of: an operator, a class or a feature. A change could hide claims so.
+    A compiler may leave names out of its debug information, so a tag or body that only the stored
+    names have is not a difference. The second value of each is whether the name is an operator, a
+    class or a feature: claims are made from these, so a change could hide claims.
     """
     runtime, tree = source_tree(root, source)
     kept = tree.names()

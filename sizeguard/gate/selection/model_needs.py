@@ -1,4 +1,4 @@
-"""Needs of a model, as a trace, the selection's own record and its call graph tell them."""
+"""Find the needs of a model from a trace, the selection's own record and the call graph."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Needed:
 def needed_by(
     full: FullBuild, info: OperatorInfo, trace: Selection | None, recorded: Provenance | None
 ) -> Needed:
-    """Collect all that a model needs, or may need on a way that its inputs do not take.
+    """Collect everything that a model needs, or may need for other inputs.
 
-    Operators are those in reach. A dtype counts if the trace has it, if it follows from the dtypes
-    of the model's tensors, or if the record has it and the model can reach its switch. Features
-    are those of trace and record.
+    Operators are all reachable ones. A dtype counts if the trace has it, if it follows from the
+    dtypes of the model's tensors, or if the record has it and the model can reach its switch.
+    Features come from the trace and the record.
 
-    trace:    made of the model as it is; None if the last one still holds
-    recorded: what the selection file says that the model needs
+    trace: of the model's present content; None if the last trace is up to date
+    recorded: the model's needs in the selection file
     """
     reached = reachable_operators(full, info)
     possible = needs_of_model(full.op_deps, info, frozenset(), reached).selection.kernel_metadata
@@ -73,9 +73,9 @@ def needed_by(
 def _likely_dtypes(
     full: FullBuild, info: OperatorInfo, reached: frozenset[str]
 ) -> dict[str, frozenset[str]]:
-    """Infer the dtypes of switches: an operator meets those of its tensors and of its callers'.
+    """Infer the dtypes of switches: an operator gets the dtypes of its tensors and of its callers.
 
-    Operators that are called at load may meet any.
+    Operators that are called at load may get any dtype.
     """
     calls, tags = full.op_deps.calls, full.op_deps.tags
     of_model = met_dtypes(frozenset().union(*info.operators.values()))

@@ -31,13 +31,13 @@ def update_selection(
 ) -> SelectionUpdate:
     """Write both files.
 
-    how: TRACED keeps what the traces used and no more. WIDENED adds to the selection what they
-    used.
-         REACHABLE also adds all that models, and the kernels that they reach, can call.
+    how: TRACED keeps only what the traces used. WIDENED adds that to the selection. REACHABLE also
+    adds everything that models and their kernels can call.
     """
     traced = list(models)
     before_file = read_selection(app.selection).selection if app.selection.is_file() else None
-    # The traces name what is here: a file of other tools is merged as builds understand it.
+    # The traces use this runtime's names, so names of other tools in the file are translated, as
+    # builds do.
     old = translated(tracer.source or tracer.root, before_file or Selection())
     is_translated = before_file is not None and old != before_file
     sources = [(model.program.name, tracer.trace(model)) for model in traced]
@@ -80,7 +80,7 @@ def _new_calls(before: SelectionRecord | None, after: SelectionRecord) -> tuple[
 
 
 def _same(old: Selection, new: Selection) -> bool:
-    """Return whether two selections keep the same; then the file stays as people wrote it."""
+    """Return whether two selections keep the same; then the file is not rewritten."""
     return _things(old) == _things(new)
 
 

@@ -1,10 +1,10 @@
-"""Read and write the reviewed record of what an app's selection was traced with.
+"""Read and write the reviewed record of an app's last trace.
 
-The file, in baselines/selections, names the models by their content. For each kernel that the
-selection keeps, it lists the operators that the kernel's code calls and the dtype switches that it
-runs. A trace sees only the branches that its inputs take. An operator that a kernel can call and
-the selection lacks passes if the record lists it: it was there when the trace was reviewed. One
-that the record does not list is new.
+The file, in baselines/selections, has the hashes of the models. For each kernel that the selection
+keeps, it lists the operators that the kernel's code calls and the dtype switches that it runs. A
+trace sees only the branches that its inputs take. If the selection lacks an operator that a kernel
+can call, the check passes if the record lists the call: it was reviewed. A call that the record
+does not list is new.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from sizeguard.runtimes.known import inputs_of
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.write import word
 
-# For types alone: a gate with nothing changed reads no section graph, 40 ms of imports.
+# For types only: a gate without changes reads no section graph, and these imports take 40 ms.
 if TYPE_CHECKING:
     from sizeguard.predict.full_build import FullBuild
 
 FOLDER = Path("baselines") / "selections"
 AT_LOAD = "(at load)"  # the calls of static initializers and of the program itself
-_DIGITS = 16  # of a hash: enough to tell two exports of a model apart
+_DIGITS = 16  # of a hash: enough to distinguish two exports of a model
 _HASH = re.compile(r"[0-9a-f]{16}")
 _LARGEST = 4 << 20  # bytes of a file; 182 operators take 10 KB
 
@@ -67,7 +67,7 @@ class SelectionRecord:
 
     selection: hash of the file
     models: by path from the source tree
-    kernels: all that the selection holds, by operator or class
+    kernels: all kernels of the selection, by operator or class
     """
 
     selection: str
@@ -81,7 +81,7 @@ def record_path(root: Path, app: App) -> Path:
 
 
 def record_of(root: Path, app: App, selection: Selection, full: FullBuild) -> SelectionRecord:
-    """Describe the present state."""
+    """Make the record of the present state."""
     models = {shown_path(root, model): model_state(model) for model in app.models}
     kernels = {name: kernel_of(full, name) for name in kept_kernels(selection, full)}
     return SelectionRecord(short_hash(app.selection), models, kernels)
@@ -113,24 +113,24 @@ def model_state(model: Path) -> ModelState:
 
 
 def short_hash(path: Path) -> str:
-    """Hash a file; only the first digits."""
+    """Return the first digits of a file's hash."""
     return file_hash(path)[:_DIGITS]
 
 
 def shown_path(root: Path, path: Path) -> str:
-    """Write a path with slashes, from the source tree if it lies there."""
+    """Write a path with slashes, relative to the source tree if it is inside."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def write_record(path: Path, app: str, record: SelectionRecord) -> bool:
-    """Write one line for each model and kernel, so that a change reads as its diff.
+    """Write one line for each model and kernel, so that diffs are readable.
 
     True if the file changed.
     """
     lines = [
         (
-            f"# What the selection of {app} was traced with. `sizeguard select update --app {app}`"
-            " writes it."
+            f"# What the selection of {app} was traced with. `sizeguard select update --app "
+            f"{app}` writes it."
         ),
         f"selection: '{record.selection}'",
         *_table(
@@ -158,7 +158,9 @@ def read_record(path: Path) -> SelectionRecord | None:
     """
     try:
         if path.stat().st_size > _LARGEST:
-            raise InputError(f"{path}: larger than {_LARGEST:,} bytes; no record of a selection is")
+            raise InputError(
+                f"{path}: larger than {_LARGEST:,} bytes, too large for the record of a selection"
+            )
         content = yaml.safe_load(readable(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
@@ -170,8 +172,7 @@ def read_record(path: Path) -> SelectionRecord | None:
         return _record(content)
     except _NotARecordError as error:
         raise InputError(
-            f"{path}: not the record of a selection: {error}; sizeguard select update writes it"
-            " anew"
+            f"{path}: not the record of a selection: {error}; run sizeguard select update"
         ) from error
 
 

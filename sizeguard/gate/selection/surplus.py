@@ -1,4 +1,4 @@
-"""Parts that a selection keeps and no model of its app needs, with the bytes that each costs."""
+"""Find the parts of a selection that no model of its app needs, and the bytes that each costs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ ALL_OPERATORS, ALL_ELSE = "include_all_operators", "include_all_non_op_selective
 
 @dataclass(frozen=True, slots=True)
 class Surplus:
-    """A part that no model needs.
+    """A part of a selection that no model needs.
 
     key, entry: where it is in the selection
     name:       operator aten::gelu, dtype gemm Double, tag gelu, class C, feature f
-    text:       what is wrong with it; {} stands for the selection
+    text: the message; {} is replaced by the selection's name
     without:    the selection without it
     """
 
@@ -93,7 +93,7 @@ def _names(selection: Selection, needed: Needed) -> Iterator[Surplus]:
 
 
 def _everything(selection: Selection, needed: Needed, flag: str, what: str) -> Iterator[Surplus]:
-    """Say of a flag what it keeps; the selection without it keeps what is needed alone."""
+    """Make the surplus of a flag; without the flag, only needed parts are kept."""
     entry = SelectedOperator(include_all_overloads=False)
     operators = dict.fromkeys(sorted(needed.operators), entry)
     without = Selection(
@@ -108,7 +108,7 @@ def _everything(selection: Selection, needed: Needed, flag: str, what: str) -> I
 def surplus_findings(
     case: SelectionCase, needed: Needed, prices: Prices, mode: str
 ) -> Iterator[SelectionFinding]:
-    """Make a finding of each part that is not needed; it fails if `mode` says so."""
+    """Make a finding for each part that is not needed; `mode` decides whether it fails."""
     for found in find_surplus(case.selection, needed, case.full):
         size = prices.of(case.selection, found)
         cost = "bytes unknown" if size is None else f"{size:,} bytes on {prices.target}"
@@ -117,32 +117,32 @@ def surplus_findings(
             found.name,
             FAIL if mode == FAIL_MODE else PASS,
             f"{found.text.format(case.name)}: {cost}",
-            f"take it out, or {case.advice}",
+            f"remove it, or {case.advice}",
         )
         yield replace(finding, place=case.place(found.key, found.entry), bytes=size)
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Bytes of parts of a selection, predicted from a full build."""
+    """Predicts the bytes of parts of a selection from a full build."""
 
     full: Build
 
     @property
     def target(self) -> str:
-        """The target that the bytes are of."""
+        """The target of the full build."""
         return self.full.target
 
     @cached_property
     def _predictor(self) -> Predictor | None:
-        """Read the full build, 1.3 s; None if it tells no sizes."""
+        """Read the full build, which takes 1.3 s; None if its sizes cannot be read."""
         try:
             return predictor_of(self.full.image.parent)
         except SizeguardError:
             return None
 
     def of(self, selection: Selection, found: Surplus) -> int | None:
-        """Predict the bytes of one part; None if the full build does not tell them."""
+        """Predict the bytes of one part; None if the full build does not show them."""
         if self._predictor is None:
             return None
         sizes = (
@@ -151,5 +151,5 @@ class Prices:
         )
         with_it, without = sizes
         saved = with_it - without
-        # The code of most features is not part of its own: the full build does not tell it.
+        # Most features have no separate functions, so the full build does not show their bytes.
         return None if found.key == FEATURES and not saved else saved

@@ -168,8 +168,8 @@ def _policy_advice(change: PolicyChange) -> str:
     if change.verdict != FAIL:
         return ""
     if not change.what.startswith(ACCEPTABLE):
-        return "take it back, or let its own review change the base's terms first"
-    return f"take it back, or accept it in a commit's trailer: Size-Accept: {change.name}"
+        return "revert it, or change the base's terms first in a review of its own"
+    return f"revert it, or accept it in a commit's trailer: Size-Accept: {change.name}"
 
 
 def growth_text(app: AppResult) -> str:
