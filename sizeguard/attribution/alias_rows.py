@@ -1,4 +1,4 @@
-"""Rows of bytes that have several names: one row of a report, whatever name asks for it."""
+"""Rows of bytes that have several names: a report shows them as one row with any of the names."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def symbols_as_one(analysis: Analysis) -> Label:
-    """Label rows with their symbol; all rows of one group of aliases with one of its names.
+    """Label rows with their symbol; all rows of a group of aliases get the same one of its names.
 
-    It is the name with the smallest hash, so that a snapshot gives the same rows as its binary.
+    The label is the name with the smallest hash, so that a snapshot gives the same rows as its
+    binary.
     """
     label, aliases = analysis.label("symbol"), analysis.aliases()
     if aliases is None:
@@ -50,7 +51,8 @@ def with_their_aliases(analysis: Analysis, mask: Mask) -> Mask:
     aliases = analysis.aliases()
     if aliases is None:
         return mask
-    is_met = np.zeros(len(aliases.first) + 1, np.bool_)  # the last entry is that of -1: no group
+    # the last entry is for -1, rows without a group
+    is_met = np.zeros(len(aliases.first) + 1, np.bool_)
     is_met[aliases.group[mask]] = True
     is_met[-1] = False
     found: Mask = mask | is_met[aliases.group]
@@ -58,7 +60,7 @@ def with_their_aliases(analysis: Analysis, mask: Mask) -> Mask:
 
 
 class SymbolAliases:
-    """All names of the bytes of a symbol, found by one of them."""
+    """All names of a symbol's bytes, found by any of them."""
 
     def __init__(self, aliases: Aliases) -> None:
         """Keep the groups."""

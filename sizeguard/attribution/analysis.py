@@ -1,4 +1,4 @@
-"""Protocol of an analysis: a row for each owner of bytes, with a label for each level."""
+"""Protocol of an analysis: a row for each owner of bytes, with a label at each level."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Aliases:
 
     A diff compares them before names.
 
-    group:  by row, -1 for rows whose bytes have one name; group g has the names
+    group:  by row; -1 for rows whose bytes have one name; group g has the names
             names[first[g]:first[g + 1]], as in the symbol table
-    hashes: text_hash.hash_texts of the names, if they are known
+    hashes: text_hash.hash_texts of the names, if known
     """
 
     group: npt.NDArray[np.int32]
@@ -34,7 +34,7 @@ class Aliases:
 
 
 class Analysis(Protocol):
-    """Rows as parallel int64 columns of bytes; their sums are those of `image`.
+    """Rows as parallel int64 columns of bytes, which sum to the sizes in `image`.
 
     Analyses of binaries and of snapshots both have this interface.
     """
@@ -63,17 +63,17 @@ class Analysis(Protocol):
 
     @property
     def users(self) -> NodeUsers | None:
-        """The operators that reach each node of the section graph; None if names decide."""
+        """Operators that reach each node of the section graph; None if taken from names."""
         ...
 
     @property
     def rules(self) -> str | None:
-        """The rules that names were read with, empty if none fits; None if that is not known."""
+        """The rules that names were read with; empty if no rules fit, None if that is not known."""
         ...
 
     @property
     def has_pieces(self) -> bool:
-        """Return whether there are rows of pieces that debug information cuts out of functions."""
+        """Return whether some rows are pieces that debug information cuts out of functions."""
         ...
 
     def inlined(self) -> dict[tuple[str, str], int]:
@@ -83,14 +83,14 @@ class Analysis(Protocol):
     def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> tuple[Int, Int, Int, Int]:
         """Return file, load, ram and count of all rows with equal id; 0 <= ids < count.
 
-        It takes a third of the time that the columns take.
+        It takes a third of the time of computing the columns.
         """
         ...
 
     def label(self, level: str) -> Label:
-        """Return the labels of a level of LEVELS; computed when first requested."""
+        """Return the labels of a level of LEVELS; they are computed on first use."""
         ...
 
     def aliases(self) -> Aliases | None:
-        """Return the names of bytes that have several; None if there are no such bytes."""
+        """Return the names of bytes that have several; None if no bytes have several names."""
         ...

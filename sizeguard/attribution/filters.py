@@ -1,4 +1,4 @@
-"""Filters of a command line: which rows of an analysis meet them."""
+"""Filters of a command line, and the rows of an analysis that meet them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from sizeguard.names.resolve_names import SymbolNames
 
 Mask = npt.NDArray[np.bool_]
 
-_COMPARED = 20_000  # names that are compared with one of a filter that nothing meets
-# Levels whose label says that nothing explains a row; cheap ones first.
+_COMPARED = 20_000  # names to compare with a filter that no row meets
+# Levels with a label for rows that nothing explains; cheap ones first.
 _SAY_UNATTRIBUTED = ("analyzer", "kind", "operator")
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Condition on rows: LEVEL=TEXT, LEVEL!=TEXT, or `unattributed` (level is empty then).
+    """Condition on rows: LEVEL=TEXT, LEVEL!=TEXT, or `unattributed`, for which level is empty.
 
-    symbol: of `symbol==NAME`, a name in any spelling, or a glob
+    symbol: the name in `symbol==NAME`, in any spelling, or a glob
     """
 
     text: str
@@ -42,7 +42,10 @@ class Filter:
 
 
 def parse_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
-    """Read filters; a row has to meet all. Raises InputError for a text that is not a filter."""
+    """Read filters; a row must meet all of them.
+
+    Raises InputError for a text that is not a filter.
+    """
     return tuple(_parse(text) for text in texts)
 
 
@@ -79,7 +82,7 @@ def _matcher(text: str, pattern: str) -> Callable[[str], bool]:
 
 
 def matching_rows(analysis: Analysis, filters: Sequence[Filter]) -> Mask | None:
-    """Return which rows meet all filters, as a mask; None if there are no filters."""
+    """Return a mask of the rows that meet all filters; None without filters."""
     if not filters:
         return None
     mask = np.ones(len(analysis.load), np.bool_)
@@ -94,7 +97,7 @@ def matching_rows(analysis: Analysis, filters: Sequence[Filter]) -> Mask | None:
 
 
 def no_match(analysis: Analysis, filters: Sequence[Filter]) -> InputError:
-    """Make the error of filters that no row meets: the first one to blame, and the nearest name."""
+    """Make the error for filters that no row meets: the first such filter, and the nearest name."""
     for each in filters:
         mask = matching_rows(analysis, [each])
         if mask is None or mask.any():
@@ -110,7 +113,7 @@ def no_match(analysis: Analysis, filters: Sequence[Filter]) -> InputError:
 
 
 def _nearest(analysis: Analysis, wrong: Filter) -> str:
-    """Suggest the name that is most like a filter's text; empty for patterns and if none is."""
+    """Suggest the name that is most like a filter's text; empty for patterns and without one."""
     text = wrong.symbol or wrong.text.partition("=")[2]
     if wrong.level == "symbol":
         found = symbol_names(analysis).nearest(text)
@@ -122,7 +125,7 @@ def _nearest(analysis: Analysis, wrong: Filter) -> str:
 
 
 def unattributed_rows(analysis: Analysis) -> Mask:
-    """Return which rows nothing explains, as a mask."""
+    """Return a mask of the rows that nothing explains."""
     mask = np.zeros(len(analysis.load), np.bool_)
     for level in _SAY_UNATTRIBUTED:
         mask |= _rows(analysis, level, lambda value: value == UNATTRIBUTED)
@@ -137,7 +140,7 @@ def symbol_names(analysis: Analysis) -> SymbolNames:
 
 
 def _rows_of_symbol(analysis: Analysis, name: str) -> Mask:
-    """Return which rows are of the symbols that a name means, in any spelling."""
+    """Return a mask of the rows of the symbols that a name means, in any spelling."""
     label = analysis.label("symbol")
     meant = frozenset(symbol_names(analysis).meant(name).names)
     good = np.fromiter((text in meant for text in _texts(label)), np.bool_, len(label.texts))
@@ -149,9 +152,9 @@ def _texts(label: Label) -> Iterator[str]:
 
 
 def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mask:
-    """Return which rows have a label that matches; each text is tried once.
+    """Return a mask of the rows with a label that matches; each text is tried once.
 
-    A symbol matches as it is in the symbol table or as it is shown.
+    A symbol matches by its name in the symbol table or by its displayed name.
     """
     label = analysis.label(level)
     used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))

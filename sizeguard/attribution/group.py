@@ -1,4 +1,4 @@
-"""Reports of an analysis: rows by some levels, summed, filtered and sorted."""
+"""Reports of an analysis: rows grouped by levels, summed, filtered and sorted."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ from sizeguard.formats.magics import SEVERAL_IMAGES
 
 SORTS = ("load", "file", "ram", "count", "name")
 
-# Most rows for which rows of equal size are sorted by name; in larger reports their order is one
-# that costs nothing to find.
+# The largest report whose rows of equal size are sorted by name. Larger reports use the order that
+# costs nothing to find.
 SORTED_BY_NAME = 50_000
 
 _PIECE = 1 << 16  # rows
 
 
 def check_levels(by: Sequence[str]) -> tuple[str, ...]:
-    """Return the levels. Raises InputError for an unknown level and for one that is given twice."""
+    """Return the levels.
+
+    Raises InputError for an unknown level and for a level that is given twice.
+    """
     for level in by:
         if level not in LEVELS:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
@@ -46,9 +49,10 @@ def check_levels(by: Sequence[str]) -> tuple[str, ...]:
 
 
 def default_levels(analysis: Analysis) -> tuple[str, ...]:
-    """Return the levels of a report for which none were asked: what fits the image.
+    """Return the levels of a report if the user gives none; they depend on the image.
 
-    Several images: each of them. A known runtime: its operators. Else namespaces, if there are any.
+    Several images: the image. A known runtime: the operator. Otherwise the namespace, if there are
+    any.
     """
     if analysis.image.format in SEVERAL_IMAGES:
         return ("image",)
@@ -62,7 +66,7 @@ def default_levels(analysis: Analysis) -> tuple[str, ...]:
 
 
 def require_regions(analysis: Analysis, levels: Sequence[str]) -> None:
-    """Raise InputError if rows by memory region are requested and nothing names the regions."""
+    """Raise InputError if rows by memory region are requested but the regions are not known."""
     if "region" in levels and analysis.image.regions is None:
         raise InputError(
             f"{analysis.image.title}: no memory regions are known: give the map of GNU ld (--map)"
@@ -75,7 +79,7 @@ def group(
 ) -> Report:
     """Sum the rows of an analysis by levels; the largest come first.
 
-    where: filters
+    where: the filters that rows must meet
     sort:  one of SORTS
 
     Raises InputError for unknown levels, filters and orders.
@@ -116,7 +120,7 @@ def _aliases(analysis: Analysis) -> SymbolAliases | None:
 
 
 def label_of(analysis: Analysis, level: str) -> Label:
-    """Return a level's label as rows of reports have it: aliases are one symbol."""
+    """Return a level's label as reports use it: aliases count as one symbol."""
     return symbols_as_one(analysis) if level == "symbol" else analysis.label(level)
 
 
@@ -124,7 +128,8 @@ def label_of(analysis: Analysis, level: str) -> Label:
 class _Rows:
     """Rows of an analysis.
 
-    asked: levels; has_uncounted: whether some rows are not spans there; kept: rows that are summed
+    asked: levels; has_uncounted: whether some rows are not spans at these levels; kept: the rows to
+        sum
     """
 
     analysis: Analysis
@@ -133,17 +138,17 @@ class _Rows:
     kept: Int | None
 
     def columns(self) -> Iterator[Int]:
-        """Yield the columns one at a time, so that their memory is used again."""
+        """Yield the columns one at a time, so that their memory is reused."""
         for name in ("file", "load", "ram"):
             yield getattr(self.analysis, name)
         yield span_counts(self.analysis, self.asked)
 
     def ids(self, label: Label) -> npt.NDArray[np.int32]:
-        """Return the ids of the rows that are summed."""
+        """Return the ids of the rows to sum."""
         return label.ids if self.kept is None else label.ids[self.kept]
 
     def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> list[Int]:
-        """Sum the columns by the ids of the rows that are summed."""
+        """Sum the columns of the rows to sum, by id."""
         if self.kept is None and not self.has_uncounted:
             return list(self.analysis.sums_by(ids, count))
         kept = slice(None) if self.kept is None else self.kept
@@ -153,8 +158,8 @@ class _Rows:
 def _by_one(rows: _Rows, level: str) -> tuple[list[Label], list[Int]]:
     """Make a row for each text of one level.
 
-    The sums are by id first, then ids with equal texts are merged: half a million ids, not three
-    million rows.
+    The sums are by id first, then ids with equal texts are merged. That merges half a million ids
+    instead of three million rows.
     """
     label = label_of(rows.analysis, level)
     ids = rows.ids(label)
@@ -177,7 +182,8 @@ def _by_several(rows: _Rows, levels: Sequence[str]) -> tuple[list[Label], list[I
     counts = [len(some) for some in texts]
     combinations = math.prod(counts)
     if combinations <= max(len(ids[0]), 1024):
-        # Few combinations, as of operators and dtypes: sum all of them, then keep those that occur.
+        # Few combinations, such as of operators and dtypes: sum all of them, then keep those that
+        # occur.
         combination, occurs = _combined(ids, numbers, counts)
         found = np.flatnonzero(occurs)
         columns = [column[found] for column in rows.sums_by(combination, combinations)]
@@ -201,10 +207,10 @@ def _combined(
     numbers: Sequence[npt.NDArray[np.int32]],
     counts: Sequence[int],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-    """Return one number for the values that each row has, and which numbers occur.
+    """Combine each row's values into one number; also return which numbers occur.
 
-    It is done in pieces that stay in the cache: with three million rows each further column would
-    take as long as all of it.
+    It works in pieces that fit the cache. Otherwise, with three million rows, each further column
+    would take as long as everything else.
     """
     combination = np.empty(len(ids[0]), np.int32)
     occurs = np.zeros(math.prod(counts), np.bool_)
@@ -222,18 +228,15 @@ def _combined(
 def distinct(label: Label) -> Label:
     """Return the label with one id for each text, in the order of the texts' hashes.
 
-    Texts alone decide this order. Ids of symbols are entries of a symbol table, and entries share
-    names: the 512,542 of libtorch_cpu.so have 465,766.
+    This order depends only on the texts. Ids of symbols are entries of a symbol table, and entries
+    share names: the 512,542 entries of libtorch_cpu.so have 465,766 names.
     """
     numbers, texts = _numbers(label, label.ids)
     return Label(numbers[label.ids], texts)
 
 
 def _numbers(label: Label, ids: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Texts]:
-    """Give numbers to the different texts that rows have.
-
-    Returns the number of each of the label's texts, and the different texts.
-    """
+    """Return the number of each of the label's texts, and the different texts."""
     used, first = _by_hash(label, ids)
     of_id = np.zeros(len(label.texts), np.int32)
     of_id[used] = np.repeat(np.arange(len(first), dtype=np.int32), np.diff(first, append=len(used)))
@@ -241,9 +244,9 @@ def _numbers(label: Label, ids: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.i
 
 
 def _by_hash(label: Label, ids: npt.NDArray[np.int32]) -> tuple[Int, Int]:
-    """Sort the label's ids that are in use by the hashes of their texts.
+    """Sort the label's used ids by the hashes of their texts.
 
-    Returns the ids, and where among them each different text begins.
+    Returns the ids, and the positions at which a different text begins.
     """
     is_used = np.zeros(len(label.texts), np.bool_)
     is_used[ids] = True
@@ -259,9 +262,9 @@ def _by_hash(label: Label, ids: npt.NDArray[np.int32]) -> tuple[Int, Int]:
 
 
 def _order(labels: Sequence[Label], columns: Sequence[Int], sort: str) -> npt.NDArray[np.intp]:
-    """Return the order of a report's rows, which depends on the rows' texts and sizes alone.
+    """Return the order of a report's rows, which depends only on the rows' texts and sizes.
 
-    A snapshot gives the same report as its binary.
+    So a snapshot gives the same report as its binary.
     """
     file, load, ram, count = columns
     sizes = {
@@ -277,10 +280,11 @@ def _order(labels: Sequence[Label], columns: Sequence[Int], sort: str) -> npt.ND
             sorted(range(len(load)), key=list(zip(*names, strict=True)).__getitem__), np.intp
         )
         return by_name[np.lexsort([-size[by_name] for size in sizes[::-1]])] if sizes else by_name
-    # Rows are in ascending order of their labels' ids, which the texts decide; sorting keeps it.
+    # Rows are in ascending order of their labels' ids, which depends on the texts; sorting keeps
+    # it.
     first, second = sizes
-    # Among equal first sizes the differences have the order of the second ones, so one number with
-    # both is sorted once.
+    # Among equal first sizes the differences have the order of the second sizes, so it suffices to
+    # sort one number with both.
     both = _joined(first, second - first)
     if both is not None:
         return descending(both)
@@ -289,7 +293,7 @@ def _order(labels: Sequence[Label], columns: Sequence[Int], sort: str) -> npt.ND
 
 
 def _joined(first: Int, second: Int) -> Int | None:
-    """Return numbers in the order of the pairs, if they fit 62 bits with their indices."""
+    """Return numbers in the order of the pairs; None if they and their indices exceed 62 bits."""
     low, high = int(second.min(initial=0)), int(second.max(initial=0))
     bits = (high - low).bit_length()
     if (

@@ -1,8 +1,8 @@
-"""Components of names without a meaning, taken from the names around them.
+"""Find components for names without a meaning from the names around them.
 
-The objects of a library are adjacent in an image. Local functions of C libraries have names that
-say nothing (xbsr_gnxn_col_mv_def_ker of MKL). Where the nearest names with a component on both
-sides agree, such names get that component.
+The objects of a library are adjacent in an image. Local functions of C libraries can have names
+that say nothing, such as MKL's xbsr_gnxn_col_mv_def_ker. If the nearest names with a component on
+both sides agree, these functions get that component.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from sizeguard.columns.texts import Int32, Texts
 def inherited_components(
     names: Texts, component: Int32, order: npt.NDArray[np.int64], libraries: npt.NDArray[np.bool_]
 ) -> Int32:
-    """Fill in the components of names that are 0 and not mangled.
+    """Fill in the components that are 0, except of mangled names.
 
     component: by name, 0 if unknown
-    order:     names in the order of their places in the image
-    libraries: by component, whether it is a library of its own
+    order:     indices of the names, sorted by place in the image
+    libraries: by component, whether it is a separate library
     """
     result = component.copy()
     if not len(order):

@@ -1,4 +1,4 @@
-"""Labels of names that were labelled before: two builds of one library share nearly all names."""
+"""Labels of names that were labelled before; two builds of a library share nearly all names."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _LEVELS = ("operator", "kernel", "dtype", "component")
 
 
 class KnownLabels:
-    """Labels of the last image's names, 24 bytes a name.
+    """Labels of the last image's names, 24 bytes for each name.
 
-    They can be used again, since labels depend only on a name and the rules.
+    They can be reused, since labels depend only on the name and the rules.
     """
 
     def __init__(self) -> None:
-        """Know no names yet."""
+        """Start without names."""
         self._last: tuple[Choice, Hash, NameLabels] | None = None
 
     def labels(self, names: Texts, hashes: Hash, choice: Choice) -> NameLabels:
-        """Return the labels that label_names gives the names.
+        """Return the labels of the names, the same as label_names returns.
 
-        hashes: of the names, which are distinct
+        hashes: hashes of the names, which are distinct
         """
-        from sizeguard.names.labels import label_names  # 20 ms, for levels of names alone
+        from sizeguard.names.labels import label_names  # takes 20 ms; only levels of names need it
 
         if self._last is None or (self._last[0].name, self._last[0].rules) != (
             choice.name,
@@ -51,13 +51,17 @@ class KnownLabels:
 def _joined(
     known: NameLabels, place: npt.NDArray[np.int32], names: Texts, choice: Choice
 ) -> NameLabels:
-    """Label names: known ones by `place`, their index among the known or -1, others anew."""
-    from sizeguard.names.labels import NameLabels, label_names  # 20 ms, for levels of names alone
+    """Label names: known ones by `place`, others (-1) by the rules.
+
+    place: index of each name among the known names
+    """
+    # takes 20 ms; only levels of names need it
+    from sizeguard.names.labels import NameLabels, label_names
 
     old, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
     more = label_names(names.take(new), choice.preset)
     pool = Pool()
-    # By identity of a table of texts, which the levels of an image share.
+    # By identity of the table of texts, since an image's levels share tables.
     numbers: dict[int, npt.NDArray[np.int32]] = {}
     columns = []
     for level in _LEVELS:

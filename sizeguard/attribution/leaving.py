@@ -1,4 +1,4 @@
-"""Reports with shares: the bytes that leave with each operator, or with each of its dtypes."""
+"""Reports with shares: the bytes that removing an operator, or one of its dtypes, would free."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 
 def with_shares(report: Report, analysis: Analysis) -> Report:
-    """Add the bytes that leave with each row, from the section graph that decides their operators.
+    """Add the bytes that removing each row would free; the section graph decides the operators.
 
-    The report stays as it is without one, if it has other levels, or if rows are left out.
+    The report is returned unchanged without a graph, at other levels, or if filters leave rows out.
     """
     users = analysis.users
     if users is None or report.left_out is not None:
         return report
-    from sizeguard.linkgraph.retained import retained_by, retained_by_dtype  # 51 ms, here alone
+    # takes 51 ms; only this function needs it
+    from sizeguard.linkgraph.retained import retained_by, retained_by_dtype
 
     if report.by == ("operator",):
         costs = retained_by(users)
@@ -49,8 +50,8 @@ def _by_dtype(
 ) -> list[tuple[int, int]]:
     """Return the exclusive and shared bytes of rows by operator and dtype.
 
-    Each operator's rows sum to its costs. Code of a branch that was inlined is the branch's; what
-    no branch has is the row's without a dtype.
+    Each operator's rows sum to its costs. Inlined code of a branch counts for the branch; code
+    outside branches counts for the row without a dtype.
     """
     rows: dict[str, list[int]] = {}
     for i in range(len(report)):
@@ -80,7 +81,7 @@ def _pair(cost: Retained) -> tuple[int, int]:
 
 
 def _spread(total: int, wanted: Sequence[int], room: Sequence[int], rest: int) -> list[int]:
-    """Divide a total among rows: as wanted, the remainder to the row `rest`, then where room is.
+    """Divide a total among rows: first as wanted, then to the row `rest`, then to rows with room.
 
     No row gets more than its room.
     """

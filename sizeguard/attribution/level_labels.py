@@ -30,7 +30,7 @@ NEUTRAL = "neutral"
 def kernels(
     rows: OwnerRows, names: NameLabels, operator: Label, placed: PlacedOwners | None
 ) -> Label:
-    """Label rows with the kernel that their name says, or else with their operator's."""
+    """Label rows with the kernel in their name, else with their operator's kernels."""
     pool = Pool()
     of_symbol = rows.of_symbol(names.kernel.ids)
     ids = pool.add(names.kernel.texts, used=names.kernel.ids)[of_symbol]
@@ -67,9 +67,9 @@ def components_of_symbols(
 ) -> Label:
     """Label the ledger's symbols with their component.
 
-    spelled: the symbols as ELF spells them
+    spelled: the symbols' names as ELF spells them
 
-    Names without a meaning get that of the symbols around them, if it is one of `libraries`.
+    Names without a meaning get the component of the symbols around them, if it is in `libraries`.
     """
     label = names.component
     if not len(label.ids):
@@ -81,9 +81,9 @@ def components_of_symbols(
 
 
 def _code_in_place(ledger: Ledger) -> Int:
-    """Return the symbols of code in the order of their places in the image.
+    """Return the symbols of code, sorted by place in the image.
 
-    Owners of a section are in that order.
+    Owners of one section are already in that order.
     """
     owners = ledger.owners
     rows = np.flatnonzero((owners.symbol >= 0) & (owners.kind == KIND["code"]))
@@ -107,7 +107,7 @@ def sections(rows: OwnerRows) -> Label:
 
 
 def segments(rows: OwnerRows) -> Label:
-    """Label rows with their segment; empty if they are in none."""
+    """Label rows with their segment; empty outside segments."""
     segment = rows.of_owner(rows.ledger.owners.segment)
     return Label((segment + 1).astype(np.int32), Texts.of(["", *rows.ledger.segments]))
 
@@ -121,12 +121,12 @@ def objects(rows: OwnerRows) -> Label:
 
 
 def constant(rows: OwnerRows, text: str) -> Label:
-    """Label all rows alike."""
+    """Label all rows with the same text."""
     return Label(rows.of_owner(np.zeros(len(rows.ledger.owners), np.int32)), Texts.of([text]))
 
 
 def sources(rows: OwnerRows, read: UnitSources, objects: Label) -> Label:
-    """Label rows with the source file of their code, else with that of their object."""
+    """Label rows with the source file of their code, else with the source of their object."""
     memory = rows.ledger.memory
     owners, first = np.unique(memory.owner, return_index=True)
     file = np.full(len(rows.ledger.owners), -1, np.int32)
@@ -139,15 +139,15 @@ def sources(rows: OwnerRows, read: UnitSources, objects: Label) -> Label:
 
 
 def symbols(rows: OwnerRows) -> Label:
-    """Label rows with their name as in the symbol table.
+    """Label rows with their name in the symbol table.
 
-    Rows without a name get, in brackets, the place of their function, their input section or else
-    their section.
+    Rows without a name get, in brackets, the place of their function, their input section, or their
+    section.
     """
     ledger = rows.ledger
     nameless = np.flatnonzero(rows.symbol < 0)
     place, places = _places(ledger, rows.owner(nameless))
-    # Symbols are distinct already: only the places are merged.
+    # Symbols are distinct already, so only the places are merged.
     count = len(ledger.symbols)
     texts = with_more(ledger.symbols, places)
     hashes = hash_texts(texts.take(np.arange(count, len(texts))))
@@ -158,13 +158,13 @@ def symbols(rows: OwnerRows) -> Label:
     known = ledger.make_hash_order()
     rank = np.searchsorted(ledger.hashes, hashes[first], sorter=known)
     if count and (ledger.hashes[known[np.minimum(rank, count - 1)]] == hashes[first]).any():
-        return Label(ids, texts)  # a symbol has the name of a place
+        return Label(ids, texts)  # a symbol is named like a place
     order = np.insert(known, rank, first + count)
     return Label(ids, texts, np.concatenate([ledger.hashes, hashes]), order)
 
 
 def _places(ledger: Ledger, owner: Int) -> tuple[Int32, list[str]]:
-    """Return where some owners' bytes are: indices into the names of places, and these."""
+    """Return the places of some owners' bytes: indices into names, and these names."""
     pool = Pool()
     of_input = [pool.number(f"({section.name})") for section in ledger.inputs]
     of_section = [pool.number(f"({name.strip('()')})" if name else "") for name in ledger.sections]

@@ -1,7 +1,7 @@
 """The levels that rows of bytes are grouped by.
 
-Apart from the analyses, whose numpy takes 0.2 s to import: help texts and the completion of
-command lines name the levels, too.
+It is separate from the analyses, because help texts and completion need the levels and numpy takes
+0.2 s to import.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ LEVELS = (
     "isa",
     "region",
 )
-# Those that follow from other levels; snapshots do not store them.
+# Levels that follow from other levels; snapshots do not store them.
 DERIVED = frozenset({"archive", "source", "directory", "namespace", "package", "owner"})

@@ -1,7 +1,8 @@
-"""Analyses of binaries and builds: all that is known of a path, as labelled rows.
+"""Analyses of binaries and builds: everything known about a path, as labelled rows.
 
-Ledgers and what makes owners are imported where they are used. Each import says the CPU time that
-commands save that do without it; a report of libtorch_cpu.so may take 0.8 s in all.
+Ledgers and the modules that find owners are imported where they are used. A comment at each import
+gives the CPU time that commands save without it; a report of libtorch_cpu.so may take 0.8 s in
+total.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """Which rules read names, and which image of a fat file is read; see analysis_of.
+    """Rules that read names, and the image of a universal binary to read; see analysis_of.
 
-    levels: those that will be requested; None for all
-    rules_text: of a project, for want of a file
+    levels: the levels that will be requested; None for all
+    rules_text: rules of a project, used if there is no rules file
     """
 
     preset: str = "auto"
@@ -61,9 +62,9 @@ class ReadingOptions:
         return choose_preset(ledger.symbols, self.preset, self.rules, self.rules_text)
 
     def needs_pieces(self, choice: Choice) -> bool:
-        """Return whether dtype branches are searched in debug information, which takes long.
+        """Return whether to search debug information for dtype branches, which takes long.
 
-        It says nothing about a program that no preset knows, or whose preset has no cases.
+        The search is useless for a program that fits no preset, or whose preset has no cases.
         """
         if not asks_for_pieces(self.levels):
             return False
@@ -90,14 +91,14 @@ def analysis_of(
 ) -> LedgerAnalysis | JoinedAnalysis:
     """Analyse a binary, a container, or the shipped file of a build (folder or build.json).
 
-    objects, map_: of the link that made the image; a build knows its own
+    objects, map_: of the link that made the image; a build names its own
     debug_file:    the same build with symbols or debug information
-    preset:        name of the rules that read names, or auto for those that fit
+    preset:        name of the rules that read names; auto selects the fitting ones
     rules:         file of rules that precede the preset's
-    arch:          which image of a fat Mach-O file; without it there is a row for each image
-    levels:        those that will be requested, so that no more is read; None for all
-    scripts:       of the linker, which name the memory regions
-    rules_text:    rules of a project, for an image that no build names
+    arch:          the image of a universal binary to read; if empty, each image gets a row
+    levels:        the levels that will be requested, so that only these are read; None for all
+    scripts:       linker scripts, which name the memory regions
+    rules_text:    rules of a project, for an image that does not belong to a build
 
     Raises InputError for files that cannot be read or do not belong together.
     """
@@ -111,12 +112,12 @@ def analysis_of(
 
 
 def analysis_of_build(build: Build) -> LedgerAnalysis | JoinedAnalysis:
-    """Analyse the shipped file of a build by all that is known of it."""
+    """Analyse the shipped file of a build with everything known about it."""
     return analysis_of_files(_recorded(files_of(build)))
 
 
 def _recorded(files: Files) -> Files:
-    """Add the record of the link, if the image has one; a build of a runtime says all itself."""
+    """Add the record of the link, if there is one; a native build names its own files."""
     build = files.build
     if build is None:
         is_recorded = files.image.is_file() and has_records(files.image)
@@ -126,7 +127,7 @@ def _recorded(files: Files) -> Files:
         return files
     from sizeguard.linkgraph.recorded_files import with_record  # 60 ms
 
-    with contextlib.suppress(InconclusiveError):  # then names decide, as without a record
+    with contextlib.suppress(InconclusiveError):  # then operators come from names
         files = with_record(files)
     return files
 
@@ -134,7 +135,7 @@ def _recorded(files: Files) -> Files:
 def analysis_of_files(
     files: Files, options: ReadingOptions = _USUAL
 ) -> LedgerAnalysis | JoinedAnalysis:
-    """Analyse the files of one link: the shipped image by all that is known of it."""
+    """Analyse the files of one link: the shipped image with everything known about it."""
     if files.build is not None and files.build.rules:
         options = replace(options, rules_text=files.build.rules)
     image = files.twin or files.image
@@ -145,19 +146,16 @@ def analysis_of_files(
     if format_ == MACHO:
         return _macho_analysis(image, files, link_map, options)
     if options.arch:
-        raise InputError(
-            f"{image}: an architecture ({options.arch}) is chosen of fat Mach-O files, and this is"
-            " none"
-        )
+        raise InputError(f"{image}: not a universal binary, so {options.arch} cannot be selected")
     if format_ in (PE, COFF, WASM):
         return _sectioned_analysis(image, files, format_, options)
     return _elf_analysis(image, files, link_map, options)
 
 
 def _is_all(image: Path, files: Files, options: ReadingOptions) -> bool:
-    """Check for a universal binary of which no image is chosen.
+    """Check for a universal binary without a selected image.
 
-    A map or debug information belongs to one image: of several one must be chosen.
+    A map or debug information belongs to one image, so one must be selected with it.
     """
     if options.arch or _names_of(files) is not None or files.link_map is not None:
         return False
@@ -171,12 +169,9 @@ def _joined_analysis(path: Path, files: Files, options: ReadingOptions) -> Joine
 
     for given in (*files.objects, files.link_map, files.debug_file):
         if given is not None:
-            raise InputError(f"{path}: several images, and {given} is of one: name a member")
+            raise InputError(f"{path}: {given} belongs to one of several images; name a member")
     if options.arch:
-        raise InputError(
-            f"{path}: an architecture ({options.arch}) is chosen of fat Mach-O files, and this is"
-            " none"
-        )
+        raise InputError(f"{path}: not a universal binary, so {options.arch} cannot be selected")
 
     def opened(member: Path, title: str) -> OpenedAnalysis:
         analysis = analysis_of_files(Files(member), options)
@@ -194,7 +189,7 @@ def _sectioned_analysis(
 
     for given in (*files.objects, files.link_map, files.debug_file):
         if given is not None:
-            raise InputError(f"{given}: is not read for {format_} files")
+            raise InputError(f"{given}: not supported for {format_} files")
     title = _title(image, files)
     ledger = sectioned_ledger(read_sectioned(image, format_), title)
     asked = options.preset != "auto"
@@ -211,7 +206,7 @@ def _libraries(files: Files) -> Sequence[ShippedLibrary]:
 
 
 def _names_of(files: Files) -> Path | None:
-    """Return the file with the image's names and debug information, if it is another one."""
+    """Return the file with the image's names and debug information, if it is a separate file."""
     return files.debug_file or (files.image if files.twin else None)
 
 
@@ -222,7 +217,7 @@ def _elf_analysis(
 
     elf = read_elf(image)
     if link_map is not None and not elf.is_relocatable:
-        # Thread-local zeros have no place of their own in memory.
+        # Thread-local zeros take no memory of the image.
         sections = [
             s
             for s in elf.sections
@@ -265,7 +260,7 @@ def _elf_analysis(
 def _with_regions(
     ledger: Ledger, elf: Elf, files: Files, link_map: LinkMap | None, options: ReadingOptions
 ) -> Ledger:
-    """Add the memory regions, by the scripts that are given, the map, or the link's record."""
+    """Add the memory regions, from the given scripts, the map, or the record of the link."""
     is_asked = options.levels is None or "region" in options.levels
     if elf.is_relocatable or not (is_asked or files.scripts):
         return ledger
@@ -303,13 +298,13 @@ def _code_sources(elf: Elf, twin: Elf | None) -> Callable[[], UnitSources] | Non
 
 
 def _reached(files: Files, link_map: LinkMap | None) -> Reached | None:
-    """Follow the section graph of the link, if a map says where its sections lie.
+    """Follow the section graph of the link if a map gives the places of its sections.
 
-    Without a map, or with objects of another link, names decide.
+    Without a map, or with objects of another link, operators come from names.
     """
     if link_map is None or not files.objects:
         for path in files.objects:
-            readable(path)  # an object that never ends is refused, used or not
+            readable(path)  # an object without an end is refused, used or not
         return None
     from sizeguard.attribution.owners.graph_owners import reach  # 60 ms
     from sizeguard.linkgraph.open_graph import graph_of_files
@@ -323,7 +318,7 @@ def _reached(files: Files, link_map: LinkMap | None) -> Reached | None:
 
 
 def _parts(reached: Reached | None, rows: Sequence[InputSection]) -> Sequence[Part]:
-    """Return the entries of registration tables, which only objects tell of."""
+    """Return the entries of registration tables, which only objects show."""
     if reached is None:
         return ()
     from sizeguard.attribution.owners.placed_owners import entry_parts  # see _reached
@@ -355,14 +350,14 @@ def _branched(
     choice: Choice,
     arch: str = "",
 ) -> Branched | None:
-    """Read dtype branches from debug information: in `debug`, or in `path` itself."""
+    """Read dtype branches from the debug information of `debug`, or of `path` itself."""
     from sizeguard.attribution.owners.branches import branch_out  # 47 ms
     from sizeguard.attribution.owners.inlined import inlined_branches
 
     try:
         branches = inlined_branches(path, debug, choice.preset, arch)
     except InconclusiveError:
-        # All of it is in .dwo files, or describes other code. Names still say what they say.
+        # All of it is in .dwo files, or describes other code. The names remain valid.
         return None
     return branch_out(image, ledger, branches)
 

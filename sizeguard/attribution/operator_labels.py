@@ -1,4 +1,4 @@
-"""Operators of rows: by the objects of a link, or else by registration tables and names."""
+"""Find operators of rows from the objects of a link, else from registration tables and names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sizeguard.attribution.owners.registered_owners import Served
     from sizeguard.names.labels import NameLabels
 
-# Kinds that belong to the image, not to a part of the program.
+# Kinds of content that belong to the image, not to a part of the program.
 TABLES = (
     "symbol table",
     "string table",
@@ -41,7 +41,7 @@ TABLES = (
 
 
 def operators_by_reach(rows: OwnerRows, placed: PlacedOwners) -> Label:
-    """Label the rows of a build: bytes belong to the operator that alone reaches them.
+    """Label the rows of a build: bytes that only one operator reaches belong to it.
 
     An entry of a registration table belongs to the operator that it registers.
     """
@@ -59,7 +59,7 @@ def operators_by_reach(rows: OwnerRows, placed: PlacedOwners) -> Label:
     _split_joint(ids, rows, pool, placed)
     unknown, core = pool.number(UNATTRIBUTED), pool.number(CORE)
     rest = np.where(rows.is_unexplained(), unknown, np.where(rows.symbol >= 0, core, 0))
-    # Padding inside an input section leaves with it.
+    # Removing an input section also removes the padding inside it.
     is_inside = rows.has_kind(("padding",)) & (ids > 0) & (ids != core)
     ids = np.where(rows.has_kind(TABLES) & ~is_inside, 0, first_known(ids, rest))
     imported = rows.of_symbol(_imports(ledger, placed, pool))
@@ -68,7 +68,7 @@ def operators_by_reach(rows: OwnerRows, placed: PlacedOwners) -> Label:
 
 
 def _imports(ledger: Ledger, placed: PlacedOwners, pool: Pool) -> Int32:
-    """Return the operator of each symbol that only operators import; 0 for others."""
+    """Return the operator of each imported symbol that only operators use; 0 for others."""
     found = np.zeros(len(ledger.symbols), np.int32)
     wanted = {name: text for name, text in placed.of_import.items() if text not in ("", CORE)}
     if wanted:
@@ -79,7 +79,7 @@ def _imports(ledger: Ledger, placed: PlacedOwners, pool: Pool) -> Int32:
 
 
 def _split_joint(ids: Int32, rows: OwnerRows, pool: Pool, placed: PlacedOwners) -> None:
-    """Give each row of an owner that serves several operators one of them, in place."""
+    """Change `ids` in place: the rows of an owner of several operators get one operator each."""
     for joint in sorted({text for text in placed.reached.labels if ", " in text}):
         here = np.flatnonzero(ids == pool.number(joint))
         operators = _numbers(pool, joint.split(", "))
@@ -87,7 +87,7 @@ def _split_joint(ids: Int32, rows: OwnerRows, pool: Pool, placed: PlacedOwners) 
 
 
 def operators_per_owner(ledger: Ledger, placed: PlacedOwners) -> Int:
-    """Count the operators that each owner serves, by one kernel that is registered for them."""
+    """Count the operators that each owner serves through one kernel registered for all of them."""
     owners = ledger.owners
     of_input = np.array([text.count(", ") + 1 for text in placed.of_input] or [1], np.int64)
     of_cut, is_cut = np.ones(len(owners), np.int64), np.zeros(len(owners), bool)
@@ -107,11 +107,12 @@ def operators_by_name(
     *,
     knows_operators: bool,
 ) -> Label:
-    """Label the rows of a file alone: by its registration tables, then by names.
+    """Label the rows of a file without its link: by its registration tables, then by names.
 
-    A kernel stands in for an operator unless the rules know operators, and a component for both.
+    If the rules know no operators, the kernel replaces the operator; without a kernel, the
+    component does.
 
-    names, component: of the ledger's symbols
+    names, component: labels of the ledger's symbols
     """
     pool = Pool()
     named = pool.add(names.operator.texts, used=names.operator.ids)[names.operator.ids]
@@ -136,7 +137,7 @@ def operators_by_name(
 
 
 def _kernels(rows: OwnerRows, names: NameLabels, served: Served | None, pool: Pool) -> Int32:
-    """Return `kernel NAME` of each symbol, or the operators that NAME is registered for."""
+    """Return `kernel NAME` of each symbol, or the operators for which NAME is registered."""
     of_kernel = pool.add(names.kernel.texts, "kernel ", used=names.kernel.ids)
     if served is not None:
         for kernel, operators in _registered_kernels(rows, names, served).items():
@@ -146,7 +147,7 @@ def _kernels(rows: OwnerRows, names: NameLabels, served: Served | None, pool: Po
 
 
 def _registered_kernels(rows: OwnerRows, names: NameLabels, served: Served) -> dict[int, set[str]]:
-    """Return the operators of each kernel that a registered function names, by its number.
+    """Map the number of each kernel that registered functions have in their names to its operators.
 
     Such a function is box<&sg::kernels::add>.
     """
@@ -159,12 +160,12 @@ def _registered_kernels(rows: OwnerRows, names: NameLabels, served: Served) -> d
 
 
 def _registered(rows: OwnerRows, served: Served) -> Int32:
-    """Return the index into `served.operators` of each row, NONE for most."""
-    # Owners of dtype branches come after those that registrations know.
+    """Return each row's index into `served.operators`; NONE for most rows."""
+    # Owners of dtype branches follow those that the registrations cover.
     more = len(rows.ledger.owners) - len(served.operator)
     return rows.of_owner(np.concatenate([served.operator, np.full(more, NONE, np.int32)]))
 
 
 def _numbers(pool: Pool, texts: Iterable[str]) -> Int32:
-    """Return the numbers of texts, at least one entry."""
+    """Return the numbers of texts in the pool; 0 if there are none."""
     return np.array([pool.number(text) for text in texts] or [0], np.int32)

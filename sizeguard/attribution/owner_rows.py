@@ -1,4 +1,4 @@
-"""Rows of an analysis: the owners of a ledger, and more rows for bytes that several names share."""
+"""Rows of an analysis: a ledger's owners, then additional rows for bytes with several names."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ Bool = npt.NDArray[np.bool_]
 class OwnerRows:
     """Rows as columns: every owner of the ledger, then the added rows.
 
-    An owner whose bytes have several names, or serve several operators by one kernel, has a row for
-    each name and operator, with its exact share of the bytes. The first of them is the owner's own.
+    An owner whose bytes have several names, or serve several operators through one kernel, has a
+    row for each name and operator, with its exact share of the bytes. The first of these rows is
+    the owner's original row.
 
     shares:       the added rows
-    symbol:       by row, index into Ledger.symbols, NONE for none
-    nth_operator: by row, which of the operators that its owner serves
+    symbol:       by row, index into Ledger.symbols; NONE without a symbol
+    nth_operator: by row, which of its owner's operators it stands for
     """
 
     def __init__(self, ledger: Ledger, operators: Int | None = None) -> None:
-        """Add rows. operators: how many each owner serves, or None if that is not known.
+        """Add rows. operators: the number of operators by owner; None if not known.
 
-        nth_operator has all rows only if `operators` is given: ledgers with 3.4 million owners do
-        without 27 MB.
+        nth_operator covers all rows only if `operators` is given; this saves 27 MB for ledgers with
+        3.4 million owners.
         """
         self.ledger = ledger
         owners = ledger.owners
@@ -53,7 +54,7 @@ class OwnerRows:
             self.symbol[shared] = _nth_name(ledger, shared, np.zeros(len(shared), np.int64))
 
     def sums(self, what: str) -> Int:
-        """Return the bytes or counts of all rows, a new array."""
+        """Return the bytes or counts of all rows as a new array."""
         owner = self.shares.owner
         sums = self.ledger.sums.column(what, len(owner))
         shares = self.shares.of(sums[owner])
@@ -74,13 +75,13 @@ class OwnerRows:
         return sums
 
     def of_owner(self, column: npt.NDArray[np.int32] | npt.NDArray[np.int8]) -> Int32:
-        """Spread a column of owners over all rows."""
+        """Expand a column by owner to one by row."""
         return self._spread(column).astype(np.int32, copy=False)
 
     def of_symbol(self, ids: Int32, otherwise: int = 0, rows: Int | None = None) -> Int32:
-        """Spread a column of symbols over rows; those without a symbol get `otherwise`."""
+        """Expand a column by symbol to rows; rows without a symbol get `otherwise`."""
         symbol = self.symbol if rows is None else self.symbol[rows]
-        # The last entry is the one that NONE, which is -1, finds.
+        # NONE is -1, so it finds the last entry.
         found: Int32 = np.append(ids, np.int32(otherwise))[symbol]
         return found
 
@@ -92,14 +93,14 @@ class OwnerRows:
         return np.where(rows < count, rows, self.shares.owner[np.maximum(rows - count, 0)])
 
     def has_kind(self, kinds: Sequence[str]) -> Bool:
-        """Tell which rows are of some kinds."""
+        """Return a mask of the rows of some kinds."""
         is_kind = np.zeros(len(KINDS), bool)
         is_kind[[KIND[kind] for kind in kinds]] = True
         found: Bool = is_kind[self._spread(self.ledger.owners.kind)]
         return found
 
     def is_unexplained(self) -> Bool:
-        """Tell which rows no analyzer explains, those of functions that only have a start too."""
+        """Return a mask of the rows that no analyzer explains, or only as a function's start."""
         is_unknown = np.zeros(len(ANALYZERS), bool)
         is_unknown[[ANALYZER["unattributed"], ANALYZER["function starts"]]] = True
         found: Bool = is_unknown[self._spread(self.ledger.owners.analyzer)]
@@ -114,10 +115,10 @@ class OwnerRows:
 class AddedRows:
     """Rows after those of all owners, as columns.
 
-    owner:     whose bytes they share
-    nth:       which of their owner's rows they are; the owner's own is row 0
-    count:     how many rows their owner has
-    per_owner: how many rows each shared owner has besides its own
+    owner:     the owner whose bytes they share
+    nth:       their position among their owner's rows; the owner's original row is 0
+    count:     the number of their owner's rows
+    per_owner: the number of added rows of each shared owner
     """
 
     owner: Int
@@ -128,22 +129,22 @@ class AddedRows:
     def of(self, size: Int) -> Int:
         """Return these rows' shares of their owners' bytes.
 
-        Shares are equal; the remainder goes to an owner's first rows, a byte each.
+        Shares are equal; the owner's first rows get the remainder, a byte each.
         """
         quotient, remainder = np.divmod(size, self.count)
         return quotient + (self.nth < remainder)
 
 
 def _added(shared: Int, count: Int) -> AddedRows:
-    """Add rows for owners so that they have `count` each."""
+    """Add rows so that each owner has `count` rows."""
     more = np.maximum(count - 1, 0)
     owner = np.repeat(shared, more)
-    before = np.repeat(np.cumsum(more) - more, more)  # rows added for owners before
+    before = np.repeat(np.cumsum(more) - more, more)  # rows added for previous owners
     return AddedRows(owner, np.arange(len(owner)) - before + 1, np.repeat(count, more), more)
 
 
 def _count_names(ledger: Ledger, owner: Int) -> Int:
-    """Return how many names the bytes of some owners have; 1 for bytes without a name."""
+    """Return the number of names of each owner's bytes; 1 for bytes without a name."""
     group = ledger.owners.group[owner]
     count = np.ones(len(owner), np.int64)
     is_group = group >= 0
@@ -153,7 +154,7 @@ def _count_names(ledger: Ledger, owner: Int) -> Int:
 
 
 def _nth_name(ledger: Ledger, owner: Int, nth: Int) -> Int32:
-    """Return the nth name of some owners, as an index into Ledger.symbols."""
+    """Return the nth name of each owner, as an index into Ledger.symbols."""
     symbol: Int32 = ledger.owners.symbol[owner]
     group = ledger.owners.group[owner]
     is_group = group >= 0
@@ -168,5 +169,5 @@ def at(values: Int32, index: Int32) -> Int32:
 
 
 def first_known(ids: Int32, otherwise: Int32 | int) -> Int32:
-    """Return the ids, with those that are 0 replaced."""
+    """Replace the ids that are 0."""
     return np.where(ids > 0, ids, otherwise).astype(np.int32)

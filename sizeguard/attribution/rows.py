@@ -1,4 +1,4 @@
-"""Analysis of one image: its ledger's owners as rows, with labels by what its link tells."""
+"""Analysis of one image: its ledger's owners as rows, labelled from the files of its link."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class LabelSources:
     """Sources of the labels of one image.
 
     choice:   rules for names
-    placed:   for a link whose objects are known, which operator reaches which bytes
-    served:   functions that registration tables name
-    branched: dtype branches inside functions
-    libraries: shipped with the image
-    code_sources: reads which source file code is from; None without debug information
-    asked:    whether somebody named the preset
+    placed:   for a link with known objects: the operators that reach the bytes
+    served:   the functions that registration tables name
+    branched: the dtype branches inside functions
+    libraries: the libraries that ship with the image
+    code_sources: reads the source files of code; None without debug information
+    asked:    whether the user named the preset
     """
 
     ledger: Ledger
@@ -64,14 +64,14 @@ class LabelSources:
 
     @property
     def rules(self) -> str:
-        """The rules that names are read with, empty if none fits."""
+        """The rules that names are read with; empty if none fit."""
         own = "your own" if self.choice.rules is not None else ""
         preset = self.choice.name if self.choice.fits or self.asked else ""
         return " and ".join(filter(None, (own, preset)))
 
 
 def analyse(evidence: LabelSources) -> LedgerAnalysis:
-    """Make the rows of an image; labels are made when they are requested."""
+    """Make the rows of an image; labels are made on first use."""
     return LedgerAnalysis(evidence)
 
 
@@ -93,10 +93,10 @@ class LedgerAnalysis:
         self._longer: dict[str, Label] = {}
 
     def look_up(self, known: KnownLabels) -> None:
-        """Look labels of names up in `known`, which also keeps new ones."""
+        """Read the labels of names from `known`, which also stores the new ones."""
         self._known = known
 
-    # Made anew each time, as the ledger's are.
+    # Not stored, like the ledger's.
 
     @property
     def file(self) -> Int:
@@ -135,24 +135,24 @@ class LedgerAnalysis:
 
     @property
     def users(self) -> NodeUsers | None:
-        """The operators that reach each node of the section graph; None if names decide."""
+        """Operators that reach each node of the section graph; None if taken from names."""
         placed = self._evidence.placed
         return None if placed is None else placed.reached.users
 
     @property
     def rules(self) -> str | None:
-        """The rules that names were read with, empty if none fits."""
+        """The rules that names were read with; empty if none fit."""
         return self._evidence.rules
 
     @property
     def has_pieces(self) -> bool:
-        """Return whether there are rows of pieces that debug information cuts out of functions."""
+        """Return whether some rows are pieces that debug information cuts out of functions."""
         return self._evidence.branched is not None
 
     def inlined(self) -> dict[tuple[str, str], int]:
         """Return the loaded bytes of inlined dtype branches, by (operator, dtype).
 
-        The operator is the one that alone reaches the function around a branch.
+        The operator is the only one that reaches the function around a branch.
         """
         placed, branched = self._evidence.placed, self._evidence.branched
         found: dict[tuple[str, str], int] = {}
@@ -178,13 +178,13 @@ class LedgerAnalysis:
         return self._longer[level]
 
     def _own(self, level: str) -> Label:
-        """Return the labels of the image's rows, without those of libraries."""
+        """Return the labels of the image's rows, without its libraries."""
         if level not in self._labels:
             self._labels[level] = self._make(level)
         return self._labels[level]
 
     def aliases(self) -> Aliases | None:
-        """Return all names of bytes that have several; None if there are no such bytes."""
+        """Return all names of bytes that have several; None if no bytes have several names."""
         ledger = self._rows.ledger
         groups = ledger.groups
         if not len(groups.member):
@@ -259,16 +259,16 @@ class LedgerAnalysis:
     def _names(self) -> NameLabels:
         ledger, choice = self._rows.ledger, self._evidence.choice
         if self._known is not None:
-            # Mach-O's _f is another name than ELF's.
+            # Mach-O's _f and ELF's _f are different names.
             hashes = ~ledger.hashes if self._adds_underscore else ledger.hashes
             return self._known.labels(self._spelled, hashes, choice)
-        from sizeguard.names.labels import label_names  # 20 ms, for levels of names alone
+        from sizeguard.names.labels import label_names  # takes 20 ms; only levels of names need it
 
         return label_names(self._spelled, choice.preset)
 
     @cached_property
     def _spelled(self) -> Texts:
-        """The names of symbols as rules spell them: without an underscore that the format adds."""
+        """The names of symbols as the rules spell them: without an underscore of the format."""
         names = self._rows.ledger.symbols
         return without_first(names, "_") if self._adds_underscore else names
 

@@ -1,4 +1,4 @@
-"""Report of an image's sizes, as data: rows that sum to the image."""
+"""Report of an image's sizes as data; its rows sum to the image."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OUTSIDE = "(headers, tables, padding)"
 
-# Labels of the level operator that are not operator.
+# Labels of the level `operator` that are not operators.
 CORE = "(core)"
 SHARED = "(shared by operators)"
 
@@ -31,7 +31,7 @@ __all__ = ["CORE", "LEVELS", "OUTSIDE", "SHARED", "UNATTRIBUTED", "ByteSums", "R
 class ByteSums:
     """Sums of rows: bytes, and the number of spans (count).
 
-    exclusive, shared: bytes of the load that leave with the row, and those that others also use
+    exclusive, shared: loaded bytes that removing the row frees, and bytes that others also use
     """
 
     file: int
@@ -44,7 +44,7 @@ class ByteSums:
 
 @dataclass(frozen=True, slots=True)
 class SizeRow:
-    """Row of a report: a key for each level, bytes, and the number of spans (count)."""
+    """Row of a report: a value for each level, bytes, and the number of spans (count)."""
 
     keys: tuple[str, ...]
     file: int
@@ -55,14 +55,14 @@ class SizeRow:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Sizes of one image as parallel columns, in the order in which they are shown.
+    """Sizes of one image as parallel columns, in display order.
 
     labels:            the rows' values for each level of `by`; equal texts have equal ids
-    exclusive, shared: of the load, if there was a section graph
-    filters:           conditions that the rows meet
-    left_out:          sums of the rows that do not; with them the rows sum to `image`
-    aliases:           of symbols, the other names of the same bytes; None if there are none
-    rules:             that names were read with, empty for none; None if that is not known
+    exclusive, shared: of loaded bytes; None without a section graph
+    filters:           the conditions that the rows meet
+    left_out:          sums of the filtered rows; with them the rows sum to `image`
+    aliases:           the other names of symbols' bytes; None if there are none
+    rules:             the rules that names were read with; empty without rules, None if not known
     """
 
     image: ImageInfo
@@ -85,12 +85,12 @@ class Report:
         return len(self.load)
 
     def keys(self, index: int) -> tuple[str, ...]:
-        """Return a row's value for each level."""
+        """Return the values of a row, one for each level."""
         return tuple(label.texts[int(label.ids[index])] for label in self.labels)
 
     @property
     def rows(self) -> tuple[SizeRow, ...]:
-        """All rows as objects: for hundreds of rows, not for half a million."""
+        """All rows as objects; meant for hundreds of rows, not for half a million."""
         columns = zip(
             self.file.tolist(),
             self.load.tolist(),
@@ -103,7 +103,7 @@ class Report:
     def sums(
         self, where: npt.NDArray[np.bool_] | npt.NDArray[np.int64] | slice = slice(None)
     ) -> ByteSums:
-        """Sum some rows, given by a mask, by indices or as a slice."""
+        """Sum some rows, given as a mask, indices or a slice."""
         return ByteSums(
             int(self.file[where].sum()),
             int(self.load[where].sum()),

@@ -1,7 +1,7 @@
 """Errors that end a command with one line on stderr and an exit code.
 
-Exit codes: 0 holds, 1 a gate or claim fails, 2 usage, configuration or malformed input, 3
-inconclusive, 4 a build failed or an internal error.
+Exit codes: 0 everything holds, 1 a gate or claim fails, 2 usage, configuration or malformed input,
+3 inconclusive, 4 a build failed or an internal error.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 class SizeguardError(Exception):
     """An input, a request or an environment that cannot be used.
 
-    str() is one line that says what is wrong, where, and what to do.
+    str() is one line that says what is wrong, where, and how to fix it.
 
-    Messages contain names out of damaged files. Characters that would break the line or steer the
-    terminal are shown as escapes.
+    Messages can contain names from damaged files. Characters that would break the line or control
+    the terminal are escaped.
     """
 
     exit_code = 4
 
     def __init__(self, message: str) -> None:
-        """Keep the message, with unprintable characters escaped."""
+        """Store the message, with unprintable characters escaped."""
         super().__init__(
             "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
         )
@@ -50,6 +50,6 @@ class BuildError(SizeguardError):
 
 
 class StorageError(SizeguardError):
-    """A disk is full, or fails."""
+    """The disk is full or fails."""
 
     exit_code = 4

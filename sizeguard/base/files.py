@@ -1,7 +1,7 @@
 """Write files whole or not at all, and only when their content changed.
 
 Only a regular file is replaced. Devices, FIFOs and open files of this process (/dev/stdout) are
-written through. A symbolic link stays, and its target is replaced.
+written to directly. If the path is a symbolic link, its target is replaced.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError, SizeguardError, StorageError
 
-READER_WAIT = 10.0  # seconds until a FIFO must have a reader; a shell starts both ends at once
-_LINKS = 40  # as many links in a row as Linux follows
+READER_WAIT = 10.0  # seconds to wait for a FIFO's reader; a shell starts both ends at the same time
+_LINKS = 40  # as many links as Linux follows
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
@@ -30,10 +30,10 @@ def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
 
 
 def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:
-    """Make the error of a failed read, with the nearest name for a file that is not there."""
+    """Make the error of a failed read, with the nearest name if the file does not exist."""
     hint = ""
     if isinstance(error, FileNotFoundError):
-        # Imported on call: difflib takes 3 ms.
+        # Imported here, since difflib takes 3 ms.
         from sizeguard.base.nearest import nearest_file
 
         hint = nearest_file(Path(path))
@@ -42,13 +42,13 @@ def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:
 
 
 def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part.
+    """Write a file so that readers see either the old or the new content.
 
-    Content may come in pieces, which are written as they are made. A file that is replaced keeps
-    its mode. What is not a regular file gets the content when all of it is made.
+    Content may come in pieces, which are written as soon as they are made. A replaced file keeps
+    its mode. Devices and pipes get the content once all of it is made.
 
-    Raises InputError if the file cannot be written, StorageError if the disk is full. A reader
-    of a pipe that has gone is not an error.
+    Raises InputError if the file cannot be written, StorageError if the disk is full. A pipe whose
+    reader has gone is not an error.
     """
     pieces = (content,) if isinstance(content, bytes | str) else content
     try:
@@ -64,7 +64,7 @@ def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> No
 
 
 def write_if_changed(path: Path, content: bytes | str) -> bool:
-    """Write atomically unless the file holds this content already.
+    """Write a file unless it already has this content.
 
     Build tools then see no change. Returns True if the file was written.
     """
@@ -76,12 +76,13 @@ def write_if_changed(path: Path, content: bytes | str) -> bool:
 
 
 def _bytes(piece: bytes | str) -> bytes:
-    # Paths that are not UTF-8 have surrogates in Python: they are shown as on a terminal.
+    # Python represents paths that are not UTF-8 with surrogates, which are written as on a
+    # terminal.
     return piece.encode("utf-8", "backslashreplace") if isinstance(piece, str) else piece
 
 
 def _about(path: Path) -> os.stat_result | None:
-    """Describe what a path leads to; None if nothing is there, also behind a link."""
+    """Return the status of a path's target; None if nothing is there."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -91,8 +92,8 @@ def _about(path: Path) -> os.stat_result | None:
 def open_file(path: Path) -> int | None:
     """Return the descriptor of this process that a path names, such as /dev/stdout or /dev/fd/3.
 
-    It is written to where it stands: a new file in its place would never reach who reads it, and
-    another opening would begin at its start.
+    Such a file is written at its current position. A new file in its place would never reach its
+    readers, and opening it again would start at the beginning.
     """
     at = path
     for _ in range(_LINKS):
@@ -103,12 +104,12 @@ def open_file(path: Path) -> int | None:
         try:
             at = folder / (folder / at.name).readlink()
         except OSError:
-            return None  # no link
+            return None  # not a link
     return None
 
 
 def _opened(path: Path, about: os.stat_result | None) -> int:
-    """Open what is not a regular file, without creating, emptying or waiting for ever."""
+    """Open a file that is not regular, without creating, emptying or waiting for it forever."""
     if about is None or not stat.S_ISFIFO(about.st_mode):
         return os.open(path, os.O_WRONLY | os.O_NOCTTY)
     end = time.monotonic() + READER_WAIT
@@ -129,8 +130,8 @@ def _opened(path: Path, about: os.stat_result | None) -> int:
 
 
 def _write_through(file: int, data: bytes) -> None:
-    """Write to an open file, as long as somebody reads it, and close it."""
-    sys.stdout.flush()  # in case it is the same file: what was printed before comes first
+    """Write to an open file while somebody reads it, and close it."""
+    sys.stdout.flush()  # in case it is the same file: earlier output comes first
     with os.fdopen(file, "wb", buffering=0) as stream, contextlib.suppress(BrokenPipeError):
         rest = memoryview(data)
         while rest:
@@ -138,26 +139,27 @@ def _write_through(file: int, data: bytes) -> None:
 
 
 def _replace(path: Path, pieces: Iterable[bytes | str], about: os.stat_result | None) -> None:
-    """Write a regular file beside path and put it in its place.
+    """Write a regular file next to path, then rename it to path.
 
-    about: of the file that is there, if any
+    about: status of the existing file, if any
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Names of 255 bytes are possible, so the temporary name takes only their beginning.
+    # Names can have 255 bytes, so the temporary name uses only their beginning.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             for piece in pieces:
                 file.write(_bytes(piece))
-        # mkstemp creates 0600: give what an ordinary open() would have given, or what was there.
+        # mkstemp creates files with mode 0600: set the mode of an ordinary open(), or the old
+        # file's.
         mask = os.umask(0)
         os.umask(mask)
         if about is not None and (about.st_uid, about.st_gid) != (os.geteuid(), os.getegid()):
-            with contextlib.suppress(PermissionError):  # as for any editor that is not root
+            with contextlib.suppress(PermissionError):  # as in any editor that does not run as root
                 os.chown(temporary, about.st_uid, about.st_gid)
         temporary.chmod(0o666 & ~mask if about is None else about.st_mode & 0o777)
         temporary.replace(path)
     finally:
-        # There is none after a success; an exception may come from making a piece.
+        # It is gone after a success; making a piece can raise an exception.
         temporary.unlink(missing_ok=True)

@@ -14,16 +14,16 @@ from sizeguard import __version__
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
-# Libraries whose versions change what is found in a binary.
+# Libraries whose versions affect the analysis of a binary.
 _LIBRARIES = ("numpy", "pycxxfilt", "PyYAML")
-# Data folders that are inputs: their readers hash them.
+# Data folders that are inputs; their readers hash them.
 _READ_AS_INPUT = ("libraries",)
-# Folders of this package that do not influence a size: they print, judge or ask for results.
+# Folders of this package that do not affect a size: they print, judge or request results.
 _NOT_MEASURING = ("cli", "report", "gate", "bisect", "history", "verify")
 
 
 def file_hash(path: Path) -> str:
-    """Hash a file's bytes, read once in a process unless the file changes.
+    """Hash a file's bytes; a process reads a file once unless it changes.
 
     Raises InputError if the file cannot be read.
     """
@@ -35,7 +35,7 @@ def file_hash(path: Path) -> str:
 
 
 def files_key(paths: Iterable[Path]) -> list[str]:
-    """Return the hashes of files, in the order given; a missing file is "missing"."""
+    """Return the hashes of files, in the given order; "missing" for a missing file."""
     return [file_hash(path) if path.is_file() else "missing" for path in paths]
 
 
@@ -51,8 +51,8 @@ def code_hash() -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _hash(path: Path, size: int, modified: int, inode: int) -> str:
-    """Hash a file; the parameters behind the path make a changed file another cache key."""
-    # 750 MB a second: 9 builds with their archives are 63 MB.
+    """Hash a file; size, modified and inode make a changed file a different cache key."""
+    # 750 MB a second; 9 builds with their archives have 63 MB.
     with readable(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -63,7 +63,7 @@ def fingerprint(inputs: Mapping[str, object]) -> str:
 
 
 def files_hash(root: Path, files: Iterable[Path]) -> str:
-    """Hash the paths, relative to root, and the contents of files, in any order of `files`."""
+    """Hash files' paths, relative to root, and contents; the order of `files` does not matter."""
     digest = hashlib.sha256()
     for path in sorted(files):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -73,18 +73,18 @@ def files_hash(root: Path, files: Iterable[Path]) -> str:
 
 @functools.cache
 def package_hash() -> str:
-    """Return the version and a hash of the package's code that builds and measures.
+    """Return a hash of the version and of the package's code that builds and measures.
 
-    Keys of commits' measurements have it, not code_hash: another report does not change them, nor
-    does another machine's Python.
+    Keys of commits' measurements use it instead of code_hash, so that changes to reports and
+    another Python do not invalidate them.
     """
     return f"{__version__} {_hash_of_code(without=_NOT_MEASURING)}"
 
 
 def _hash_of_code(without: Sequence[str]) -> str:
-    """Hash the files of this package that decide what is found: code, rules and names.
+    """Hash the files of this package that affect the results: code, rules and names.
 
-    without: folders of the package that do not count
+    without: folders of the package to leave out
     """
     package = Path(__file__).resolve().parents[1]
     files = [

@@ -1,7 +1,7 @@
-"""Hashes of files that are read again only if their state on disk changed.
+"""Cache file hashes; a file is read again only if its state on disk changed.
 
-The state is device, inode, size, and the times of the last change of content and of inode. Nobody
-can set the last one, so an edit that restores the old modification time is seen.
+The state is device, inode, size, and the times of the last changes of content and inode. Programs
+cannot set the last one, so an edit that restores the old modification time is noticed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from sizeguard.base.files import write_atomic
 
 State = tuple[int, int, int, int, int]
 
-# A write in the same tick of the kernel's clock leaves the times as they are: 4 ms at 250 Hz.
+# A write in the same tick of the kernel's clock (4 ms at 250 Hz) does not change the times.
 _SETTLED = 50_000_000  # ns
 _VERSION = 1
 
 
 class HashCache:
-    """Hashes by path. A cache that cannot be read is empty; one that cannot be written is not."""
+    """Hashes by path. A cache that cannot be read counts as empty."""
 
     def __init__(self, file: Path, hash_of: Callable[[str], str]) -> None:
-        """Read the cache in `file`; `hash_of` reads a file that the cache does not know."""
+        """Read the cache in `file`; `hash_of` hashes files that the cache lacks."""
         self._file = file
         self._hash_of = hash_of
         self._known: dict[str, tuple[State, str]] = _read(file)
@@ -49,19 +49,19 @@ class HashCache:
         return content
 
     def save(self) -> None:
-        """Write the cache if it holds something new."""
+        """Write the cache if it has new entries."""
         if not self._is_new:
             return
         rows = {path: [*state, content] for path, (state, content) in self._known.items()}
         try:
             write_atomic(self._file, json.dumps({"version": _VERSION, "files": rows}))
         except InputError:
-            return  # a cache saves time alone: without it files are read again
+            return  # the cache only saves time: without it, files are read again
         self._is_new = False
 
 
 def state_of(path: str) -> State | None:
-    """Return the state of a file that a cached hash stands for; None for a folder or no file."""
+    """Return a file's state, which a cached hash belongs to; None if it is not a file."""
     try:
         found = os.stat(path)  # noqa: PTH116  (a Path takes 10 µs, and builds read 1,000 files)
     except OSError:

@@ -1,4 +1,4 @@
-"""Find the files of this package that a module consists of, by its import statements."""
+"""Find the files of this package that a module imports, directly or indirectly."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 import sizeguard
 
 PACKAGE = Path(sizeguard.__file__).resolve().parent
-# Where statements hold statements: expressions have no imports, and skipping them halves the time.
+# Fields with nested statements. Expressions contain no imports, and skipping them halves the time.
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-Import = tuple[str, list[str]]  # a module, and the names that are asked of it
+Import = tuple[str, list[str]]  # a module, and the names that are imported from it
 _STATEMENT = re.compile(
     rb"^[ \t]*(?:import[ \t]+([^\n(]+)"
     rb"|from[ \t]+([\w.]+)[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\n(]+)))",
@@ -32,10 +32,10 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 @functools.cache
 def import_closure(*modules: str) -> tuple[Path, ...]:
-    """List the files of modules and of all that they import from this package, sorted.
+    """List the files of modules and of everything they import from this package, sorted.
 
-    Imports inside functions count, imports for type checkers do not: they are not run. The __init__
-    of each package that contains a module counts, too.
+    Imports inside functions count; imports for type checkers do not, since they never run. The
+    __init__ of each package that contains a module counts, too.
     """
     waiting = list(modules)
     found: set[Path] = set()
@@ -51,13 +51,13 @@ def import_closure(*modules: str) -> tuple[Path, ...]:
 
 
 def _file_of(module: str) -> Path | None:
-    """Return the file of a module or package, None for another name."""
+    """Return the file of a module or package; None for other names."""
     path = PACKAGE.parent.joinpath(*module.split("."))
     return next((f for f in (path.with_suffix(".py"), path / "__init__.py") if f.is_file()), None)
 
 
 def _imports(file: Path) -> list[str]:
-    """Return the names of this package that a file imports."""
+    """Return the names that a file imports from this package."""
     source = file.read_bytes()
     found = _scanned(source)
     names = []
@@ -67,10 +67,10 @@ def _imports(file: Path) -> list[str]:
 
 
 def _scanned(source: bytes) -> list[Import] | None:
-    """Read the statements that begin a line; None if another one might be there.
+    """Read the imports that begin a line; None if there may be others.
 
-    Parsing takes six times as long. Text that looks like a statement counts as one: a file too
-    many does no harm.
+    Parsing takes six times as long. Text that looks like an import counts as one, since an
+    additional file does no harm.
     """
     if _WITHIN_A_LINE.search(source):
         return None
@@ -83,13 +83,13 @@ def _scanned(source: bytes) -> list[Import] | None:
 
 
 def _words(names: bytes | None) -> list[str]:
-    """Split `a, b as c,  # why` into its names."""
+    """Split `a, b as c, # why` into its names."""
     parts = _COMMENT.sub(b"", names or b"").decode().split(",")
     return [part.split()[0] for part in parts if part.strip()]
 
 
 def _parsed(source: bytes) -> list[Import]:
-    """Read all statements from the syntax tree."""
+    """Read all imports from the syntax tree."""
     found: list[Import] = []
     waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:

@@ -1,4 +1,4 @@
-"""Find the file to read for a path, and refuse FIFOs, sockets and devices, which may never end."""
+"""Find the file to read for a path, and refuse FIFOs, sockets and devices, which may be endless."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ _STAND_INS: dict[Path, Path] = {}
 
 
 def stand_in(path: Path, file: Path) -> None:
-    """Read `file` where `path` is named, a member of a container that was unpacked."""
+    """Read `file` in place of `path`, which names an unpacked member of a container."""
     _STAND_INS[path] = file
 
 
 def forget(path: Path) -> None:
-    """Read the path itself again, if another file was read for it."""
+    """Stop reading another file in place of a path."""
     _STAND_INS.pop(path, None)
 
 
 def has_stand_in(path: Path) -> bool:
-    """Return whether another file is read for a path."""
+    """Return whether another file is read in place of a path."""
     return path in _STAND_INS
 
 
 def readable(path: Path) -> Path:
-    """Return the path of a regular file, or of a pipe that is open already, such as /dev/fd/63.
+    """Return the path of a regular file, or of an open pipe such as /dev/fd/63.
 
-    The shell's <(command) is such a pipe: it has a writer, and ends. A path where nothing is, or
-    that is a folder, is returned, too: reading it gives an error of its own. Every reader of a file
-    that a user names opens readable(path).
+    The shell's <(command) is such a pipe; it has a writer and ends. Missing paths and folders are
+    returned, too; reading them raises the usual errors. All readers of files that a user names open
+    readable(path).
 
-    Raises InputError for a FIFO, a socket or a device. Opening a FIFO waits until somebody writes.
+    Raises InputError for a FIFO, a socket or a device. Opening a FIFO would block until somebody
+    writes.
     """
     path = _STAND_INS.get(path, path)
     try:

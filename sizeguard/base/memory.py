@@ -1,4 +1,4 @@
-"""Give back the memory of pages of a mapped file."""
+"""Free the memory of a mapped file's pages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 
 def release(data: npt.NDArray[np.uint8]) -> None:
-    """Give back the memory that pages of a mapped file take; of any other buffer nothing.
+    """Free the memory that the pages of a mapped file take; do nothing for other buffers.
 
-    They stay in the system's cache and come back when they are read.
+    The pages stay in the system's cache, from where they are read again.
     """
     holder: object = data
     while isinstance(holder, (np.ndarray, memoryview)):
         holder = holder.base if isinstance(holder, np.ndarray) else holder.obj
-    if isinstance(holder, mmap.mmap) and hasattr(holder, "madvise"):  # Windows has none
+    if isinstance(holder, mmap.mmap) and hasattr(holder, "madvise"):  # Windows lacks it
         holder.madvise(mmap.MADV_DONTNEED)

@@ -1,4 +1,4 @@
-"""Known names that are most like a misspelt one."""
+"""Suggest known names for a misspelt one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from itertools import islice
 from pathlib import Path
 
 _CUTOFF = 0.6
-_LISTED = 20  # names of a list in a message
-_FILES = 2_000  # names of a folder that are compared
+_LISTED = 20  # names that a message lists
+_FILES = 2_000  # names in a folder to compare
 
 
 def nearest_names(text: str, known: Iterable[str], count: int = 1) -> tuple[str, ...]:
-    """List the known names that are most like a text, the nearest first; none if none is near.
+    """List the known names that are most like a text, the nearest first; empty if none is near.
 
-    Case does not count. If the whole text is like no name, its last part is compared: a class of
-    another runtime may be in other namespaces.
+    Case is ignored. If no name is like the whole text, its last part is compared, since another
+    runtime may use other namespaces.
     """
     folded: dict[str, list[str]] = {}
     for name in sorted(known):
@@ -29,7 +29,7 @@ def nearest_names(text: str, known: Iterable[str], count: int = 1) -> tuple[str,
 
 
 def did_you_mean(text: str, known: Iterable[str]) -> str:
-    """End a message on an unknown name: with the nearest one, else with all if they are few."""
+    """End a message on an unknown name: suggest the nearest name, or list all names if few."""
     names = list(dict.fromkeys(known))
     near = nearest_names(text, names)
     if near:
@@ -40,7 +40,7 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
 
 
 def nearest_file(path: Path) -> str:
-    """End a message on a missing file: with the most similar one in its folder, if there is one."""
+    """End a message on a missing file: suggest the most similar name in its folder, if any."""
     folder = path.parent
     try:
         names = [each.name for each in islice(folder.iterdir(), _FILES)]

@@ -1,6 +1,6 @@
 """Run functions on a second thread.
 
-Numpy lets another thread run while it works on columns.
+Numpy lets other threads run while it processes columns.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ R = TypeVar("R")
 
 
 def in_threads(function: Callable[[A], R], items: Iterable[A]) -> list[R]:
-    """Return function(item) for each item, in the order of the items.
+    """Return function(item) for each item, in order.
 
-    Items are taken from the iterable one by one, when a thread is free. The first error that a
-    thread meets is raised when all have ended.
+    A thread takes the next item from the iterable when it is free. The first error in a thread is
+    raised once all threads have ended.
     """
     waiting = enumerate(items)
     lock = threading.Lock()
@@ -35,7 +35,7 @@ def in_threads(function: Callable[[A], R], items: Iterable[A]) -> list[R]:
                 if found is None:
                     return
                 results[found[0]] = function(found[1])
-        except BaseException as error:  # raised in the calling thread
+        except BaseException as error:  # raised again in the calling thread
             errors.append(error)
 
     others = [_started(work) for _ in range(min(THREADS, os.cpu_count() or 1) - 1)]
@@ -49,9 +49,9 @@ def in_threads(function: Callable[[A], R], items: Iterable[A]) -> list[R]:
 
 
 def beside(function: Callable[[], R]) -> Callable[[], R]:
-    """Start the function on a thread of its own.
+    """Start the function on a new thread.
 
-    Returns a function that waits for the result, or raises what the thread raised.
+    Returns a function that waits for the result, or raises the thread's exception.
     """
     results: list[R] = []
     errors: list[BaseException] = []
@@ -59,7 +59,7 @@ def beside(function: Callable[[], R]) -> Callable[[], R]:
     def work() -> None:
         try:
             results.append(function())
-        except BaseException as error:  # raised in the calling thread
+        except BaseException as error:  # raised again in the calling thread
             errors.append(error)
 
     other = _started(work)
@@ -77,7 +77,7 @@ def beside(function: Callable[[], R]) -> Callable[[], R]:
 
 
 def _started(work: Callable[[], None]) -> threading.Thread | None:
-    """Start a daemon thread; None where the system allows no more threads."""
+    """Start a daemon thread; None if the system does not allow more threads."""
     thread = threading.Thread(target=work, daemon=True)
     try:
         thread.start()

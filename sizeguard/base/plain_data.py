@@ -1,4 +1,4 @@
-"""Convert dataclasses to JSON values, and JSON of unknown origin strictly back by their types.
+"""Convert dataclasses to JSON, and untrusted JSON to dataclasses with strict types.
 
 Plain data: strings, integers, booleans, None, tuples of one type, mappings with string keys, and
 dataclasses of these.
@@ -16,9 +16,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from sizeguard.base.errors import InputError
 
-LARGEST = 1 << 53  # of integers: many JSON readers round larger ones
-LONGEST = 20_000  # characters of a string
-MOST = 200_000  # values of one document
+LARGEST = 1 << 53  # integers; many JSON readers round larger ones
+LONGEST = 20_000  # characters in a string
+MOST = 200_000  # values in a document
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 _T = TypeVar("_T")
@@ -54,7 +54,7 @@ def parse(text: bytes, where: str) -> Json:
     def table(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            raise ValueError("a key is there twice")
+            raise ValueError("duplicate key")
         return found
 
     try:
@@ -69,9 +69,9 @@ def parse(text: bytes, where: str) -> Json:
 
 
 def decode(kind: type[_T], value: Json, where: str) -> _T:
-    """Build a dataclass from a JSON value, checked against the types of its fields.
+    """Build a dataclass from a JSON value; the types of its fields are checked.
 
-    Unknown keys are ignored; a missing key takes the field's default.
+    Unknown keys are ignored; a missing key gets the field's default.
 
     Raises InputError, beginning with `where` and the path to the value, for a value that is too
     large or of another type.
@@ -83,14 +83,14 @@ def decode(kind: type[_T], value: Json, where: str) -> _T:
 
 
 class _DataReader:
-    """Checks and converts the values of one document."""
+    """Check and convert the values of one document."""
 
     def __init__(self, where: str) -> None:
         self.where = where
         self.values = 0
 
     def refuse(self, path: str, wanted: str) -> InputError:
-        """Make the error for a value that is not as wanted."""
+        """Make the error for a value other than `wanted`."""
         return InputError(f"{self.where}: {path or 'the document'} is not {wanted}")
 
     def read(self, kind: Any, value: Json, path: str) -> Any:
@@ -156,7 +156,7 @@ class _DataReader:
 
 @functools.cache
 def _fields(kind: Any) -> Iterable[tuple[str, Any, bool]]:
-    """Return name, type, and whether it must be given, for each field."""
+    """Return name, type, and whether it is required, for each field."""
     hints = typing.get_type_hints(kind)
     fields = dataclasses.fields(kind)
     return tuple(
@@ -170,5 +170,5 @@ def _fields(kind: Any) -> Iterable[tuple[str, Any, bool]]:
 
 
 def _is_unicode(text: str) -> bool:
-    """Check that a string has no lone surrogate: JSON allows those, but no file can hold one."""
+    """Check that a string has no lone surrogate; JSON allows them, but files cannot store them."""
     return not any("\ud800" <= c <= "\udfff" for c in text) if not text.isascii() else True

@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a bar that is redrawn on a terminal, lines elsewhere."""
+"""Show progress of long work on stderr: a bar on a terminal, otherwise lines."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 WIDTH = 16
-_TICK = 0.1  # seconds between two drawings
-_shown: list[Bar] = []  # the bar that is drawn now: a terminal has room for one
+_TICK = 0.1  # seconds between two redraws
+_shown: list[Bar] = []  # the bar that is drawn now, if any: a terminal has room for one
 
 
 class Progress:
-    """A bar that leaves one line when the work ends; where there is no terminal only that line.
+    """A progress bar that leaves one line when the work ends; without a terminal, only this line.
 
-    Use it as a context. One within another draws no bar.
+    Use it as a context manager. A bar inside another is not drawn.
     """
 
     def __init__(self, what: str, detail: str = "") -> None:
-        """Describe the work: its name and a detail, such as the folder that is built."""
+        """Describe the work by its name and a detail, such as the folder that is built."""
         self.what = what
         self.detail = detail
         self.start = time.monotonic()
@@ -47,7 +47,7 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Replace the bar by the result, the number of steps and the time."""
+        """Replace the bar with the result, the number of steps and the time."""
         if self.bar is not None:
             self.bar.stop()
             _shown.remove(self.bar)
@@ -64,7 +64,7 @@ class Progress:
         announce(f"{left} {ending:>9} {clock(time.monotonic() - self.start):>6}")
 
     def step(self, done: int, total: int, now: str = "") -> None:
-        """Redraw the bar: `done` of `total` steps, `now` running."""
+        """Redraw the bar for step `done` of `total`, with `now` running."""
         self.done, self.total = done, total
         elapsed = time.monotonic() - self.start
         if self.bar is None or elapsed - self.drawn < _TICK:
@@ -80,7 +80,7 @@ class Progress:
 
 
 def announce(text: str) -> None:
-    """Print a line, above the bar if one is drawn."""
+    """Print a line, above the bar if there is one."""
     if _shown:
         _shown[0].console.print(text, markup=False, highlight=False, soft_wrap=True)
     else:
@@ -93,7 +93,7 @@ def clock(seconds: float) -> str:
 
 
 def _bar() -> Bar:
-    # Imported where something is drawn: 60 ms.
+    # Imported only for drawing, since it takes 60 ms.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar

@@ -1,6 +1,7 @@
 """Settings that save time but change no result: numpy's start, malloc, threads.
 
-Each stands here with its measurement. Imports no numpy, since some settings must come before it.
+Each setting has its measurement beside it. This module does not import numpy, since some settings
+must precede that.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import os
 import sys
 from pathlib import Path
 
-# Threads that work on columns at a time, at most one for each core. Numpy releases Python's lock
-# while it works, but not between its calls, where more threads would wait for each other.
+# Threads that process columns at the same time, at most one for each core. Numpy releases Python's
+# lock while it works, but not between its calls, where more threads would wait for each other.
 THREADS = 2
 
-# AMD's Zen 4 has AVX-512, but its compress store, which numpy's sorts are made of, is slow: half a
-# million int64 take 27 ms, with AVX2 6. The names are those of numpy 2.4 and before.
+# AMD's Zen 4 has AVX-512, but its compress store, which numpy's sorts use, is slow: half a million
+# int64 take 27 ms, against 6 ms with AVX2. These are the names of numpy 2.4 and earlier.
 _WITHOUT_AVX512 = "X86_V3 AVX2 FMA3 AVX F16C SSE42 POPCNT SSE41 SSSE3 SSE3"
 
 # Parameters of mallopt, from glibc's malloc.h.
@@ -22,26 +23,26 @@ _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
 
 
 def prepare_numpy() -> None:
-    """Set the variables that numpy reads when it is imported; those already set are kept."""
-    # We use no linear algebra; starting the threads of numpy's library for it costs 40 ms.
+    """Set the variables that numpy reads when it is imported, unless they are already set."""
+    # We do not use linear algebra; starting the threads of numpy's library for it costs 40 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Numpy asks for huge pages. Virtual machines that give free ones back to their host, as those
-    # of CI do, fetch each anew: a report of libtensorflow_cc.so.2 took 3.4 s with them and 2.9
-    # without, one of libtorch_cpu.so 0.74 (0.66 to 0.79) and 0.71.
+    # Numpy requests huge pages. Virtual machines that return free pages to their host, as in CI,
+    # fetch each of them again: a report of libtensorflow_cc.so.2 took 3.4 s with huge pages and 2.9
+    # s without, a report of libtorch_cpu.so 0.74 s (0.66 to 0.79) and 0.71 s.
     os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
     if "NPY_DISABLE_CPU_FEATURES" not in os.environ and _is_amd_with_avx512():
         os.environ.setdefault("NPY_ENABLE_CPU_FEATURES", _WITHOUT_AVX512)
 
 
 def keep_freed() -> None:
-    """Keep freed memory in the process from now on; does nothing without glibc.
+    """Keep freed memory in the process from now on; without glibc, do nothing.
 
-    Columns of half a million entries come and go by the dozen. The C library gives each back to the
-    system when it is freed, and the next one's pages are fetched and zeroed again. Reserving a pool
-    of huge pages beforehand was measured, too: first touches of so much memory took 0.5 s of a
-    report of libtorch_cpu.so on a virtual machine; growing as needed takes 0.2.
+    Columns of half a million entries are allocated and freed by the dozen. The C library returns
+    each to the system when it is freed; then the next column's pages are fetched and zeroed again.
+    Reserving a pool of huge pages beforehand was slower: on a virtual machine, touching so much
+    memory first took 0.5 s of a report of libtorch_cpu.so; growing as needed takes 0.2 s.
     """
-    import ctypes  # 2 ms, which `sizeguard --help` need not wait for
+    import ctypes  # takes 2 ms, which `sizeguard --help` saves
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
@@ -51,7 +52,7 @@ def keep_freed() -> None:
 
 
 def _is_amd_with_avx512() -> bool:
-    """Read the first processor's vendor and flags; False where /proc does not tell."""
+    """Read the first processor's vendor and flags; False if /proc does not list them."""
     about = Path("/proc/cpuinfo")
     if not about.exists():
         return False

@@ -1,8 +1,8 @@
-"""Read YAML as nodes that know their lines, in bounded time and memory.
+"""Read YAML as nodes with line numbers, in bounded time and memory.
 
-PyYAML's own composer recurses: a file of brackets ends in a RecursionError or, in C, a crash. It
-follows anchors into themselves and knows no limit. So this module composes nodes from PyYAML's
-events. Tags and scalars resolve as in safe_load.
+PyYAML's own composer recurses: a file of brackets ends in a RecursionError or, with libyaml, a
+crash. It follows anchors into themselves and has no limits. So this module composes nodes from
+PyYAML's events. Tags and scalars resolve as in safe_load.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
-# One of ours for 2,000 operators with the models that name them has 400 KB and 15,000 values. Files
-# at these limits are read in 5 s; a selection of 400,000 operators took a minute.
+# Our selection of 2,000 operators with the models that name them has 400 KB and 15,000 values.
+# Files at these limits are read in 5 s; a selection of 400,000 operators took a minute.
 MAXIMUM_FILE_SIZE = 4 << 20  # bytes
 MAXIMUM_NODES = 200_000
 MAXIMUM_DEPTH = 16  # selections nest 4 deep
 
 _TAG = "tag:yaml.org,2002:"
 
-# The type of a bare word (string, number, boolean, …), from its node class, text and (bare,
+# Returns the type of a bare word (string, number, boolean, …) from its node class, text and (bare,
 # quoted).
 resolve: Callable[[type[yaml.ScalarNode], str, tuple[bool, bool]], str] = (
     yaml.resolver.Resolver().resolve
 )
 
-# libyaml's parser is ten times as fast; PyYAML may be built without it.
+# libyaml's parser is ten times as fast, but PyYAML may be built without it.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -39,7 +39,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Scalar:
     """A string, number, boolean or other single value.
 
-    kind: str, bool, int, float, null, timestamp, …; text: as it is in the file, without quotes.
+    kind: str, bool, int, float, null, timestamp, …; text: as in the file, without quotes.
     """
 
     line: int
@@ -50,7 +50,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A sequence, with the line and column that it starts at."""
+    """A sequence, with the line and column of its start."""
 
     line: int
     items: list[Node] = field(default_factory=list)
@@ -72,8 +72,7 @@ Node = Scalar | Listing | YamlTable
 def read_nodes(path: Path, what: str = "selection") -> Node:
     """Read the root node of a file with one document; `what` names the file's kind in errors.
 
-    Raises InputError for a file that cannot be read, is not YAML, is empty, or is larger or deeper
-    than a selection can be.
+    Raises InputError for a file that cannot be read, is not YAML, is empty, or exceeds the limits.
     """
     try:
         with readable(path).open("rb") as file:
@@ -84,7 +83,7 @@ def read_nodes(path: Path, what: str = "selection") -> Node:
 
 
 def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
-    """Parse bytes as read_nodes does; path is in error messages."""
+    """Parse bytes as read_nodes does; path appears in error messages."""
     if len(data) > MAXIMUM_FILE_SIZE:
         raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes; no {what} is")
     composer = _Composer(path, what)
@@ -105,10 +104,10 @@ def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
 
 
 class _Composer:
-    """Composes nodes from events.
+    """Compose nodes from events.
 
-    open: the lists and tables not closed yet, each with its anchor; keys: for each the key that
-    waits for a value.
+    open: lists and tables that are not closed yet, each with its anchor; keys: for each, the key
+    without a value so far.
     """
 
     def __init__(self, path: Path | str, what: str) -> None:
@@ -121,7 +120,7 @@ class _Composer:
         self.count = 0
 
     def take(self, event: yaml.Event) -> None:
-        """Add one event to the nodes."""
+        """Add an event to the nodes."""
         if isinstance(event, yaml.ScalarEvent):
             scalar = self._scalar(event)
             self._name(scalar, event.anchor, event)
@@ -133,7 +132,7 @@ class _Composer:
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             node, anchor = self.open.pop()
             self.keys.pop()
-            # An anchor names only closed nodes, so no node is part of itself.
+            # An anchor names only closed nodes, so no node can contain itself.
             self._name(node, anchor, event)
         elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
             raise self._error(event, f"a second YAML document; a {self.what} is one")
@@ -152,7 +151,7 @@ class _Composer:
         node = self.anchors.get(event.anchor or "")
         if node is None:
             raise self._error(
-                event, f"alias *{event.anchor} names nothing before it, or what it is in"
+                event, f"alias *{event.anchor} names nothing before it, or its own container"
             )
         return node
 
@@ -175,7 +174,7 @@ class _Composer:
 
     def _name(self, node: Node, anchor: str | None, event: yaml.Event) -> None:
         if anchor in self.anchors:
-            raise self._error(event, f"the anchor &{anchor} is there twice")
+            raise self._error(event, f"duplicate anchor &{anchor}")
         if anchor is not None:
             self.anchors[anchor] = node
 
@@ -212,7 +211,7 @@ def _column(event: yaml.Event) -> int:
 
 
 class NoAliasesLoader(yaml.SafeLoader):
-    """A safe loader that refuses aliases: aliases of aliases make a small file a large object."""
+    """A safe loader that refuses aliases, since nested aliases make a small file a large object."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Compose a node; raise yaml.YAMLError at an alias."""

@@ -1,3 +1,3 @@
 """Records of builds, and the files and sizes of one link."""
 
-RECORD = "build.json"  # the record's file in a build's folder
+RECORD = "build.json"  # file name of the record in a build's folder

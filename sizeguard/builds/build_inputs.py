@@ -1,6 +1,6 @@
-"""Everything that a build read, with content hashes, and what differs from it now.
+"""Record everything that a build read, with content hashes, and find what has changed since.
 
-The hashes of contents decide, never times or names: a file whose time was set back counts, and one
+Only content hashes decide, not times or names: a file with an old time counts as changed, a file
 that was only touched does not.
 """
 
@@ -18,8 +18,9 @@ from pathlib import Path
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.base.hash_cache import HashCache
 
-MISSING = "missing"  # the hash of a file that is not there
-# The hash of all that a program reads unseen, under a path that names it: it always differs.
+MISSING = "missing"  # hash of a missing file
+# Hash of files that a program reads without a record, under a path that names the program; it
+# always differs.
 UNKNOWN = "unknown"
 _WILD = re.compile(r"[*?\[]")
 
@@ -28,13 +29,13 @@ Hash = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class BuildInputs:
-    """The inputs of one build, as they were when it ended.
+    """The inputs of one build when it ended.
 
     files:       content hash of each file that compiler, linker, CMake or generator read, by path
-    tools:       the same of each program that ran
-    absent:      paths that were looked for before a file was found elsewhere; none of them exists
-    globs:       hash of the files that a pattern of CMake finds, by pattern; ** is any folders
-    environment: the variables that reached the tools
+    tools:       content hash of each program that ran, by path
+    absent:      paths that were searched before a file was found elsewhere; they do not exist
+    globs:       hash of the files that match a pattern of CMake, by pattern; ** matches any folders
+    environment: the variables that the tools saw
     """
 
     files: Mapping[str, str]
@@ -44,7 +45,7 @@ class BuildInputs:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
-        """Return the record in build.json."""
+        """Return the record for build.json."""
         return {
             "files": dict(sorted(self.files.items())),
             "tools": dict(sorted(self.tools.items())),
@@ -60,12 +61,12 @@ class BuildInputs:
 
 @dataclass(frozen=True, slots=True)
 class InputChanges:
-    """List the differences between the record of a build and now.
+    """Differences between the record of a build and the present.
 
-    files:       with other content, or gone
-    tools:       the same of programs
-    appeared:    paths that were looked for in vain, and exist now
-    globs:       patterns that find other files
+    files:       files with other content, and missing files
+    tools:       programs with other content, and missing programs
+    appeared:    paths that did not exist, but do now
+    globs:       patterns that match other files now
     environment: names of variables with other values
     """
 
@@ -81,13 +82,13 @@ class InputChanges:
 
     @property
     def first(self) -> str:
-        """Name one change, for people; empty without any."""
+        """Name one change for messages; empty if there are none."""
         words = (*self.files, *self.tools, *self.appeared, *self.globs, *self.environment)
         return words[0] if words else ""
 
 
 def inputs_from_json(content: object) -> BuildInputs | None:
-    """Read the record in build.json; None for one that is missing or not whole."""
+    """Read the record from build.json; None if it is missing or incomplete."""
     if not isinstance(content, dict):
         return None
     tables = [content.get(name) for name in ("files", "tools", "globs", "environment")]
@@ -103,7 +104,7 @@ def inputs_from_json(content: object) -> BuildInputs | None:
 
 
 def united_inputs(records: Iterable[BuildInputs]) -> BuildInputs:
-    """Return what several builds of one state of the files read together."""
+    """Return everything that several builds of the same files read."""
     records = list(records)
     return BuildInputs(
         files={path: content for each in records for path, content in each.files.items()},
@@ -117,7 +118,7 @@ def united_inputs(records: Iterable[BuildInputs]) -> BuildInputs:
 def present_inputs(
     recorded: BuildInputs, hash_of: Hash, environment: Mapping[str, str]
 ) -> BuildInputs:
-    """Return what a build of the same files would record now: equal if nothing has changed."""
+    """Return the inputs that a build of the same files would record now."""
     return BuildInputs(
         files={path: hash_of(path) for path in recorded.files},
         tools={path: hash_of(path) for path in recorded.tools},
@@ -128,7 +129,7 @@ def present_inputs(
 
 
 def placed(inputs: BuildInputs, old: str, new: str) -> BuildInputs:
-    """Replace the folder at the beginning of paths: a record then holds in another checkout."""
+    """Replace the folder at the beginning of paths, to use a record in another checkout."""
 
     def moved(path: str) -> str:
         return new + path[len(old) :] if path.startswith(f"{old}/") or path == old else path
@@ -145,7 +146,7 @@ def placed(inputs: BuildInputs, old: str, new: str) -> BuildInputs:
 def input_changes(
     recorded: BuildInputs, hash_of: Hash, environment: Mapping[str, str]
 ) -> InputChanges:
-    """Compare the record of a build with the files and variables as they are now."""
+    """Compare the record of a build with the present files and variables."""
     return InputChanges(
         files=_changed(recorded.files, hash_of),
         tools=_changed(recorded.tools, hash_of),
@@ -156,7 +157,7 @@ def input_changes(
 
 
 def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
-    """Return the keys that one of two mappings lacks, or that have other values."""
+    """Return the keys that only one mapping has, or whose values differ."""
     return frozenset(key for key in {*old, *new} if old.get(key) != new.get(key))
 
 
@@ -165,16 +166,16 @@ def _changed(recorded: Mapping[str, str], hash_of: Hash) -> tuple[str, ...]:
 
 
 def glob_hash(pattern: str) -> str:
-    """Hash the paths that a pattern finds, from its folder without wildcards."""
+    """Hash the paths that match a pattern, relative to its fixed folder."""
     fixed = pattern[: match.start()] if (match := _WILD.search(pattern)) else pattern
     start = len(fixed.rpartition("/")[0])
     return fingerprint({"found": [path[start:] for path in glob_paths(pattern)]})
 
 
 def glob_paths(pattern: str) -> list[str]:
-    """List the paths that a pattern of CMake finds, sorted: hidden files, too.
+    """List the paths that match a pattern of CMake, including hidden files, sorted.
 
-    In it ** stands for a folder and all folders below, whatever their depth.
+    ** stands for a folder and all folders below it.
     """
     parts = Path(pattern).parts
     folders = [parts[0]]
@@ -185,7 +186,7 @@ def glob_paths(pattern: str) -> list[str]:
 
 
 def glob_matches(pattern: str, path: str) -> bool:
-    """Return whether a pattern, as glob_paths reads it, finds a path."""
+    """Return whether a path matches a pattern, with the rules of glob_paths."""
     return _matches(pattern.split("/"), path.split("/"))
 
 
@@ -216,10 +217,10 @@ def _entries(folder: str, pattern: str) -> list[str]:
 
 
 def absent_prefixes(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the first part of each path that does not exist, sorted, each once.
+    """Return the first missing part of each path, sorted, without duplicates.
 
-    A path that exists has none. /usr/local/include/bits/a.h gives /usr/local/include/bits if there
-    is no such folder: nothing below can appear before that does.
+    A path that exists has none. /usr/local/include/bits/a.h gives /usr/local/include/bits if this
+    folder is missing: nothing below it can appear before the folder does.
     """
     exists: dict[str, bool] = {}
 
@@ -240,7 +241,7 @@ def absent_prefixes(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def looked_for(names: Iterable[str], folders: Iterable[str], found_in: str) -> list[str]:
-    """List the paths that were tried before a folder of a search path, the first folder first."""
+    """List the paths that a search tried before it found the names, in the order of the folders."""
     before = []
     for folder in folders:
         if folder == found_in:
@@ -250,7 +251,7 @@ def looked_for(names: Iterable[str], folders: Iterable[str], found_in: str) -> l
 
 
 def content_hash(path: str) -> str:
-    """Hash a file's content; a folder by its names, what cannot be read as MISSING."""
+    """Hash a file's content, or a folder's names; MISSING if it cannot be read."""
     try:
         mode = Path(path).stat().st_mode
         if stat.S_ISDIR(mode):
@@ -264,5 +265,5 @@ def content_hash(path: str) -> str:
 
 
 def project_hashes(root: Path) -> HashCache:
-    """Open the cache of hashes that the commands of a project share."""
+    """Open the cache of hashes that all commands of a project share."""
     return HashCache(root / ".sizeguard" / "hashes.json", content_hash)

@@ -15,33 +15,34 @@ from sizeguard.builds.build_inputs import BuildInputs, inputs_from_json
 from sizeguard.builds.sizes import Sizes
 
 SCHEMA_VERSION = 1
-IMAGE = "image"  # the variant of an image of another project
+IMAGE = "image"  # variant name for images of other projects
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
     """A built variant.
 
-    image:       run_program, or the shared library, with symbols; with debug information, too,
-                 unless debug is given. Of another project: the image that its recipe names
-    toolchain:   gcc-12.2-bfd-2.40; of another project the compilers that its image names
-    optimize:    s or 2; empty for another project, whose commands decide
-    shipped:     its stripped twin, which loads the same bytes
-    objects:     the linked objects, in order; with LTO, those that the linker made and kept
-    map, gc_log: written by the linker; None if another project's build does not name one
+    image:       run_program or the shared library, with symbols; also with debug information unless
+                 `debug` is given. In another project: the image that its recipe names
+    toolchain:   gcc-12.2-bfd-2.40; in another project the compilers that the image names
+    optimize:    s or 2; empty in another project, where its commands decide
+    shipped:     the stripped twin, which loads the same bytes
+    objects:     the linked objects, in order; with LTO, the objects that the linker generated and
+                 kept
+    map, gc_log: written by the linker; None if another project's build does not name them
     selection:   the effective selection; None for an image of another project
-    asked:       the selection file that was given; None if everything is kept
-    dtypes:      whether its dtypes count, or its operators alone
+    asked:       the requested selection file; None if everything is kept
+    dtypes:      whether the selection's dtypes count, or only its operators
     fingerprint: hash of all inputs
     link:        executable, static, static-pie or shared
-    lto:         full or thin; empty without optimization at link time
-    lto_inputs:  the linker's inputs for the objects, in order; empty without LTO
-    debug:       the .dSYM of a build for macOS, which holds the debug information
-    link_command: the linker's own command line, recorded beside the image; None for macOS
-    inputs:      everything that the build read; None in a record of an older version, and of
-                 another project
-    tools:       full names of what made the image of another project, as far as it tells
-    rules:       text of the project's own rules for components; empty without
+    lto:         full or thin; empty without link-time optimization
+    lto_inputs:  the linker's original inputs, in order; empty without LTO
+    debug:       the .dSYM of a build for macOS, which has the debug information
+    link_command: file with the linker's command line, next to the image; None for macOS
+    inputs:      everything that the build read; None in records of older versions and other
+                 projects
+    tools:       full names of the tools that made another project's image, if it names them
+    rules:       text of the project's own rules for components; empty without such rules
     """
 
     variant: str
@@ -71,7 +72,7 @@ class Build:
 
     @property
     def title(self) -> str:
-        """The build in one line: vision  x86_64-linux  gcc-12.2-bfd-2.40 -Os."""
+        """One line that describes the build: vision x86_64-linux gcc-12.2-bfd-2.40 -Os."""
         level = f" -O{self.optimize}" if self.optimize else ""
         return f"{self.app or self.variant}  {self.target}  {self.toolchain}{level}"
 
@@ -109,7 +110,7 @@ class Build:
 def read_build(path: Path) -> Build:
     """Read build.json, or the one in a folder.
 
-    Raises InputError for a file that is none, is incomplete or has another version.
+    Raises InputError for a file that is not one, is incomplete or has another version.
     """
     file = path / RECORD if path.is_dir() else path
     try:
@@ -132,7 +133,7 @@ def read_build(path: Path) -> Build:
 
 
 class _Content:
-    """Typed values of a build.json; raises KeyError or TypeError for a missing or other value."""
+    """Typed values of a build.json; raises KeyError or TypeError for missing or mistyped ones."""
 
     def __init__(self, content: Mapping[str, object]) -> None:
         self.content = content
@@ -152,11 +153,11 @@ class _Content:
         return tuple(Path(str(path)) for path in value)
 
     def path_or_none(self, key: str) -> Path | None:
-        """Return a path that has to be told, None if it is null."""
+        """Return the path of a required key; None if it is null."""
         return Path(self.text(key)) if self.content[key] is not None else None
 
     def optional(self, key: str) -> Path | None:
-        """Return a path, None if it is null, empty or missing."""
+        """Return a path; None if it is null, empty or missing."""
         value = self.content.get(key)
         return Path(str(value)) if value else None
 

@@ -1,4 +1,4 @@
-"""Machine and tools of an image, as it names them itself."""
+"""Read the machine and the tools that an image names."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from sizeguard.formats.sniff import ELF, MACHO, PE, WASM, image_format
 
 UNKNOWN = "unknown"
 STRIPPABLE = (ELF, MACHO)
-MEASURED = (*STRIPPABLE, PE, WASM)  # formats of images
+MEASURED = (*STRIPPABLE, PE, WASM)  # formats of images that can be measured
 
-# Names of tools in .comment, the compilers first; a linker writes its own name only if it is not a
-# ld.
+# Names of tools in .comment, compilers first; linkers other than ld also write their names there.
 _TOOLS = (
     ("gcc", re.compile(r"^GCC: \(.*\) (\d+\.\d+)")),
     ("clang", re.compile(r"clang version (\d+\.\d+)")),
@@ -46,9 +45,9 @@ def kind_of_image(path: Path) -> str:
 
 
 def image_tools(image: Path) -> ImageTools:
-    """Read machine and tools of an image.
+    """Read the machine and the tools of an image.
 
-    Of one tool the latest version counts: objects of the system's libraries are older.
+    For each tool the latest version counts, since objects of the system's libraries are older.
     """
     if image_format(image) != ELF:
         return ImageTools("", UNKNOWN, "")

@@ -1,7 +1,8 @@
-"""The record of a link: the linker's own command line, and copies of files that are gone.
+"""The record of a link: the linker's command line, and copies of files that are gone.
 
-There is one format. A native build writes IMAGE.link.json beside its image; `sizeguard record`
-writes a folder of such files, with an index by image and a folder `files` of copies.
+There is one format for two writers. A native build writes IMAGE.link.json next to its image;
+`sizeguard record` writes a folder of such files, with an index by image and a folder `files` of
+copies.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ from sizeguard.formats.elf import read_elf
 from sizeguard.formats.sniff import ELF, image_format
 
 SUFFIX = ".link.json"
-LINK_INPUTS = ".link"  # folder of a link's inputs beside an image of another project
+# suffix of the folder with a link's inputs, next to an image of another project
+LINK_INPUTS = ".link"
 _VERSION = 1
 _HOW = "build again with sizeguard build, or record the build with sizeguard record"
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """Size in bytes and time of the last change in ns, by which a changed file is known."""
+    """Size in bytes and time of the last change in ns, to recognise a changed file."""
 
     size: int
     changed: int
@@ -36,16 +38,16 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class ImageIdentity:
-    """An image, known by its build id (empty without one) and a hash of what it loads.
+    """An image's build id (empty without one) and a hash of its loaded bytes.
 
-    Both stay if the image is moved or stripped.
+    Both stay the same if the image is moved or stripped.
     """
 
     build_id: str
     loaded: str
 
     def is_of(self, other: ImageIdentity) -> bool:
-        """Return whether both are one link's; a build id that both have decides."""
+        """Return whether both come from the same link; if both have a build id, it decides."""
         if self.build_id and other.build_id:
             return self.build_id == other.build_id
         return self.loaded == other.loaded
@@ -53,19 +55,19 @@ class ImageIdentity:
 
 @dataclass(frozen=True, slots=True)
 class LinkRecord:
-    """A linker's command line.
+    """The command line of a linker, with its input and output files.
 
-    linker:    its name as --version prints it
+    linker:    first line of the linker's --version
     arguments: without the program
-    folder:    where it ran
-    program:   the linker's file; empty in records that builds of the runtime write
-    output:    the file that it made; None in those records
-    image:     of the output when the link ended; None if that is not known
-    copies:    absolute path of an input that is gone or changed → its copy as the linker read it
-    lto:       objects that the linker made of its inputs; each has a copy
-    inputs:    absolute path of an input → its state when it was linked
+    folder:    the working directory of the linker
+    program:   the linker's file; empty in records of native builds
+    output:    the file that the linker wrote; None in records of native builds
+    image:     identity of the output when the link ended; None if not known
+    copies:    absolute path of an input that is gone or changed → a copy of what the linker read
+    lto:       objects that the linker generated; each has a copy
+    inputs:    absolute path of an input → its state during the link
     map:       the linker's map of this link; None without one
-    map_state: of a map that the build wrote, and may write again
+    map_state: state of a map that the build wrote and may write again
     """
 
     linker: str
@@ -81,7 +83,7 @@ class LinkRecord:
     map_state: FileState | None = None
 
     def to_json(self, place: Path | None = None) -> dict[str, object]:
-        """Return the content of the record, with copies relative to its folder `place`."""
+        """Return the record as JSON, with copies relative to its folder `place`."""
         found: dict[str, object] = {
             "schema_version": _VERSION,
             "linker": self.linker,
@@ -116,7 +118,7 @@ class LinkRecord:
         return Path(os.path.normpath(self.folder / name))
 
     def option_file(self, *options: str) -> Path | None:
-        """Return the file that one of some options names, the last if there are several."""
+        """Return the file that the last of some options names; None without them."""
         try:
             words = list(read_options(self.arguments, self.folder, self.copies))
         except InputError:
@@ -126,14 +128,14 @@ class LinkRecord:
 
     @property
     def link_map(self) -> Path | None:
-        """The map, unless it is gone or another was written in its place."""
+        """The map; None if it is gone or was overwritten."""
         state = state_of_file(self.map) if self.map is not None else None
         if state is None or (self.map_state is not None and state != self.map_state):
             return None
         return self.map
 
     def changed_inputs(self) -> list[Path]:
-        """List the inputs that differ from what the linker read, and have no copy."""
+        """List the inputs that differ from those that the linker read and have no copy."""
         return [
             path
             for path, state in self.inputs.items()
@@ -142,7 +144,7 @@ class LinkRecord:
 
 
 def state_of_file(path: Path) -> FileState | None:
-    """Return the state of a file; None if it is not there."""
+    """Return the state of a file; None if it does not exist."""
     try:
         about = path.stat()
     except OSError:
@@ -151,7 +153,7 @@ def state_of_file(path: Path) -> FileState | None:
 
 
 def image_identity(path: Path) -> ImageIdentity:
-    """Identify an image by what it loads; what is not an ELF file, by all its bytes.
+    """Identify an image by its loaded bytes; files other than ELF by all bytes.
 
     Raises InputError for a damaged or unreadable image.
     """
@@ -177,7 +179,7 @@ def write_link_record(path: Path, record: LinkRecord) -> None:
 
 
 def read_link_record(path: Path) -> LinkRecord:
-    """Read a record. Raises InputError for a file that is none."""
+    """Read a record. Raises InputError for a file that is not a record."""
     try:
         content = json.loads(readable(path).read_text())
     except OSError as error:
@@ -200,7 +202,7 @@ def read_link_record(path: Path) -> LinkRecord:
 
 
 def _with_details(record: LinkRecord, content: Mapping[str, object], place: Path) -> LinkRecord:
-    """Add what only `sizeguard record` writes."""
+    """Add the fields that only `sizeguard record` writes."""
     image, output, map_ = (content.get(key) for key in ("image", "output", "map"))
     map_state = content.get("map_state")
     copies, inputs, lto = (content.get(key) or {} for key in ("copies", "inputs", "lto"))

@@ -1,4 +1,4 @@
-"""Find the memory regions of a recorded link: in its map, else in the scripts that it names."""
+"""Find the memory regions of a recorded link in its map, else in the scripts that it names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sizeguard.formats.linkmap.memory_region import MemoryRegion
 
 
 def recorded_regions(files: Files) -> tuple[MemoryRegion, ...]:
-    """Return the regions that the record of an image's link tells; empty if it tells none."""
+    """Return the regions in the record of an image's link; empty if there are none."""
     path = files.link_record
     if path is None and has_records(files.image):
         path = find_record(files.image).record
@@ -55,7 +55,7 @@ def _place(record: LinkRecord, folders: Iterable[Path], name: str) -> Path | Non
 
 
 def _symbol(text: str) -> tuple[str, int | None]:
-    """Read name=value; None for a value that is no number."""
+    """Read name=value; None for a value that is not a number."""
     name, _, value = text.partition("=")
     try:
         return name, int(value, 0)

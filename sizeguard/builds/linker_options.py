@@ -1,4 +1,4 @@
-"""Spelling of linker options: words of a command line, read as options and values."""
+"""Read options and values from a linker's command line."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _VALUE_FOLLOWS = """
 _TAKES_VALUE = frozenset(_VALUE_FOLLOWS.split())
 # One-letter options that may be joined with their value: -ofile, -Lfolder.
 _JOINED = ("-L", "-l", "-o", "-e", "-u", "-m", "-z", "-h", "-T", "-y")
-_DEEPEST = 16  # response files that name each other
-_OPTIONAL_VALUE = {"--hash-style", "-O"}  # the value is never a word of its own
+_DEEPEST = 16  # nesting of response files
+_OPTIONAL_VALUE = {"--hash-style", "-O"}  # the value is never a separate word
 _LONG = {
     "--entry": "-e",
     "--undefined": "-u",
@@ -41,12 +41,12 @@ _NOT_JOINED = ("-export-dynamic", "-shared", "-static", "-nostdlib", "-no-pie", 
 def read_options(
     arguments: Sequence[str], folder: Path, copies: Mapping[Path, Path] = _NO_COPIES
 ) -> Iterator[tuple[str, str]]:
-    """Yield options and their values; a file is the option "".
+    """Yield options and their values; a file has the option "".
 
     Response files (@file) are expanded, and long spellings replaced by the short ones.
 
-    folder: where the linker ran
-    copies: path of a response file that is gone → its copy
+    folder: the working directory of the linker
+    copies: path of a deleted response file → its copy
 
     Raises InputError if the last option lacks its value.
     """
@@ -73,7 +73,7 @@ def _expand(
 
 
 def response_words(text: str) -> list[str]:
-    """Split a response file: quotes hold words together, a backslash escapes any character."""
+    """Split a response file: quotes join words, a backslash escapes any character."""
     words: list[str] = []
     word: list[str] | None = None
     quote = ""
@@ -107,7 +107,7 @@ def _option(words: Sequence[str], i: int) -> tuple[str, str, int]:
         return _LONG.get(name, name), value, i + 1
     if word in _TAKES_VALUE and word not in _OPTIONAL_VALUE:
         if i + 1 >= len(words):
-            raise InputError(f"the recorded link ends in {word}, which takes a value")
+            raise InputError(f"the recorded command line ends in {word}, which takes a value")
         return _LONG.get(word, word), words[i + 1], i + 2
     if len(word) > 2 and word[:2] in _JOINED and not _is_long(word):
         return word[:2], word[2:], i + 1
@@ -115,5 +115,5 @@ def _option(words: Sequence[str], i: int) -> tuple[str, str, int]:
 
 
 def _is_long(word: str) -> bool:
-    """Return whether a word is a long option with one dash, not a joined one."""
+    """Return whether a word is a long option with one dash, not a joined one-letter option."""
     return word in _NOT_JOINED or word.startswith(("-eh-", "-hash"))

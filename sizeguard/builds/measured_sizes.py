@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from sizeguard.formats.macho.image import MachO
 
 _MACHO_PAGE = 16 << 10
-_PE_ALIGNMENT = 512  # of sections in the file
-_LARGEST_PAGE = 64 << 10  # of aarch64's linkers, the largest that is usual
+_PE_ALIGNMENT = 512  # bytes to which sections in the file are aligned
+_LARGEST_PAGE = 64 << 10  # the largest page size of linkers for aarch64
 _PAGES = {"x86_64": 4 << 10, "i386": 4 << 10}
 
 
 def measure(shipped: Path) -> Sizes:
     """Measure a stripped image.
 
-    Of a universal binary only one image is loaded: load and ram are those of its largest. Images of
-    other containers are summed.
+    In a universal binary only one image is loaded, so load and ram are those of the largest image.
+    Images of other containers are summed.
     """
     format_ = image_format(shipped)
     if format_ == MACHO:
-        # 12 ms, which reports of ELF images need not wait for: they read records of builds.
+        # takes 12 ms, which reports of ELF images save: they read records of builds
         from sizeguard.formats.macho.reader import FatFile, read_macho_file
 
         file = read_macho_file(shipped)
@@ -51,9 +51,9 @@ def measure(shipped: Path) -> Sizes:
 
 
 def _measure_members(path: Path) -> Sizes:
-    """Sum the images of a container; the file is the container's own.
+    """Sum the images of a container; `file` is the size of the container.
 
-    Raises InputError if one of them cannot be read.
+    Raises InputError if an image in it cannot be read.
     """
     from sizeguard.formats.containers.member_files import unpacked_images
 
@@ -67,10 +67,10 @@ def _measure_members(path: Path) -> Sizes:
 
 
 def segment_pages(shipped: Path) -> int:
-    """Sum a page for each segment with bytes in the file: what rounding can add to the file.
+    """Sum one page for each segment with bytes in the file, the most that rounding can add to it.
 
-    The page is what the machine's linkers align segments to. What the image itself is aligned to
-    does not count: a change could leave any room by it.
+    Linkers for the machine align segments to this page size. The image's own alignment does not
+    count, since a change could raise it without limit.
     """
     format_ = image_format(shipped)
     if format_ == MACHO:
@@ -104,7 +104,7 @@ def _page_slack(elf: Elf) -> int:
 
 
 def _segment_slack(macho: MachO) -> int:
-    """Sum the bytes behind the last section of each Mach-O segment: segments are whole pages."""
+    """Sum the bytes after the last section of each Mach-O segment, which is whole pages."""
     slack = 0
     for segment in macho.segments:
         sections = [macho.sections[i] for i in segment.sections if macho.sections[i].file_size]

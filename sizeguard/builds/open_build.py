@@ -12,17 +12,17 @@ from sizeguard.formats.sniff import image_format, names_member
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of one link, as far as they are known.
+    """The known files of one link.
 
-    image:       with symbols, if there are any
-    twin:        its stripped form, which is shipped
-    objects:     the linked objects; with LTO, those that the linker made
+    image:       with symbols, if there is such a file
+    twin:        its stripped form, which ships
+    objects:     the linked objects; with LTO, the objects that the linker generated
     link_map, gc_log: written by the linker
-    folder:      where the linker ran: maps and logs name objects relative to it
+    folder:      the linker's working directory; maps and logs name objects relative to it
     link_record: the linker's command line
     debug_file:  the same build with symbols or debug information
-    build:       the record that names them; None for a bare image
-    scripts:     of the linker, if they are given
+    build:       the record that names these files; None for a bare image
+    scripts:     linker scripts that the user gives
     """
 
     image: Path
@@ -43,7 +43,7 @@ def is_build(path: Path) -> bool:
 
 
 def open_build(path: Path, given: Files | None = None) -> Files:
-    """Return the files of a build, or of a bare image; given ones replace those of the record.
+    """Return the files of a build or a bare image; `given` files replace those of the record.
 
     Raises InputError for a damaged build.json, or a folder without one.
     """
@@ -55,7 +55,7 @@ def open_build(path: Path, given: Files | None = None) -> Files:
 
 
 def files_of(build: Build, given: Files | None = None) -> Files:
-    """Return the files that a record names, with given ones in their place."""
+    """Return the files that a record names; `given` files replace them."""
     given = given or Files(build.image)
     return Files(
         image=build.image,

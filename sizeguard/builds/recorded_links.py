@@ -1,7 +1,7 @@
-"""Folders of link records, and the record of an image among them.
+"""Folders of link records; find the record of an image in them.
 
-An image is found by its path. If it is somewhere else (installed, moved, stripped into another
-file) its build id or a hash of what it loads tells.
+An image is found by its path. If it was installed, moved or stripped into another file, its build
+id or a hash of its loaded bytes identifies it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ HOW_TO_RECORD = "record its build with `sizeguard record -- BUILD COMMAND`"
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """The record of an image, or why there is none.
+    """The record of an image, or the reason why there is none.
 
-    record: path of the file; None if there is none that is the image's
-    why:    in words, with how to get one; empty if there is one
+    record: path of the file; None if no record belongs to the image
+    why:    the reason, and how to get a record; empty if there is one
     """
 
     record: Path | None
@@ -45,7 +45,7 @@ class FoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A line of the index: the output, the file of its record, and the output's identity."""
+    """Entry of the index: the output, the file of its record, and the output's identity."""
 
     output: Path
     file: str
@@ -53,15 +53,15 @@ class _Entry:
 
 
 def record_name(output: Path) -> str:
-    """Return the file name of an output's record; one output has one, so the last link stays."""
+    """Return the file name of an output's record; a later link of the same output overwrites it."""
     digest = hashlib.sha256(os.fsencode(output)).hexdigest()[:16]
     return f"{output.name[:80]}-{digest}{SUFFIX}"
 
 
 def write_records(folder: Path, records: Iterable[LinkRecord]) -> list[Path]:
-    """Write records of links into a folder, each in place of an earlier one of its output.
+    """Write records of links into a folder, each in place of an earlier record of its output.
 
-    Earlier records whose output is gone are removed, and copies that no record names.
+    Removes earlier records of missing outputs, and copies that no record names.
     """
     entries = {entry.output: entry for entry in _entries(folder) if os.path.lexists(entry.output)}
     written = []
@@ -125,9 +125,9 @@ def _identity(content: object) -> ImageIdentity | None:
 
 
 def find_record(image: Path, folders: Iterable[Path] = ()) -> FoundRecord:
-    """Find the record of an image: beside it, in given folders, or in the usual ones.
+    """Find the record of an image: next to it, in given folders, or in the usual folders.
 
-    The usual folders are .sizeguard/links of the image's folder, of the current one, and of all
+    The usual folders are .sizeguard/links in the image's folder, the current folder, and all
     folders above them.
 
     Raises InputError for an image that cannot be read.
@@ -138,7 +138,7 @@ def find_record(image: Path, folders: Iterable[Path] = ()) -> FoundRecord:
     path = Path(os.path.realpath(image))
     other: _Entry | None = None
     indexes = {folder: _entries(folder) for folder in (*folders, *_usual_folders(image))}
-    # Hashing 434 MB takes 0.3 s, so only where there is something to compare with.
+    # Hashing 434 MB takes 0.3 s, so hash only if there are records to compare with.
     identity = image_identity(image) if any(indexes.values()) else ImageIdentity("", "")
     for folder, entries in indexes.items():
         same = [entry for entry in entries if Path(os.path.realpath(entry.output)) == path]
@@ -156,7 +156,7 @@ def find_record(image: Path, folders: Iterable[Path] = ()) -> FoundRecord:
 
 
 def has_records(image: Path) -> bool:
-    """Tell at once whether any links were recorded where the record of an image may be."""
+    """Return quickly whether any links were recorded where the record of an image may be."""
     beside = image.with_name(f"{image.name.removesuffix('.stripped')}{SUFFIX}")
     return beside.is_file() or any(True for _ in _usual_folders(image))
 

@@ -1,4 +1,4 @@
-"""Measure images with pyelftools or lief, too: a number that blocks a change is read twice."""
+"""Measure images also with pyelftools or lief, to confirm numbers that block a change."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ _PE_WRITE = 0x8000_0000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Sizes of an image in bytes, as one reader finds them.
+    """Sizes of an image in bytes, measured by one reader.
 
-    sections: name, bytes in the file and bytes in memory of each; None if the file has no table of
-              them
+    sections: name, bytes in the file and bytes in memory; None without a section table
     """
 
     reader: str
@@ -44,11 +43,11 @@ class Reading:
 
 
 def check_readings(images: Iterable[Path], sizes: Sizes) -> None:
-    """Compare sizes, and the sections of images, with what another library reads.
+    """Compare sizes, and the sections of images, with those that another library reads.
 
     sizes: of all images together, which limits are compared with
 
-    Raises SizeguardError, exit code 4, that says where they differ: then neither can be believed.
+    Raises SizeguardError, exit code 4, that names the difference: then neither number is reliable.
     """
     images = list(images)
     readings = [_checked(image) for image in images]
@@ -80,7 +79,7 @@ def _checked(image: Path) -> Reading:
 
 
 def disagreement(ours: Reading, theirs: Reading) -> str:
-    """Say what two readings differ in; empty if nothing."""
+    """Name the first difference of two readings; empty if they agree."""
     for name in ("load", "ram", "file"):
         one, other = getattr(ours, name), getattr(theirs, name)
         if one != other:
@@ -100,7 +99,7 @@ def disagreement(ours: Reading, theirs: Reading) -> str:
 
 
 def read_ourselves(image: Path) -> Reading:
-    """Read the sizes of an image as all other commands do."""
+    """Read the sizes of an image the same way as all other commands."""
     sizes = measure(image)
     sections = Counter(_own_sections(image))
     return Reading("sizeguard", sizes.load, sizes.ram, sizes.file, sections)
@@ -109,7 +108,7 @@ def read_ourselves(image: Path) -> Reading:
 def read_again(image: Path) -> Reading | None:
     """Read an image with another library: ELF with pyelftools, Mach-O and PE with lief.
 
-    None for WebAssembly and COFF objects, which neither reads.
+    Returns None for WebAssembly and COFF objects, which neither library reads.
 
     Raises SizeguardError if the library cannot read it.
     """
@@ -138,14 +137,14 @@ def _own_sections(image: Path) -> Iterator[tuple[str, int, int]]:
             yield found.name, found.size, found.memory
     elif format_ not in (WASM, COFF):
         elf = read_elf(image)
-        # Behind those of the table come zeros that no section covers.
+        # Zeros that no section covers follow those of the table.
         count = elf.section_headers[1] // elf.layout.section.itemsize
         for section in elf.sections[1:count]:
             yield section.name, section.file_size, section.size
 
 
 def _by_elftools(image: Path, file: Path) -> Reading:
-    from elftools.common.exceptions import ELFError  # 20 ms, which other commands need not wait for
+    from elftools.common.exceptions import ELFError  # takes 20 ms, which other commands save
     from elftools.elf.elffile import ELFFile
 
     try:
@@ -161,7 +160,7 @@ def _by_elftools(image: Path, file: Path) -> Reading:
 def _of_sections(elf: ELFFile, file: Path) -> Reading:
     load = ram = 0
     sections: Counter[tuple[str, int, int]] = Counter()
-    ends: list[tuple[int, int]] = []  # address and end of what is in memory for the whole process
+    ends: list[tuple[int, int]] = []  # address and end of memory for the whole process
     for number, section in enumerate(elf.iter_sections()):
         if number == 0:
             continue
@@ -179,7 +178,7 @@ def _of_sections(elf: ELFFile, file: Path) -> Reading:
 
 
 def _uncovered(head: Mapping[str, int], ends: list[tuple[int, int]]) -> int:
-    """Return the zeros behind a writable segment's bytes that no section covers."""
+    """Count the zeros after a writable segment's bytes that no section covers."""
     low, in_file, in_memory = head["p_vaddr"], head["p_filesz"], head["p_memsz"]
     if not head["p_flags"] & 2 or in_memory <= in_file:
         return 0
@@ -200,7 +199,7 @@ def _of_segments(elf: ELFFile, file: Path) -> Reading:
 
 
 def _union(ranges: Iterable[tuple[int, int]]) -> int:
-    """Count the bytes that are in one range or more."""
+    """Count the bytes that are in at least one range."""
     total = reached = 0
     for start, end in sorted(ranges):
         total += max(0, end - max(start, reached))
@@ -209,7 +208,7 @@ def _union(ranges: Iterable[tuple[int, int]]) -> int:
 
 
 def _macho_by_lief(image: Path, file: Path) -> Reading:
-    import lief  # 60 ms, for images of Mach-O and PE alone
+    import lief  # takes 60 ms; only images of Mach-O and PE need it
 
     wide = _wide_slices(file)
     files = [lief.MachO.parse(part) for part in wide] if wide else [lief.MachO.parse(file)]
@@ -224,7 +223,7 @@ def _macho_by_lief(image: Path, file: Path) -> Reading:
 
 
 def _wide_slices(file: Path) -> list[io.BytesIO]:
-    """Cut a universal binary with 64-bit offsets, which lief does not read; empty for others."""
+    """Split a universal binary with 64-bit offsets, which lief cannot read; empty for others."""
     data = file.read_bytes()
     magic, count = struct.unpack_from(">II", data) if len(data) > _FAT_ENTRY.size else (0, 0)
     if magic != _FAT_64:
@@ -246,7 +245,7 @@ def _slice_sums(
         if segment is None or int(segment.max_protection) == 0 or _is_debug(section):
             continue
         load += in_file
-        # The one segment of an object has all rights: names tell where a section will be.
+        # The only segment of an object has all permissions, so names tell where sections will be.
         is_data = section.segment_name.startswith("__DATA")
         if is_data if is_object else int(segment.init_protection) & _WRITE:
             ram += section.size

@@ -1,7 +1,7 @@
-"""Libraries and programs that a build makes besides its image: they ship with the app.
+"""Libraries and programs that a build makes in addition to its image; they ship with the app.
 
-Code that moves from the image into a library of its own is still the app's. Any of them counts,
-whether the image names it or loads it by name at run time.
+Code that moves from the image into a separate library is still part of the app. Every library
+counts, whether the image names it or loads it by name at run time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sizeguard.formats.sniff import (
 
 STRIPPED = ".stripped"
 _DEBUG_BUNDLE = ".dSYM"
-# CMake tries the compiler there: 3.25.1, CMakeScratch, CMakeTmp.
+# CMake tries the compiler in these folders: 3.25.1, CMakeScratch, CMakeTmp.
 _TRIALS = re.compile(r"CMakeFiles/(\d[^/]*|CMakeScratch|CMakeTmp)")
 _MACHO_IMAGES = (2, 6, 8)  # MH_EXECUTE, MH_DYLIB, MH_BUNDLE
 _LINKER_TABLES = frozenset(
@@ -57,16 +57,16 @@ _LINKER_TABLES = frozenset(
         SHT_DYNAMIC,
     }
 )
-_HEAD = 20  # bytes that tell what a file is
+_HEAD = 20  # bytes that identify the type of a file
 
 
 @dataclass(frozen=True, slots=True)
 class ShippedLibrary:
-    """A library or program beside the image.
+    """A library or program that ships with the image.
 
     name:   its path in the build's folder
-    path:   of the file that was measured
-    needed: as needed_by lists it
+    path:   the file that was measured
+    needed: the list that needed_by returns
     """
 
     name: str
@@ -76,11 +76,12 @@ class ShippedLibrary:
 
 
 def library_files(folder: Path, apart: Iterable[Path]) -> list[Path]:
-    """List the linked files below a build's folder, sorted.
+    """List the linked files in a build's folder, sorted.
 
-    apart: the build's own image and tools, whose stripped twins do not count either
+    apart: the build's image and tools; they and their stripped twins do not count
 
-    Links count once, as the file that they lead to. A folder with a build.json is another build.
+    Links count once, as the file that they lead to. A folder with a build.json belongs to another
+    build.
     """
     left_out = {name for path in apart for name in (path, path.with_name(path.name + STRIPPED))}
     found = {path.resolve() for path in _files(folder) if path not in left_out and _is_linked(path)}
@@ -89,17 +90,17 @@ def library_files(folder: Path, apart: Iterable[Path]) -> list[Path]:
 
 
 def shipped_libraries(build: Build) -> tuple[ShippedLibrary, ...]:
-    """Measure what a build makes besides its image, stripped if there are stripped twins."""
+    """Measure the libraries that a build makes besides its image, or their stripped twins."""
     folder = build.image.parent
     apart = [build.image, build.shipped, *filter(None, [build.model_tracer])]
     if build.variant == IMAGE:
-        apart += (folder / LINK_INPUTS).rglob("*")  # what was linked does not ship by that
+        apart += (folder / LINK_INPUTS).rglob("*")  # inputs of the link do not ship
     files = library_files(folder, apart)
     return libraries_of(folder, files)
 
 
 def libraries_of(folder: Path, files: Iterable[Path]) -> tuple[ShippedLibrary, ...]:
-    """Measure library files, each by its stripped twin if there is one."""
+    """Measure library files, or their stripped twins if there are any."""
     paths = set(files)
     return tuple(
         _library(path, folder)
@@ -114,7 +115,7 @@ def _library(path: Path, folder: Path) -> ShippedLibrary:
 
 
 def shipped_twin(path: Path) -> Path:
-    """Return the stripped twin of a linked file, the file itself if there is none."""
+    """Return the stripped twin of a linked file, or the file itself if there is none."""
     twin = path.with_name(path.name + STRIPPED)
     return twin if twin.is_file() else path
 
@@ -140,7 +141,7 @@ def needed_by(image: Path) -> tuple[str, ...]:
     if format_ in CONTAINERS:
         return ()
     if format_ == MACHO:
-        # 12 ms, which reports of ELF images need not wait for
+        # takes 12 ms, which reports of ELF images save
         from sizeguard.formats.macho import read_macho_file
         from sizeguard.formats.macho.image import MachO
         from sizeguard.formats.macho.needed import needed_dylibs
@@ -173,12 +174,12 @@ def _is_linked(path: Path) -> bool:
         order = ">" if head[5] == 2 else "<"
         return struct.unpack_from(f"{order}H", head, 16)[0] in (ET_DYN, ET_EXEC)
     form = MACHO_MAGICS.get(head[:4])
-    # A universal file has no objects of a link.
+    # A universal file does not contain objects of a link.
     return form is None or struct.unpack_from(f"{form[0]}I", head, 12)[0] in _MACHO_IMAGES
 
 
 def _is_stub(path: Path) -> bool:
-    """Check for a library that only lists names of another: it has tables for the linker alone."""
+    """Check for a library that only lists names of another: its tables serve only the linker."""
     if image_format(path) != ELF:
         return False
     loaded = [section for section in read_elf(path).sections if section.is_allocated]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 class Sizes:
     """Sizes in bytes.
 
-    load:       ELF: all ALLOC sections without NOBITS. Mach-O: all sections without zero fill
+    load:       ELF: all ALLOC sections except NOBITS. Mach-O: all sections except zero fill
     ram:        ELF: writable ALLOC sections with NOBITS, without .relro_padding. Mach-O: sections
                 of writable segments
     file:       the stripped file
-    page_slack: gaps that the linker leaves between segments: the loaded bytes can grow by so much
-                before the file does
+    page_slack: gaps that the linker leaves between segments; loaded bytes can grow this much before
+                the file does
     """
 
     load: int

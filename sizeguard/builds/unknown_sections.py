@@ -1,6 +1,6 @@
 """Sections of the shipped file that are neither loaded nor known.
 
-The file's growth limit counts their bytes; their names say whose they are.
+The file's growth limit counts their bytes; their names identify their origin.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.sniff import ELF, image_format
 
-# What linkers and strip leave in a stripped file: comments, links to debug information, tables of
-# names, notes and attributes of the processor.
+# Sections that linkers and strip leave in a stripped file: comments, links to debug information,
+# tables of names, notes and processor attributes.
 _KNOWN = frozenset(
     {
         ".comment",
@@ -26,7 +26,7 @@ _NOTE = ".note."
 
 
 def unknown_sections(shipped: Path) -> tuple[tuple[str, int], ...]:
-    """List name and bytes of an ELF file's unknown sections; all of Mach-O's are loaded."""
+    """List name and bytes of an ELF file's unknown sections; Mach-O loads all of its sections."""
     if image_format(shipped) != ELF:
         return ()
     return tuple(

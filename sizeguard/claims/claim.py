@@ -1,4 +1,4 @@
-"""Claims on an image as values: what is to be judged, before anything is."""
+"""Claims on an image as values, before they are judged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RegisteredName:
-    """Whether a table registers a name. table: operator or class."""
+    """A name in a registration table. table: operator or class."""
 
     table: str
     name: str
@@ -16,14 +16,14 @@ class RegisteredName:
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
-    """Whether the code of a kernel is there, by its function's name."""
+    """The code of a kernel, found by its function's name."""
 
     function: str
 
 
 @dataclass(frozen=True, slots=True)
 class DtypeBranch:
-    """Whether the branch of a tag's switches for a dtype is there."""
+    """The branch for a dtype in the switches of a tag."""
 
     tag: str
     dtype: str
@@ -31,12 +31,12 @@ class DtypeBranch:
 
 @dataclass(frozen=True, slots=True)
 class OtherBodies:
-    """Whether instances of dtype bodies are there that belong to no selected branch."""
+    """Instances of dtype bodies that do not belong to a selected branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchHandler:
-    """Whether the switches of a tag call the shared handler for the dtypes that are left out."""
+    """Calls of the shared handler, for dtypes left out, in the switches of a tag."""
 
     tag: str
     left_out: tuple[str, ...]
@@ -44,41 +44,41 @@ class SwitchHandler:
 
 @dataclass(frozen=True, slots=True)
 class NeverReturns:
-    """Whether callers of the shared handler know that it never returns."""
+    """Callers that treat the shared handler as a function that never returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureCode:
-    """Whether a build feature is there, by what it alone adds."""
+    """A build feature, found by code and texts that only this feature adds."""
 
     feature: str
 
 
 @dataclass(frozen=True, slots=True)
 class StartUp:
-    """Whether anything but registrations runs before main."""
+    """Code other than registrations that runs before main."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Whether a program exports definitions of its objects."""
+    """Definitions of its objects that a program exports."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostCode:
-    """Whether there is code that nothing of the program leads to."""
+    """Code that nothing in the program references."""
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenRemains:
-    """Whether anything that is left out is in the image under another name or elsewhere."""
+    """Deselected code under another name or in another place."""
 
 
 @dataclass(frozen=True, slots=True)
 class SameSelection:
-    """Whether the selection that was built is the one that was requested.
+    """The built selection, which must be the requested one.
 
-    differences: what only one of them keeps
+    differences: names that only one of the two keeps
     """
 
     differences: tuple[str, ...]
@@ -86,7 +86,7 @@ class SameSelection:
 
 @dataclass(frozen=True, slots=True)
 class NamedByUser:
-    """Whether a symbol or operator that a person named is there."""
+    """A symbol or operator that a user named."""
 
     text: str
 
@@ -112,9 +112,9 @@ Question = (
 class Claim:
     """A claim on an image; it gets exactly one verdict.
 
-    kind, name: as people read it
+    kind, name: for display
     expect:     absent or present
-    reason:     why it does not apply to this build; empty if it does
+    reason:     why the claim does not apply to this build; empty if it does
     """
 
     kind: str
@@ -133,12 +133,12 @@ class Claim:
 class FeatureMarks:
     """Evidence of a build feature, from builds with it and without it.
 
-    texts:     constants that stand only in images with the feature
-    without:   constants that stand only in images without it
+    texts:     constants that only images with the feature have
+    without:   constants that only images without it have
     functions: mangled names of functions that only images with it have
-    hosts:     mangled names of functions that are compiled otherwise without it; empty if texts
-               tell enough
-    load:      loaded bytes that the full build has more with it; 0 if that was not measured
+    hosts:     mangled names of functions that compile differently without it; empty if texts
+               suffice
+    load:      loaded bytes that it adds to the full build; 0 if not measured
     """
 
     texts: tuple[str, ...] = ()
@@ -150,15 +150,15 @@ class FeatureMarks:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A runtime's words in objects, as far as judging claims needs them.
+    """Names of a runtime in its objects, needed to judge claims.
 
-    hidden_prefixes: namespaces with their `::` that short names leave out
-    kernels:         the namespace of kernels with its `::`
-    case, switch:    templates that name a case and a switch in debug information
+    hidden_prefixes: namespaces, with `::`, that short names leave out
+    kernels:         the namespace of kernels, with `::`
+    case, switch:    names of templates that mark a case and a switch in debug information
     handler:         the function that the cases of deselected dtypes call
-    handler_symbol:  how its mangled names contain it
-    registering:     functions that hand tables over before main
-    class_registrar: the one of them that takes a custom class
+    handler_symbol:  part of its mangled name that identifies it
+    registering:     functions that register tables before main
+    class_registrar: the function in `registering` that takes a custom class
     """
 
     hidden_prefixes: tuple[str, ...] = ()
@@ -173,13 +173,13 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSet:
-    """All claims on a build, with what judging them needs to know of its runtime.
+    """All claims on a build, with the facts about its runtime that judging needs.
 
-    classes: custom classes that are known
-    helpers: functions that have the name of a kernel and are none
+    classes: known custom classes
+    helpers: functions that have the name of a kernel but are not kernels
     bodies:  patterns of the functions that serve the dtypes of each tag
-    others:  instances of such templates that serve no branch
-    marks:   signs of each build feature
+    others:  instances of these templates that do not belong to a branch
+    marks:   evidence of each build feature
     """
 
     claims: tuple[Claim, ...]

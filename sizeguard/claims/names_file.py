@@ -1,4 +1,4 @@
-"""Names of a full build as a JSON file."""
+"""Read and write the names of a full build as a JSON file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARKS = ("texts", "without", "functions", "hosts")
 
 
 def names_text(names: BuildNames) -> str:
-    """Write the names, a line each."""
+    """Format the names as JSON, one a line."""
     content = {
         "schema_version": SCHEMA_VERSION,
         "operators": dict(sorted(names.operators.items())),
@@ -39,7 +39,7 @@ def names_text(names: BuildNames) -> str:
 
 
 def read_names(path: Path) -> BuildNames:
-    """Read the file. Raises InputError if it is damaged."""
+    """Read the names from a file. Raises InputError if it is damaged."""
     try:
         return parse_names(readable(path).read_text(encoding="utf-8"), str(path))
     except OSError as error:
@@ -49,7 +49,7 @@ def read_names(path: Path) -> BuildNames:
 
 
 def parse_names(text: str, path: str) -> BuildNames:
-    """Read the text of such a file. Raises InputError, with the path, if it is damaged."""
+    """Parse the text of a names file. Raises InputError, with the path, if it is damaged."""
     try:
         content = json.loads(text)
     except ValueError as error:

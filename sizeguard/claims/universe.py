@@ -1,4 +1,4 @@
-"""Everything that a selection chooses from, and the names that a full build has of it."""
+"""Everything that a selection chooses from, and the names of a full build."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from sizeguard.selection.selection import Selection
 
 @dataclass(frozen=True, slots=True)
 class BuildNames:
-    """The names of a full build: of its registrations, its code and its debug information.
+    """The names of a full build, from its registrations, its code and its debug information.
 
     operators: each with the function that it is registered with
-    dtypes:    of each kernel tag the dtypes that its switches have
+    dtypes:    the dtypes in the switches of each kernel tag
     classes:   custom classes
-    features:  build features, with what tells that they are there
-    helpers:   functions that have the name of a kernel and are none
+    features:  build features, with their evidence
+    helpers:   functions that have the name of a kernel but are not kernels
     bodies:    patterns of the functions that serve the dtypes of each tag (verify/branches/bodies)
-    others:    instances of such templates that serve no branch
+    others:    instances of these templates that do not belong to a branch
     """
 
     operators: Mapping[str, str]
@@ -34,10 +34,10 @@ class BuildNames:
     others: frozenset[str] = frozenset()
 
     def with_full(self, full: BuildNames) -> BuildNames:
-        """Add what a full build has to the names that were written of an earlier one.
+        """Add the names of a full build to names that were written for an earlier one.
 
-        Of functions that are not kernels and no bodies only those count that are beside names
-        which the earlier build did not have: a change cannot excuse a copy of a kernel.
+        Helpers and other instances count only next to names that the earlier build did not have, so
+        that a change cannot excuse a copy of a kernel.
         """
         heads = {text.partition("<")[0] for each in self.bodies.values() for text in each}
         kernels = set(self.operators.values())
@@ -55,7 +55,7 @@ class BuildNames:
 
 
 def _bare(function: str) -> str:
-    """Return the name alone of `sg::(anonymous namespace)::scale(int)`."""
+    """Return the bare name of `sg::(anonymous namespace)::scale(int)`."""
     return function.rpartition(")::")[2].partition("(")[0].rpartition("::")[2]
 
 
@@ -65,10 +65,10 @@ def _united(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class Universe:
-    """The names that selections of a runtime can hold.
+    """The names that selections of a runtime can contain.
 
     operators: by name with overload
-    names:     those of the full build, or those that were written of one
+    names:     of the full build, measured now or written earlier
     """
 
     operators: Mapping[str, Operator]
@@ -95,11 +95,11 @@ class Universe:
         return tuple(sorted(self.names.features))
 
     def kernel(self, name: str) -> str:
-        """Return the function of an operator: as it is registered, else as its library says."""
+        """Return the function of an operator: the registered one, else the one in its library."""
         return self.names.operators.get(name) or self.operators[name].kernel
 
     def resolve(self, selection: Selection, source: str, *, dtypes: bool = True) -> Selection:
-        """Resolve a selection to what its build keeps.
+        """Resolve a selection to the names that its build keeps.
 
         Raises InputError for names that do not exist.
         """

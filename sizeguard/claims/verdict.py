@@ -22,9 +22,9 @@ OK, BROKEN = "ok", "broken"
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """A section on the way from a root to what is still there.
+    """A section on the path from a root to code that is still present.
 
-    Symbol and object as people read them.
+    Symbol and object are display names.
     """
 
     section: str
@@ -34,16 +34,16 @@ class ChainStep:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim and what became of it.
+    """A claim and the verdict on it.
 
     kind:     operator, kernel, dtype, class, feature, symbol, initializer, export, section, handler
               or selection
     expect:   absent or present
-    verdict:  of VERDICTS
-    how:      of HOWS
-    bytes:    of it in the image
-    evidence: what was found, strongest first; the reason of a claim that does not apply
-    chain:    why it is still there, from a root
+    verdict:  one of VERDICTS
+    how:      one of HOWS
+    bytes:    size of the claimed item in the image
+    evidence: findings, strongest first; for a claim that does not apply, the reason
+    chain:    the path from a root that keeps it
     cause:    the same in a few words; empty if nothing is wrong or nothing is known
     """
 
@@ -60,11 +60,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """subject: what was verified.
+    """subject: the verified image or build.
 
-    against: where the claims come from. gaps: evidence that was missing.
+    against: the source of the claims. gaps: missing evidence.
 
-    canary: ok, or broken if a claim that had to fail did not; canary_notes say which.
+    canary: ok, or broken if a claim that had to fail did not; canary_notes name such claims.
     """
 
     subject: str
@@ -80,7 +80,7 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """Return fail if a claim fails, else inconclusive if one is undecided, else pass."""
+        """Return fail if any claim fails, else inconclusive if any is undecided, else pass."""
         if self.count(FAIL):
             return FAIL
         return INCONCLUSIVE if self.count(INCONCLUSIVE) else PASS

@@ -15,9 +15,9 @@ from sizeguard.columns.texts import Int, Texts
 class Label:
     """The values of one level: row i has texts[ids[i]].
 
-    Symbols are as in the symbol table, mangled.
+    Symbols are mangled, as in the symbol table.
 
-    hashes: text_hash.hash_texts of the texts; given only if no two texts that rows have are equal.
+    hashes: text_hash.hash_texts of the texts; given only if the texts that rows use are distinct.
     order: the indices of the texts in ascending order of their hashes.
     """
 
@@ -28,7 +28,7 @@ class Label:
 
 
 class TextList(Protocol):
-    """Strings, or something that makes a string when it is requested."""
+    """Strings, or an object that makes them on request."""
 
     def __len__(self) -> int:
         """Return the number of strings."""

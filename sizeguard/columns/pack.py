@@ -12,13 +12,13 @@ from sizeguard.columns.texts import Int
 
 
 def pack(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[npt.NDArray[np.signedinteger], Int]:
-    """Group equal entries: return each entry's row, and for each row one entry that is in it.
+    """Group equal entries: return each entry's row, and for each row one of its entries.
 
     Rows are numbered in ascending order of the columns, the first column deciding first.
     """
     widths = [int(column.max(initial=0)) + 1 for column in columns]
-    # Few combinations, such as operators times dtypes, fit into int32: 30 ms less for three million
-    # entries.
+    # Few combinations, such as operators times dtypes, fit into int32, which saves 30 ms for three
+    # million entries.
     packed: npt.NDArray[np.signedinteger] = columns[0].astype(
         np.int64 if math.prod(widths) >= 1 << 31 else np.int32
     )
@@ -31,7 +31,7 @@ def pack(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[npt.NDArray[np.signe
         values *= width
     row, rows = compact(packed, values)
     last = np.zeros(rows, np.int64)
-    # Where numpy assigns to one place several times, the last assignment stays.
+    # If numpy assigns to one place several times, the last assignment wins.
     last[row] = np.arange(len(row), dtype=np.int32 if len(row) < 1 << 31 else np.int64)
     return row, last
 
@@ -41,7 +41,7 @@ def compact(
 ) -> tuple[npt.NDArray[np.signedinteger], int]:
     """Rank each number among those below `values` that occur; return the ranks and their count."""
     if values <= 4 * len(packed) + 1024:
-        # A table is faster than sorting: 10 ms against 200 for two million entries by symbol.
+        # A table is faster than sorting: 10 ms against 200 ms for two million entries by symbol.
         occurs = np.zeros(values, np.bool_)
         occurs[packed] = True
         rank = np.cumsum(occurs, dtype=packed.dtype)

@@ -7,19 +7,19 @@ import numpy as np
 from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Int, Int32, Texts
 
-_BLOCK = 20  # names are copied by the MiB
+_BLOCK = 20  # log2 of the bytes that are copied at a time: 1 MiB
 
 
 class Pool:
     """Strings by number; number 0 is the empty string."""
 
     def __init__(self) -> None:
-        """Start with the empty string alone."""
+        """Start with only the empty string."""
         self.texts = [""]
         self._numbers = {"": 0}
 
     def number(self, text: str) -> int:
-        """Return a string's number, a new one if the pool lacks it."""
+        """Return a string's number; a string that the pool lacks gets a new one."""
         number = self._numbers.get(text)
         if number is None:
             number = self._numbers[text] = len(self.texts)
@@ -29,10 +29,10 @@ class Pool:
     def add(
         self, texts: Texts, before: str = "", after: str = "", used: Int32 | None = None
     ) -> Int32:
-        """Return the numbers of texts with something put before and behind; empty ones stay empty.
+        """Return the numbers of texts with a prefix and a suffix; empty texts stay empty.
 
-        used: indices into texts; texts that it does not contain get number 0. The levels of
-        libtorch_cpu.so's names share a table of 21,000 texts, and each level uses a part of it.
+        used: indices into texts; other texts get number 0. The levels of libtorch_cpu.so's names
+        share a table of 21,000 texts, and each level uses a part of it.
         """
         which = (
             np.arange(len(texts))
@@ -57,12 +57,12 @@ class Pool:
 def with_more(texts: Texts, more: list[str]) -> Texts:
     """Append strings to texts.
 
-    Of a large mapped file, only the parts that hold texts are copied: 76 of the 434 MB of
-    libtorch_cpu.so, 0.07 s with the pages that are touched.
+    Only the used parts of a large mapped file are copied: 76 of the 434 MB of libtorch_cpu.so, in
+    0.07 s with the page faults.
     """
     extra = Texts.of(more)
     runs, shift = _used_runs(texts)
-    # One copy: a second one of libtorch_cpu.so's names takes 0.08 s.
+    # One copy; a second copy of libtorch_cpu.so's names would take 0.08 s.
     buffer = np.concatenate([*(texts.buffer[low:high] for low, high in runs), extra.buffer])
     behind = len(buffer) - len(extra.buffer)
     return Texts(
@@ -73,7 +73,7 @@ def with_more(texts: Texts, more: list[str]) -> Texts:
 
 
 def _used_runs(texts: Texts) -> tuple[list[tuple[int, int]], Int | int]:
-    """Return the parts of the buffer in whose blocks texts lie, and how far each text moves."""
+    """Return the parts of the buffer that contain texts, and the distance that each text moves."""
     blocks = (len(texts.buffer) >> _BLOCK) + 1
     if blocks <= 2 or not len(texts):
         return [(0, len(texts.buffer))], 0
@@ -83,5 +83,5 @@ def _used_runs(texts: Texts) -> tuple[list[tuple[int, int]], Int | int]:
     is_used = np.cumsum(begun)[:blocks] > 0
     moved = (np.cumsum(is_used) - 1 - np.arange(blocks)) << _BLOCK
     edges = np.flatnonzero(np.diff(is_used, prepend=False, append=False)) << _BLOCK
-    # Blocks that a text reaches move together with the one where it begins.
+    # Blocks that a text reaches move together with the block where it begins.
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)), moved[first]

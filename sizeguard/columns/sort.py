@@ -1,4 +1,4 @@
-"""Stable argsorts that put the index into the low bits of what is sorted."""
+"""Stable argsorts that store the index in the low bits of the sorted keys."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def hash_order(hashes: Hash) -> Int:
 def sorted_hashes(hashes: Hash) -> tuple[Int, Hash]:
     """Return the stable argsort of hashes, and the hashes in that order.
 
-    The index replaces the low bits of each hash. Among a million hashes, two differ in their low
-    bits alone with a chance of 3 %: these are sorted again.
+    The index replaces the low bits of each hash. Among a million hashes, the chance that two differ
+    only in their low bits is 3 %; such hashes are sorted again.
     """
     bits = np.uint64(len(hashes).bit_length())
     order = _order(hashes >> bits)
@@ -52,15 +52,15 @@ def sorted_hashes(hashes: Hash) -> tuple[Int, Hash]:
 
 
 def _is_room(largest: int, count: int) -> bool:
-    """Return whether 63 bits hold a key and the index of any of `count` entries."""
+    """Return whether a key and the index of any of `count` entries fit into 63 bits."""
     return largest.bit_length() + count.bit_length() <= 62
 
 
 def _order(keys: npt.NDArray[Number]) -> Int:
     """Return the stable argsort of numbers whose high bits are zero; the numbers are overwritten.
 
-    Key and index are packed into one number and sorted by value, which takes half the time of
-    an argsort, of hashes a third.
+    Key and index are packed into one number and sorted by value. That takes half the time of an
+    argsort, a third for hashes.
     """
     bits = keys.dtype.type(len(keys).bit_length())
     keys <<= bits

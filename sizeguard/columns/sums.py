@@ -1,4 +1,4 @@
-"""Bytes of owners, each by itself or summed over all that have the same label."""
+"""Bytes of owners, separate or summed over all owners with the same label."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sums(Protocol):
     """Bytes and counts of an image's owners; `what` is one of WHAT, see Ledger."""
 
     def column(self, what: str, room: int = 0) -> Int:
-        """Return all owners' values, a new array with `room` more entries, which are 0."""
+        """Return all owners' values as a new array with `room` more entries, which are 0."""
         ...
 
     def at(self, what: str, owners: Int) -> Int:
@@ -39,7 +39,7 @@ class ColumnSums:
     columns: Mapping[str, Int]
 
     def column(self, what: str, room: int = 0) -> Int:
-        """Return all owners' values, a new array with `room` more entries, which are 0."""
+        """Return all owners' values as a new array with `room` more entries, which are 0."""
         return np.concatenate([self.columns[what], np.zeros(room, np.int64)])
 
     def at(self, what: str, owners: Int) -> Int:

@@ -1,7 +1,7 @@
 """64-bit hashes of strings, computed by column.
 
-Equal strings have equal hashes. A million different names collide with a chance of 3e-8. The hash
-is not a secret: crafted names can make rows merge, but no sum wrong.
+Equal strings have equal hashes. Among a million different names, the chance of a collision is 3e-8.
+The hash is not secret: crafted names can make rows merge, but they cannot change sums.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from sizeguard.columns.texts import Int, Texts
 Hash = npt.NDArray[np.uint64]
 
 _WORD = 8
-# Words processed at a time, so that they stay in the cache; all at once takes twice as long.
+# Words that are processed at a time; they fit the cache. All at once takes twice as long.
 _BATCH = 1 << 15
-_LONGEST = 512  # words; longer texts are hashed in pieces of that
+_LONGEST = 512  # words; longer texts are hashed in pieces of this length
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _LENGTH = np.uint64(0xA0761D6478BD642F)
 _SHIFT = np.uint64(32)
-# One random number for each place in a string, and an odd one. The same words in another order then
+# One random number for each place in a string, and an odd one. So the same words in another order
 # have another sum.
 _PLACE = np.arange(1, _LONGEST + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 _FACTOR = (_PLACE ^ (_PLACE >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) | np.uint64(1)
 
 
 def hash_texts(texts: Texts) -> Hash:
-    """Hash each string: the sum of its words of eight bytes, each mixed with its place.
+    """Hash each string: the sum of its eight-byte words, each mixed with its place.
 
-    The last word ends with the string, so it may overlap the one before. Returns
+    The last word ends with the string, so it may overlap the previous word. Returns
     uint64[len(texts)].
 
-    Strings of equally many words form the rows of a table: 474,170 names of 72 MB take 0.06 s.
-    tests/bench has more times.
+    Strings with the same number of words form the rows of a table: 474,170 names of 72 MB take 0.06
+    s. tests/bench has more times.
     """
     length = texts.end - texts.start
     hashes = np.zeros(len(texts), np.uint64)
@@ -42,7 +42,7 @@ def hash_texts(texts: Texts) -> Hash:
     hashes[short] = _mixed(_short_words(texts, short).reshape(-1, 1), 0)
     few = np.minimum(count, _LONGEST + 1).astype(np.uint16)
     few[length < _WORD] = 0
-    order = np.argsort(few, kind="stable")  # of 16 bits: a radix sort
+    order = np.argsort(few, kind="stable")  # 16 bits, so numpy uses a radix sort
     bounds = np.searchsorted(few[order], np.arange(1, _LONGEST + 3, dtype=np.uint16))
     for words in np.flatnonzero(np.diff(bounds)).tolist():
         rows = order[bounds[words] : bounds[words + 1]]
@@ -57,9 +57,9 @@ def hash_texts(texts: Texts) -> Hash:
 
 
 def _hash_rows(buffer: npt.NDArray[np.uint8], start: Int, end: Int, words: int) -> Hash:
-    """Hash strings that all have `words` words and at least 8 bytes, without the last step."""
-    # Views of the buffer as words from any byte on. The last word is read apart, from where it
-    # ends.
+    """Hash strings of `words` words and at least 8 bytes, without the last step."""
+    # Views of the buffer as words, from any byte on. The last word is read separately, from where
+    # it ends.
     rows: Hash = np.ndarray(
         (len(buffer) - _WORD * (words - 1) + 1, words - 1),
         "<u8",
@@ -93,7 +93,7 @@ def _hash_long(buffer: npt.NDArray[np.uint8], start: int, end: int) -> np.uint64
 
 
 def _mixed(table: Hash, seed: int) -> Hash:
-    """Sum each row's words after mixing; the table's content is destroyed."""
+    """Sum each row's words after mixing; overwrites the table."""
     width = table.shape[1]
     table ^= _PLACE[:width] + np.uint64(seed)
     table *= _MULTIPLY
@@ -104,7 +104,7 @@ def _mixed(table: Hash, seed: int) -> Hash:
 
 
 def _short_words(texts: Texts, rows: Int) -> Hash:
-    """Return each string of less than eight bytes as one number."""
+    """Return each string of fewer than eight bytes as one number."""
     value = np.zeros(len(rows), np.uint64)
     start, end = texts.start[rows], texts.end[rows]
     for i in range(_WORD - 1):
@@ -124,7 +124,7 @@ def _mix(value: Hash) -> None:
 
 
 def words_of(texts: Texts) -> tuple[Hash, Int]:
-    """Return the buffer as numbers of eight bytes from each offset, and where each text starts."""
+    """Return the buffer as eight-byte numbers from each offset, and where each text starts."""
     buffer, start = texts.buffer, texts.start
     filled = texts.end > start
     if len(buffer) < _WORD or bool((texts.end[filled] < _WORD).any()):

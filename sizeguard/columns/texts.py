@@ -1,4 +1,4 @@
-"""Strings as places in a buffer, decoded when they are requested."""
+"""Strings as places in a buffer, decoded on request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Texts:
         return self.buffer[self.start[index] : self.end[index]].tobytes()
 
     def __getitem__(self, index: int) -> str:
-        r"""Return one string, decoded; damaged UTF-8 comes back as \x escapes."""
+        r"""Return one string, decoded; damaged UTF-8 is shown as \x escapes."""
         return self.raw(index).decode("utf-8", "backslashreplace")
 
     def take(self, indices: npt.ArrayLike) -> Texts:
@@ -46,7 +46,7 @@ class Texts:
 
     @staticmethod
     def of(texts: Iterable[str | bytes]) -> Texts:
-        """Join strings to a new buffer."""
+        """Join strings in a new buffer."""
         raw = [
             text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
             for text in texts
@@ -56,7 +56,7 @@ class Texts:
         return Texts(np.frombuffer(b"".join(raw), np.uint8), end - length, end)
 
     def all_raw(self) -> list[bytes]:
-        """Return all strings' bytes, in a third of the time that raw takes one by one."""
+        """Return the bytes of all strings, in a third of the time of calling raw for each."""
         content = self.buffer.data
         return [
             bytes(content[start:end])
@@ -65,7 +65,7 @@ class Texts:
 
 
 def without_first(texts: Texts, character: str) -> Texts:
-    """Leave out a character where a text begins with it."""
+    """Remove a character from the beginning of the texts that have it."""
     if not len(texts.buffer):
         return texts
     first = texts.buffer[np.minimum(texts.start, len(texts.buffer) - 1)]

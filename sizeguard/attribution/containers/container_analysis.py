@@ -29,15 +29,15 @@ Open = Callable[[Path, str], OpenedAnalysis]
 
 
 def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAnalysis:
-    """Join the analyses of a container's native members, also of containers in it.
+    """Join the analyses of a container's native members, including those of nested containers.
 
     open_image: analyses the image at a path, with a title
 
-    Raises InputError for a damaged container, and for one without a native member.
+    Raises InputError for a damaged container and for one without native members.
     """
     container = open_container(path)
     if container is None:
-        raise InputError(f"{path}: holds no members")
+        raise InputError(f"{path}: has no members")
     members: list[JoinedMember] = []
     unread: list[OtherBytes] = []
     others = files = 0
@@ -55,10 +55,10 @@ def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAn
     if not members:
         count = len(container.members)
         what = f"none of its {count:,} files is native code" if count else "it is empty"
-        from sizeguard.runtimes.model_files import suffix_hint  # 2 ms, for errors alone
+        from sizeguard.runtimes.model_files import suffix_hint  # takes 2 ms; only errors need it
 
         model = suffix_hint(path)
-        raise InputError(f"{path}: holds no image: {what}{model}")
+        raise InputError(f"{path}: contains no image: {what}{model}")
     known = sum(member.stored for member in members) + sum(row.file for row in unread)
     rest = container.size - others - known
     rows = [
@@ -89,12 +89,13 @@ def _image(container: Container, members: list[JoinedMember]) -> ImageInfo:
 def _opened(
     container: Container, member: ContainerMember, open_image: Open, depth: int
 ) -> OpenedAnalysis | None:
-    """Analyse a member; None if it is not native code and holds none."""
+    """Analyse a member; None if it is not native code and does not contain any."""
     if not member.is_native and not (member.is_container and depth < DEEPEST):
         return None
     path = Path(f"{container.path}{magics.MEMBER}{member.name}")
     kept: list[IO[bytes]] = []
-    # Readers map what they need, so no descriptor stays open: an archive has a thousand members.
+    # Readers map what they read, so no descriptor stays open; an archive can have a thousand
+    # members.
     stand_in(path, unpacked(container, member, kept))
     try:
         if member.is_container:

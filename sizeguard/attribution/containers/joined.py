@@ -1,4 +1,4 @@
-"""Analysis of a container: the rows of its native members, then rows for what else it has."""
+"""Analysis of a container: the rows of its native members, then rows for its other bytes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class OpenedAnalysis(Analysis, Protocol):
     """An analysis of a file, as opposed to one of a snapshot."""
 
     def look_up(self, known: KnownLabels) -> None:
-        """Look labels of names up in `known`, which also keeps new ones."""
+        """Read the labels of names from `known`, which also stores the new ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedMember:
-    """A member and the bytes that the container has for it, compressed or not."""
+    """A member, and the number of bytes it takes in the container, compressed or not."""
 
     name: str
     stored: int
@@ -40,7 +40,7 @@ class JoinedMember:
 
 @dataclass(frozen=True, slots=True)
 class OtherBytes:
-    """Bytes of a container that no native member has; file: how many; count: of files."""
+    """Bytes of a container outside its native members. file: bytes; count: files."""
 
     name: str
     kind: str
@@ -49,10 +49,10 @@ class OtherBytes:
 
 
 class JoinedAnalysis:
-    """Rows of all members. Their file bytes are those that the container has for them.
+    """Rows of all members. Their file bytes are the bytes that they take in the container.
 
-    A compressed member's bytes are split among its rows by their own sizes, so all rows sum to the
-    container. load and ram are those of the unpacked images.
+    A compressed member's bytes are divided among its rows in proportion to the rows' own sizes, so
+    all rows sum to the container. load and ram are those of the unpacked images.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class JoinedAnalysis:
         others: Sequence[OtherBytes],
         archive: str,
     ) -> None:
-        """Join the members; archive: what the level of that name says of them."""
+        """Join the members. archive: the container's label at the level `archive`."""
         self.image = image
         self._members = members
         self._others = [other for other in others if other.file]
@@ -70,7 +70,7 @@ class JoinedAnalysis:
         self._labels: dict[str, Label] = {}
 
     def look_up(self, known: KnownLabels) -> None:
-        """Look labels of names up in `known`, which also keeps new ones."""
+        """Read the labels of names from `known`, which also stores the new ones."""
         for member in self._members:
             member.analysis.look_up(known)
 
@@ -92,7 +92,7 @@ class JoinedAnalysis:
 
     @property
     def count(self) -> Int:
-        """Number of spans, by row; of files that are not measured, their number."""
+        """Number of spans, by row; for files that are not measured, the number of files."""
         columns = [member.analysis.count for member in self._members]
         return _joined([*columns, np.array([other.count for other in self._others], np.int64)])
 
@@ -109,7 +109,7 @@ class JoinedAnalysis:
 
     @property
     def users(self) -> NodeUsers | None:
-        """None: a section graph is one image's."""
+        """None, because a section graph describes one image."""
         return None
 
     @property
@@ -120,7 +120,7 @@ class JoinedAnalysis:
 
     @property
     def has_pieces(self) -> bool:
-        """Return whether there are rows of pieces that debug information cuts out of functions."""
+        """Return whether some rows are pieces that debug information cuts out of functions."""
         return any(member.analysis.has_pieces for member in self._members)
 
     def inlined(self) -> dict[tuple[str, str], int]:
@@ -167,7 +167,7 @@ class JoinedAnalysis:
         return _constant(member.name, len(label.ids))
 
     def aliases(self) -> Aliases | None:
-        """Return all names of bytes that have several; None if there are no such bytes."""
+        """Return all names of bytes that have several; None if no bytes have several names."""
         found = [member.analysis.aliases() for member in self._members]
         if not any(found):
             return None
@@ -207,7 +207,7 @@ def _joined(columns: Sequence[Int]) -> Int:
 
 
 def _texts(some: Sequence[Texts]) -> Texts:
-    """Concatenate texts, without the parts of their buffers that no text needs."""
+    """Concatenate texts, without the parts of their buffers that no text uses."""
     buffers, starts, ends = [np.zeros(0, np.uint8)], [], []
     at = 0
     for texts in some:
@@ -228,7 +228,7 @@ def _texts(some: Sequence[Texts]) -> Texts:
 
 
 def _split(whole: int, sizes: Int) -> Int:
-    """Split bytes by sizes: each row gets its part of the running sum, so no byte is lost."""
+    """Divide bytes in proportion to sizes; the parts sum to the whole."""
     total = int(sizes.sum())
     if total == whole:
         return sizes
@@ -237,14 +237,14 @@ def _split(whole: int, sizes: Int) -> Int:
         shares[:1] = whole
         return shares
     running = np.cumsum(sizes)
-    # whole * running can exceed 64 bits; the quotient alone cannot.
+    # whole * running can exceed 64 bits; only the quotient cannot.
     quotient, remainder = divmod(whole, total)
     done = running * quotient + _part(running, remainder, total)
     return np.diff(done, prepend=0)
 
 
 def _part(running: Int, remainder: int, total: int) -> Int:
-    """Return running * remainder // total, exactly up to the last byte."""
+    """Return running * remainder // total, exact to the last byte."""
     if remainder * total < 1 << 62:
         return running * remainder // total
     return np.array([value * remainder // total for value in running.tolist()], np.int64)

@@ -1,4 +1,4 @@
-"""Tell paths with several images from those of one."""
+"""Recognise paths that contain several images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sizeguard.formats.sniff import CONTAINERS, image_format
 
 
 def has_several_images(path: Path) -> bool:
-    """Check for a container: an archive, a package, a universal binary, or a folder but no build.
+    """Check for an archive, a package, a universal binary, or a folder that is not a build.
 
     Raises InputError for a file that cannot be read.
     """
@@ -25,8 +25,8 @@ def has_several_images(path: Path) -> bool:
 
 
 def default_levels(path: Path) -> tuple[str, ...]:
-    """Return the levels of a diff for which none were asked."""
+    """Return the levels of a diff if the user gives none."""
     try:
         return ("image",) if has_several_images(path) else ("operator",)
     except (InputError, OSError):
-        return ("operator",)  # its reader says what is wrong
+        return ("operator",)  # the reader of the file reports the error

@@ -19,7 +19,7 @@ from sizeguard.ledger.ledger import NONE, Ledger
 
 @dataclass(frozen=True, slots=True)
 class Branched:
-    """Ledger with an owner for each branch.
+    """Ledger with a separate owner for each branch.
 
     dtype: by owner of the ledger, index into `dtypes`, or NONE
     """
@@ -30,7 +30,7 @@ class Branched:
 
 
 def branch_out(image: Elf | MachO, ledger: Ledger, branches: InlinedCases) -> Branched:
-    """Make an owner of each branch's code, with the names of the function around it."""
+    """Give each branch's code an owner, with the names of the function around it."""
     code = _code(image)
     found: list[Cut] = []
     for low, high, dtype in zip(
@@ -51,7 +51,7 @@ def branch_out(image: Elf | MachO, ledger: Ledger, branches: InlinedCases) -> Br
 def _pieces(ledger: Ledger, start: int, stop: int, dtype: str) -> Iterator[Cut]:
     """Yield the parts of [start, stop) of the file that are code of a named function.
 
-    A branch may continue in the function's next span; each span's part is a cut of its own.
+    A branch may continue in the function's next span; each span's part becomes a separate cut.
     """
     file, owners = ledger.file, ledger.owners
     span = int(np.searchsorted(file.start, start, side="right")) - 1
@@ -65,7 +65,7 @@ def _pieces(ledger: Ledger, start: int, stop: int, dtype: str) -> Iterator[Cut]:
 
 
 def _offset(code: list[tuple[int, int, int]], low: int, high: int) -> int | None:
-    """Return the place in the file of the code [low, high), which is in one section."""
+    """Return the file offset of the code [low, high); None if it is not in one section."""
     for address, offset, size in code:
         if address <= low and high <= address + size:
             return offset + low - address

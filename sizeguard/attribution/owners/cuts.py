@@ -1,4 +1,4 @@
-"""Owners cut out of others: bytes of a ledger's file that get an owner of their own."""
+"""Cut bytes out of a ledger's owners and give them new owners."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sizeguard.ledger.partition import Partition
 
 
 class Cut(NamedTuple):
-    """Bytes [start, end) of the file, which one owner has so far, and a label for them."""
+    """Bytes [start, end) of the file with a single owner, and the label of their new owner."""
 
     start: int
     end: int
@@ -35,10 +35,10 @@ def apart(cuts: Iterable[Cut]) -> list[Cut]:
 
 
 def with_cuts(ledger: Ledger, cuts: Sequence[Cut], analyzer: int | None = None) -> Ledger:
-    """Return the ledger with one more owner for each cut, after all others, in order.
+    """Return the ledger with one more owner for each cut, after the existing owners.
 
-    cuts:     apart from each other
-    analyzer: that found the cuts; None keeps that of the bytes' owner
+    cuts:     sorted, without overlaps
+    analyzer: the one that found the cuts; None keeps the analyzer of the bytes' owner
     """
     if not cuts:
         return ledger
@@ -53,7 +53,7 @@ def with_cuts(ledger: Ledger, cuts: Sequence[Cut], analyzer: int | None = None) 
 
 
 def _owners(ledger: Ledger, owner: Int, analyzer: int | None) -> Owners:
-    """Append a copy of each cut's owner; bytes without a kind are code."""
+    """Append a copy of each cut's owner; bytes without a kind become code."""
     count = len(ledger.owners)
     columns: dict[str, npt.NDArray[Any]] = {}
     for name in Owners.COLUMNS:
@@ -67,7 +67,7 @@ def _owners(ledger: Ledger, owner: Int, analyzer: int | None) -> Owners:
 
 
 def _sums(ledger: Ledger, owner: Int, size: Int) -> dict[str, Int]:
-    """Move each cut's bytes from its owner; those of memory only if the owner has some."""
+    """Move each cut's bytes from its owner to the new one; memory only if the owner has any."""
     sums = {"count": np.concatenate([ledger.count, np.ones(len(owner), np.int64)])}
     for what, column in (("file", ledger.file_bytes), ("load", ledger.load), ("ram", ledger.ram)):
         moved = size if what == "file" else np.where(column[owner] > 0, size, 0)
@@ -77,13 +77,14 @@ def _sums(ledger: Ledger, owner: Int, size: Int) -> dict[str, Int]:
 
 
 def _partition(file: Partition, start: Int, end: Int, owner: Int, first: int) -> Partition:
-    """Cut the file. The new owners are numbered from `first` on.
+    """Insert the cuts into the partition of the file. The new owners are numbered from `first`.
 
-    Spans begin where they did, where cuts begin, and where cuts end, with the cut's former owner.
+    Spans begin where they began before, where cuts begin, and where cuts end; the cut's previous
+    owner continues after it.
     """
     edges = np.concatenate([file.start, start, end])
     owners = np.concatenate([file.owner, np.arange(first, first + len(start)), owner])
-    # At one place a cut that begins counts most, then the span that begins there.
+    # At the same place, the begin of a cut counts most, then the begin of a span.
     is_end = np.repeat([0, 1], [len(file.start) + len(start), len(end)])
     is_begin = np.repeat([0, 1, 0], [len(file.start), len(start), len(end)])
     order = np.lexsort((is_begin, 1 - is_end, edges))
@@ -93,5 +94,5 @@ def _partition(file: Partition, start: Int, end: Int, owner: Int, first: int) ->
 
 
 def span_end(file: Partition, span: int) -> int:
-    """Return where a span of the file ends."""
+    """Return the end of a span of the file."""
     return int(file.start[span + 1]) if span + 1 < len(file.start) else file.size

@@ -1,4 +1,4 @@
-"""Places of merged strings and constants in an image, found by their content."""
+"""Find merged strings and constants in an image by their content."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sizeguard.linkgraph.live import live
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Node of a section graph, and the addresses where its bytes may lie, the likeliest first.
+    """Node of a section graph, and the possible addresses of its bytes, the likeliest first.
 
-    is_named: a symbol may own the bytes so far
-    is_row:   the map says the place, but rows of merged sections may overlap it
+    is_named: a symbol may be the bytes' current owner
+    is_row:   the map gives the place, but rows of merged sections may overlap it
     """
 
     node: int
@@ -32,17 +32,17 @@ class LoadedContent(Protocol):
     """Loaded bytes of an image."""
 
     def at(self, address: int, size: int) -> bytes:
-        """Return loaded bytes; fewer at the end of their section."""
+        """Return loaded bytes; fewer if their section ends before."""
         ...
 
     def sections_of(self, name: str) -> list[tuple[int, int]]:
-        """Return address and size of the sections whose name begins so."""
+        """Return address and size of the sections whose name begins with `name`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Bytes that the map gives to one or more merged sections; `names` of these sections."""
+    """Bytes that the map gives to merged sections; names: of these sections."""
 
     address: int
     content: bytes
@@ -55,9 +55,9 @@ def find_merged(
     is_merged: Sequence[bool],
     content: LoadedContent,
 ) -> Iterator[Piece]:
-    """Find the strings and constants that are linked.
+    """Find the places of linked strings and constants.
 
-    A string that ends a longer one lies there and is not a piece.
+    A string that is the end of a longer string is not a piece.
     """
     if graph.linker == "ld64.lld":
         yield from _literals(graph, rows, is_merged, content)
@@ -91,7 +91,7 @@ def _outputs(graph: SectionGraph, rows: Sequence[InputSection]) -> set[str]:
 
 
 def _regions(rows: Sequence[InputSection], content: LoadedContent) -> list[_Region]:
-    """Join the rows that touch. Rows that GNU ld lists with their former sizes overlap."""
+    """Join adjacent rows. Rows overlap where GNU ld lists sizes before merging."""
     found: list[tuple[str, int, int, set[str]]] = []
     for row in sorted(rows, key=lambda row: (row.output, row.address, row.size)):
         low, high, names = row.address, row.address + row.size, {row.name}
@@ -105,7 +105,7 @@ def _regions(rows: Sequence[InputSection], content: LoadedContent) -> list[_Regi
 
 
 def _string_starts(regions: Sequence[_Region]) -> dict[bytes, list[int]]:
-    """Map the strings of all regions, each with its NUL, to their addresses."""
+    """Map the strings of all regions, each with its final NUL, to their addresses."""
     found: dict[bytes, list[int]] = {}
     for region in regions:
         start = 0
@@ -119,7 +119,7 @@ def _string_starts(regions: Sequence[_Region]) -> dict[bytes, list[int]]:
 
 
 def _find(regions: Sequence[_Region], value: bytes, align: int, name: str | None) -> Iterator[int]:
-    """Yield the aligned addresses of some bytes in regions that hold a section of that name."""
+    """Yield the aligned addresses of some bytes in regions that contain a section of that name."""
     for region in regions:
         if name is not None and name not in region.names:
             continue
@@ -136,7 +136,7 @@ def _literals(
     is_merged: Sequence[bool],
     content: LoadedContent,
 ) -> Iterator[Piece]:
-    """Find the strings of Mach-O, each a row of the map, and the constants, which have no rows."""
+    """Find the places of Mach-O's strings, which the map lists, and constants, which it omits."""
     by_bytes: dict[bytes, list[int]] = {}
     for row, merged in zip(rows, is_merged, strict=True):
         if merged and row.size:

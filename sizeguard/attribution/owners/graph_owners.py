@@ -1,7 +1,8 @@
-"""Owners of the nodes of a section graph: the operator that reaches one, several, or the program.
+"""Find the owner of each section graph node: an operator, several operators, or the program.
 
-Operators are the entries of registration tables, a schema beside a function. A node that only one
-operator reaches is its own; one that the program reaches without any entry is the program's core.
+Operators are entries of registration tables: a schema and a function. A node that only one operator
+reaches belongs to that operator; a node that the program reaches without any entry belongs to the
+core.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Reached:
     """Owners of the nodes of a section graph.
 
     owner:   by node, index into `labels`
-    labels:  "" for nodes that are not linked, CORE, SHARED and operators; "a, b" for nodes that one
+    labels:  "" for nodes that are not linked, CORE, SHARED, and operators; "a, b" for nodes that a
              kernel of several operators keeps
     kernels: operator → its kernel's C++ name
     """
@@ -39,7 +40,7 @@ class Reached:
 
     @property
     def graph(self) -> SectionGraph:
-        """The graph."""
+        """The section graph."""
         return self.users.graph
 
     def label(self, node: int) -> str:
@@ -48,11 +49,11 @@ class Reached:
 
 
 def reach(graph: SectionGraph) -> Reached:
-    """Find the owner of each node; retained.retained counts the bytes of the same nodes."""
+    """Find the owner of each node, consistent with the bytes that retained.retained counts."""
     users = users_of(graph)
     functions = {name: _functions(graph, nodes) for name, nodes in users.entries.items()}
     schemas = {n for n, nodes in users.entries.items() if _is_schema(graph.names[nodes[0]])}
-    # Operators with the same function are named together where all that use a node have it.
+    # Operators with the same function are named together if all of them reach the node.
     joint: dict[tuple[int, ...], list[str]] = {}
     for name in sorted(schemas):
         joint.setdefault(functions[name], []).append(name)
@@ -84,7 +85,7 @@ def _is_schema(text: str) -> bool:
 
 
 def _functions(graph: SectionGraph, nodes: list[int]) -> tuple[int, ...]:
-    """Return the functions that entries name."""
+    """Return the functions that the entries name."""
     edges = graph.edges
     found = set()
     for node in nodes:
@@ -96,7 +97,7 @@ def _functions(graph: SectionGraph, nodes: list[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PlacedEntry:
-    """Entry of a table, by its node, and the operator that it registers."""
+    """Entry of a registration table: its node, and the operator that it registers."""
 
     node: int
     operator: str

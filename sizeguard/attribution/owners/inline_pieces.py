@@ -1,4 +1,4 @@
-"""Rows that debug information cuts out of functions, which only some levels ask for."""
+"""Rows that debug information cuts out of functions; only some levels need them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from sizeguard.attribution.filters import parse_filters
 from sizeguard.columns.texts import Int
 
 INLINE = b"inline frames"
-# Levels that tell a piece from the function around it. For other levels debug information is not
-# read: 9 s of an image with 56 MB, where its symbols take 0.6 s.
-# An inlined function can be of another operator than the function around it.
+# Levels that distinguish a piece from the function around it. Other levels do not read debug
+# information, which takes 9 s for an image of 56 MB; its symbols take 0.6 s. An inlined function
+# can belong to another operator than the function around it.
 _ASKING = frozenset({"analyzer", "component", "dtype", "kernel", "operator"})
 
 
 def asks_for_pieces(levels: Collection[str] | None) -> bool:
-    """Return whether a level distinguishes inline pieces; None stands for all levels."""
+    """Return whether a level distinguishes inline pieces; None means all levels."""
     return levels is None or not _ASKING.isdisjoint(levels)
 
 
 def levels_asked(by: Iterable[str], where: Iterable[str] = ()) -> frozenset[str]:
-    """Return the levels that rows are grouped and filtered by. Raises InputError for no filter."""
+    """Return the levels that rows are grouped and filtered by.
+
+    Raises InputError for a text that is not a filter.
+    """
     return frozenset(by) | {each.level for each in parse_filters(tuple(where))}
 
 
 def uncounted_pieces(analysis: Analysis, levels: Collection[str]) -> Int:
-    """Return the rows that are not spans of their own at these levels.
+    """Return a mask of the rows that do not count as spans at these levels.
 
-    A snapshot has the pieces whatever level is requested, its image only where one asks.
+    A snapshot always has the pieces; an analysis of the image only if a level needs them.
     """
     if asks_for_pieces(levels) or not analysis.has_pieces:
         return np.zeros(0, np.int64)

@@ -1,8 +1,8 @@
-"""Dtype branches inside functions that serve all dtypes, found by debug information.
+"""Find dtype branches inside functions that serve all dtypes, by debug information.
 
-Three things show a branch: run_case<ScalarType::Float> inlined into a switch; a lambda that uses
-the type which its case declares, in or out of the switch's function; an inlined instance of a
-kernel's own template.
+There are three signs of a branch: run_case<ScalarType::Float> inlined into a switch; a lambda that
+uses the type that its case declares, inside or outside the switch's function; an inlined instance
+of a kernel's template.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sizeguard.operators.dtypes import CODE_OF_NAME, NAME_OF_CODE, dtype_of_type
 class InlinedCases:
     """Code [start, end), by address, that was compiled for one dtype's branch.
 
-    dtype: names, one for each piece of code
+    dtype: dtype names, one for each range
     """
 
     start: Int
@@ -34,9 +34,9 @@ class InlinedCases:
 
 
 def inlined_branches(path: Path, debug: Path | None, preset: Rules, arch: str = "") -> InlinedCases:
-    """Find the branches by the debug information of an image, of its debug file or of its dSYM.
+    """Find the branches in the debug information of an image, its debug file or its dSYM.
 
-    Frames that are not case do not count: std::max<long> in a neutral function is not a branch.
+    Frames that are not cases do not count: std::max<long> in a neutral function is not a branch.
     """
     frames = inline_frames(path, debug, arch, preset.case_types)
     dtypes = case_dtypes(frames.names, preset)
@@ -51,7 +51,7 @@ def inlined_branches(path: Path, debug: Path | None, preset: Rules, arch: str = 
     frame = frames.frame.tolist()
     for row, (low, high) in enumerate(zip(frames.start.tolist(), frames.end.tolist(), strict=True)):
         over = frame[bounds[row] : bounds[row + 1]]
-        # The innermost case; the function itself, which is last, is named by its symbol.
+        # The innermost case; the last frame is the function, whose symbol already names it.
         found = next((dtypes[i] for i in over[:-1] if dtypes[i]), "") or _joined(
             [d for i in reversed(over) for d in branches[i]]
         )
@@ -68,7 +68,7 @@ def inlined_branches(path: Path, debug: Path | None, preset: Rules, arch: str = 
 def case_dtypes(names: Texts, preset: Rules) -> list[str]:
     """Return the dtype of each name if it is a case; empty if not.
 
-    The dtype is in the mangled name, or in the source's spelling, which differs between compilers.
+    The dtype is in the mangled name, or in the source's spelling, which depends on the compiler.
     """
     if not preset.cases:
         return [""] * len(names)
@@ -98,7 +98,7 @@ def _dtype_of_source(arguments: str) -> str:
 def _branch_dtypes(branches: Sequence[tuple[bytes, ...]]) -> list[list[str]]:
     """Return the dtypes of the branches around each function.
 
-    The type of a branch is such as ScalarTypeToCppType<(ScalarType)6>, which is Float.
+    The type of a branch looks like ScalarTypeToCppType<(ScalarType)6>, which is Float.
     """
     found = {
         name: _dtype_of_source(name.partition(b"<")[2].decode("utf-8", "replace"))
@@ -109,10 +109,10 @@ def _branch_dtypes(branches: Sequence[tuple[bytes, ...]]) -> list[list[str]]:
 
 
 def _instance_dtypes(names: Texts, preset: Rules) -> list[str]:
-    """Return the dtype that each instance of a kernel's own template would have as a function.
+    """Return the dtype of each instance of a kernel's template, read as a function's name.
 
-    That is Float for cdist<float>. A case that only calls one function never uses its type's local
-    name, and compilers leave the name out.
+    For example, cdist<float> gives Float. A case that only calls one function never uses the local
+    name of its type, so compilers omit the name.
     """
     labels = label_names(names, preset)
     found = []
@@ -124,7 +124,7 @@ def _instance_dtypes(names: Texts, preset: Rules) -> list[str]:
                 else ""
             )
         else:
-            # gcc has no other name for functions of a nameless namespace.
+            # gcc gives functions of an unnamed namespace no other name.
             match = re.match(r"(\w+)<([^<>,]+)", names[i])
             dtype = dtype_of_type(match[2]) if match else ""
             found.append(

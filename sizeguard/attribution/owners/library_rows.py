@@ -1,6 +1,6 @@
-"""Rows of the libraries that ship with an image: two each, its bytes and its page slack.
+"""Rows of the libraries that ship with an image: the library's bytes and its page slack.
 
-Levels that a library has no value for are empty; its path is its section, segment, object and
+Levels without a value for a library are empty; its path is its section, segment, object and
 component, so that limits can name it.
 """
 
@@ -27,7 +27,7 @@ class LibraryRows:
     """The rows, which follow those of the image."""
 
     def __init__(self, libraries: Sequence[ShippedLibrary]) -> None:
-        """Keep what was measured."""
+        """Store the measured libraries."""
         self._libraries = libraries
 
     def __len__(self) -> int:
@@ -35,7 +35,7 @@ class LibraryRows:
         return _PER_LIBRARY * len(self._libraries)
 
     def image(self, image: ImageInfo) -> ImageInfo:
-        """Add the libraries' bytes to the image's, and what they need."""
+        """Add the libraries' bytes and requirements to the image's."""
         sizes = [library.sizes for library in self._libraries]
         needed = {name for library in self._libraries for name in library.needed}
         return replace(
@@ -57,7 +57,7 @@ class LibraryRows:
         return np.array(columns[what], np.int64).reshape(-1)
 
     def label(self, level: str, label: Label) -> Label:
-        """Add the rows' values to those of the image."""
+        """Append the rows' values to those of the image."""
         names = [text for library in self._libraries for text in self._texts(level, library)]
         texts = list(dict.fromkeys(names))
         places = {text: len(label.texts) + i for i, text in enumerate(texts)}

@@ -1,6 +1,6 @@
-"""Places of a section graph's nodes in an image, by the rows of its map.
+"""Find the places of a section graph's nodes in an image from the rows of its map.
 
-Linkers merge strings and constants, and no map tells where each lies: their content does.
+Linkers merge strings and constants, and maps do not list them; they are found by content.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from sizeguard.ledger.ledger import NONE, Ledger
 from sizeguard.linkgraph.graph import ENTRY, IMPORT, SectionGraph
 
 ENTRY_SIZE = 16  # bytes: a pointer to a text, and one to a function
-# Row of a map that no node stands for: UNKNOWN is of another object, MERGED has several nodes.
+# Rows without a single node: UNKNOWN is of another object, MERGED has several nodes.
 UNKNOWN, MERGED = -1, -2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedOwners:
-    """Owners of the bytes of a ledger, as labels of Reached; "" where nothing is known.
+    """Owners of the bytes of a ledger, as labels of Reached; "" if unknown.
 
-    ledger:    of the image, with owners of their own for strings, constants and entries
+    ledger:    of the image, with separate owners for strings, constants and entries
     of_input:  by row of the map
-    of_cut:    by owner of the ledger; owners that were added later have none
-    of_import: by the name of a symbol of a shared library
+    of_cut:    by owner of the ledger; owners added later have no entry
+    of_import: by the name of a shared library's symbol
     """
 
     ledger: Ledger
@@ -59,7 +59,7 @@ def entry_parts(reached: Reached, rows: Sequence[InputSection]) -> list[Part]:
 def place(image: Elf | MachO, ledger: Ledger, reached: Reached) -> PlacedOwners:
     """Find the owners of a ledger's bytes.
 
-    Strings, constants and entries without a part become owners of their own.
+    Strings, constants and entries without a part get new owners.
     """
     graph, rows = reached.graph, ledger.inputs
     nodes = nodes_of_rows(graph, rows)
@@ -85,7 +85,7 @@ def _label(reached: Reached, node: int) -> str:
 
 
 def nodes_of_rows(graph: SectionGraph, rows: Sequence[InputSection]) -> list[int]:
-    """Return the section or atom of each row of a map; UNKNOWN or MERGED without one."""
+    """Return the section or atom of each row of a map, or UNKNOWN or MERGED."""
     objects: dict[tuple[str, str], list[int]] = {}
     for number, label in enumerate(graph.objects):
         objects.setdefault(file_key(label), []).append(number)
@@ -101,14 +101,14 @@ def nodes_of_rows(graph: SectionGraph, rows: Sequence[InputSection]) -> list[int
                 node = fitting[0]
                 same.remove(node)
                 break
-        # Merged strings and constants, and unwind records, are nodes apart from their section.
+        # Merged strings, constants and unwind records are separate nodes, not their section's.
         is_empty = node >= 0 and not sizes[node] and row.size > 0
         found.append((UNKNOWN if row.name == ".eh_frame" else MERGED) if is_empty else node)
     return found
 
 
 def _free_nodes(graph: SectionGraph) -> dict[tuple[int, str], list[int]]:
-    """Map object and name to its nodes: sections of ELF, atoms of Mach-O by their symbols."""
+    """Map (object, name) to its nodes: ELF sections, or Mach-O atoms by their symbols."""
     nodes = graph.nodes
     found: dict[tuple[int, str], list[int]] = {}
     if graph.linker == "ld64.lld":
@@ -124,7 +124,7 @@ def _free_nodes(graph: SectionGraph) -> dict[tuple[int, str], list[int]]:
 
 
 def _sizes(graph: SectionGraph) -> list[int]:
-    """Return the bytes of each section with the entries in it."""
+    """Return the bytes of each section, including the entries in it."""
     sizes = graph.nodes.size.copy()
     for node in np.flatnonzero(graph.nodes.kind == ENTRY).tolist():
         sizes[graph.section_of(node)] += graph.nodes.size[node]
@@ -132,10 +132,10 @@ def _sizes(graph: SectionGraph) -> list[int]:
 
 
 def _whole_rows(rows: Sequence[InputSection], nodes: Sequence[int]) -> Iterator[Piece]:
-    """Yield the rows of sections and atoms, for those of their bytes that have no row so far.
+    """Yield the rows of sections and atoms, for bytes without a row so far.
 
-    In GNU ld's maps, rows of merged sections overlap those beside them. Padding at the end of a
-    Mach-O atom belongs to no row.
+    In GNU ld's maps, rows of merged sections overlap their neighbours. Padding at the end of a
+    Mach-O atom has no row.
     """
     for row, node in zip(rows, nodes, strict=True):
         if node >= 0 and row.size:
@@ -143,7 +143,7 @@ def _whole_rows(rows: Sequence[InputSection], nodes: Sequence[int]) -> Iterator[
 
 
 def _row_of(nodes: Sequence[int]) -> dict[int, int]:
-    """Map nodes to the first row that stands for each."""
+    """Map nodes to their first rows."""
     found: dict[int, int] = {}
     for row, node in enumerate(nodes):
         if node >= 0:
@@ -165,7 +165,7 @@ def _entries(
 
 
 class _ImageContent:
-    """Loaded sections of an image by address, with their places in the file."""
+    """Loaded sections of an image by address, with their file offsets."""
 
     def __init__(self, image: Elf | MachO) -> None:
         self.data = image.data
@@ -178,7 +178,7 @@ class _ImageContent:
             self.names = [s.name for s in loaded]
 
     def sections_of(self, name: str) -> list[tuple[int, int]]:
-        """Return address and size of the sections whose name begins so."""
+        """Return address and size of the sections whose name begins with `name`."""
         return [
             (start, size)
             for (start, _, size), own in zip(self.sections, self.names, strict=True)
@@ -186,7 +186,7 @@ class _ImageContent:
         ]
 
     def at(self, address: int, size: int) -> bytes:
-        """Return loaded bytes; fewer at the end of their section."""
+        """Return loaded bytes; fewer if their section ends before."""
         for start, offset, length in self.sections:
             if start <= address < start + length:
                 low = offset + address - start
@@ -194,7 +194,7 @@ class _ImageContent:
         return b""
 
     def offset(self, address: int, size: int) -> int | None:
-        """Return the place in the file of bytes of one section."""
+        """Return the file offset of bytes of one section; None if they are not in one."""
         for start, offset, length in self.sections:
             if start <= address and address + size <= start + length:
                 return offset + address - start
@@ -208,7 +208,7 @@ def _cuts(
     pieces: Sequence[Piece],
     of_input: Sequence[str],
 ) -> Iterator[Cut]:
-    """Yield the bytes of each piece, at the first of its places that nothing else owns."""
+    """Yield the bytes of each piece, at its first possible place without another owner."""
     owners = ledger.owners
 
     def is_free(piece: Piece, owner: int) -> bool:
@@ -230,7 +230,7 @@ def _cuts(
 
 
 def _spans(ledger: Ledger, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the parts of [start, stop) of the file, and the owner of each."""
+    """Yield the spans in [start, stop) of the file, each with its owner."""
     file = ledger.file
     span = int(np.searchsorted(file.start, start, side="right")) - 1
     while span < len(file.start) and file.start[span] < stop:

@@ -1,4 +1,4 @@
-"""Owners of registration tables' entries, and of the functions that they name."""
+"""Find the owners of registration tables' entries and of the functions that they name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sizeguard.names.registered import Registration
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Ledger with these owners.
+    """Ledger with separate owners for registered entries and functions.
 
     operator: by owner of the ledger, index into `operators`, or NONE
     """
@@ -31,10 +31,11 @@ class Served:
 
 
 def serve(image: Elf, ledger: Ledger, registrations: tuple[Registration, ...]) -> Served:
-    """Give registered entries and functions to their operators.
+    """Assign registered entries and functions to their operators.
 
-    Those that no symbol names become owners of their own; a named one keeps its row. A function
-    ends where its unwind entry says. Several operators that share a function are named together.
+    Entries and functions without a symbol get new owners; those with a symbol keep their row. A
+    function ends where its unwind entry ends. Several operators that share a function are named
+    together.
     """
     labels = _operators_of_functions(registrations)
     operators = tuple(sorted(set(labels.values())))
@@ -72,7 +73,8 @@ def _wanted(
 ) -> Iterator[tuple[int, int, str]]:
     """Yield address, size in bytes and operators of all entries and functions.
 
-    A function without an unwind entry has one byte, which is enough to find a named owner.
+    For a function without an unwind entry the size is one byte, which is enough to find a named
+    owner.
     """
     sizes = _function_sizes(image)
     for entry in registrations:
@@ -106,7 +108,7 @@ def _function_sizes(image: Elf) -> dict[int, int]:
     rows = np.flatnonzero(
         (frames.kind == FDE) & (frames.function_at >= 0) & (frames.function_at + 8 <= len(content))
     )
-    # Linkers write PC-relative 32-bit addresses; the size follows.
+    # Linkers write PC-relative 32-bit addresses, followed by the size.
     at = frames.function_at[rows] + 4
     raw = (
         np.stack([content[at + i] for i in range(4)], axis=1)

@@ -1,1 +1,1 @@
-"""Levels that teams think in: source, directory, namespace, package and owner."""
+"""Levels in the terms of teams: source, directory, namespace, package and owner."""

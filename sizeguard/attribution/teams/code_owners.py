@@ -1,4 +1,4 @@
-"""Owners of source files, as a CODEOWNERS file names them."""
+"""Read the owners of source files from a CODEOWNERS file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _MOST_RULES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class CodeOwners:
-    """Patterns and owners; the last pattern that matches a path decides. root: of the project."""
+    """Patterns and owners; the last pattern that matches a path decides.
+
+    root: the project's folder
+    """
 
     root: Path
     rules: tuple[tuple[re.Pattern[str], str], ...]
@@ -36,7 +39,7 @@ class CodeOwners:
 
 
 def find_code_owners(folder: Path) -> CodeOwners:
-    """Read the file of the project that a folder is in; without one, nothing has an owner."""
+    """Read the CODEOWNERS file of the folder's project; without one, no file has an owner."""
     here = folder.resolve()
     for root in (here, *here.parents):
         for place in PLACES:
@@ -55,14 +58,14 @@ def _rules(path: Path) -> list[tuple[re.Pattern[str], str]]:
     rules = []
     for line in text.splitlines()[:_MOST_RULES]:
         words = line.split("#", 1)[0].split()
-        # [Section] of GitLab names no files.
+        # [Section] of GitLab is not a pattern.
         if words and not words[0].startswith(("[", "^[")):
             rules.append((_pattern(words[0]), " ".join(words[1:])))
     return rules
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    """Translate a pattern of gitignore's kind: `/docs/`, `*.cpp`, `src/**/x.c`."""
+    """Translate a pattern in the style of gitignore: `/docs/`, `*.cpp`, `src/**/x.c`."""
     is_anchored = "/" in glob.rstrip("/")
     body = glob.strip("/")
     parts = []

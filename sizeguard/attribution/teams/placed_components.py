@@ -1,4 +1,4 @@
-"""Components by place: rules of a person's own by source, section, object or symbol."""
+"""Assign components by place: a user's rules by source, section, object or symbol."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sizeguard.names.rules import PlaceRule
 def placed_components(
     label: Label, places: Sequence[PlaceRule], of_level: Callable[[str], Label]
 ) -> Label:
-    """Replace the components of rows that a rule fits; the first rule that fits decides."""
+    """Replace the components of rows that a rule matches; the first matching rule wins."""
     if not places:
         return label
     pool = Pool()
@@ -36,9 +36,9 @@ def placed_components(
 
 
 def _fitting(level: str, pattern: str, label: Label) -> npt.NDArray[np.bool_]:
-    """Tell which rows have a text that the pattern fits; symbols fit in either spelling.
+    """Return a mask of the rows with a text that matches; symbols match in either spelling.
 
-    Only * and ? are special: C++ names contain brackets.
+    Only * and ? are special, because C++ names contain brackets.
     """
     glob = pattern.replace("[", "[[]")
 

@@ -15,7 +15,7 @@ from sizeguard.columns.texts import Int32, Texts
 from sizeguard.ledger.region_use import RegionUse, region_by_section
 from sizeguard.names.scan.scopes import ScopeReader
 
-# Names of functions that every Go program has.
+# Functions that every Go program has.
 _OF_GO = frozenset({"runtime.mallocgc", "runtime.main", "main.main"})
 _BUILD_FOLDER = re.compile(r"(?:.*/)?CMakeFiles/[^/]+\.dir/")
 _SUFFIX = re.compile(r"\.(?:o|obj|lo|os|pic\.o)\Z")
@@ -24,7 +24,7 @@ Labels = Callable[[str], Label]
 
 
 def derived_label(level: str, label: Labels) -> Label:
-    """Return the label of one of levels.DERIVED, from those of other levels."""
+    """Return the label of a level of levels.DERIVED, computed from other levels."""
     if level in ("namespace", "package"):
         return _scopes(label("symbol"), level)
     if level == "source":
@@ -39,12 +39,12 @@ def derived_label(level: str, label: Labels) -> Label:
 
 
 def mapped(label: Label, make: Callable[[str], str]) -> Label:
-    """Replace each text of a label by another."""
+    """Replace each text of a label."""
     return _with_texts(label.ids, (make(label.texts[i]) for i in range(len(label.texts))))
 
 
 def source_of_object(path: str) -> str:
-    """Return the source that an object was compiled from, by its name; as CMake calls objects."""
+    """Return the source that an object was compiled from, by CMake's naming of objects."""
     if not path:
         return ""
     member = path.rpartition("(")[2].rstrip(")")
@@ -52,13 +52,13 @@ def source_of_object(path: str) -> str:
 
 
 def regions(section: Label, known: Sequence[RegionUse] | None) -> Label:
-    """Label rows with the memory region that their section is stored in."""
+    """Label rows with the memory region that stores their section."""
     found = region_by_section(known or ())
     return mapped(section, lambda name: found.get(name, ""))
 
 
 def archive_of(path: str) -> str:
-    """Return the archive that an object's path names: libx.a of libx.a(y.o)."""
+    """Return the archive in an object's path: libx.a for libx.a(y.o)."""
     place, bracket, _ = path.partition("(")
     return place if bracket and path.endswith(")") else ""
 
