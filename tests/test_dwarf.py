@@ -414,7 +414,7 @@ def test_information_that_is_made_to_exhaust_is_refused(folder: Path, image: Pat
             + abbreviation(3, 0x1D, (0x11, 1), (0x12, 6), children=True)
             + b"\0",
             {},
-            "functions in each other",
+            "functions are nested",
         ),
         (
             unit_of(b"\1\2text"),

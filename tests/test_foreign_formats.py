@@ -154,7 +154,7 @@ def test_what_is_no_image_is_called_what_it_is(tmp_path: Path) -> None:
         "packed": (b"\x1f\x8b\x08", "compressed by gzip"),
         "model": (b"\x80\x04\x95", "a Python pickle"),
         "words": (b"int main() {}\n", "text"),
-        "noise": (bytes(range(200, 256)), "data of no known kind"),
+        "noise": (bytes(range(200, 256)), "data of an unknown format"),
         "code": (b"BC\xc0\xde1234", "LLVM bitcode"),
         "core": (b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<H", 4) + bytes(100), "an ELF core"),
     }

@@ -359,7 +359,7 @@ def test_a_cut_map_is_refused_with_its_line(path: Path, tmp_path: Path) -> None:
             end -= 1
         cut.write_text(text[:end])
         with pytest.raises(
-            InputError, match=r"cut\.map:\d+: a damaged linker map: the file is cut here"
+            InputError, match=r"cut\.map:\d+: a damaged linker map: the file is truncated here"
         ) as error:
             read_link_map(cut)
         assert "\n" not in str(error.value)

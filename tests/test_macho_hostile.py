@@ -216,7 +216,7 @@ def test_messages_name_the_file_and_what_is_wrong(tmp_path: Path, macho: MachoSa
     for content, message in (
         (b"", "not a Mach-O file: it is empty"),
         (b"\x7fELF", "not a Mach-O file"),
-        (b"\xcf\xfa\xed\xfe", "its header is cut"),
+        (b"\xcf\xfa\xed\xfe", "its header is truncated"),
     ):
         file.write_bytes(content)
         with pytest.raises(InputError, match=f"{file}: .*{message}"):

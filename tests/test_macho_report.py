@@ -107,7 +107,7 @@ def test_a_map_of_another_build_is_refused(macho: MachoSamples, image: str, othe
     done = run(macho.path(image), "--map", macho.path(f"{other}.map"))
     assert done.returncode == 3 and done.stderr.count("\n") == 1
     assert re.search(
-        rf"{other}\.map is a map of another build: \S+ lies at 0x\w+ with \d+ bytes there, at 0x\w+"
+        rf"{other}\.map is a map of another build: \S+ is at 0x\w+ with \d+ bytes there, at 0x\w+"
         r" with \d+ in ",
         done.stderr,
     )

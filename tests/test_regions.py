@@ -138,7 +138,7 @@ def test_regions_of_a_script(
         ("X = Y; Y = X; MEMORY { A : ORIGIN = X, LENGTH = 1 }", "too deep"),
         (f"MEMORY {{ A : ORIGIN = {'(' * 500}1, LENGTH = 1 }}", "too deep"),
         ("MEMORY { A : ORIGIN = 1 << 60 << 60, LENGTH = 1 }", "above 64 bits"),
-        ("INCLUDE gone.ld", "cannot find the file that INCLUDE gone.ld names"),
+        ("INCLUDE gone.ld", "cannot find gone.ld, which INCLUDE names"),
     ],
 )
 def test_a_script_that_cannot_be_read_is_one_line(tmp_path: Path, text: str, words: str) -> None:

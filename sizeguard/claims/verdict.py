@@ -60,11 +60,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """subject: the verified image or build.
+    """All verdicts on one image or build.
 
-    against: the source of the claims. gaps: missing evidence.
-
-    canary: ok, or broken if a claim that had to fail did not; canary_notes name such claims.
+    subject:      the verified image or build
+    against:      the source of the claims
+    gaps:         missing evidence
+    canary:       ok, or broken if a claim that had to fail did not
+    canary_notes: name such claims
     """
 
     subject: str

@@ -1,7 +1,7 @@
-"""Match alias groups of two images: one key for all names that share bytes in either image.
+"""Match alias groups of two images: all names that share bytes in either image get one key.
 
-The key does not depend on the name that a linker keeps or that a reader finds first: among names
-connected in the old or the new image it is the shortest.
+The key does not depend on which name a linker keeps or a reader finds first: it is the shortest of
+the names that are connected in the old or the new image.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sizeguard.diff.stable_names import Keys, hashes_of, keys
 
 @dataclass(frozen=True, slots=True)
 class AliasNames:
-    """The groups of one image.
+    """The alias groups of one image.
 
     Group g has the keys [first[g], first[g + 1]); hashes, length, letters: hash, length and first
     letters of each key.
@@ -37,10 +37,10 @@ class AliasNames:
 class AliasKeys:
     """Keys of names that share bytes, in both images.
 
-    known:   hashes of all such names, ascending
-    key:     for each of them the hash of its key
+    known:   hashes of all these names, ascending
+    key:     for each of them, the hash of its key
     sides:   the names of both images
-    of_name: for each of `known` the first of the names
+    of_name: for each of `known`, its first name
     """
 
     known: Hash
@@ -49,8 +49,8 @@ class AliasKeys:
     of_name: Int
 
     def apply(self, hashes: Hash) -> Hash:
-        """Replace the hashes of names that share bytes by those of their keys."""
-        # Most names share no bytes: a table of low bits finds that out in a fifth of the time.
+        """Replace the hashes of names that share bytes by the hashes of their keys."""
+        # Most names share no bytes; a table of low bits rules them out in a fifth of the time.
         last = np.uint64((1 << 20) - 1)
         may_be = np.zeros(1 << 20, np.bool_)
         may_be[self.known & last] = True
@@ -62,7 +62,7 @@ class AliasKeys:
         return result
 
     def numbers(self, hashes: Hash) -> Int:
-        """Return the number of the name with each key's hash, -1 if there is none."""
+        """Return the number of the name with each key's hash; -1 if there is none."""
         at = np.minimum(np.searchsorted(self.known, hashes), len(self.known) - 1)
         return np.where(self.known[at] == hashes, self.of_name[at], -1)
 
@@ -97,10 +97,10 @@ def alias_keys(both: Sequence[AliasNames | None]) -> AliasKeys | None:
     group = np.repeat(np.arange(len(counts)), counts)
     name, known = rank_hashes(np.concatenate([side.hashes for side in sides]))
     first = np.zeros(len(known), np.int64)
-    # of several assignments to one place the last one stays
+    # if a place is assigned several times, the last assignment wins
     first[name[::-1]] = np.arange(len(name))[::-1]
-    # Names are numbered from the shortest on, then by letters, so that the smallest number of a
-    # group is its key.
+    # Names are numbered by length, then by letters, so that the smallest number of a group is its
+    # key.
     length, letters = (
         np.concatenate(columns)[first]
         for columns in ([side.length for side in sides], [side.letters for side in sides])
@@ -114,9 +114,9 @@ def alias_keys(both: Sequence[AliasNames | None]) -> AliasKeys | None:
 
 
 def _first_letters(texts: Texts) -> Hash:
-    """Return the beginning of names as numbers that compare as the names do.
+    """Return the beginnings of names as numbers that sort like the names.
 
-    Names of up to eight bytes are taken whole, longer ones by their first eight.
+    Only the first eight bytes of a name count.
     """
     words, start = words_of(texts)
     length = texts.end - texts.start
@@ -130,9 +130,9 @@ def _first_letters(texts: Texts) -> Hash:
 
 
 def connected(name: Int, group: Int, names: int, groups: int) -> Int:
-    """Return for each name the smallest name that it is connected with.
+    """Return the smallest name that each name is connected with.
 
-    Entry i says that name[i] is in group[i].
+    Entry i means that name[i] is in group[i].
 
     Numbers spread from names to groups and back; following them twice in each round shortens long
     chains.

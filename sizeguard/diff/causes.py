@@ -1,4 +1,4 @@
-"""Causes of changed rows, from their pieces before and after."""
+"""Find the causes of changed rows from their pieces before and after."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _GREW, _SHRANK, _ADDED, _REMOVED, _MORE, _FEWER, _MOVED, _PADDING = range(len(CA
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Bytes of one symbol in one changed row, before and after, as columns.
+    """Bytes of each symbol in each changed row, before and after, as columns.
 
-    row, symbol, old, new: of each cell; symbols: the number of symbols.
+    row, symbol, old, new: by cell; symbols: the number of symbols.
     """
 
     row: Int
@@ -34,7 +34,7 @@ def causes(before: Amounts, after: Amounts, cells: Cells) -> npt.NDArray[np.int8
 
     A diff in the other direction gives each row the mirrored cause.
 
-    cells: at least those of symbols that are not in the same rows before and after.
+    cells: at least those of symbols whose rows differ before and after.
     """
     old, new = before.size, after.size
     delta = new - old
@@ -54,8 +54,8 @@ def _counts_more_than_size(before: Amounts, after: Amounts) -> npt.NDArray[np.bo
     """Check where the number of instances explains more of the difference than their mean size.
 
     With n instances of mean size m: n2 m2 - n1 m1 = (n2 - n1) (m1 + m2) / 2 + (m2 - m1) (n1 + n2) /
-    2, which is the same in both directions. Floats decide which part is larger; no byte is counted
-    with them.
+    2, which is the same in both directions. Floats only decide which part is larger; bytes are
+    counted as integers.
     """
     n1, n2 = before.instances, after.instances
     known = (n1 > 0) & (n2 > 0)
@@ -70,7 +70,7 @@ def _counts_more_than_size(before: Amounts, after: Amounts) -> npt.NDArray[np.bo
 def _moved(cells: Cells, rows: int) -> tuple[Int, npt.NDArray[np.bool_]]:
     """Sum the bytes of symbols that left for another row or came from one, by changed row.
 
-    Returns also whether a row has any.
+    Also returns whether a row has such symbols.
     """
     leaves, comes = cells.new == 0, cells.old == 0
     left = sum_by(leaves.astype(np.int64), cells.symbol, cells.symbols) > 0

@@ -1,4 +1,4 @@
-"""Names in changed rows, decoded when requested: a diff of half a million rows shows 25."""
+"""Names in changed rows, decoded on request: a diff of half a million rows shows 25."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sizeguard.diff.stable_names import key_of
 
 @dataclass(frozen=True, slots=True)
 class ChangedTexts:
-    """Strings of two images: string i is entry place[i] of the strings of image side[i].
+    """Strings of two images: string i is entry place[i] in the strings of image side[i].
 
-    For a symbol, it is the part of the name that stays from build to build.
+    For a symbol, the string is the part of its name that stays the same between builds.
 
-    alias: the number of the name that stands for it in `aliases`, -1 for one that shares no bytes.
+    alias: number in `aliases` of the name to show instead; -1 for names that share no bytes.
     """
 
     sides: tuple[Texts, ...]

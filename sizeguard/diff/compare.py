@@ -1,8 +1,8 @@
-"""Compare two analyses by levels; each changed row has its cause.
+"""Compare two analyses by levels, and give each changed row a cause.
 
-Names are matched by 64-bit hashes of the part that stays from build to build (see stable_names).
-Names of the same bytes count as one (see alias_keys). diff(x, x) has no rows; diff(b, a) has the
-rows of diff(a, b), negated, with mirrored causes.
+Names are matched by 64-bit hashes of the part that stays the same between builds (see
+stable_names). Names of the same bytes count as one name (see alias_keys). diff(x, x) has no rows;
+diff(b, a) has the rows of diff(a, b), negated, with mirrored causes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sizeguard.diff.side import Side, Values, side_of
 
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT = np.uint64(32)
-_SMALL = 1 << 20  # bytes of names: an image with fewer may wait for the collector
+_SMALL = 1 << 20  # bytes of names; the garbage of smaller images need not be collected at once
 
 
 def diff(
@@ -49,9 +49,9 @@ def diff_of(
     where: Sequence[str] = (),
     metric: str = "load",
 ) -> Diff:
-    """Compare as diff does; make each analysis when it is needed, one after the other.
+    """Compare like diff, but make the analyses one after the other, when they are needed.
 
-    Two of libtorch_cpu.so at once need 1 GiB.
+    Two analyses of libtorch_cpu.so at the same time need 1 GiB.
     """
     levels = check_levels(by)
     if metric not in METRICS:
@@ -85,7 +85,7 @@ def diff_of(
 
 
 def _left_out(sides: Sequence[Side]) -> ByteSums:
-    """Subtract the old from the new sums of rows that the filters left out."""
+    """Subtract the old from the new sums of the rows that the filters left out."""
     return ByteSums(*(b - a for a, b in zip(sides[0].left_out, sides[1].left_out, strict=True)))
 
 
@@ -94,7 +94,7 @@ def _changed(
 ) -> tuple[int, tuple[Int32, Int32]]:
     """Find the rows whose bytes differ.
 
-    Returns their number, and the row of each side's groups, -1 for a group in none.
+    Returns their number, and the row of each side's groups; -1 for groups outside changed rows.
     """
     number, known = rank_hashes(
         np.concatenate([_joined([each.of_groups() for each in of_side]) for of_side in values])
@@ -119,7 +119,7 @@ def _read(
 ) -> Side:
     """Make one side of the diff, then free its analysis.
 
-    unmet: takes the error of filters that no row meets, which may still meet one of the other side
+    unmet: collects the error if no row meets a filter; a row of the other side may still meet it
     """
     analysis = make()
     side = side_of(analysis, levels, filters, metric)
@@ -128,15 +128,15 @@ def _read(
     buffer = analysis.label("symbol").texts.buffer
     del analysis
     if len(buffer) > _SMALL:
-        # Half a gigabyte for libtorch_cpu.so would wait for the collector, and its pages would stay
-        # in memory, while the other analysis is read.
+        # Otherwise half a gigabyte for libtorch_cpu.so would stay in memory while the other
+        # analysis is read.
         gc.collect()
         release(buffer)
     return side
 
 
 def _keyed(side: Side, aliases: AliasKeys | None) -> list[Values]:
-    """Replace the hashes of symbols that share bytes by those of their keys."""
+    """Replace the hashes of symbols that share bytes by the hashes of their keys."""
     return [
         (
             replace(values, hashes=aliases.apply(values.hashes))
@@ -148,7 +148,7 @@ def _keyed(side: Side, aliases: AliasKeys | None) -> list[Values]:
 
 
 def _joined(levels: Sequence[Hash]) -> Hash:
-    """Return one hash for each group, mixed from those of its levels."""
+    """Return one hash for each group, mixed from its hashes at all levels."""
     result = levels[0]
     for hashes in levels[1:]:
         result = (result ^ (result >> _SHIFT)) * _MULTIPLY + hashes
@@ -160,7 +160,7 @@ def _label(
 ) -> DiffLabel:
     """Return the values of the changed rows, each string once.
 
-    at: the changed row of each side's groups, or -1.
+    at: the changed row of each side's groups; -1 if there is none.
     """
     side, value = np.zeros(rows, np.int8), np.zeros(rows, np.int64)
     hashes = np.zeros(rows, np.uint64)
@@ -184,7 +184,7 @@ def _label(
 
 
 def _order(labels: Sequence[DiffLabel], size: Int) -> npt.NDArray[np.intp]:
-    """Sort rows: the largest first, equal ones by name, or by the names' hashes if there are many.
+    """Sort rows by size, largest first, then by name, or by the names' hashes if there are many.
 
     Ids are in the order of hashes.
     """

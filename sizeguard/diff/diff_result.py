@@ -1,4 +1,4 @@
-"""The result of a diff: changed rows with causes; they sum to the difference of the images."""
+"""The result of a diff: changed rows with causes, which sum to the difference of the images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sizeguard.columns.label import TextList
 from sizeguard.columns.texts import Int
 from sizeguard.ledger.ledger import ImageInfo
 
-# A row's cause is an index. MIRRORED has the cause that a diff in the other direction gives.
+# A row's cause is an index into CAUSES. MIRRORED has the cause that a diff in the other direction
+# gives.
 CAUSES = (
     "grew",
     "shrank",
@@ -39,13 +40,14 @@ class DiffLabel:
 class Diff:
     """The rows that differ, as parallel columns, the largest difference first.
 
-    labels:   for each level of `by` the rows' values; for symbols the part of the name that stays
-              from build to build
-    old, new: bytes of the metric; they differ in each row
-    old_count, new_count: instances: pieces of code and data in a row, without tables about them
+    labels:   the rows' values for each level of `by`; for symbols, the part of the name that stays
+              the same between builds
+    old, new: bytes of the metric, which differ in each row
+    old_count, new_count: instances, that is pieces of code and data in a row, without the tables
+        about them
     cause:    index into CAUSES
-    left_out: new minus old of rows that a filter left out. With it the rows sum to the difference
-              of the images
+    left_out: new minus old of the rows that a filter left out. With it the rows sum to the
+              difference of the images
     """
 
     old_image: ImageInfo

@@ -1,4 +1,4 @@
-"""Find symbols that left a changed row or came to one, with their bytes before and after."""
+"""Find symbols that moved from or to a changed row, with their bytes before and after."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def moves(
 ) -> Cells:
     """Return the cells of symbols that are not in the same rows on both sides.
 
-    at: the changed row of each side's groups, or -1. Symbols that stay may be left out.
+    at: the changed row of each side's groups; -1 if there is none. Symbols that did not move may be
+        missing.
     """
     holdings = [side.holdings for side in sides if side.holdings is not None]
     nothing = np.zeros(0, np.int64)
@@ -66,9 +67,9 @@ def moves(
 def _in_changed_rows(
     held: Holdings, places: Int32, numbers: Int32
 ) -> tuple[npt.NDArray[np.integer], ...]:
-    """Return symbol, row and bytes of holdings in changed rows.
+    """Return symbol, row and bytes of the holdings in changed rows.
 
-    numbers: the symbols' numbers in both images.
+    numbers: the symbols' numbers, common to both images.
     """
     row = places[held.group]
     taken = np.flatnonzero(row >= 0)
@@ -78,9 +79,10 @@ def _in_changed_rows(
 def _signatures(
     symbol: npt.NDArray[np.integer], row: npt.NDArray[np.integer], symbols: int
 ) -> Hash:
-    """Return a number for each symbol that is equal if it is in the same rows, each as often.
+    """Return a number for each symbol that depends on the rows it is in, and how often.
 
-    Nearly all symbols of two builds are: two million pairs of libtorch_cpu.so need not be sorted.
+    Nearly all symbols of two builds have equal numbers, so two million pairs of libtorch_cpu.so
+    need not be sorted.
     """
     mixed = (row.astype(np.uint64) + np.uint64(1)) * _MULTIPLY
     mixed ^= mixed >> _SHIFT

@@ -21,7 +21,7 @@ from sizeguard.diff.alias_keys import AliasNames, alias_names
 from sizeguard.diff.stable_names import hash_keys
 from sizeguard.ledger.ledger import ImageInfo
 
-# Kinds of pieces that count as instances. Unwind tables, relocations and the like are tables about
+# Kinds of pieces that count as instances. Unwind tables, relocations and the like only describe
 # them.
 _INSTANCES = frozenset(
     (b"code", b"rodata", b"data", b"zero", b"string", b"vtable", b"typeinfo", b"initializer")
@@ -46,7 +46,7 @@ class Amounts:
         return Amounts(self.size[where], self.instances[where], self.padding[where])
 
     def sums(self, row: Int32, rows: int) -> Amounts:
-        """Sum by row; entries in no row have -1."""
+        """Sum by row; -1 marks entries outside all rows."""
         taken = np.flatnonzero(row >= 0)
         columns = (self.size, self.instances, self.padding)
         return Amounts(*(sum_by(column[taken], row[taken], rows) for column in columns))
@@ -56,7 +56,7 @@ class Amounts:
 class Values:
     """The values of a level.
 
-    ids: of each group; texts: those in use; hashes: of the texts, for symbols of their keys.
+    ids: by group; texts: the texts in use; hashes: of the texts, or for symbols of their keys.
     """
 
     level: str
@@ -71,7 +71,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Bytes of each symbol in each group, as columns; a pair may come twice.
+    """Bytes of each symbol in each group, as columns; a pair may occur twice.
 
     symbol: an index into keys, the hashes of symbols' keys.
     """
@@ -86,10 +86,10 @@ class Holdings:
 class Side:
     """One image of a diff: a group for each combination of the levels' values that has bytes.
 
-    amounts:  of each group
+    amounts:  by group
     values:   for each level
-    holdings: None if groups are symbols: those do not move from group to group
-    left_out: file, load, ram and count of rows that the filters left out; empty without filters
+    holdings: None if groups are symbols, which cannot move between groups
+    left_out: file, load, ram and count of the rows that the filters left out; empty without filters
     """
 
     image: ImageInfo
@@ -116,7 +116,7 @@ def side_of(
     symbols, kinds = analysis.label("symbol"), analysis.label("kind")
     keys = beside(lambda: hash_keys(symbols.texts, symbols.hashes))
     if tuple(levels) == ("symbol",):
-        # Group by the ids themselves: only the sums of three million rows are needed.
+        # Group by the ids themselves, since only the sums of three million rows are needed.
         counts = span_counts(analysis, asked)
         amounts = _amounts(kinds, counts, size, symbols.ids, len(symbols.texts))
         used = np.flatnonzero(amounts.size)
@@ -124,8 +124,8 @@ def side_of(
         values: tuple[Values, ...] = (_values("symbol", symbols, used, keys),)
         holdings = None
     else:
-        # Rows without bytes cannot differ: without the symbols of the file's own symbol table two
-        # thirds of the rows are left.
+        # Rows without bytes cannot differ. Leaving out the symbols of the file's symbol table
+        # leaves two thirds of the rows.
         rows = np.flatnonzero(size)
         of_rows = [
             _values(level, label, label.ids[rows], keys)
@@ -151,8 +151,8 @@ def _amounts(
 ) -> Amounts:
     """Sum the amounts of each group.
 
-    group: of all rows, or of `rows`; others have no bytes. Works in batches: columns of seven
-    million rows are 50 MB each.
+    group: of all rows, or of `rows`; other rows have no bytes. Works in batches, since a column of
+    seven million rows takes 50 MB.
     """
     is_piece, is_padding = _is_of(kinds, _INSTANCES), _is_of(kinds, _PADDING)
     found = Amounts(*(np.zeros(groups, np.int64) for _ in range(3)))
@@ -169,14 +169,14 @@ def _amounts(
 
 
 def _is_of(kinds: Label, names: frozenset[bytes]) -> Mask:
-    """Check which kinds are among the names."""
+    """Check which of the kinds are among the names."""
     return np.array(
         [kinds.texts.raw(i) in names for i in range(len(kinds.texts))] or [False], np.bool_
     )
 
 
 def _values(level: str, label: Label, ids: Int | Int32, keys: Callable[[], Hash]) -> Values:
-    """Return the values in use; keys: returns the hashes of all symbols' keys."""
+    """Return the values in use; keys: a function that returns the hashes of all symbols' keys."""
     number, used = _in_use(label, ids)
     texts = label.texts.take(used)
     if level == "symbol":
@@ -187,7 +187,7 @@ def _values(level: str, label: Label, ids: Int | Int32, keys: Callable[[], Hash]
 
 
 def _in_use(label: Label, ids: Int | Int32) -> tuple[Int32, Int]:
-    """Return ids numbered among those that occur, and the ids that occur."""
+    """Renumber ids by those that occur; also return the ids that occur."""
     occurs = np.zeros(len(label.texts), np.bool_)
     occurs[ids] = True
     number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
@@ -203,8 +203,8 @@ def _holdings(
 ) -> Holdings:
     """Return the bytes of each symbol in each group.
 
-    Rows without a symbol's name are left out: they are empty or describe bytes in parentheses, and
-    do not move.
+    Rows without a symbol's name are left out: they are empty or describe bytes in parentheses,
+    which do not move.
     """
     start, end = symbols.texts.start, symbols.texts.end
     is_name = end > start
@@ -212,7 +212,7 @@ def _holdings(
     named = np.flatnonzero(is_name[ids])
     number, used = _in_use(symbols, ids[named])
     size = size[named]
-    # As narrow as possible: 6,573,426 of libtensorflow_cc.so.2 are kept while the other image is
-    # read.
+    # As narrow as possible: the 6,573,426 of libtensorflow_cc.so.2 stay in memory while the other
+    # image is read.
     narrow = size.astype(np.min_scalar_type(int(size.max(initial=0))))
     return Holdings(number, group[named].astype(np.int32, copy=False), narrow, keys()[used])

@@ -1,4 +1,4 @@
-"""The part of symbols' names that stays from build to build: no clone suffixes, no hashes.
+"""Find the part of symbols' names that stays the same between builds, without suffixes and hashes.
 
 f.cold  f.part.0  f.isra.0  f.constprop.1  f.lto_priv.0  f.llvm.4711  →  f
 _ZN4core3fmt17h0123456789abcdefE  →  _ZN4core3fmtE      _RNvCs1a2b_4core3fmt  →  _RNvC4core3fmt
@@ -16,12 +16,12 @@ from sizeguard.columns.text_hash import Hash, hash_texts, words_of
 from sizeguard.columns.texts import Texts
 
 _SUFFIX = rb"\.(?<!\A\.)(?:(?:cold|part|isra|constprop|lto_priv|llvm|clone)(?:\.\d+)*|localalias)"
-# It begins with a dot, which is found quickly; a name does not begin with a suffix.
+# It begins with a dot, which is quick to find; a name cannot begin with a suffix.
 _CLONE = re.compile(_SUFFIX + rb"(?:" + _SUFFIX + rb")*$")
 _RUST_HASH = re.compile(rb"17h[0-9a-f]{16}E$")
 _RUST_CRATE = re.compile(rb"(?<=C)s[0-9A-Za-z]*_(?=\d)")
 
-# A function without a name is called by its address, which changes from build to build.
+# A function without a name is called by its address, which changes between builds.
 _NAMELESS = b"(function at "
 
 _WORD = 8
@@ -46,7 +46,7 @@ class Keys:
     """The keys of names.
 
     heads: the names without the usual suffixes; odd: the keys of names with other additions, by
-    number.
+    index of the name.
     """
 
     heads: Texts
@@ -61,7 +61,7 @@ class Keys:
         return self.odd[index] if index in self.odd else self.heads.raw(index)
 
     def odd_texts(self) -> tuple[npt.NDArray[np.intp], Texts]:
-        """Return the numbers of the odd keys, and these keys."""
+        """Return the indices of the odd keys, and these keys as texts."""
         return np.fromiter(self.odd, np.intp, len(self.odd)), Texts.of(self.odd.values())
 
 
@@ -74,13 +74,13 @@ def keys(texts: Texts) -> Keys:
 def hash_keys(texts: Texts, hashes: Hash | None = None) -> Hash:
     """Hash each name's key.
 
-    hashes: of the names, if they are known: most names are their own keys.
+    hashes: of the names, if known, since most names are their own keys.
     """
     return hashes_of(keys(texts), texts, hashes)
 
 
 def hashes_of(found: Keys, texts: Texts, hashes: Hash | None = None) -> Hash:
-    """Hash the keys of texts, found before; hashes: of the texts, if they are known."""
+    """Hash the keys of texts that keys() returned; hashes: of the texts, if known."""
     if hashes is None:
         result = hash_texts(found.heads)
     else:
@@ -93,10 +93,10 @@ def hashes_of(found: Keys, texts: Texts, hashes: Hash | None = None) -> Hash:
 
 
 def _heads(texts: Texts) -> tuple[Texts, npt.NDArray[np.intp]]:
-    """Return the names without the usual suffixes, and the names that need a closer look.
+    """Return the names without the usual suffixes, and the indices of names to check one by one.
 
-    Of 465,766 names of libtorch_cpu.so 97,387 have a suffix, nearly all .cold, .isra.0, .part.0 or
-    .constprop.0. By column they take 10 ms, one by one 300.
+    Of 465,766 names in libtorch_cpu.so 97,387 have a suffix, nearly all .cold, .isra.0, .part.0 or
+    .constprop.0. By column they take 10 ms, one by one 300 ms.
     """
     tail = _Tail(texts)
     candidates = np.flatnonzero(tail.may_change(np.arange(len(texts))))
@@ -110,14 +110,14 @@ def _heads(texts: Texts) -> tuple[Texts, npt.NDArray[np.intp]]:
 
 
 class _Tail:
-    """The last bytes of names, eight at a time as numbers whose highest byte is the last one."""
+    """The last bytes of names as eight-byte numbers, with the last byte highest."""
 
     def __init__(self, texts: Texts) -> None:
         self.words, self.start = words_of(texts)
         self.end = self.start + (texts.end - texts.start)
 
     def length(self) -> npt.NDArray[np.int64]:
-        """Return the lengths of the names, less the suffixes cut so far."""
+        """Return the lengths of the names, without the suffixes removed so far."""
         return np.asarray(self.end - self.start, np.int64)
 
     def word(self, at: npt.NDArray[np.int64]) -> Hash:
@@ -126,7 +126,7 @@ class _Tail:
         return found
 
     def may_change(self, which: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-        """Check for a dot where a suffix can be, a hash's form, or Rust's second mangling."""
+        """Check for a dot where a suffix can be, the form of a hash, or Rust's v0 mangling."""
         start, end = self.start[which], self.end[which]
         last = self.word(end - _WORD)
         may = _has_dot(last) | (last == _number(b"calalias"))
@@ -143,7 +143,7 @@ class _Tail:
         return np.asarray(may & (end > start + 1), np.bool_)
 
     def suffix(self, which: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """Return the length of each name's suffix; 0 if there is none, or nothing before it."""
+        """Return the length of each name's suffix; 0 without one, or if nothing precedes it."""
         end = self.end[which]
         last = self.word(end - _WORD)
         numbered = _is_digit(last)
@@ -175,7 +175,7 @@ def _is_digit(words: Hash) -> npt.NDArray[np.bool_]:
 def _has_dot(words: Hash) -> npt.NDArray[np.bool_]:
     """Check which words contain a dot among their eight bytes (Mycroft's trick).
 
-    May be wrong about a byte above a dot, which costs a closer look.
+    It may report a byte above a dot by mistake, which only costs time.
     """
     x = words ^ _DOTS
     found: npt.NDArray[np.bool_] = ((x - _ONES) & ~x & _HIGH) != 0

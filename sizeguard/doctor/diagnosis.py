@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 LOAD, FILE = "load", "file"
 
-# How wide the interval of a promised finding may be, as a part of its upper end.
+# Largest width of a promised finding's interval, relative to its upper end.
 PROMISED_WIDTH = 0.2
 
 
@@ -20,15 +20,15 @@ class EvidencePart:
 
 @dataclass(frozen=True, slots=True)
 class SizeFinding:
-    """Bytes to win by one change.
+    """Bytes that one change would save.
 
-    kind:     of the finding, such as unwind-tables
-    low, high: bytes that the change wins
-    metric:   load or file: where they are counted
-    sections: in which they are counted; empty for all
+    kind:     kind of finding, such as unwind-tables
+    low, high: bounds of the bytes that the change saves
+    metric:   load or file, in which the bytes count
+    sections: sections that contain the bytes; empty for all
     evidence: the largest parts
-    parts:    how many parts there are
-    change:   the flags or the code to write
+    parts:    the number of all parts
+    change:   the flags to set, or the code to write
     """
 
     kind: str
@@ -43,7 +43,7 @@ class SizeFinding:
 
     @property
     def confidence(self) -> str:
-        """Say how sure the bytes are: exact, promised (a narrow interval) or bounds."""
+        """Describe how certain the bytes are: exact, promised (a narrow interval) or bounds."""
         if self.low == self.high:
             return "exact"
         return "promised" if self.high - self.low <= PROMISED_WIDTH * self.high else "bounds"
@@ -51,10 +51,10 @@ class SizeFinding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All findings of an image, those with the most certain bytes first.
+    """All findings of an image, sorted by how many bytes are certain.
 
     load, file: sizes of the image
-    unknown: what could not be examined, and what would make it possible
+    unknown: checks that were not possible, and what would make them possible
     """
 
     image: str

@@ -1,4 +1,4 @@
-"""Examine an image: ask for each finding, and rank what is found."""
+"""Examine an image: run each check, and sort the findings."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def examine(files: Files) -> Diagnosis:
     """Find all possible savings. Raises InputError for a file that is not an ELF image."""
     path = files.image
     if image_format(path) != ELF:
-        raise InputError(f"{path}: not an ELF image, and doctor reads no other format yet")
+        raise InputError(f"{path}: not an ELF image; doctor supports no other format yet")
     facts = ImageFacts(read_elf(path))
     if facts.elf.is_relocatable:
-        raise InputError(f"{path}: an object, and no linked image")
+        raise InputError(f"{path}: an object file, not a linked image")
     found = [finding for look in OF_IMAGE if (finding := look(facts)) is not None]
     unknown = list(_unknown(facts))
     try:
@@ -62,13 +62,13 @@ def _why_no_record(image: Path) -> str:
 
 
 def _unknown(facts: ImageFacts) -> list[str]:
-    """List what this image does not tell."""
+    """List the checks that this image does not allow."""
     lines = []
     if facts.elf.is_stripped:
         lines.append("type information, repeated tables: the image is stripped")
     if facts.has_runtime_inside:
         lines.append(
-            "identical functions: libraries of the compiler are linked in, not by function"
+            "identical functions: the compiler's libraries are linked in as whole sections"
         )
     elif facts.elf.machine not in MACHINES:
         lines.append(f"identical functions: code of {facts.elf.machine} is not compared")

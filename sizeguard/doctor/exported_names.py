@@ -1,4 +1,4 @@
-"""Find exported inline functions and instances of templates, which other images seldom need."""
+"""Find exported inline functions and template instances, which other images seldom need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TABLES = (".dynsym", ".dynstr", ".gnu.hash", ".gnu.version", ".hash")
 
 
 def exported_names(facts: ImageFacts) -> SizeFinding | None:
-    """Find weak functions of C++ that a library exports: each user of a header has its own."""
+    """Find weak C++ functions that a library exports; each user of a header has its own copy."""
     parts = {
         symbol.name: facts.export_size(symbol.name)
         for symbol in facts.exported
@@ -25,13 +25,13 @@ def exported_names(facts: ImageFacts) -> SizeFinding | None:
     low = sum(parts.values()) - sum(len(name) + 1 for name in parts if name in shared)
     return SizeFinding(
         kind="exports",
-        title=f"{len(parts):,} inline functions and instances of templates are exported",
+        title=f"{len(parts):,} inline functions and template instances are exported",
         low=low,
         high=sum(parts.values()) + facts.hash_heads + 8,
         metric=LOAD,
         evidence=largest(parts),
         parts=len(parts),
-        change="-fvisibility-inlines-hidden and -fvisibility=hidden with the interface marked, or a"
-        " version script that lists it; calls inside then need no PLT, too",
+        change="-fvisibility-inlines-hidden, and -fvisibility=hidden with the interface marked or"
+        " a version script that lists it; internal calls then need no PLT entries either",
         sections=_TABLES,
     )

@@ -15,14 +15,15 @@ from sizeguard.formats.elf.unwind import FDE, NOWHERE
 MACHINES = ("x86_64",)
 _ENTRY = 8  # bytes of a function in .eh_frame_hdr
 _ALIGNMENT = 16
-_SLACK = 32  # bytes that the alignment of what follows adds or takes
-# Bytes of x86-64 before an offset to another place: call, jmp, jcc, and an operand [rip + offset].
+_SLACK = 32  # bytes by which alignment can change the result
+# x86-64 opcodes that precede an offset to another place: call, jmp, jcc, and an operand [rip +
+# offset].
 _BEFORE = re.compile(rb"[\xe8\xe9]|\x0f[\x80-\x8f]|[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
 
 
 @dataclass(slots=True)
 class _Function:
-    """A function. span: bytes up to the next one; table: bytes of its unwind entry."""
+    """A function. span: bytes up to the next function; table: bytes of its unwind entry."""
 
     name: str
     address: int
@@ -31,7 +32,7 @@ class _Function:
     table: int
 
     def text(self, places: list[tuple[int, int]], same: dict[int, int]) -> bytes:
-        """Return the code with targets as addresses; same: function → the first of its kind."""
+        """Return the code with targets as addresses; same: function → the first of its group."""
         pieces, at = [], 0
         for offset, target in places:
             pieces += [self.code[at:offset], b"%x;" % same.get(target, target)]
@@ -40,10 +41,10 @@ class _Function:
 
 
 def identical_functions(facts: ImageFacts) -> SizeFinding | None:
-    """Find functions of the same bytes that refer to the same places.
+    """Find functions with the same bytes that refer to the same places.
 
-    Functions with exception tables are left out, as linkers do. Those that refer to functions of
-    the same code are the same, too.
+    Functions with exception tables are left out, as in linkers. References to functions that are
+    identical count as the same.
     """
     if facts.elf.machine not in MACHINES or facts.has_runtime_inside:
         return None
@@ -60,21 +61,22 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
         return None
     return SizeFinding(
         kind="identical-functions",
-        title=f"{sum(map(len, kinds)) - len(kinds):,} functions have the code of another one",
+        title=f"{sum(map(len, kinds)) - len(kinds):,} functions repeat the code of another",
         low=low - _SLACK,
         high=high + _SLACK,
         metric=LOAD,
         evidence=largest(parts),
         parts=len(parts),
-        change="-ffunction-sections, and -Wl,--icf=all of lld or mold (gold does not fold functions"
-        " that call each other); --icf=safe keeps those apart whose addresses may be compared",
+        change="-ffunction-sections, and -Wl,--icf=all of lld or mold (gold does not fold"
+        " functions that call each other); --icf=safe does not fold functions whose"
+        " addresses may be compared",
     )
 
 
 def _functions(facts: ImageFacts) -> list[_Function]:
-    """List the functions of .text that may be folded, an address once.
+    """List the functions of .text that may be folded, each address once.
 
-    Without symbols they are those with unwind records.
+    Without symbols, these are the functions with unwind records.
     """
     text = facts.elf.section(".text")
     if text is None:
@@ -130,7 +132,7 @@ def _tables(facts: ImageFacts) -> tuple[dict[int, int], set[int]]:
 
 
 def _loaded(facts: ImageFacts) -> list[tuple[int, int]]:
-    """List the ranges of addresses that the image has."""
+    """List the address ranges of the image."""
     return [
         (section.address, section.address + section.size)
         for section in facts.elf.sections
@@ -139,7 +141,7 @@ def _loaded(facts: ImageFacts) -> list[tuple[int, int]]:
 
 
 def _kinds(functions: list[_Function], loaded: list[tuple[int, int]]) -> list[list[_Function]]:
-    """Group functions of the same code, until no group falls apart."""
+    """Group functions with the same code, splitting groups until they are stable."""
     by_size: dict[int, list[_Function]] = defaultdict(list)
     for function in functions:
         by_size[len(function.code)].append(function)
@@ -149,7 +151,8 @@ def _kinds(functions: list[_Function], loaded: list[tuple[int, int]]) -> list[li
         if len(group) > 1
         for function in group
     ]
-    # Functions may call each other: all of a size and form count as the same, until they differ.
+    # Functions may call each other, so all functions of one size and form count as the same until
+    # they differ.
     starts = {function.address for function, _ in rows}
     same = dict.fromkeys(starts, -1)
     while True:
@@ -169,9 +172,9 @@ def _kinds(functions: list[_Function], loaded: list[tuple[int, int]]) -> list[li
 
 
 def _places(function: _Function, loaded: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """List offsets in the code at which another place of the image is named, with its address.
+    """List the offsets in the code that refer to other places of the image, with their addresses.
 
-    More may be found than there are: then fewer functions are the same, never more.
+    Offsets found by mistake can only make functions differ, never equal.
     """
     code, found, at = function.code, [], 0
     start, end = function.address, function.address + len(function.code)

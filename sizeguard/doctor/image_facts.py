@@ -1,4 +1,4 @@
-"""Facts about an ELF image that several findings need."""
+"""Facts about an ELF image that several checks need."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from sizeguard.formats.elf import (
 from sizeguard.formats.elf.layout import signed
 from sizeguard.formats.elf.unwind import NOWHERE, UnwindRecords, header_table, read_frames
 
-# The type of relocations that add the image's address, by machine.
+# Type of the relocations that add the image's address, by machine.
 RELATIVE = {
     "x86_64": 8, "x32": 8, "i386": 8, "aarch64": 1027, "arm": 23, "riscv64": 3, "riscv32": 3,
     "ppc64": 22, "ppc64le": 22, "s390x": 12,
 }  # fmt: skip
 
-_LARGEST_PADDING = 32  # bytes by which compilers align data on x86-64
+_LARGEST_PADDING = 32  # bytes to which compilers align data on x86-64
 
 
 @dataclass(frozen=True, eq=False)
 class ImageFacts:
-    """An image and what is computed of it once."""
+    """An image, and facts that are computed once."""
 
     elf: Elf
 
     @cached_property
     def is_dynamic(self) -> bool:
-        """Return whether a loader links it."""
+        """Return whether a loader links it at run time."""
         return any(section.type == SHT_DYNAMIC for section in self.elf.sections)
 
     @cached_property
     def is_library(self) -> bool:
-        """Return whether it is a shared library and no program: it has no interpreter."""
+        """Return whether it is a shared library, not a program; it has no interpreter."""
         return self.elf.type == ET_DYN and self.is_dynamic and not self.elf.section(".interp")
 
     @cached_property
     def defined(self) -> tuple[Symbol, ...]:
-        """Symbols that the image defines, of .symtab or else of .dynsym, an address and name once.
+        """Symbols that the image defines, from .symtab, else .dynsym; each address and name once.
 
-        Symbols in no section are left out.
+        Symbols without a section are left out.
         """
         known = {
             (symbol.name, symbol.address): symbol
@@ -72,7 +72,7 @@ class ImageFacts:
 
     @cached_property
     def imported(self) -> frozenset[str]:
-        """Names in .dynsym that another image defines."""
+        """Names in .dynsym that the image imports."""
         return frozenset(
             symbol.name
             for table in self.elf.dynamic_symbols
@@ -82,7 +82,7 @@ class ImageFacts:
 
     @cached_property
     def has_runtime_inside(self) -> bool:
-        """Return whether the compiler's libraries are linked in, or may be; their code stays."""
+        """Return whether the compiler's libraries are or may be linked in; their code stays."""
         names = {symbol.name for symbol in self.defined}
         inside = {"_Unwind_RaiseException", "__cxa_throw", "__libc_start_main", "_Unwind_Resume"}
         if not self.is_dynamic or inside & names:
@@ -103,9 +103,9 @@ class ImageFacts:
 
     @cached_property
     def fixups(self) -> tuple[tuple[Section, Int, Int], ...]:
-        """The loader's relocations: their section, and offset and type of each.
+        """The loader's relocations: for each section, the offsets and types.
 
-        Those of the PLT and packed ones are left out.
+        Relocations of the PLT and packed ones are left out.
         """
         found = []
         for section in self.elf.sections:
@@ -119,7 +119,7 @@ class ImageFacts:
 
     @cached_property
     def fixup_places(self) -> Int:
-        """Addresses that the loader relocates by unpacked relocations, ascending."""
+        """Addresses with unpacked relocations, ascending."""
         places = [offset for _, offset, _ in self.fixups]
         return np.sort(np.concatenate(places)) if places else np.zeros(0, np.int64)
 
@@ -134,7 +134,7 @@ class ImageFacts:
         return next((section.entry_size for section, _, _ in self.fixups), 0)
 
     def section_at(self, address: int) -> Section | None:
-        """Return the loaded section that holds an address; None if none does."""
+        """Return the loaded section that contains an address; None if there is none."""
         return next(
             (
                 section
@@ -158,19 +158,19 @@ class ImageFacts:
         return np.unique(np.array(ends, np.uint64).view(np.int64))
 
     def padding_before(self, symbol: Symbol) -> int:
-        """Return the bytes between a symbol and the end of the one before, if it may be padding."""
+        """Return the bytes between a symbol and the end of the previous one, possibly padding."""
         place = int(np.searchsorted(self._ends, symbol.address, side="right"))
         gap = symbol.address - int(self._ends[place - 1]) if place else 0
         return gap if 0 <= gap < _LARGEST_PADDING else 0
 
     @cached_property
     def hash_heads(self) -> int:
-        """Bytes of .gnu.hash that follow the number of exported names: its buckets and filter."""
+        """Bytes of .gnu.hash that depend on the number of exports: its buckets and filter."""
         section = self.elf.section(".gnu.hash")
         return max(section.size - 16 - 4 * len(self.exported), 0) if section is not None else 0
 
     def export_size(self, name: str) -> int:
-        """Bytes of a symbol in the tables for dynamic linking, without shared buckets."""
+        """Return a symbol's bytes in the tables for dynamic linking, without shared buckets."""
         entry = 24 if self.elf.layout.is_64 else 16
         tables = (self.elf.section(".gnu.version"), 2), (self.elf.section(".gnu.hash"), 4)
         others = sum(width for section, width in tables if section is not None)

@@ -1,4 +1,4 @@
-"""Find bytes of the file that put code and constants on pages of their own."""
+"""Find padding in the file that puts code and constants on separate pages."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from sizeguard.doctor.diagnosis import FILE, SizeFinding, largest
 from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.formats.elf import PF_W, PF_X, PT_LOAD, Segment
 
-_PAGE = 4 << 10  # of x86-64, the only machine that this is checked on
+_PAGE = 4 << 10  # page size on x86-64, the only machine that is supported here
 _PT_GNU_RELRO = 0x6474E552
-_HEADERS = 112  # bytes of the two program headers that go
-_ALIGNMENT = 64  # bytes that aligning the sections may take again, at most
+_HEADERS = 112  # bytes of the two program headers that would be removed
+_ALIGNMENT = 64  # bytes that section alignment may add again, at most
 
 
 def page_padding(facts: ImageFacts) -> SizeFinding | None:
-    """Find the padding before and behind GNU ld's segment of code, and lay the file out without.
+    """Find the padding around GNU ld's code segment, and compute the layout without it.
 
-    Writable data stays at its place in a page: the read-only part of it ends with one.
+    Writable data keeps its place in a page, since its read-only part ends at a page boundary.
     """
     loads = sorted((s for s in facts.elf.segments if s.type == PT_LOAD), key=lambda s: s.offset)
     if facts.elf.machine != "x86_64" or not _is_separate(facts, loads) or _is_of_others(facts):
@@ -23,7 +23,7 @@ def page_padding(facts: ImageFacts) -> SizeFinding | None:
     head, code, constants, data = loads
     gaps = {
         "before the code": code.offset - head.offset - head.file_size,
-        "behind the code": constants.offset - code.offset - code.file_size,
+        "after the code": constants.offset - code.offset - code.file_size,
     }
     end = constants.offset + constants.file_size
     if min(gaps.values()) < 0:
@@ -35,18 +35,18 @@ def page_padding(facts: ImageFacts) -> SizeFinding | None:
         return None
     return SizeFinding(
         kind="page-padding",
-        title="code and constants lie on pages of their own",
+        title="code and constants are on separate pages",
         low=low - _ALIGNMENT,
         high=high + _ALIGNMENT,
         metric=FILE,
         evidence=largest(gaps),
         parts=len(gaps),
-        change="-Wl,-z,noseparate-code; constants then lie on pages that can be executed",
+        change="-Wl,-z,noseparate-code; constants are then on executable pages",
     )
 
 
 def _is_separate(facts: ImageFacts, loads: list[Segment]) -> bool:
-    """Return whether the file has headers, code on its pages, constants, and data behind RELRO."""
+    """Return whether the file has headers, code on separate pages, constants, and RELRO data."""
     has_relro = any(segment.type == _PT_GNU_RELRO for segment in facts.elf.segments)
     flags = [load.flags & (PF_X | PF_W) for load in loads]
     return (
@@ -57,7 +57,7 @@ def _is_separate(facts: ImageFacts, loads: list[Segment]) -> bool:
 
 
 def _is_of_others(facts: ImageFacts) -> bool:
-    """Return whether another linker than GNU ld says that it made the image."""
+    """Return whether the image names a linker other than GNU ld."""
     comment = facts.elf.section(".comment")
     text = facts.elf.content(comment) if comment is not None else b""
     is_gold = facts.elf.section(".note.gnu.gold-version") is not None
@@ -65,5 +65,5 @@ def _is_of_others(facts: ImageFacts) -> bool:
 
 
 def _following(start: int, place: int) -> int:
-    """Return the first offset from `start` on that is in its page as `place` does."""
+    """Return the first offset from `start` with the same position in its page as `place`."""
     return start + (place - start) % _PAGE

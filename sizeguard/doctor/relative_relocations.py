@@ -1,4 +1,4 @@
-"""Find relative relocations that the packed form (RELR) would hold in fewer bytes."""
+"""Find relative relocations that the packed form (RELR) would store in fewer bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sizeguard.columns.texts import Int
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import RELATIVE, ImageFacts
 
-# Bytes of .dynamic's entries for RELR, and of the version that glibc asks for with its name.
+# Bytes of .dynamic's entries for RELR, and of the version that glibc requires, with its name.
 _ENTRIES, _VERSION = 3, 16 + 20
 
 
@@ -18,19 +18,20 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
     wanted = RELATIVE.get(elf.machine)
     if wanted is None or not facts.fixups:
         return None
-    # RELR holds even addresses alone.
+    # RELR can only store even addresses.
     chosen = [offset[(type_ == wanted) & (offset % 2 == 0)] for _, offset, type_ in facts.fixups]
     places = np.unique(np.concatenate(chosen))
     others = sum(len(offset) for _, offset, _ in facts.fixups) - len(places)
     entry = 2 * elf.layout.word_size  # of .dynamic
     packed = relr_size(places, elf.layout.word_size)
     won = len(places) * facts.fixup_size - packed - _ENTRIES * entry
-    # The number of relative relocations goes, without others the three entries of the table, too.
+    # The entry with the number of relative relocations goes away; if no others remain, so do the
+    # table's three entries.
     high = won + entry * (1 if others else 4)
     low = won - _VERSION - elf.layout.word_size
     if low <= 0:
         return None
-    # GNU ld of other machines ignores the option, or came to it later.
+    # GNU ld for other machines ignores the option, or got it later.
     linkers = "GNU ld 2.38, " if elf.machine in ("x86_64", "x32", "i386") else ""
     return SizeFinding(
         kind="relocations",
@@ -46,7 +47,7 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
 
 
 def relr_size(places: Int, word: int) -> int:
-    """Compute the bytes of sorted addresses in RELR: an address, then bitmaps of what follows."""
+    """Compute the bytes of sorted addresses in RELR: an address, then bitmaps of the next words."""
     bits = 8 * word - 1
     addresses = places.tolist()
     words = at = 0

@@ -1,4 +1,4 @@
-"""Find constant tables that several objects bring along."""
+"""Find constant tables that several objects define."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.formats.elf import SHT_PROGBITS, STB_LOCAL, STT_OBJECT
 
-_SMALLEST = 16  # bytes of a table
-_PADDING = 31  # bytes before a table at most, of 32
+_SMALLEST = 16  # bytes of the smallest table to report
+_PADDING = 31  # bytes of padding before a table, at most, for an alignment of 32
 
 
 def repeated_tables(facts: ImageFacts) -> SizeFinding | None:
-    """Find local constants of one name and content at several addresses.
+    """Find local constants with the same name and content at several addresses.
 
-    Tables with addresses in them are left out: their contents are not known before they are loaded.
+    Tables that contain addresses are left out, since their contents are not known before loading.
     """
     copies: dict[tuple[str, bytes], set[int]] = defaultdict(set)
     for symbol in facts.defined:
@@ -37,7 +37,7 @@ def repeated_tables(facts: ImageFacts) -> SizeFinding | None:
             count += len(places) - 1
             won = len(content) * (len(places) - 1)
             parts[name] += won
-            # A library exports what is shared among its objects, unless that is hidden.
+            # A library exports an object that its parts share, unless it is hidden.
             low += won - (facts.export_size(name) + 32 if facts.is_library else 0)
     if low <= 0:
         return None

@@ -1,4 +1,4 @@
-"""Find type information (RTTI) that nothing asks for."""
+"""Find type information (RTTI) that nothing uses."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _USERS = (
     "__cxa_bad_typeid",
     "__cxa_bad_cast",
 )
-_BASE = "_ZTVN10__cxxabiv1"  # tables of the classes of type information, in the C++ library
-_COPY = 32  # bytes that a copied table may cost besides: its version
-_SLACK = 24  # bytes that the alignment of what follows adds or takes
+_BASE = "_ZTVN10__cxxabiv1"  # tables of the classes of type information in the C++ library
+_COPY = 32  # bytes that a copied table may cost in addition, for its version
+_SLACK = 24  # bytes by which alignment can change the result
 
 
 def type_information(facts: ImageFacts) -> SizeFinding | None:
-    """Find names and descriptions of types, if no cast and no exception uses them."""
+    """Find names and descriptions of types if no cast and no exception uses them."""
     names = {symbol.name for symbol in facts.defined} | facts.imported
     if names & set(_USERS) or facts.has_runtime_inside:
         return None
@@ -27,7 +27,9 @@ def type_information(facts: ImageFacts) -> SizeFinding | None:
     padding = 0
     for symbol in facts.defined:
         if "$" in symbol.name or symbol.name.startswith(_BASE):
-            continue  # mold names slots so, X$got; copies of the library's tables are counted below
+            # mold names GOT slots like this, X$got; copies of the library's tables are counted
+            # below
+            continue
         if symbol.name.startswith(("_ZTI", "_ZTS")):
             size = symbol.size
             size += facts.fixup_size * facts.fixups_in(symbol.address, symbol.size)
@@ -45,12 +47,12 @@ def type_information(facts: ImageFacts) -> SizeFinding | None:
     if not any(name.startswith("_ZTI") for name in parts):
         return None
     imports = [name for name in facts.imported if name.startswith(_BASE)]
-    # An imported name is in no hash table.
+    # An imported name is not in a hash table.
     low = sum(parts.values()) + sum(facts.export_size(name) - 4 for name in imports)
     padding += 12 * len(imports)
     copied = [symbol for symbol in facts.exported if symbol.name.startswith(_BASE)]
     low += sum(facts.export_size(symbol.name) + facts.fixup_size for symbol in copied)
-    # GNU ld and gold give copies of constants bytes in the file.
+    # GNU ld and gold store copies of constants in the file.
     sections = facts.elf.sections
     low += sum(symbol.size for symbol in copied if not sections[symbol.section].is_nobits)
     padding += _COPY * len(copied)

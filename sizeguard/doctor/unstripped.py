@@ -10,7 +10,7 @@ from sizeguard.formats.elf import SHT_NOBITS, SHT_NULL, SHT_STRTAB, SHT_SYMTAB, 
 from sizeguard.formats.elf.layout import SHT_REL, SHT_RELA, SHT_SYMTAB_SHNDX
 
 _DEBUG = (".debug", ".zdebug", ".stab", ".gdb_index", ".line", ".gnu.debuglto_")
-_SLACK = 16  # bytes in which tools differ: alignment, shared ends of names
+_SLACK = 16  # bytes by which tools differ: alignment, shared suffixes of names
 
 
 def unstripped(facts: ImageFacts) -> SizeFinding | None:
@@ -20,18 +20,19 @@ def unstripped(facts: ImageFacts) -> SizeFinding | None:
     won = elf.size - _stripped_size(elf, gone)
     if not gone or won <= _SLACK:
         return None
-    # LLVM's strip leaves nothing that is not loaded, GNU's the compilers' names (.comment).
+    # LLVM's strip removes everything that is not loaded; GNU's keeps the compilers' names
+    # (.comment).
     more = [s for s in elf.sections if not s.is_allocated and s.name != ".shstrtab" and s.type]
     most = elf.size - _stripped_size(elf, more)
     return SizeFinding(
         kind="unstripped",
-        title="symbols and debug information are in the file",
+        title="the file contains symbols and debug information",
         low=won - _SLACK,
         high=most + _SLACK,
         metric=FILE,
         evidence=largest({section.name: section.file_size for section in gone}),
         parts=len(gone),
-        change="strip the image that ships, and keep the other one: -Wl,-s or strip",
+        change="strip the image that ships, and keep the unstripped one: -Wl,-s or strip",
     )
 
 
@@ -48,7 +49,7 @@ def _goes(elf: Elf, section: Section) -> bool:
 
 
 def _stripped_size(elf: Elf, gone: list[Section]) -> int:
-    """Compute the file's size without some sections: the rest, their names, their headers."""
+    """Compute the file's size without some sections, their names and their headers."""
     kept = [section for section in elf.sections if section not in gone]
     end = max(
         (s.offset + s.file_size for s in kept if s.is_allocated and s.type != SHT_NOBITS),

@@ -1,4 +1,4 @@
-"""Find sections that --gc-sections would leave out of a recorded link."""
+"""Find sections that --gc-sections would remove from a recorded link."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.merged_functions import coarse_objects
 
-_SLACK = 64  # bytes that the alignment of what follows adds or takes
+_SLACK = 64  # bytes by which alignment can change the result
 
 
 def unused_sections(files: Files) -> SizeFinding | None:
-    """Link the recorded inputs once more in a model, with --gc-sections.
+    """Simulate the recorded link with --gc-sections.
 
     Raises InconclusiveError if the link cannot be read or followed.
     """
@@ -49,7 +49,7 @@ def unused_sections(files: Files) -> SizeFinding | None:
     filled = gone[nodes.is_alloc[gone] & ~nodes.is_nobits[gone] & (gone < nodes.sections)]
     padding = int((-nodes.size[filled] % np.maximum(nodes.align[filled], 1)).sum())
     coarse = coarse_objects(graph)
-    more = f"; compile with -ffunction-sections -fdata-sections, {len(coarse)} objects are not"
+    more = f"; compile with -ffunction-sections -fdata-sections, which {len(coarse)} objects lack"
     return SizeFinding(
         kind="gc-sections",
         title="linked without --gc-sections: nothing reaches these sections",

@@ -14,7 +14,7 @@ from sizeguard.formats.elf.unwind import FDE, NOWHERE
 
 _TABLES = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")
 _OF_LINKER = (".plt", ".iplt", ".init", ".fini")
-# Functions of the start-up files; those for x86 have no records but that of _start.
+# Functions of the start-up files; on x86 only _start has a record.
 _START_UP = frozenset(
     {
         "_start",
@@ -33,8 +33,8 @@ _ENTRY = 8  # bytes of a function in .eh_frame_hdr
 def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
     """Find the unwind records that the compiler would not write without exceptions.
 
-    Those of the PLT and of the start-up code stay. In an image with the compiler's libraries inside
-    it is not known whose a record is.
+    Records of the PLT and of the start-up code stay. If the image contains the compiler's
+    libraries, a record may belong to them.
     """
     frames = facts.frames
     if frames is None or facts.elf.is_relocatable:
@@ -57,9 +57,9 @@ def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
     sizes = {each.name: each.size for each in facts.elf.sections if each.name in _TABLES}
     if throws:
         low += sizes.get(_TABLES[2], 0)
-    # Where no record is left there are no headers, and none for the PLT.
+    # Without records there are no headers either, and no records of the PLT.
     high = sum(sizes.values())
-    use = "exceptions are used: their code goes, too, and must be written otherwise"
+    use = "exceptions are used: the code that throws and catches them must be rewritten"
     return SizeFinding(
         kind="exceptions" if throws else "unwind-tables",
         title=f"{count:,} functions have unwind tables" + (f"; {use}" if throws else ""),
@@ -81,7 +81,7 @@ def _start_up(facts: ImageFacts) -> Int:
 
 
 def _start_of(facts: ImageFacts) -> int:
-    """Return the address at which a program starts, NOWHERE for a library."""
+    """Return the address at which a program starts; NOWHERE for a library."""
     if facts.is_library and facts.elf.type == ET_DYN:
         return NOWHERE
     word = "Q" if facts.elf.layout.is_64 else "I"

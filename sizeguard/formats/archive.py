@@ -1,4 +1,4 @@
-"""Read ar archives, of GNU's or BSD's kind or thin: their members and their index of symbols."""
+"""Read ar archives (GNU, BSD or thin): their members and their symbol index."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MAGIC = b"!<arch>\n"
 THIN_MAGIC = b"!<thin>\n"
 
 HEADER_SIZE = 60
-# /OFFSET in the long names, in thin archives also /OFFSET:POSITION in the archive of that name. GNU
-# ar 2.40 leaves the slash behind a name of 15 characters.
+# /OFFSET into the long names; in thin archives also /OFFSET:POSITION in the archive of that name.
+# GNU ar 2.40 keeps the slash after a name of 15 characters.
 _LONG = re.compile(rb"/(\d+)(?::(\d+))?(?: +/)?")
 
 _NAME_TABLES = frozenset({b"//", b"ARFILENAMES/"})
-DEEPEST = 8  # thin archives that name archives that name archives
+DEEPEST = 8  # nesting of thin archives
 _GNU_INDEXES = {b"/": 4, b"/SYM64/": 8}  # bytes of a number in the index
 _INDEXES = frozenset(
     {*_GNU_INDEXES, b"__.SYMDEF", b"__.SYMDEF SORTED", b"__.SYMDEF_64", b"__.SYMDEF_64 SORTED"}
@@ -37,8 +37,8 @@ _INDEXES = frozenset(
 class Member:
     """A member; its content is file[offset : offset + size].
 
-    file is the archive, or a file that a thin archive names. position is that of its header in the
-    archive, which tells members of one name apart.
+    file is the archive, or a file that a thin archive names. position is the offset of its header
+    in the archive, which distinguishes members with the same name.
     """
 
     name: str
@@ -50,10 +50,10 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """An archive whose members are read when requested.
+    """An archive; members are read on request.
 
     index: pairs of a symbol and the position of the member that defines it, in the order of GNU's
-    index; None without one.
+    index; None without an index.
     """
 
     path: Path
@@ -68,14 +68,14 @@ class Archive:
     def content(self, member: Member) -> npt.NDArray[np.uint8]:
         """Return a member's bytes, without a copy.
 
-        Raises InputError if the file is shorter than the archive says.
+        Raises InputError if the file is shorter than the archive states.
         """
         if member.file not in self._mapped:
             self._mapped[member.file] = np.frombuffer(_map(member.file), np.uint8)
         data = self._mapped[member.file]
         if member.offset + member.size > len(data):
             raise InputError(
-                f"{self.path}: {member.file} is shorter than the archive says: {len(data)} bytes,"
+                f"{self.path}: {member.file} is shorter than the archive states: {len(data)} bytes,"
                 f" not {member.size}"
             )
         return data[member.offset : member.offset + member.size]
@@ -91,14 +91,14 @@ def open_archive(path: Path) -> Archive:
     index = _index(path, _map(path))
     positions = {member.position for member in found}
     if index is not None and any(where not in positions for _, where in index):
-        raise InputError(f"{path}: a damaged archive: its index names places where no member is")
+        raise InputError(f"{path}: a damaged archive: its index names offsets without a member")
     return Archive(path, found, index)
 
 
 def members(path: Path) -> tuple[Member, ...]:
     """Return the members in order, without symbol indexes.
 
-    A thin archive that names another one has that one's members in its place.
+    A nested thin archive is replaced by its members.
 
     Raises InputError for a file that is not an archive or is damaged.
     """
@@ -116,12 +116,12 @@ def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _members(path: Path, depth: int) -> Iterator[Member]:
-    """Yield the members of an archive that is `depth` thin archives deep."""
+    """Yield the members of an archive that is nested `depth` thin archives deep."""
     data = _map(path)
     if data[:8] not in (MAGIC, THIN_MAGIC):
         raise InputError(f"{path}: not an archive")
     if depth > DEEPEST:
-        raise InputError(f"{path}: thin archives name each other more than {DEEPEST} deep")
+        raise InputError(f"{path}: thin archives are nested more than {DEEPEST} deep")
     nested: dict[Path, dict[int, Member]] = {}
     long_names = b""
     for header in _headers(path, data):
@@ -154,9 +154,9 @@ def _members(path: Path, depth: int) -> Iterator[Member]:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """The header at `position`: the name as it stands there, and the size that it states.
+    """The header at `position`: the unresolved name, and the size that it states.
 
-    is_inside: the content follows; in a thin archive it is in another file.
+    is_inside: whether the content follows; in a thin archive it is in another file.
     """
 
     position: int
@@ -193,10 +193,10 @@ def _headers(path: Path, data: bytes | mmap.mmap) -> Iterator[_Header]:
 def _name(
     path: Path, position: int, raw: bytes, long_names: bytes, content: bytes
 ) -> tuple[str, int | None, int]:
-    """Read a member's name from the header's field, the long names, or the content's beginning.
+    """Read a member's name from the header field, the long names, or the beginning of the content.
 
-    Returns the name, the position in the nested archive that a thin one names, and how many bytes
-    of the member the name takes.
+    Returns the name, the position in a nested archive (for thin ones), and the bytes of the content
+    that the name takes.
     """
     origin: int | None = None
     taken = 0
@@ -223,9 +223,10 @@ def _name(
 
 
 def _index(path: Path, data: bytes | mmap.mmap) -> tuple[tuple[bytes, int], ...] | None:
-    """Read the first member, if it is GNU's index.
+    """Read the first member if it is GNU's index.
 
-    It has a count, as many positions of members, and as many names, each ended by NUL; big endian.
+    The index has a count, then the positions of that many members, then as many names, each with a
+    NUL; big endian.
     """
     width = _GNU_INDEXES.get(data[8:24].rstrip(), 0)
     if not width:
@@ -247,7 +248,7 @@ def _index(path: Path, data: bytes | mmap.mmap) -> tuple[tuple[bytes, int], ...]
 
 
 def _map(path: Path) -> bytes | mmap.mmap:
-    """Map a file, since archives of static libraries reach gigabytes."""
+    """Map a file, since archives of static libraries can have gigabytes."""
     try:
         with readable(path).open("rb") as file:
             if file.seek(0, 2) == 0:
@@ -255,5 +256,5 @@ def _map(path: Path) -> bytes | mmap.mmap:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise cannot_read(path, error) from error
-    except ValueError as error:  # a path with a NUL in it
+    except ValueError as error:  # a path that contains a NUL
         raise cannot_read(path, error) from error

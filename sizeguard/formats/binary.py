@@ -1,6 +1,6 @@
-"""The interface of images and objects that verification asks, whatever their format.
+"""Protocol of images and objects that verification reads, in any format.
 
-The words are ELF's: atoms of Mach-O come as sections.
+It uses ELF's terms: atoms of Mach-O appear as sections.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Binary(Protocol):
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
-        """The file's bytes."""
+        """The bytes of the file."""
 
     @property
     def is_stripped(self) -> bool:
-        """Return whether there is no symbol table but that for dynamic linking."""
+        """Return whether it has no symbol table except the one for dynamic linking."""
 
     @property
     def static_symbols(self) -> tuple[SymbolList, ...]:
@@ -62,10 +62,10 @@ class Binary(Protocol):
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
-        """The symbols of the static tables, else of the dynamic ones."""
+        """The symbols of the static tables, else of the dynamic tables."""
 
     def content(self, section: Section) -> bytes:
         """Return a section's bytes in the file."""
 
     def section(self, name: str) -> Section | None:
-        """Return the first section of that name, None if there is none."""
+        """Return the first section of that name; None if there is none."""

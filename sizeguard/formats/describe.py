@@ -1,4 +1,4 @@
-"""Say in a few words what kind of file something is that cannot be measured."""
+"""Describe in a few words a file that cannot be measured."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sizeguard.formats.magics import is_fat, is_macho
 
 HEAD = 4096
 
-# The beginning of a file, and what it is; the first that fits.
+# Beginnings of files, with their description; the first match wins.
 _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"\x7fELF", "an ELF file"),
     (b"MZ", "a Windows (PE) image"),
@@ -15,8 +15,8 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"!<arch>\n", "an archive; name one of its members: FILE!MEMBER"),
     (b"!<thin>\n", "an archive; name one of its members: FILE!MEMBER"),
     (b"PK\x03\x04", "a zip file; name one of its members: FILE!MEMBER"),
-    (b"BC\xc0\xde", "LLVM bitcode, whose code has no size before it is linked"),
-    (b"\xde\xc0\x17\x0b", "LLVM bitcode, whose code has no size before it is linked"),
+    (b"BC\xc0\xde", "LLVM bitcode, which has no code size before it is linked"),
+    (b"\xde\xc0\x17\x0b", "LLVM bitcode, which has no code size before it is linked"),
     (b"%PDF-", "a PDF document"),
     (b"%!PS", "a PostScript document"),
     (b"\x1f\x8b", "data compressed by gzip: unpack it first"),
@@ -63,7 +63,7 @@ _PLACES = (
 
 
 def describe_bytes(head: bytes) -> str:
-    """Return what a file is that begins with these bytes."""
+    """Describe a file that begins with these bytes."""
     if not head:
         return "an empty file"
     if is_macho(head):
@@ -80,7 +80,7 @@ def describe_bytes(head: bytes) -> str:
 
 
 def _text_or_data(head: bytes) -> str:
-    whole = head[:-3] if len(head) == HEAD else head  # the last character may be cut
+    whole = head[:-3] if len(head) == HEAD else head  # the last character may be incomplete
     for encoding, mark in (("utf-8", b""), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff")):
         if not head.startswith(mark):
             continue
@@ -90,4 +90,4 @@ def _text_or_data(head: bytes) -> str:
             continue
         if all(c.isprintable() or c in "\t\n\r\f\x1b" for c in text):
             return "text"
-    return "data of no known kind"
+    return "data of an unknown format"

@@ -1,4 +1,4 @@
-"""Read the sections that a linker removed, from its output with --print-gc-sections."""
+"""Read the sections that a linker removed from its output with --print-gc-sections."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SIGNATURE = re.compile(r"([^\[]*)\[(.*)\]")
 
 @dataclass(frozen=True, slots=True)
 class RemovedSection:
-    """A removed section, and its file as the linker calls it, with a normalized path.
+    """A removed section, and its file as the linker names it, with a normalized path.
 
-    signature: of the COMDAT group that it was in. Only GNU ld prints it, and it also lists the
-    copies that lost.
+    signature: of the COMDAT group that contained it. Only GNU ld prints it, and GNU ld also lists
+    discarded copies.
     """
 
     section: str
@@ -36,9 +36,9 @@ class RemovedSection:
 class GcLog:
     """Removed sections, in the log's order and without .group sections.
 
-    style: bfd, gold, or lld, which stands for mold, too; empty for a log without removals.
+    style: bfd, gold, or lld, which includes mold; empty for a log without removals.
 
-    The linkers differ: GNU ld does not list sections of no size, mold none of mergeable strings.
+    GNU ld does not list empty sections, mold does not list mergeable strings.
     """
 
     style: str
@@ -46,9 +46,9 @@ class GcLog:
 
 
 def read_gc_log(path: Path) -> GcLog:
-    """Read a log; lines other than removals are other messages of the linker.
+    """Read a log; other lines are unrelated messages of the linker.
 
-    Raises InputError for a removal that is cut or unreadable.
+    Raises InputError for a removal that is truncated or unreadable.
     """
     try:
         text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
@@ -58,7 +58,7 @@ def read_gc_log(path: Path) -> GcLog:
 
 
 def parse_gc_log(path: Path, text: str) -> GcLog:
-    """Parse a log as read_gc_log does; the path is for messages."""
+    """Parse a log as read_gc_log does; path appears in messages."""
     style = ""
     removed = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -87,12 +87,12 @@ def parse_gc_log(path: Path, text: str) -> GcLog:
 def plain_file(file: str) -> str:
     """Normalize a path: /usr/lib/gcc/x/12/../../../x/crti.o becomes /usr/lib/x/crti.o.
 
-    mold prints it normalized, the others as the compiler gave it.
+    mold prints it normalized, the others print the compiler's spelling.
     """
     return os.path.normpath(file) if "/.." in file or "//" in file else file
 
 
 def file_and_section(text: str) -> tuple[str, str]:
-    """Split `FILE:(SECTION)`; both are empty for another text."""
+    """Split `FILE:(SECTION)`; both are empty for other texts."""
     file, _, section = text.rpartition(":(")
     return (file, section[:-1]) if file and section.endswith(")") else ("", "")

@@ -1,4 +1,4 @@
-"""Functions that Go's linker lists in .gopclntab, with their names, also in stripped files."""
+"""Read the functions that Go's linker lists in .gopclntab, which stripping keeps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-# By magic: where offsets are, and whether functions are offsets of 32 bits from the text's start.
+# By magic: the place of the offsets, and whether functions are 32-bit offsets from the start of the
+# text.
 _GO_1_2, _GO_1_16, _GO_1_18, _GO_1_20 = 0xFFFFFFFB, 0xFFFFFFFA, 0xFFFFFFF0, 0xFFFFFFF1
 _MOST_FUNCTIONS = 1 << 22
 _LONGEST_NAME = 8 << 10
@@ -25,7 +26,7 @@ class GoFunctions:
 
 @dataclass(frozen=True, slots=True)
 class _GoHeader:
-    """text: address that functions count from; names, table: offsets; is_narrow: 32-bit entries."""
+    """text: base address of functions; names, table: offsets; is_narrow: 32-bit entries."""
 
     order: str
     width: int
@@ -37,9 +38,9 @@ class _GoHeader:
 
 
 def go_functions(content: bytes, text: int) -> GoFunctions | None:
-    """Read the table; None if it is no such table, or damaged.
+    """Read the table; None if it is damaged or something else.
 
-    text: address of the code, for position-independent files, whose table has none
+    text: address of the code, for position-independent files, whose table does not contain it
     """
     header = _header(content)
     if header is None or header.count > _MOST_FUNCTIONS:

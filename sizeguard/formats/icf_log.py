@@ -1,4 +1,4 @@
-"""Read which sections a linker folded into which, from its output with --print-icf-sections."""
+"""Read which sections a linker folded, from its output with --print-icf-sections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GOLD = re.compile(r"'([^']*)' in file '([^']*)' into '([^']*)' in file '([^']*)
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A section that was folded into an identical one, which was kept."""
+    """A section that was folded, and the identical section that was kept."""
 
     section: str
     file: str
@@ -29,9 +29,9 @@ class Folded:
 
 
 def read_icf_log(path: Path) -> tuple[Folded, ...]:
-    """Read the folds of gold, lld and mold, in the log's order; GNU ld has none.
+    """Read the folds of gold, lld and mold, in the log's order; GNU ld does not fold sections.
 
-    Raises InputError for a fold that is cut or unreadable.
+    Raises InputError for a fold that is truncated or unreadable.
     """
     try:
         text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
@@ -41,7 +41,7 @@ def read_icf_log(path: Path) -> tuple[Folded, ...]:
 
 
 def parse_icf_log(path: Path, text: str) -> tuple[Folded, ...]:
-    """Parse a log as read_icf_log does; the path is for messages."""
+    """Parse a log as read_icf_log does; path appears in messages."""
     folded = []
     kept: tuple[str, str] | None = None
     for number, line in enumerate(text.split("\n"), 1):

@@ -1,4 +1,4 @@
-"""Formats of files, by their first bytes."""
+"""Recognize formats of files by their first bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ELF, MACHO, ARCHIVE, DEBIAN, ZIP, BITCODE, PE, COFF, WASM, UNKNOWN = (
     "wasm",
     "unknown",
 )
-FAT = "universal"  # Mach-O, too
+FAT = "universal"  # also in Mach-O
 FOLDER = "folder"
 CONTAINERS = frozenset({ARCHIVE, DEBIAN, ZIP})
 SEVERAL_IMAGES = frozenset({*CONTAINERS, FAT, FOLDER})
@@ -35,23 +35,23 @@ _MAGICS = (
     (b"PK\x05\x06", ZIP),  # without members
 )
 MEMBER = "!"  # between a container and its member in a path
-HEAD = 64  # bytes that tell the format
+HEAD = 64  # bytes that identify the format
 
-# Machines of COFF objects, which have no magic, as the file has them.
+# Machines of COFF objects, which have no magic, as stored in the file.
 _COFF_MACHINES = frozenset(
     (0x14C, 0x8664, 0x1C0, 0x1C2, 0x1C4, 0xAA64, 0xA641, 0xA64E, 0x5032, 0x5064, 0x6232, 0x6264)
 )
 
 
-# Mach-O: magic as the file has it -> (byte order, 64-bit)
+# Mach-O: magic as stored in the file -> (byte order, 64-bit)
 MACHO_MAGICS = {
     b"\xce\xfa\xed\xfe": ("<", False),
     b"\xcf\xfa\xed\xfe": ("<", True),
     b"\xfe\xed\xfa\xce": (">", False),
     b"\xfe\xed\xfa\xcf": (">", True),
 }
-# Java class files have the magic of universal binaries, too; the next number is their version, from
-# 45 on. No linker writes as many slices.
+# Java class files have the magic of universal binaries, too; the next number is their version, 45
+# or more. Linkers never write this many slices.
 MOST_SLICES = 30
 
 
@@ -64,7 +64,7 @@ def format_of(head: bytes, size: int = 0) -> str:
 
 
 def is_coff(head: bytes, size: int) -> bool:
-    """Check for a COFF object: the numbers of its header must fit the file."""
+    """Check for a COFF object: the numbers in its header must fit the file."""
     if head[:4] == b"\0\0\xff\xff":
         return len(head) >= 20
     if len(head) < 20:

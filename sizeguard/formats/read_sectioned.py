@@ -1,4 +1,4 @@
-"""Read a file of any format that comes as parts with named ranges."""
+"""Read a PE, COFF or WebAssembly file as parts with named ranges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sizeguard.formats.sectioned import SectionedImage
 
 
 def read_sectioned(path: Path, format_: str) -> SectionedImage:
-    """Read a PE, COFF or WebAssembly file. Raises InputError for a damaged one."""
+    """Read a PE, COFF or WebAssembly file. Raises InputError for a damaged file."""
     if format_ == WASM:
         from sizeguard.formats.wasm.reader import read_wasm
 

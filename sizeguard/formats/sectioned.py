@@ -1,4 +1,4 @@
-"""A file as parts with a name, and named ranges inside them: what PE and WASM readers give."""
+"""A file as named parts with named ranges in them, as PE and WebAssembly readers return it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Bytes = npt.NDArray[np.uint8]
 class FilePart:
     """A section, or bytes outside sections: [offset, offset + size) of the file.
 
-    memory:    bytes in memory; more than `size` are zeros
-    load:      bytes of the file that are loaded, the first ones of the part
+    memory:    bytes in memory; bytes beyond `size` are zeros
+    load:      bytes of the file that are loaded, from the beginning of the part
     address:   in memory
     """
 
@@ -34,15 +34,15 @@ class FilePart:
 
     @property
     def room(self) -> int:
-        """Bytes that its ranges may be in."""
+        """Bytes available for its ranges."""
         return max(self.size, self.memory)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPart:
-    """Bytes [start, end) of a part, counted from its beginning, with their names, best first.
+    """Bytes [start, end) of a part, relative to its beginning, with their names, best first.
 
-    without: what to call them if they have no name
+    without: name for bytes without a name
     source:  the analyzer that found them
     """
 
@@ -59,9 +59,9 @@ class NamedPart:
 class SectionedImage:
     """An image or object.
 
-    parts:  in the file's order; they may overlap in damaged files only
+    parts:  in the file's order; they overlap only in damaged files
     ranges: of each part in order, without overlaps
-    needed: libraries that the loader takes with it, sorted; None if that is not known
+    needed: libraries that the loader also loads, sorted; None if not known
     """
 
     path: Path
@@ -82,7 +82,7 @@ class SectionedImage:
 
     @property
     def slack(self) -> int:
-        """Bytes of loaded parts that the file has beyond those in memory."""
+        """Bytes of loaded parts that are in the file but not in memory."""
         return sum(part.size - part.load for part in self.parts if part.load)
 
     @property
@@ -93,7 +93,7 @@ class SectionedImage:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A name for the bytes from an offset of a part on."""
+    """A name for the bytes of a part from an offset."""
 
     offset: int
     name: bytes
@@ -101,7 +101,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class CodeExtent:
-    """Bytes [start, end) of a part that one function has, as unwind information says."""
+    """Bytes [start, end) of a part that belong to one function, according to unwind information."""
 
     start: int
     end: int
@@ -112,7 +112,7 @@ def ranges_of(
 ) -> list[NamedPart]:
     """Cut a part at names and functions.
 
-    A name reaches to the next name, or to the end of the function that it is in. Functions
+    A name extends to the next name, or to the end of the function that contains it. Functions
     without a name are called by their address.
     """
     names: dict[int, list[bytes]] = {}

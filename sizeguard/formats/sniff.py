@@ -29,8 +29,8 @@ from sizeguard.formats.magics import is_macho as is_macho
 def image_format(path: Path) -> str:
     """Return elf, macho, pe, coff, wasm, archive, deb, zip, bitcode or unknown.
 
-    macho includes universal binaries, archive thin ones. A member of a container
-    (app.zip!lib/x.so) is unpacked when its format is first asked for.
+    macho includes universal binaries, archive includes thin archives. A member of a container
+    (app.zip!lib/x.so) is unpacked when its format is first requested.
 
     Raises InputError if the file cannot be read.
     """
@@ -49,5 +49,5 @@ def image_format(path: Path) -> str:
 
 
 def names_member(path: Path) -> bool:
-    """Check for a path such as app.zip!lib/x.so, where no file of that name is."""
+    """Check for a path such as app.zip!lib/x.so that is not itself a file."""
     return MEMBER in str(path) and not path.exists()

@@ -1,1 +1,1 @@
-"""Read what images come in: archives, packages, folders and universal binaries."""
+"""Read containers of images: archives, packages, folders and universal binaries."""

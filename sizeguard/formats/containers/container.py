@@ -1,4 +1,4 @@
-"""A container and its members, whatever its format."""
+"""A container and its members, in any format."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from sizeguard.base.errors import InputError
 from sizeguard.formats import magics
 
 MOST_MEMBERS = 1 << 18
-# What may be unpacked of one container: code compresses to a tenth at best, debug information to a
-# hundredth. A container of zeros would fill the disk.
+# The largest ratio to unpack: code compresses to a tenth at best, debug information to a hundredth.
+# A container of zeros would fill the disk.
 MOST_RATIO = 200
 FREE_BYTES = 64 << 20
 MOST_BYTES = 16 << 30
-DEEPEST = 4  # containers in containers
+DEEPEST = 4  # nesting of containers
 
 
 class MemberContent(Protocol):
-    """A member's content, read from the front."""
+    """A member's content, read from the beginning."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes; none at the end."""
+        """Return the next bytes; empty at the end."""
 
     def close(self) -> None:
-        """Give up what it holds."""
+        """Release its resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerMember:
     """A file in a container.
 
-    size:   of its content, in bytes
-    stored: bytes that the container's file has for it
-    head:   the first bytes of its content, magics.HEAD at most
+    size:   size of the content in bytes
+    stored: bytes that it takes in the container's file
+    head:   the first bytes of its content, at most magics.HEAD
     open:   returns its content
     """
 
@@ -48,27 +48,27 @@ class ContainerMember:
 
     @property
     def format(self) -> str:
-        """The format of the content, as sniff has it."""
+        """The format of the content, as in sniff."""
         return magics.format_of(self.head, self.size)
 
     @property
     def is_native(self) -> bool:
-        """Return whether it is an image or an object that has a size."""
+        """Return whether it is an image or an object that can be measured."""
         return self.format in magics.IMAGES
 
     @property
     def is_container(self) -> bool:
-        """Return whether it holds members itself."""
+        """Return whether it contains members itself."""
         return self.format in magics.CONTAINERS
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container, with its members in its own order.
+    """A container, with its members in the stored order.
 
     format: zip, archive, deb, universal or folder
     size:   bytes of its file, or of a folder's files
-    loads_one: only one of its images is ever loaded, as of universal binaries
+    loads_one: whether only one of its images is ever loaded, as in universal binaries
     """
 
     path: Path
@@ -78,7 +78,7 @@ class Container:
     loads_one: bool = False
 
     def member(self, name: str) -> ContainerMember:
-        """Return the member of that name. Raises InputError with the nearest name."""
+        """Return the member of that name. Raises InputError that suggests the nearest name."""
         for each in self.members:
             if each.name == name:
                 return each
@@ -92,24 +92,24 @@ class Container:
 def chunks(member: ContainerMember, budget: int) -> Iterator[bytes]:
     """Yield a member's content.
 
-    Raises InputError beyond `budget` bytes: its header may say less than what comes.
+    Raises InputError after more than `budget` bytes, since the header may state fewer.
     """
     with closing(member.open()) as file:
         while piece := file.read(1 << 20):
             budget -= len(piece)
             if budget < 0:
-                raise InputError(f"{member.name}: its content is larger than its header says")
+                raise InputError(f"{member.name}: its content is larger than its header states")
             yield piece
 
 
 def check_total(path: Path, size: int, unpacked: int) -> None:
-    """Refuse a container whose members are far larger than it is."""
+    """Refuse a container whose members are much larger than its file."""
     if unpacked > MOST_BYTES or unpacked > FREE_BYTES + MOST_RATIO * size:
         raise InputError(f"{path}: not unpacked: {unpacked:,} bytes in a file of {size:,} bytes")
 
 
 def without_twins(names: list[str]) -> list[str]:
-    """Return the names, those that come again with #2, #3 … behind."""
+    """Return the names; repeated ones get #2, #3 … as a suffix."""
     seen: dict[str, int] = {}
     found = []
     for name in names:
@@ -119,5 +119,5 @@ def without_twins(names: list[str]) -> list[str]:
 
 
 def suffix_of(name: str) -> str:
-    """Return the end of a name from its last dot on, in lower case."""
+    """Return the end of a name from its last dot, in lower case."""
     return PurePosixPath(name).suffix.lower()

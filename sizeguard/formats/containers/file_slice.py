@@ -1,4 +1,4 @@
-"""Bytes that are in memory or mapped already, as content to read."""
+"""Read bytes that are already in memory or mapped as content."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sizeguard.formats.containers.container import MemberContent
 
 
 class FileSlice:
-    """Content that is read from a buffer, without a copy of the whole."""
+    """Content in a buffer, read without a copy of the whole."""
 
     def __init__(self, content: memoryview) -> None:
         """Begin at the first byte."""
@@ -28,4 +28,4 @@ class FileSlice:
         return piece
 
     def close(self) -> None:
-        """Leave the buffer to its owner."""
+        """Do nothing, since the buffer has another owner."""

@@ -1,4 +1,4 @@
-"""Unpack members of containers into files that have no name, so that readers can map them."""
+"""Unpack members of containers into unnamed files, so that readers can map them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from sizeguard.formats.containers.container import (
 )
 from sizeguard.formats.containers.open_container import open_container
 
-# Open as long as the program runs: a file without a name goes with its last descriptor.
+# Open as long as the program runs, since an unnamed file is deleted with its last descriptor.
 _KEPT: list[IO[bytes]] = []
 
 
 def unpack_member(path: Path) -> None:
-    """Unpack app.zip!lib/x.so, so that reading the path reads the member.
+    """Unpack app.zip!lib/x.so, so that reading this path reads the member.
 
-    Members may be containers themselves: app.apk!lib.jar!x.so. Nothing is unpacked twice.
+    Members may be containers themselves: app.apk!lib.jar!x.so. Each member is unpacked once.
 
-    Raises InputError if there is no such container or member.
+    Raises InputError if the container or the member does not exist.
     """
     if has_stand_in(path):
         return
     outer, names = _split(path)
     if len(names) > DEEPEST:
-        raise InputError(f"{path}: containers in containers, more than {DEEPEST} deep")
+        raise InputError(f"{path}: containers are nested more than {DEEPEST} deep")
     place = outer
     for name in names:
         inside = Path(f"{place}{magics.MEMBER}{name}")
@@ -47,15 +47,15 @@ def unpack_member(path: Path) -> None:
 
 @lru_cache(maxsize=4)
 def _opened(path: Path) -> Container:
-    """Open a container once for all members that are requested."""
+    """Open a container once for all of its members."""
     container = open_container(path)
     if container is None:
-        raise InputError(f"{path}: holds no members")
+        raise InputError(f"{path}: has no members")
     return container
 
 
 def _split(path: Path) -> tuple[Path, list[str]]:
-    """Split at each `!` behind the file that is there."""
+    """Split at each `!` after the existing file."""
     parts = str(path).split(magics.MEMBER)
     for i in range(len(parts) - 1, 0, -1):
         outer = Path(magics.MEMBER.join(parts[:i]))
@@ -65,9 +65,9 @@ def _split(path: Path) -> tuple[Path, list[str]]:
 
 
 def unpacked(container: Container, member: ContainerMember, kept: list[IO[bytes]]) -> Path:
-    """Write a member's content to a file; return a path that is good while it is in `kept`.
+    """Write a member's content to a file; return a path that is valid while it is in `kept`.
 
-    Raises InputError if there is more content than the container says.
+    Raises InputError if there is more content than the container states.
     """
     if container.format == magics.FOLDER:
         return container.path / member.name
@@ -83,13 +83,13 @@ def unpacked(container: Container, member: ContainerMember, kept: list[IO[bytes]
 
 
 def unpacked_images(path: Path, depth: int = 0) -> Iterator[Path]:
-    """Yield a path for each native member, also of containers inside; it is good until the next.
+    """Yield a path for each native member, also in nested containers; valid until the next one.
 
     Raises InputError if there is none.
     """
     container = open_container(path)
     if container is None:
-        raise InputError(f"{path}: holds no members")
+        raise InputError(f"{path}: has no members")
     found = False
     for member in container.members:
         is_inner = member.is_container and depth < DEEPEST
@@ -109,4 +109,4 @@ def unpacked_images(path: Path, depth: int = 0) -> Iterator[Path]:
                 file.close()
         found = True
     if not found and not depth:
-        raise InputError(f"{path}: holds no image: none of its files is native code")
+        raise InputError(f"{path}: contains no image: none of its files is native code")

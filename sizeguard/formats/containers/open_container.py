@@ -1,4 +1,4 @@
-"""Open any container: a folder, or a file by its first bytes."""
+"""Open any container: a folder, or a file that its first bytes identify."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _format(path: Path) -> str:
 
 
 def _archive(path: Path) -> Container:
-    """Open an ar archive; members of a thin one are files beside it, and count as the archive's."""
+    """Open an ar archive; members of a thin archive are separate files, but count as part of it."""
     found = members(path)
     if len(found) > MOST_MEMBERS:
         raise InputError(f"{path}: {len(found)} members, more than {MOST_MEMBERS}")
@@ -88,7 +88,7 @@ def _universal(path: Path) -> Container:
 
 
 def _folder(path: Path) -> Container:
-    """List the files below a folder, each once; links are not followed."""
+    """List the files in a folder, each once, without following links."""
     rows: list[ContainerMember] = []
     size = 0
     seen: set[tuple[int, int]] = set()

@@ -1,8 +1,8 @@
-"""Find the functions inside one branch of a dtype switch, by the branch's local type name.
+"""Find the functions inside one branch of a dtype switch by the branch's local type name.
 
 A branch begins with `using CTYPE = ScalarTypeToCppType<…>::type`. Only the branch can see this
 name. So a lambda that uses it, as the type of a variable, a parameter or a capture, is in that
-branch. So is each function around the lambda, up to the one that declares the name.
+branch. The same holds for each function around the lambda, up to the one that declares the name.
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ from sizeguard.formats.dwarf.walk import DEEPEST, read_unit
 
 Key = int | bytes
 
-# The branches that contain a function, the outermost first: ScalarTypeToCppType<(ScalarType)6>.
+# The branches that contain a function, the outermost first, such as
+# ScalarTypeToCppType<(ScalarType)6>.
 Branches = tuple[bytes, ...]
 
 NONE = -1
 _STRUCTURES = frozenset({0x02, 0x13, 0x17})  # class, structure, union
 _USERS = frozenset({0x05, 0x0D, 0x34})  # parameter, member, variable
-LONGEST = 64  # depth of types such as const CTYPE *const *
-LONGEST_NAME = 1 << 13  # of functions that are found by the beginning of their names
-MOST = 16  # nested switches
+LONGEST = 64  # nesting of types such as const CTYPE *const *
+LONGEST_NAME = 1 << 13  # bytes of names that identify functions by their beginning
+MOST = 16  # nesting of switches
 
 _OTHER, _FUNCTION, _DECLARED, _STRUCTURE, _TYPEDEF, _USER = range(6)
 
 
 @dataclass(slots=True)
 class _Scopes:
-    """The entries of a unit that matter.
+    """The relevant entries of a unit.
 
     parent:    function or class → the function around it
     holder:    typedef → the class around it
     local:     typedefs in functions
     uses:      (function, type)
-    functions: defined ones, in order
+    functions: defined functions, in order
     """
 
     parent: dict[int, int] = field(default_factory=dict)
@@ -66,7 +67,8 @@ def branch_aliases(
 ) -> dict[int, Branches]:
     """Return the branches of functions, by the functions' entries.
 
-    templates: names of classes that have a branch's type; a local name for one declares a branch.
+    templates: names of classes that contain a branch's type; a local name for one declares a
+        branch.
     """
     words = tuple(f"{word}<".encode() for word in templates)
     found: dict[int, Branches] = {}
@@ -86,7 +88,7 @@ def branch_aliases(
             }
         )
         if any(not unit.start <= _type_of(info, names, place) < unit.end for place in scopes.local):
-            later.append(unit)  # with LTO: another unit has the class
+            later.append(unit)  # with LTO, the class can be in another unit
         elif scopes.local:
             _Unit(info, unit, names, scopes, types).add_to(found)
     for unit in later:
@@ -95,7 +97,7 @@ def branch_aliases(
 
 
 def _kind(shape: Abbreviation) -> int:
-    """Return the kind of an entry, _OTHER to _USER."""
+    """Return the kind of an entry, from _OTHER to _USER."""
     if shape.tag == DW_TAG_SUBPROGRAM:
         return (
             _DECLARED
@@ -150,7 +152,7 @@ def _read_scopes(info: Info, unit: Unit) -> _Scopes:
         if shape.has_children:
             outer.append((function, structure, depth))
             if len(outer) > 16 * DEEPEST or depth > DEEPEST:
-                raise DwarfError(f"entries in each other without end at {place}")
+                raise DwarfError(f"entries are nested without end at {place}")
             structure = place if kind == _STRUCTURE else NONE
             if kind == _FUNCTION:
                 function, depth = place, depth + 1
@@ -158,7 +160,7 @@ def _read_scopes(info: Info, unit: Unit) -> _Scopes:
 
 
 def _reference(info: Info, unit: Unit, shape: Abbreviation, position: int) -> tuple[int, int]:
-    """Read an entry's attributes; return the entry of its type, or NONE, and where it ends."""
+    """Read an entry's attributes; return the entry of its type, or NONE, and the entry's end."""
     type_ = NONE
     for attribute, form, constant in shape.attributes:
         value, position = info.value(unit, form, constant, position)
@@ -174,13 +176,13 @@ def _type_of(info: Info, names: FunctionNames, place: int) -> int:
         code, position = leb(info.data, place)
         return _reference(info, unit, unit.abbreviations[code], position)[0]
     except (IndexError, KeyError) as error:
-        raise DwarfError(f"a reference to {place}, where no entry is") from error
+        raise DwarfError(f"a reference to {place}, where there is no entry") from error
 
 
 def _inner(name: bytes) -> bytes:
-    """Return the part of a name that names of functions local to it contain.
+    """Return the part of a name that the names of its local functions contain.
 
-    Each level of locality puts one more Z before it.
+    Each level of nesting adds a Z in front.
     """
     return name[1:].lstrip(b"Z")
 
@@ -213,8 +215,8 @@ class _Unit:
             return
         of_key = self._inside()
         size = Counter(alias for aliases in of_key.values() for alias in aliases)
-        # A function inside a function of a branch is in the branch, too. Functions come behind
-        # those that contain them.
+        # A function inside a function of a branch is in the branch, too. Functions follow those
+        # that contain them.
         of_place: dict[int, frozenset[int]] = {NONE: frozenset()}
         listed: dict[frozenset[int], Branches] = {}
         for place, key in self.keys.items():
@@ -235,19 +237,20 @@ class _Unit:
                 found[place] = listed[aliases]
 
     def _inside(self) -> dict[Key, set[int]]:
-        """Return the aliases in whose branches functions are, judged by uses in and inside them.
+        """Return the aliases whose branches contain functions, by uses in and inside them.
 
         The place where an alias is declared is unknown: gcc puts it into the class of the first
-        lambda that captures one, clang often into an entry without a name. But around the lambdas
-        of all branches is the switch, which has several aliases of one name. A function in which
-        all aliases of a name are the same one is in its branch, if there is a switch around it.
+        lambda that captures one, clang often into an entry without a name. But the switch is around
+        the lambdas of all branches, so it has several aliases with the same name. A function in
+        which all aliases of a name are the same is in that alias's branch, if there is a switch
+        around it.
         """
         users: set[tuple[Key, int]] = set()
         within: dict[tuple[Key, bytes], set[int]] = {}
         paths: dict[Key, list[Key]] = {}
         for function, type_ in self.scopes.uses:
             alias = self._alias_of(type_)
-            # Functions other than lambdas may have the type from an argument.
+            # Functions other than lambdas may get the type from an argument.
             if alias == NONE or not self._is_local(function):
                 continue
             users.add((self.keys[function], alias))
@@ -267,15 +270,13 @@ class _Unit:
         return found
 
     def _spend(self, count: int) -> None:
-        """Bound the work: local functions are few, and not deep.
+        """Limit the work; real files have few local functions, with little nesting.
 
-        Raises DwarfError for a file made to exhaust time and memory.
+        Raises DwarfError for a file designed to exhaust time and memory.
         """
         self.budget -= count
         if self.budget < 0:
-            raise DwarfError(
-                f"functions in each other without end in the unit at {self.unit.start}"
-            )
+            raise DwarfError(f"functions are nested without end in the unit at {self.unit.start}")
 
     def _key(self, place: int) -> Key:
         """Return the key of the function at `place`."""
@@ -290,9 +291,9 @@ class _Unit:
         )
 
     def _around(self, place: int) -> list[Key]:
-        """Return a function and those that it is local to, the innermost first.
+        """Return a function and the functions around it, the innermost first.
 
-        gcc nests their entries; for clang's functions the names tell.
+        gcc nests their entries; for clang's functions the names show it.
         """
         found: list[Key] = []
         while place != NONE:
@@ -301,7 +302,7 @@ class _Unit:
         return [*found, *reversed(self._around_name(found[0]))]
 
     def _around_name(self, key: Key) -> list[bytes]:
-        """Return the functions that a function is local to by its name.
+        """Return the functions around a function according to its name.
 
         _ZZ4kernvENKUlvE_clEv is local to _Z4kernv.
         """
@@ -315,7 +316,7 @@ class _Unit:
         return self.paths[key]
 
     def _alias_of(self, type_: int) -> int:
-        """Return the alias that a type is made of, or NONE."""
+        """Return the alias that a type is built from, or NONE."""
         passed: list[int] = []
         alias = NONE
         while type_ != NONE and len(passed) < LONGEST:

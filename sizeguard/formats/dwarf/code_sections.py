@@ -1,4 +1,4 @@
-"""The code of an image without its debug information: executable sections and symbols."""
+"""Read the code of an image without its debug information: executable sections and symbols."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ LAST = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Executable sections, and a symbol for each address that has one.
+    """Executable sections, and one symbol for each address that has any.
 
-    sections: [start, end), ascending and disjoint. A symbol of size 0 reaches to the next one.
+    sections: [start, end), ascending and disjoint. A symbol of size 0 extends to the next one.
     """
 
     path: Path
@@ -33,12 +33,12 @@ class Code:
     names: Texts
 
     def end_at(self, address: int) -> int:
-        """Return where the section that contains an address ends; 0 if none contains it."""
+        """Return the end of the section that contains an address; 0 if there is none."""
         which = bisect_right(self.sections, (address, LAST)) - 1
         return self.sections[which][1] if which >= 0 and address < self.sections[which][1] else 0
 
     def symbol_at(self, address: Int) -> Int:
-        """Return the index of the symbol over each address, -1 if there is none."""
+        """Return the index of the symbol at each address; -1 if there is none."""
         if not len(self.address):
             return np.full(len(address), -1, np.int64)
         which = np.searchsorted(self.address, address, side="right") - 1
@@ -62,8 +62,7 @@ def elf_code(elf: Elf) -> Code:
         & (table.section > 0)
         & _inside(table.address, sections)
     )
-    # Among names of one address, sized symbols come before labels, global before local, then the
-    # first.
+    # Among names of one address, sized symbols precede labels, global ones precede local ones.
     order = np.lexsort(
         (wanted, table.binding[wanted] == 0, table.size[wanted] == 0, table.address[wanted])
     )
@@ -84,7 +83,7 @@ def macho_code(image: MachO) -> Code:
     )
     order = np.lexsort((wanted, (table.type[wanted] & N_EXT) == 0, table.value[wanted]))
     wanted = _first_of_each(wanted[order], table.value)
-    # Mach-O puts an underscore before each C name; DWARF's names are without.
+    # Mach-O puts an underscore before each C name; DWARF does not.
     names = without_first(table.names.take(wanted), "_")
     return Code(image.path, sections, table.value[wanted], np.zeros(len(wanted), np.int64), names)
 
@@ -97,9 +96,9 @@ def _first_of_each(order: Int, address: Int) -> Int:
 
 
 def _extents(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return extents that are ascending and disjoint.
+    """Return ascending, disjoint extents.
 
-    Sections of damaged files overlap, and reach beyond the last address.
+    Sections of damaged files can overlap and exceed the last address.
     """
     found: list[tuple[int, int]] = []
     for address, size in sorted(places):

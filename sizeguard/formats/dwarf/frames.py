@@ -1,4 +1,4 @@
-"""Inline frames of an image: for each range of code the functions over it."""
+"""Read an image's inline frames: the functions over each range of code."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class InlineFrames:
     first:      int64; the frames of range i are frame[first[i]:first[i + 1]], the innermost first,
                 the function itself last
     frame:      int32, index into names
-    names:      mangled, as the linker knows them; functions that it does not know, such as
-                lambdas, have their names in the source
-    branches:   for each name the branches of switches that contain the function, if they were
-                asked for; equal names may differ in them
+    names:      mangled, as the linker knows them; functions without a linker name, such as lambdas,
+                have their source name
+    branches:   for each name, the switch branches that contain the function, if requested; equal
+                names may have different branches
     """
 
     start: Int
@@ -70,14 +70,14 @@ class InlineFrames:
 def inline_frames(
     path: Path, debug: Path | None = None, arch: str = "", templates: tuple[str, ...] = ()
 ) -> InlineFrames:
-    """Read the frames of an image, or of its debug file or dSYM alone.
+    """Read the frames of an image, or directly of its debug file or dSYM.
 
-    debug: the file with its debug information, if that is not in the image or in a dSYM beside it.
-    templates: names of classes that have the type of a switch's branch (see case_aliases); with
-    them the branches of functions are found.
+    debug: the file with its debug information, unless it is in the image or in a dSYM next to it.
+    templates: names of classes that contain the type of a switch's branch (see case_aliases); if
+    given, the branches of functions are found.
 
     Raises InputError for a damaged file, InconclusiveError if there is no debug information or if
-    it is of another build.
+    it belongs to another build.
     """
     if sniff.image_format(path) == sniff.MACHO:
         image = read_macho(path, arch)
@@ -99,14 +99,14 @@ def _dsym(image: MachO, debug: Path | None) -> MachO:
     dsym = with_debug_information(image, debug)
     if dsym is None:
         raise InconclusiveError(
-            f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with"
+            f"{image.path}: no debug information: it is in the objects; make a dSYM next to it with"
             " dsymutil"
         )
     return dsym
 
 
 def _same_build(elf: Elf, debug: Path) -> Elf:
-    """Read the debug file; raise InconclusiveError if its build id is another."""
+    """Read the debug file; raise InconclusiveError if its build id differs."""
     other = read_elf(debug)
     if not elf.build_id or elf.build_id != other.build_id:
         ours, theirs = elf.build_id or "no build id", other.build_id or "no build id"
@@ -119,7 +119,7 @@ def _same_build(elf: Elf, debug: Path) -> Elf:
 def _frames(
     code: Code, path: Path, sections: dict[str, bytes], is_big: bool, templates: tuple[str, ...]
 ) -> InlineFrames:
-    """Read the frames; path: of the file with the debug information."""
+    """Read the frames; path: the file with the debug information."""
     try:
         info = Info(sections, "big" if is_big else "little")
         tree = read_tree(info, code.end_at)
@@ -136,7 +136,7 @@ def _frames(
 
 @dataclass(frozen=True, slots=True)
 class _Painted:
-    """Ranges [start, end) in order that do not overlap, each with its innermost node."""
+    """Sorted ranges [start, end) without overlaps, each with its innermost node."""
 
     start: Int
     end: Int
@@ -146,7 +146,7 @@ class _Painted:
 def _painted(tree: InlineTree) -> _Painted:
     """Cut the code into ranges with their innermost nodes.
 
-    Nodes are painted over those that contain them, level by level.
+    Nodes overwrite the nodes that contain them, level by level.
     """
     low, high = np.array(tree.low, np.int64), np.array(tree.high, np.int64)
     node = np.array(tree.node, np.int64)
@@ -160,7 +160,7 @@ def _painted(tree: InlineTree) -> _Painted:
     for bound in bounds:
         level = order[begin:bound]
         begin = int(bound)
-        # Folded functions are at one address: the last one counts.
+        # Folded functions share an address; the last one counts.
         stop = np.minimum(last[level], np.append(first[level][1:], len(edges)))
         count = np.maximum(stop - first[level], 0)
         cells = np.repeat(first[level] - np.append(0, np.cumsum(count)[:-1]), count) + np.arange(
@@ -174,9 +174,9 @@ def _painted(tree: InlineTree) -> _Painted:
 def _named(
     code: Code, info: Info, tree: InlineTree, templates: tuple[str, ...], painted: _Painted
 ) -> InlineFrames:
-    """Name the functions over each range, the outermost as the symbol table does.
+    """Name the functions over each range; names of the outermost come from the symbol table.
 
-    DWARF has no name for a cold part.
+    DWARF has no names for cold parts.
     """
     names = FunctionNames(info)
     found_branches = branch_aliases(info, names, templates) if templates else {}
@@ -203,7 +203,7 @@ def _named(
 
 
 def _nodes_over(tree: InlineTree, node: Int) -> tuple[Int, Int]:
-    """Return the nodes over each range, from its innermost `node` out, one range after the other.
+    """Return the nodes over each range, from its innermost `node` outwards, range by range.
 
     Those of range i are at [first[i], first[i + 1]); first is the first result.
     """
@@ -228,11 +228,11 @@ def _by_symbol(
     listed: list[Branches],
     ids: dict[tuple[bytes, Branches], int],
 ) -> tuple[Int, Int32]:
-    """Name ranges by the symbol over their start.
+    """Name ranges by the symbol at their start.
 
-    branch: index into `listed` of each range's function; ids: numbers of names, which grow.
+    branch: index into `listed` for each range's function; ids: numbers of names, extended here.
 
-    Returns the ranges that have a symbol, and the number of each one's name.
+    Returns the ranges that have a symbol, and the number of each symbol's name.
     """
     symbol = code.symbol_at(start)
     rows = np.flatnonzero(symbol >= 0)
@@ -242,9 +242,9 @@ def _by_symbol(
 
 
 def _branches(place: int, names: FunctionNames, found: dict[int, Branches]) -> Branches:
-    """Return the branches of a function that is compiled or inlined at an entry.
+    """Return the branches of the function that an entry compiles or inlines.
 
-    It is known by this entry or by one that the entry stands for.
+    The branches are known by this entry or by an entry that it refers to.
     """
     return (
         next((found[entry] for entry in names.entries(place) if entry in found), ())

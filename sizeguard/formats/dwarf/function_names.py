@@ -1,4 +1,4 @@
-"""Names of functions by their entries: linkage names, else those in the source."""
+"""Find the names of functions by their entries: linkage names, else names in the source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sizeguard.formats.dwarf.units import (
 _LINKAGE = (DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME)
 _ORIGINS = (DW_AT_ABSTRACT_ORIGIN, DW_AT_SPECIFICATION)
 
-# A concrete function refers to its abstract one, and that to its declaration in a class.
+# A concrete function refers to its abstract one, which refers to its declaration in a class.
 LONGEST = 16
 
 
@@ -41,11 +41,11 @@ class FunctionNames:
         self.info = info
         self.starts = [unit.start for unit in info.units]
         self.known: dict[int, bytes] = {}
-        # Strings may share their ends, but not so often.
+        # Strings may share suffixes, but not this often.
         self.budget = 16 * (len(info.data) + len(info.sections.get("str", b""))) + (1 << 20)
 
     def of(self, place: int) -> bytes:
-        """Return the name of the function that the entry is or stands for."""
+        """Return the name of the function that the entry is or refers to."""
         passed: list[int] = []
         plain = name = b""
         here: int | None = place
@@ -69,7 +69,7 @@ class FunctionNames:
         return self._read(place)[0]
 
     def entries(self, place: int) -> list[int]:
-        """Return the entry, and those that it stands for."""
+        """Return the entry, and the entries that it refers to."""
         found: list[int] = []
         here: int | None = place
         while here is not None and len(found) < LONGEST:
@@ -78,11 +78,11 @@ class FunctionNames:
         return found
 
     def unit_of(self, place: int) -> Unit:
-        """Return the unit that contains an entry. Raises DwarfError if none does."""
+        """Return the unit that contains an entry. Raises DwarfError if there is none."""
         which = bisect_right(self.starts, place) - 1
         unit = self.info.units[which] if which >= 0 else None
         if unit is None or not unit.entries <= place < unit.end:
-            raise DwarfError(f"a reference to {place}, where no entry is")
+            raise DwarfError(f"a reference to {place}, where there is no entry")
         return unit
 
     def _read(self, place: int) -> tuple[bytes, bytes, int | None]:
@@ -101,7 +101,7 @@ class FunctionNames:
                 elif attribute in _ORIGINS and form not in ELSEWHERE:
                     origin = value
         except (IndexError, KeyError) as error:
-            raise DwarfError(f"a reference to {place}, where no entry is") from error
+            raise DwarfError(f"a reference to {place}, where there is no entry") from error
         return linkage, source, origin
 
     def text(self, unit: Unit, form: int, value: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Find which compilation units know that a function never returns."""
+"""Find which compilation units declare that a function never returns."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DW_TAG_NAMESPACE, DW_AT_NORETURN = 0x39, 0x87
 def noreturn_declarations(info: Info, wanted: bytes) -> list[tuple[str, bool]]:
     """List declarations and definitions outside types and functions.
 
-    wanted: what the linkage name contains
+    wanted: text that the linkage name contains
 
-    Returns the name of each one's unit, and whether it says that the function never returns.
-    Raises DwarfError for damaged debug information.
+    Returns the unit's name for each one, and whether it is declared as never returning. Raises
+    DwarfError for damaged debug information.
     """
     names = FunctionNames(info)
     found: list[tuple[str, bool]] = []
@@ -42,11 +42,12 @@ def noreturn_declarations(info: Info, wanted: bytes) -> list[tuple[str, bool]]:
     return found
 
 
-# Over 40 lines: one loop over all entries, as in walk; each call would cost a third of it.
+# More than 40 lines: a single loop over all entries, as in walk, since each call would cost a third
+# of it.
 def _of_unit(info: Info, unit: Unit, names: FunctionNames, wanted: bytes) -> list[bool]:
-    """Tell of each function of that name in a unit whether it never returns.
+    """Return for each function of that name in a unit whether it never returns.
 
-    Functions in other entries than namespaces have other scopes.
+    Functions in entries other than namespaces have other scopes.
     """
     data, end = info.data, unit.end
     position = read_unit(info, unit)
@@ -81,7 +82,7 @@ def _of_unit(info: Info, unit: Unit, names: FunctionNames, wanted: bytes) -> lis
                 continue
         outer.append(is_scope)
         if len(outer) > 16 * DEEPEST:
-            raise DwarfError(f"entries in each other without end at {place}")
+            raise DwarfError(f"entries are nested without end at {place}")
         is_scope = is_scope and is_namespace
     if position > end:
         raise DwarfError(f"the unit at {unit.start} is cut")
@@ -89,7 +90,7 @@ def _of_unit(info: Info, unit: Unit, names: FunctionNames, wanted: bytes) -> lis
 
 
 def _sibling(info: Info, unit: Unit, shape: Abbreviation, position: int) -> int:
-    """Return the entry that follows the children of one whose attributes are at a position."""
+    """Return the entry that follows the children of the entry with attributes at a position."""
     for attribute, form, constant in shape.attributes:
         value, position = info.value(unit, form, constant, position)
         if attribute == DW_AT_SIBLING:
@@ -98,7 +99,7 @@ def _sibling(info: Info, unit: Unit, shape: Abbreviation, position: int) -> int:
 
 
 def _unit_name(info: Info, unit: Unit, names: FunctionNames) -> str:
-    """Return the source file of a unit, as its own entry names it."""
+    """Return the source file that a unit's own entry names."""
     code, position = leb(info.data, unit.entries)
     for attribute, form, constant in unit.abbreviations[code].attributes:
         value, position = info.value(unit, form, constant, position)

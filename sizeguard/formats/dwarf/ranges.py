@@ -1,4 +1,4 @@
-"""Addresses that an entry covers."""
+"""Read the addresses that an entry covers."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class AddressRanges:
         self.old = info.sections.get("ranges", b"")
         self.new = info.sections.get("rnglists", b"")
         self.addresses = info.sections.get("addr", b"")
-        # Lists are seldom shared. A file whose entries all have the same long list was made to
-        # exhaust memory.
+        # Lists are seldom shared. A file whose entries all share a long list is designed to exhaust
+        # memory.
         self.budget = 4 * (len(self.old) + len(self.new)) + 4096
 
     def of(self, unit: Unit, found: dict[int, tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Read an image's sections of debug information, decompressed."""
+"""Read an image's debug information sections, decompressed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sizeguard.formats.elf.layout import SHF_COMPRESSED
 from sizeguard.formats.macho import MachO
 
 ZLIB, ZSTD = 1, 2
-_OLD = ".zdebug_"  # how GNU tools named compressed sections before SHF_COMPRESSED
+_OLD = ".zdebug_"  # prefix of compressed sections in GNU tools before SHF_COMPRESSED
 
-# The most that sections may grow when decompressed: real ones grow two to six times.
+# Limits on decompressed sections; real ones grow two to six times.
 MOST_TIMES, MOST_MORE = 30, 128 << 20
 
 _WANTED = frozenset(
@@ -68,7 +68,7 @@ def macho_sections(image: MachO) -> dict[str, bytes]:
             ].tobytes()
     if not found.get("info"):
         raise InconclusiveError(
-            f"{image.path}: no debug information: it is in the objects; make a dSYM beside it with"
+            f"{image.path}: no debug information: it is in the objects; make a dSYM next to it with"
             " dsymutil"
         )
     return found
@@ -77,7 +77,7 @@ def macho_sections(image: MachO) -> dict[str, bytes]:
 def _unpack(path: Path, name: str, kind: int, size: int, content: bytes) -> bytes:
     """Decompress a section that states its size."""
     if size > MOST_TIMES * len(content) + MOST_MORE:
-        raise _damaged(path, f"{name} claims {size} bytes in {len(content)}")
+        raise _damaged(path, f"{name} states {size} bytes in {len(content)}")
     if kind not in (ZLIB, ZSTD):
         raise _damaged(path, f"{name} is compressed by the unknown method {kind}")
     try:
@@ -85,7 +85,7 @@ def _unpack(path: Path, name: str, kind: int, size: int, content: bytes) -> byte
     except ValueError as error:
         raise _damaged(path, f"{name}: {error}") from error
     if len(data) != size:
-        raise _damaged(path, f"{name} claims {size} bytes and has {len(data)}")
+        raise _damaged(path, f"{name} states {size} bytes and has {len(data)}")
     return data
 
 
@@ -99,7 +99,7 @@ def _zlib(content: bytes, size: int) -> bytes:
 
 def _zstd(content: bytes, size: int) -> bytes:
     """Decompress; raises ValueError for damaged bytes."""
-    # Imported here: it takes 3 ms, and few images have sections that need it.
+    # Imported here, since it takes 3 ms and few images need it.
     import zstandard
 
     try:

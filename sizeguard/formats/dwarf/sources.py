@@ -1,4 +1,4 @@
-"""Source files of code: the name of the unit of debug information that covers an address."""
+"""Find the source file of code: the name of the debug information unit that covers an address."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class UnitSources:
 
 
 def unit_sources(sections: dict[str, bytes], *, is_big: bool) -> UnitSources:
-    """Read the first entry of each unit; damaged debug information tells what it can."""
+    """Read the first entry of each unit; if later units are damaged, return those before them."""
     names: dict[str, int] = {}
     rows: list[tuple[int, int, int]] = []
     try:
@@ -61,7 +61,7 @@ def unit_sources(sections: dict[str, bytes], *, is_big: bool) -> UnitSources:
             file = names.setdefault(name, len(names))
             rows += [(low, high, file) for low, high in covered if high < 1 << 63]
     except (DwarfError, IndexError, KeyError):
-        pass  # the units before it are read
+        pass  # keep the units before it
     rows.sort()
     table = np.array(rows, np.int64).reshape(-1, 3)
     return UnitSources(table[:, 0], table[:, 1], table[:, 2].astype(np.int32), tuple(names))
@@ -70,7 +70,7 @@ def unit_sources(sections: dict[str, bytes], *, is_big: bool) -> UnitSources:
 def _unit(
     info: Info, texts: FunctionNames, ranges: AddressRanges, unit: Unit
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Return the source of a unit, relative to the current folder if inside, and its addresses."""
+    """Return a unit's source, relative to the current folder if inside it, and its addresses."""
     read_unit(info, unit)
     code, position = leb(info.data, unit.entries)
     found: dict[int, tuple[int, int]] = {}

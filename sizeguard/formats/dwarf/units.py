@@ -1,4 +1,4 @@
-"""Read units of .debug_info, with the means to read and skip their entries."""
+"""Read the units of .debug_info; read and skip their entries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DW_AT_SPECIFICATION, DW_AT_RANGES, DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME =
 DW_AT_STR_OFFSETS_BASE, DW_AT_ADDR_BASE, DW_AT_RNGLISTS_BASE = 0x72, 0x73, 0x74
 DW_AT_GNU_RANGES_BASE, DW_AT_GNU_ADDR_BASE = 0x2132, 0x2133
 
-# Attributes that say where the code of an entry is, and whose.
+# Attributes that give the place and the owner of an entry's code.
 WANTED = frozenset(
     {DW_AT_SIBLING, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES, DW_AT_ABSTRACT_ORIGIN}
 )
@@ -92,7 +92,7 @@ FORM_GNU_ADDR_INDEX, FORM_GNU_STR_INDEX, FORM_GNU_REF_ALT, FORM_GNU_STRP_ALT = (
     0x1F21,
 )
 
-# Bytes of a form. ADDRESS and OFFSET are as wide as the unit's; the other forms have no fixed size.
+# Bytes of a form. ADDRESS and OFFSET are as wide as the unit's; other forms have no fixed size.
 ADDRESS, OFFSET = -1, -2
 _FIXED = {
     FORM_ADDR: ADDRESS,
@@ -135,7 +135,7 @@ _BLOCKS = {FORM_BLOCK1: 1, FORM_BLOCK2: 2, FORM_BLOCK4: 4}
 ELSEWHERE = frozenset({FORM_GNU_REF_ALT, FORM_REF_SUP4, FORM_REF_SUP8, FORM_REF_SIG8})
 _UNIT_REFERENCES = frozenset({FORM_REF1, FORM_REF2, FORM_REF4, FORM_REF8, FORM_REF_UDATA})
 
-# Steps to skip an entry: a number of bytes, or one of these.
+# Steps that skip an entry: a number of bytes, or one of these.
 _LEB, _BLOCK, _TEXT, _INDIRECT = -1, -2, -3, -4
 
 UT_TYPE, UT_SKELETON, UT_SPLIT, UT_SPLIT_TYPE = 2, 4, 5, 6
@@ -145,16 +145,16 @@ _KINDS = {DW_TAG_SUBPROGRAM: FUNCTION, DW_TAG_INLINED: INLINED}
 
 
 class DwarfError(ValueError):
-    """Debug information that contradicts itself; str() says where."""
+    """Debug information that contradicts itself; str() gives the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abbreviation:
     """The shape of an entry. attributes: (attribute, form, constant).
 
-    size:   bytes of the entry, -1 if entries differ: then steps tell how to skip one
-    places: for a known size, those of WANTED: (attribute, form, offset, bytes, whether it refers
-            to its own unit)
+    size:   bytes of the entry; -1 if it varies: then steps tell how to skip one
+    places: for a fixed size, the attributes in WANTED: (attribute, form, offset, bytes, whether it
+            refers to its own unit)
     """
 
     tag: int
@@ -186,7 +186,7 @@ class Unit:
 
 
 def leb(data: bytes, position: int) -> tuple[int, int]:
-    """Read an unsigned LEB128 number; return it and where it ends."""
+    """Read an unsigned LEB128 number; return it and its end."""
     value = shift = 0
     while True:
         byte = data[position]
@@ -200,7 +200,7 @@ def leb(data: bytes, position: int) -> tuple[int, int]:
 
 
 def sleb(data: bytes, position: int) -> tuple[int, int]:
-    """Read a signed LEB128 number; return it and where it ends."""
+    """Read a signed LEB128 number; return it and its end."""
     start = position
     value, position = leb(data, position)
     bits = 7 * (position - start)
@@ -208,7 +208,7 @@ def sleb(data: bytes, position: int) -> tuple[int, int]:
 
 
 class Info:
-    """.debug_info with all that its entries refer to."""
+    """.debug_info, and the sections that its entries refer to."""
 
     def __init__(self, sections: dict[str, bytes], order: Literal["big", "little"]) -> None:
         """Read the headers of all units. Raises DwarfError for damaged ones."""
@@ -216,8 +216,8 @@ class Info:
         self.sections = sections
         self.order = order
         self._tables: dict[tuple[int, int, int], dict[int, Abbreviation]] = {}
-        # Tables are one behind the other. A file whose units read the same bytes again and again
-        # was made to exhaust time.
+        # Tables follow each other. A file whose units read the same bytes again and again is
+        # designed to exhaust time.
         self._budget = 4 * len(sections.get("abbrev", b"")) + 4096
         self.units = self._units()
 
@@ -312,7 +312,7 @@ class Info:
             raise DwarfError("abbreviations that are cut") from error
 
     def skip(self, position: int, steps: tuple[int, ...], unit: Unit) -> int:
-        """Skip an entry; return where it ends."""
+        """Skip an entry; return its end."""
         data = self.data
         for step in steps:
             if step >= 0:
@@ -340,16 +340,16 @@ class Info:
         return position
 
     def text_end(self, position: int) -> int:
-        """Return the place of the NUL that ends the string at `position`."""
+        """Return the offset of the NUL that ends the string at `position`."""
         end = self.data.find(0, position)
         if end < 0:
             raise DwarfError(f"a text without end at {position}")
         return end
 
     def value(self, unit: Unit, form: int, constant: int, position: int) -> tuple[int, int]:
-        """Read an attribute; return its number and where it ends.
+        """Read an attribute; return its number and its end.
 
-        For strings and blocks the number is their place, for references a place in the section.
+        For strings and blocks the number is their offset, for references an offset in the section.
         """
         data = self.data
         width = _FIXED.get(form)
@@ -383,13 +383,13 @@ class Info:
 
 
 def _more_of_header(unit_type: int, offset_size: int) -> int:
-    """Return the bytes behind the common header of DWARF 5: ids and references."""
+    """Return the bytes after the common header of DWARF 5: ids and references."""
     if unit_type in (UT_SKELETON, UT_SPLIT):
         return 8
     return 8 + offset_size if unit_type in (UT_TYPE, UT_SPLIT_TYPE) else 0
 
 
-# Units repeat each other's abbreviations: of 5,522 in the 40 tables of run_program 858 differ.
+# Units repeat abbreviations: the 5,522 in the 40 tables of run_program contain 858 different ones.
 @functools.lru_cache(maxsize=4096)
 def _abbreviation(
     tag: int,
@@ -399,7 +399,7 @@ def _abbreviation(
 ) -> Abbreviation:
     """Make an abbreviation.
 
-    attributes: attribute, form and constant of each
+    attributes: (attribute, form, constant) triples
     sizes:      bytes of an address, of an offset, and of FORM_REF_ADDR
     """
     address_size, offset_size, reference_size = sizes
@@ -421,7 +421,7 @@ def _abbreviation(
         else:
             steps.append(_step(form))
     kind = _KINDS.get(tag, TYPE if tag in TYPE_TAGS else PLAIN)
-    # An entry with a wanted constant in its abbreviation is read attribute by attribute.
+    # If a wanted constant is in the abbreviation, the entry is read attribute by attribute.
     is_plain = all(step >= 0 for step in steps) and not any(
         a in WANTED and form == FORM_IMPLICIT for a, form, _ in attributes
     )

@@ -1,4 +1,4 @@
-"""Read the tree of functions and those inlined into them, as columns."""
+"""Read the tree of functions and the functions inlined into them, as columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from sizeguard.formats.dwarf.units import (
 
 NONE = -1
 TOP = -2  # outside all functions, where types contain no code
-DEEPEST = 512  # nested functions; real files stay under 100
+DEEPEST = 512  # nesting of functions; real files stay below 100
 
 _OF_UNIT = frozenset(
     {
@@ -49,12 +49,12 @@ _OF_UNIT = frozenset(
 
 @dataclass(slots=True)
 class InlineTree:
-    """Functions, and functions inlined into them.
+    """Functions, and the functions inlined into them.
 
     Node n is inlined into node parent[n], or a function if that is NONE. depth: 0 for a function;
-    entry: the entry that has the node's name.
+    entry: the entry with the node's name.
 
-    Row i (low, high, node): a half-open range of addresses of node[i].
+    Row i of (low, high, node) is a half-open range of addresses of node[i].
     """
 
     parent: list[int] = field(default_factory=list)
@@ -65,11 +65,11 @@ class InlineTree:
     node: list[int] = field(default_factory=list)
 
     def add(self, parent: int, entry: int, ranges: list[tuple[int, int]]) -> int:
-        """Add a node and return its number. Raises DwarfError if it is too deep."""
+        """Add a node and return its number. Raises DwarfError if it is nested too deeply."""
         number = len(self.parent)
         depth = self.depth[parent] + 1 if parent != NONE else 0
         if depth > DEEPEST:
-            raise DwarfError(f"more than {DEEPEST} functions in each other at {entry}")
+            raise DwarfError(f"functions are nested more than {DEEPEST} deep at {entry}")
         self.parent.append(parent)
         self.depth.append(depth)
         self.entry.append(entry)
@@ -83,8 +83,8 @@ class InlineTree:
 def read_tree(info: Info, code_end: Callable[[int], int]) -> InlineTree:
     """Read all functions with an address in code.
 
-    code_end: returns the end of the code section that contains an address, 0 if none does.
-    Functions that the linker removed are at 0, or at a marker, where no code is.
+    code_end: returns the end of the code section that contains an address, 0 if there is none.
+    Functions that the linker removed are at 0 or at a marker, outside all code.
     """
     tree = InlineTree()
     ranges = AddressRanges(info)
@@ -99,9 +99,9 @@ def read_tree(info: Info, code_end: Callable[[int], int]) -> InlineTree:
 
 
 def read_unit(info: Info, unit: Unit) -> int:
-    """Read those attributes of the unit's own entry that others need.
+    """Read the attributes of the unit's own entry that its other entries need.
 
-    Returns the place where its children begin.
+    Returns the offset of its children.
     """
     position = unit.entries
     code, position = leb(info.data, position)
@@ -124,7 +124,7 @@ def read_unit(info: Info, unit: Unit) -> int:
 def _attributes(
     info: Info, unit: Unit, shape: Abbreviation, position: int
 ) -> tuple[dict[int, tuple[int, int]], int]:
-    """Read the wanted attributes of an entry, as attribute → (value, form), and where it ends."""
+    """Read the wanted attributes of an entry, as attribute → (value, form), and its end."""
     if shape.size >= 0:
         order, data = info.order, info.data
         return {
@@ -143,13 +143,13 @@ def _attributes(
     return found, position
 
 
-# One loop over all entries: 56 ms for 1.1 MB of .debug_info; a call for each entry adds 3 ms.
+# A single loop over all entries: 56 ms for 1.1 MB of .debug_info; a call for each entry adds 3 ms.
 def _walk(
     info: Info, unit: Unit, ranges: AddressRanges, code_end: Callable[[int], int], tree: InlineTree
 ) -> None:
     """Add the functions of a unit to the tree, in the order of the entries.
 
-    context: the node that an inlined function would be in, NONE where no code is described.
+    context: the node that contains inlined functions, NONE outside code.
     """
     data, shapes, end = info.data, unit.abbreviations, unit.end
     position = read_unit(info, unit)
@@ -173,7 +173,7 @@ def _walk(
             or (kind == INLINED and context < 0)
             or (kind == TYPE and (context != TOP or not shape.has_sibling))
         ):
-            # Most entries: variables, parameters, call sites. Blocks hand their context down. gcc
+            # Most entries: variables, parameters, call sites. Blocks pass on their context. gcc
             # puts the functions of a class that is local to a function into the class.
             position = (
                 position + shape.size if shape.size >= 0 else info.skip(position, shape.steps, unit)
@@ -196,7 +196,7 @@ def _walk(
         ]
         inner = context if kind == INLINED else NONE
         if covered:
-            # One function is inlined often; its name is then looked up once.
+            # A function is often inlined many times; its name is then looked up once.
             origin, form = found.get(DW_AT_ABSTRACT_ORIGIN, (place, 0))
             inner = tree.add(
                 inner, origin if kind == INLINED and form not in ELSEWHERE else place, covered
@@ -204,7 +204,7 @@ def _walk(
         if shape.has_children:
             outer.append(context)
             if len(outer) > 16 * DEEPEST:
-                raise DwarfError(f"entries in each other without end at {place}")
+                raise DwarfError(f"entries are nested without end at {place}")
             context = inner
     if position > end:
         raise DwarfError(f"the unit at {unit.start} is cut")

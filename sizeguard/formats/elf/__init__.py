@@ -1,4 +1,4 @@
-"""Read ELF files: sections, segments, symbols and relocations, in columns where there are many."""
+"""Read ELF files: sections, segments, symbols and relocations, as columns where there are many."""
 
 from sizeguard.base.memory import release as release
 from sizeguard.formats.elf.image import RELOCATION_TYPES as RELOCATION_TYPES

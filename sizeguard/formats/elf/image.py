@@ -40,13 +40,13 @@ RELOCATION_TYPES = frozenset(
 )
 
 
-# Not frozen, though nothing writes to it: a link of small objects has thousands, and making frozen
-# ones would take half of the time of reading.
+# Not frozen, although nothing writes to it: a link of small objects has thousands, and frozen ones
+# would double the time of reading.
 @dataclass(slots=True, unsafe_hash=True)
 class Section:
     """A section; offset and size in bytes.
 
-    size is that in memory; a NOBITS section has no bytes in the file.
+    size is the size in memory; a NOBITS section has no bytes in the file.
     """
 
     index: int
@@ -73,7 +73,7 @@ class Section:
 
     @property
     def is_executable(self) -> bool:
-        """Return whether it holds code."""
+        """Return whether it contains code."""
         return bool(self.flags & SHF_EXECINSTR)
 
     @property
@@ -83,7 +83,7 @@ class Section:
 
     @property
     def is_nobits(self) -> bool:
-        """Return whether it is zeros that the file does not hold."""
+        """Return whether it consists of zeros that are not in the file."""
         return self.type == SHT_NOBITS
 
     @property
@@ -93,14 +93,14 @@ class Section:
 
     @property
     def load_size(self) -> int:
-        """Bytes that the section brings into memory from the file."""
+        """Bytes that are loaded from the file."""
         return self.file_size if self.is_allocated else 0
 
     @property
     def ram_size(self) -> int:
-        """Bytes of memory that the section alone uses: if it is writable, NOBITS or not.
+        """Bytes of memory that only this section uses: those of writable sections, NOBITS or not.
 
-        The padding behind lld's read-only part does not count.
+        The padding after lld's read-only part does not count.
         """
         return (
             self.size
@@ -113,7 +113,7 @@ class Section:
 class Segment:
     """A program header.
 
-    physical: the address that its bytes have before the program runs, as firmware is stored
+    physical: address of the bytes before the program runs, where firmware is stored
     """
 
     type: int
@@ -130,9 +130,9 @@ class Elf:
     """An ELF file.
 
     header, program_headers, section_headers: extents in the file, as (offset, size) in bytes.
-    data: the file's bytes, mapped if they are many.
+    data: the file's bytes, mapped if the file is large.
 
-    Tables are read when requested, as columns: 530,469 symbols as objects take 1.3 s and 200 MB.
+    Tables are read on request, as columns: 530,469 symbols as objects take 1.3 s and 200 MB.
     """
 
     path: Path
@@ -150,7 +150,7 @@ class Elf:
 
     @property
     def is_relocatable(self) -> bool:
-        """Return whether it is an object, which no linker has placed."""
+        """Return whether it is an object, before linking."""
         return self.type == ET_REL
 
     @cached_property
@@ -167,7 +167,7 @@ class Elf:
     def ram(self) -> int:
         """Bytes of writable ALLOC sections with NOBITS.
 
-        The padding behind lld's read-only part does not count.
+        The padding after lld's read-only part does not count.
         """
         return sum(section.ram_size for section in self.sections)
 
@@ -180,12 +180,12 @@ class Elf:
         return self.data[section.offset : section.offset + section.file_size]
 
     def section(self, name: str) -> Section | None:
-        """Return the first section of that name, None if there is none."""
+        """Return the first section of that name; None if there is none."""
         return next((section for section in self.sections if section.name == name), None)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """The symbols of .symtab, of .dynsym if the file is stripped."""
+        """The symbols of .symtab, or of .dynsym if the file is stripped."""
         tables = self.static_symbols or self.dynamic_symbols
         return tuple(symbol for table in tables for symbol in table.objects())
 
@@ -237,7 +237,7 @@ class Elf:
         return table if self.section_headers[1] else self._resettled(table)
 
     def _resettled(self, table: SymbolTable) -> SymbolTable:
-        """Find the sections of symbols by address, where the file has no section headers."""
+        """Find the sections of symbols by address, for files without section headers."""
         section = np.minimum(table.section, SHN_UNDEF)
         for holder in self.sections:
             start = signed(holder.address)

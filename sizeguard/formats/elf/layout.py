@@ -94,7 +94,7 @@ class Layout:
 
     @property
     def header(self) -> str:
-        """Format of the file header for struct, behind the 16 bytes of identification."""
+        """Format of the file header for struct, after the 16 bytes of identification."""
         return self.order + ("16xHHIQQQIHHHHHH" if self.is_64 else "16xHHIIIIIHHHHHH")
 
     @property
@@ -145,11 +145,11 @@ class Layout:
 
 @functools.cache
 def _dtype(order: str, fields: str) -> np.dtype[np.void]:
-    """Make a type, once: eight of them for each of 200 objects took 15 ms."""
+    """Make a type, cached: making eight of them for each of 200 objects took 15 ms."""
     pairs = [field.split(":") for field in fields.split()]
     return np.dtype([(name, order + kind) for name, kind in pairs])
 
 
 def signed(address: int) -> int:
-    """Convert an address as columns hold it: two's complement, so that a kernel's fit an int64."""
+    """Convert an address to two's complement, so that a kernel's addresses fit an int64."""
     return address - (1 << 64) if address >= 1 << 63 else address

@@ -1,4 +1,4 @@
-"""Names of machines, as the kernel and distributions call them: riscv64, mips64el, ppc64le."""
+"""Names of machines, as in the kernel and in distributions: riscv64, mips64el, ppc64le."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sizeguard.formats.elf.layout import Layout
 _EM_MIPS, _EM_MIPS_LE = 8, 10
 _N32 = 0x20  # EF_MIPS_ABI2: 64-bit instructions in a 32-bit file
 
-# By number: the name for 32 bits, for 64 bits, and what each byte order adds, little then big.
+# By number: the name for 32 bits, the name for 64 bits, and the suffixes for little and big endian.
 _FAMILIES = {
     2: ("sparc", "sparc64", "el", ""),
     3: ("i386", "i386", "", "be"),
@@ -48,7 +48,7 @@ _FAMILIES = {
 def machine_name(number: int, layout: Layout, flags: int) -> str:
     """Return the name of a machine, by e_machine, class, byte order and e_flags.
 
-    Machines that are not in the list are called by their number.
+    Unknown machines are called by their number.
     """
     if number not in _FAMILIES:
         return f"machine{number}"

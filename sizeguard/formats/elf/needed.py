@@ -1,4 +1,4 @@
-"""Names of what the loader adds to an ELF image: libraries, their search paths, the interpreter."""
+"""Names that the loader reads from an ELF image: libraries, search paths, interpreter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sizeguard.formats.elf.image import Elf
 from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_INTERP, PT_LOAD
 
 _DT_STRTAB, _DT_STRSZ = 5, 10
-# Libraries that are loaded with the image: NEEDED, and those that replace or watch others.
+# Tags of libraries that are loaded with the image: NEEDED, and those that replace or watch others.
 _LIBRARIES = frozenset({1, 0x7FFFFFFD, 0x7FFFFFFF, 0x6FFFFEFB, 0x6FFFFEFC})
 _PATHS = frozenset({15, 29})  # RPATH, RUNPATH
 INTERPRETER, SEARCH_PATH = "interpreter ", "search path "
@@ -15,7 +15,7 @@ INTERPRETER, SEARCH_PATH = "interpreter ", "search path "
 def needed_libraries(elf: Elf) -> tuple[str, ...]:
     """List the libraries, search paths and interpreter of an image, sorted.
 
-    They are read from the segments, as the loader does; section headers may be missing.
+    They are read from the segments, as the loader reads them; section headers may be missing.
     """
     found = {
         INTERPRETER + _text(elf.data[s.offset : s.offset + s.file_size].tobytes(), 0)

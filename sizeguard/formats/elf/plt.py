@@ -18,7 +18,7 @@ def stubs(image: Elf, section: Section) -> tuple[Int, Int]:
     """Return the offset of each stub in the section, ascending, and the address of its slot.
 
     A stub without a visible slot has NOWHERE. Stubs are known for x86-64, i386 and aarch64; for
-    other machines there are none.
+    other machines the result is empty.
     """
     content = image.view(section)
     if image.machine in ("x86_64", "x32"):
@@ -55,7 +55,7 @@ def _x86(image: Elf, section: Section, content: Bytes, *, pc_relative: bool) -> 
 
 
 def _add_pushed(image: Elf, rows: Int, slot: Int, *, pc_relative: bool) -> None:
-    """Fill in the slots of stubs that push their relocation, by its index or (i386) its offset."""
+    """Fill in the slots of stubs that push their relocation, by index or (on i386) offset."""
     table = next(
         (s for s in image.sections if s.type in (SHT_REL, SHT_RELA) and s.name.endswith(".plt")),
         None,
@@ -64,7 +64,7 @@ def _add_pushed(image: Elf, rows: Int, slot: Int, *, pc_relative: bool) -> None:
         return
     places = image.relocation_table(table).offset
     scale = 1 if pc_relative else image.layout.relocation(addend=table.type == SHT_RELA).itemsize
-    # push imm32 is 68; the first stub of .plt pushes the link map by ff 35.
+    # push imm32 is 68; the first stub of .plt pushes the link map with ff 35.
     for position in (0, 4, 6):
         pushes = np.flatnonzero((rows[:, position] == 0x68) & (slot == NOWHERE))
         index = _little(rows, pushes, np.full(len(pushes), position + 1)) // scale
@@ -81,7 +81,7 @@ def _little(rows: Int, row: Int, column: Int) -> Int:
 
 
 def _aarch64(section: Section, content: Bytes) -> tuple[Int, Int]:
-    """Find `adrp x16, page; ldr x17, [x16, offset]`, perhaps behind `bti c`."""
+    """Find `adrp x16, page; ldr x17, [x16, offset]`, possibly after `bti c`."""
     words = content[: len(content) // 4 * 4].view("<u4").astype(np.int64)
     if len(words) < 2:
         nothing = np.zeros(0, np.int64)

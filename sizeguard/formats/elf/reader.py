@@ -29,11 +29,11 @@ from sizeguard.formats.elf.machines import machine_name
 from sizeguard.formats.elf.segment_sections import sections_of_segments, zeros_without_section
 from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING
 
-# Smaller files are read: a mapping would end in SIGBUS if another program cuts the file. 434 MB:
-# 0.3 s to read, 350 MiB to hold.
+# Smaller files are read: a mapping would end in SIGBUS if another program truncates the file.
+# Reading 434 MB takes 0.3 s and 350 MiB.
 MAPPED_FROM = 16 << 20
 
-# Larger sizes and addresses are damaged: sums must fit an int64.
+# Larger sizes and addresses count as damaged, since sums must fit an int64.
 MAX_SIZE = 1 << 55
 
 
@@ -46,7 +46,7 @@ def read_elf(path: Path) -> Elf:
 
 
 def read_bytes(path: Path) -> Bytes:
-    """Read a file's bytes, mapped if they are many.
+    """Read a file's bytes; large files are mapped.
 
     Raises InputError if it cannot be read.
     """
@@ -67,13 +67,13 @@ _READABLE = "; images are ELF, Mach-O, PE, COFF or WebAssembly files"
 
 
 def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
-    """Parse bytes as read_elf does; the path is for messages."""
+    """Parse bytes as read_elf does; path appears in messages."""
     content = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
     if content[:4].tobytes() != b"\x7fELF":
         from sizeguard.formats.describe import HEAD, describe_bytes  # 1 ms
 
         what = describe_bytes(content[:HEAD].tobytes())
-        hint = _READABLE if what in ("text", "an empty file", "data of no known kind") else ""
+        hint = _READABLE if what in ("text", "an empty file", "data of an unknown format") else ""
         raise InputError(f"{path}: not an ELF file: {what}{hint}")
     try:
         return _Reader(path, content).read()
@@ -92,7 +92,7 @@ class _Reader:
         self.data = data
         self.buffer = data.data
         if len(data) < 52 or data[4] not in (1, 2) or data[5] not in (1, 2):
-            raise self.damaged("its header is cut or of no known class")
+            raise self.damaged("its header is truncated or of an unknown class")
         self.layout = Layout(is_64=bool(data[4] == 2), order="<" if data[5] == 1 else ">")
 
     def damaged(self, what: str) -> InputError:
@@ -118,7 +118,7 @@ class _Reader:
             names,
         ) = header
         if type_ == _ET_CORE:
-            raise InputError(f"{self.path}: an ELF core, the memory of a program, and no image")
+            raise InputError(f"{self.path}: an ELF core dump, not an image")
         self.check("the header", 0, ehsize)
         # Numbers above 16 bits (more than 65,279 sections) are in the first section header.
         if shoff and (shnum == 0 or names == 0xFFFF or phnum == 0xFFFF):
@@ -158,7 +158,7 @@ class _Reader:
         )
 
     def check(self, what: str, offset: int, size: int) -> None:
-        """Raise InputError if an extent leaves the file."""
+        """Raise InputError if an extent exceeds the file."""
         if offset + size > len(self.data):
             raise self.damaged(
                 f"{what} at [{offset}, {offset + size}) of a file of {len(self.data)} bytes"
@@ -181,13 +181,14 @@ class _Reader:
             return ()
         if names_index >= count:
             raise self.damaged(f"section names in section {names_index} of {count}")
-        # As columns: one row at a time takes three times as long, and objects have a hundred.
+        # As columns: reading row by row takes three times as long, and objects have a hundred.
         table = struct.Struct(self.layout.section_fields)
         columns = list(
             zip(*table.iter_unpack(self.buffer[offset : offset + count * table.size]), strict=True)
         )
         name, type_, flags, address, where, size, *others = columns
-        if SHT_NULL in type_:  # the first has the number of sections as size if there are many
+        # if there are many sections, the size of the first one is their number
+        if SHT_NULL in type_:
             size = tuple(
                 0 if kind == SHT_NULL else length for kind, length in zip(type_, size, strict=True)
             )
@@ -209,7 +210,7 @@ class _Reader:
         return sections
 
     def section_names(self, table: bytes, starts: Iterable[int]) -> dict[int, str]:
-        """Return the name at each place of the string table; .group and .rela.text come often."""
+        """Return the name at each offset of the string table; names such as .group repeat often."""
         known: dict[int, str] = {}
         total = 0
         for start in dict.fromkeys(starts):
@@ -226,7 +227,7 @@ class _Reader:
         raw = self.rows("program headers", self.layout.segment, offset, count)
         if not raw:
             return ()
-        # objcopy --only-keep-debug leaves the segments as they were and takes their bytes away.
+        # objcopy --only-keep-debug keeps the segments but removes their bytes.
         is_debug_file = bool(sections) and not any(
             s.load_size and s.type == SHT_PROGBITS for s in sections
         )
@@ -247,7 +248,7 @@ class _Reader:
         return tuple(segments)
 
     def build_id(self, sections: tuple[Section, ...], segments: tuple[Segment, ...]) -> str:
-        """Return the GNU build id in hex, empty if there is none."""
+        """Return the GNU build id in hex; empty if there is none."""
         places = [(s.offset, s.size) for s in sections if s.type == SHT_NOTE]
         places = places or [(s.offset, s.file_size) for s in segments if s.type == PT_NOTE]
         for position, size in places:

@@ -1,4 +1,4 @@
-"""Read relocation sections, in any of the four encodings, as columns."""
+"""Read relocation sections in any of the four encodings, as columns."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Relocations:
     offset:     of the relocated place: an address; in a relocatable object an offset in the section
                 that `info` names
     type, symbol: of r_info; symbol is an index into the linked table
-    addend:     0 where the table has none (REL, RELR)
+    addend:     0 if the table has none (REL, RELR)
     start, end: the bytes of the file that encode it
 
-    A RELR word for several relocations is shared out among them byte by byte; the first ones get
-    the remainder. Fields of a group in a packed table count for the group's first relocation.
+    The bytes of a RELR word for several relocations are divided among them; the first ones get the
+    remainder. Shared fields of a group in a packed table count for the group's first relocation.
     """
 
     offset: Int
@@ -44,7 +44,7 @@ class Relocations:
 
 
 def read_plain(data: Bytes, layout: Layout, offset: int, size: int, *, addend: bool) -> Relocations:
-    """Read REL or RELA; a partial entry at the end is left out."""
+    """Read REL or RELA; a partial entry at the end is ignored."""
     dtype = layout.relocation(addend=addend)
     count = size // dtype.itemsize
     table: Any = data[offset : offset + count * dtype.itemsize].view(dtype)
@@ -64,7 +64,7 @@ def read_plain(data: Bytes, layout: Layout, offset: int, size: int, *, addend: b
 def read_relr(data: Bytes, layout: Layout, offset: int, size: int) -> Relocations:
     """Read RELR.
 
-    An even word is an address to relocate; an odd one is a bitmap of the words behind the last
+    An even word is an address to relocate; an odd word is a bitmap of the words after the last
     place.
     """
     width = layout.word_size
@@ -80,7 +80,7 @@ def read_relr(data: Bytes, layout: Layout, offset: int, size: int) -> Relocation
         + width
         + (index - last - 1) * bits * width
     )
-    # Bit 0 marks a bitmap; bit k stands for word k - 1.
+    # Bit 0 marks a bitmap; bit k is for word k - 1.
     little = words.astype("<u8").view(np.uint8).reshape(count, 8)
     set_ = np.unpackbits(little, axis=1, bitorder="little")[:, 1 : bits + 1].astype(bool)
     set_[~(is_bitmap & known)] = False
@@ -89,7 +89,7 @@ def read_relr(data: Bytes, layout: Layout, offset: int, size: int) -> Relocation
     place = np.concatenate([words[~is_bitmap].view(np.int64), base[row] + bit * width])
     order = np.lexsort((place, entry))
     entry, place = entry[order], place[order]
-    # Share out the word: relocation r of k gets the bytes [r * share + min(r, rest), …).
+    # Divide the word: relocation r of k gets the bytes [r * share + min(r, rest), …).
     many = np.bincount(entry, minlength=count)
     first = np.cumsum(many) - many
     rank = np.arange(len(entry), dtype=np.int64) - first[entry]
@@ -107,7 +107,7 @@ def read_packed(path: object, data: Bytes, layout: Layout, offset: int, size: in
     """
     numbers = _SignedNumbers(path, data[offset : offset + size].tobytes())
     total, place = numbers.take(), numbers.take()
-    # Each relocation has a word of the file for itself, so a table cannot hold more of them than
+    # Each relocation takes at least one word of the file, so a table cannot have more of them than
     # the file has words.
     if not 0 <= total <= len(data) // layout.word_size:
         raise InputError(f"{path}: {total} packed relocations in a file of {len(data)} bytes")
@@ -136,7 +136,7 @@ def read_packed(path: object, data: Bytes, layout: Layout, offset: int, size: in
 
 
 class _SignedNumbers:
-    """Reads signed LEB128 numbers behind the magic APS2, one after the other."""
+    """Read signed LEB128 numbers after the magic APS2, one after the other."""
 
     def __init__(self, path: object, raw: bytes) -> None:
         if raw[:4] != b"APS2":
@@ -163,7 +163,7 @@ class _SignedNumbers:
 
 
 def _packed_columns(rows: list[tuple[int, int, int, int, int]], layout: Layout) -> Relocations:
-    """Make columns of rows: place, info, addend, and the bytes [start, end) of the file."""
+    """Make columns from rows: place, info, addend, and the bytes [start, end) of the file."""
     columns = np.array(
         rows, dtype=np.dtype([("p", "i8"), ("i", "u8"), ("a", "i8"), ("s", "i8"), ("e", "i8")])
     )

@@ -14,8 +14,8 @@ from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Bytes, Int, Int32, Texts
 from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, Layout
 
-# Names may share their ends. A table whose names are many times its strings was made to exhaust
-# memory.
+# Names may share suffixes. A table whose names are many times as long as its strings is designed to
+# exhaust memory.
 MAX_SHARING = 16
 FREE_BYTES = 1 << 20
 
@@ -26,7 +26,7 @@ _STEP = 1 << 20
 class Symbol:
     """A symbol.
 
-    section: an index, 0 if undefined, SHN_ABS and the like if there is none.
+    section: an index; 0 if undefined, SHN_ABS and the like if it has no section.
     """
 
     name: str
@@ -39,15 +39,15 @@ class Symbol:
 
 @dataclass(frozen=True, eq=False)
 class SymbolTable:
-    """All symbols of a table in its order, as columns.
+    """All symbols of a table in order, as columns.
 
     Entry i is at [offset + i * entry_size, …) of the file.
 
-    name:    offset in the file at which its name begins
+    name:    offset in the file of its name
     strings: the bytes [start, end) of the string table
     address: signed (two's complement); in a relocatable object an offset in its section
-    section: an index into the file's sections. SHN_ABS, SHN_COMMON … are negative numbers
-             (SHN_ABS - 0x10000), which no index is, even of more than 65,279 sections
+    section: an index into the file's sections. SHN_ABS, SHN_COMMON … are negative numbers (SHN_ABS
+             - 0x10000), which are not valid indices even with more than 65,279 sections
     """
 
     section_index: int
@@ -76,9 +76,9 @@ class SymbolTable:
 
     @cached_property
     def distinct_names(self) -> tuple[Int, Int, npt.NDArray[np.int32]]:
-        """The strings that symbols name, each once, in the file's order.
+        """The strings that symbols name, without duplicates, in the file's order.
 
-        They are starts, ends, and for each symbol the index of its string.
+        Returns starts, ends, and for each symbol the index of its string.
         """
         order = packed_order(self.name)
         ordered = self.name[order]
@@ -123,9 +123,9 @@ def read_symbols(
 ) -> SymbolTable:
     """Read the table at place (section index, offset, size) with names in strings [start, end).
 
-    All lie inside the file.
+    All of them are inside the file.
 
-    extended: the content of its SHT_SYMTAB_SHNDX section, empty if there is none.
+    extended: the content of its SHT_SYMTAB_SHNDX section; empty if there is none.
     """
     index, offset, size = place
     dtype = layout.symbol
@@ -156,7 +156,7 @@ def read_symbols(
 
 
 def _sections(raw: Int32, extended: Bytes, layout: Layout) -> Int32:
-    """Return the section of each symbol: reserved numbers negative, large ones from `extended`."""
+    """Return the section of each symbol: negative if reserved, large ones from `extended`."""
     if not len(raw) or int(raw.max()) < SHN_LORESERVE:
         return raw
     section = np.where(raw >= SHN_LORESERVE, raw - 0x10000, raw)
@@ -167,12 +167,12 @@ def _sections(raw: Int32, extended: Bytes, layout: Layout) -> Int32:
 
 
 def string_ends(data: Bytes, low: int, start: Int) -> Int:
-    """Return the ends of strings: at the next zero byte, or at the end of the data.
+    """Return the ends of strings: the next zero byte, or the end of the data.
 
     start: sorted, distinct and in [low, len(data)].
 
     Most strings end just before the next one begins. Zeros are counted, a megabyte at a time, and
-    searched only where there are others: counting those of 76 MB takes 3 ms, finding them 50.
+    searched only if there are others: counting those of 76 MB takes 3 ms, finding them 50 ms.
     """
     guess = np.append(start[1:] - 1, len(data))[: len(start)]
     is_end = data[guess[:-1]] == 0

@@ -20,18 +20,18 @@ CIE, FDE, END = 0, 1, 2
 
 _OMIT = 0xFF
 _WIDTHS = {0x02: 2, 0x03: 4, 0x04: 8, 0x0A: 2, 0x0B: 4, 0x0C: 8}
-_HEADER = 12  # of .eh_frame_hdr, with the encodings that linkers write
+_HEADER = 12  # bytes of .eh_frame_hdr's header, with the encodings that linkers write
 
 
 @dataclass(frozen=True, slots=True)
 class UnwindRecords:
-    """Records in order, as columns; anything behind the last is damaged.
+    """Records in order, as columns; everything after the last one is damaged.
 
     start, size:    bytes of the section
     kind:           CIE, FDE or END (a length of 0)
-    function, lsda: addresses that an FDE names, NOWHERE if there is none
-    function_at, lsda_at: offsets in the section of these addresses
-    extent:         bytes of code that an FDE describes, 0 if it cannot be read
+    function, lsda: addresses that an FDE names; NOWHERE if there are none
+    function_at, lsda_at: offsets of these addresses in the section
+    extent:         bytes of code that an FDE describes; 0 if it cannot be read
     """
 
     start: Int
@@ -58,7 +58,7 @@ class HeaderTable:
 def header_table(image: Elf, section: Section) -> HeaderTable | None:
     """Read the table of .eh_frame_hdr.
 
-    None if it is not of the form that all linkers write: 32-bit offsets from its own address.
+    Returns None unless it has the form that all linkers write: 32-bit offsets from its own address.
     """
     content = image.view(section)
     if len(content) < _HEADER or content[:4].tolist() != [1, 0x1B, 0x03, 0x3B]:
@@ -75,8 +75,8 @@ def header_table(image: Elf, section: Section) -> HeaderTable | None:
 def read_frames(image: Elf, section: Section, table: HeaderTable | None) -> UnwindRecords:
     """Read the records of a section.
 
-    With a table there is no need to walk from one record to the next: 335,120 records of
-    libtorch_cpu.so take 0.05 s instead of 0.4.
+    With a table, records are found without walking: the 335,120 records of libtorch_cpu.so take
+    0.05 s instead of 0.4 s.
     """
     content = image.view(section)
     order = image.layout.order
@@ -107,13 +107,13 @@ def read_frames(image: Elf, section: Section, table: HeaderTable | None) -> Unwi
 def _records(content: Bytes, layout: Layout, listed: Int) -> tuple[Int, Int]:
     """Return starts and sizes of all records.
 
-    Listed records are taken as they are; the bytes between them are walked through.
+    Listed records are trusted; the bytes between them are walked.
     """
     start = distinct(listed[(listed >= 0) & (listed <= len(content) - 8)])
     size = _gather(content, start, 4, layout.order, is_signed=False) + 4
     end = start + size
     if len(start) and ((size < 8) | (end > np.append(start[1:], len(content)))).any():
-        start = size = end = np.zeros(0, np.int64)  # the table is not this section's
+        start = size = end = np.zeros(0, np.int64)  # the table belongs to another section
     low, high = np.concatenate([[0], end]), np.append(start, len(content))
     rest = [
         record
@@ -135,7 +135,7 @@ def _walk(content: Bytes, layout: Layout, low: int, high: int) -> Iterator[tuple
     at = 0
     while at + 4 <= len(raw):
         length = int.from_bytes(raw[at : at + 4], "little" if order == "little" else "big")
-        # 64-bit records, which begin with ff ff ff ff, are not in use.
+        # No tool writes 64-bit records, which begin with ff ff ff ff.
         if at + 4 + length > len(raw) or 0 < length < 4:
             return
         yield low + at, 4 + length
@@ -143,7 +143,7 @@ def _walk(content: Bytes, layout: Layout, low: int, high: int) -> Iterator[tuple
 
 
 def _encodings(content: Bytes, offset: int, layout: Layout) -> tuple[int, int]:
-    """Read how the FDEs of a CIE encode functions, and LSDA pointers (_OMIT if they have none)."""
+    """Read how the FDEs of a CIE encode functions and LSDA pointers (_OMIT without these)."""
     if not 0 <= offset <= len(content) - 12:
         return _OMIT, _OMIT
     raw = content[offset : offset + 256].tobytes()
@@ -182,7 +182,7 @@ def _decode(
     address: int,
     forms: tuple[int, int],
 ) -> None:
-    """Read the pointers of FDEs whose CIEs have the same forms: of functions and of LSDA pointers.
+    """Read the function and LSDA pointers of FDEs whose CIEs use the same encodings.
 
     address: of the section.
     """
@@ -197,7 +197,7 @@ def _decode(
     lsda_width = layout.word_size if lsda_form & 15 == 0 else _WIDTHS.get(lsda_form & 15, 0)
     if lsda_form == _OMIT or not lsda_width:
         return
-    # The length of the augmentation is one byte, as long as it holds nothing but the pointer.
+    # The length of the augmentation is one byte if it contains only the pointer.
     at = at + 2 * width
     length = _gather(content, at, 1, layout.order, is_signed=False)
     has = (
@@ -224,7 +224,7 @@ def _pointer(content: Bytes, at: Int, width: int, layout: Layout, form: int, add
 
 
 def _gather(content: Bytes, at: Int, width: int, order: str, *, is_signed: bool) -> Int:
-    """Read numbers of 1, 2, 4 or 8 bytes at any places; 0 where they would reach over the end."""
+    """Read numbers of 1, 2, 4 or 8 bytes at any places; 0 where they would exceed the data."""
     if len(content) < width:
         return np.zeros(len(at), np.int64)
     form = np.dtype(f"{order}{'i' if is_signed else 'u'}{width}")

@@ -1,4 +1,4 @@
-"""Read linker maps of any linker: the sections that it placed and those that it left out."""
+"""Read linker maps of any linker: the sections that it placed and those that it discarded."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def read_link_map(path: Path) -> LinkMap:
-    """Read a map of GNU ld, gold, lld, mold, Apple's ld or ld64.lld, told by its first lines.
+    """Read a map of GNU ld, gold, lld, mold, Apple's ld or ld64.lld, known by its first lines.
 
     Raises InputError, with the line, for a file that is not a map or is damaged.
     """
-    # Imported here because their grammars take 15 ms to compile, and few images come with a map.
+    # Imported here, because their grammars take 15 ms to compile and few images come with a map.
     from sizeguard.formats.linkmap import apple, gnu, gold, lld, mold
     from sizeguard.formats.linkmap.link_map import lines_of
 
@@ -40,7 +40,7 @@ def read_link_map(path: Path) -> LinkMap:
 
 
 def _check_text(path: Path) -> None:
-    """Raise InputError for a file whose first bytes say that it is not text at all."""
+    """Raise InputError for a file whose first bytes are not text."""
     try:
         with readable(path).open("rb") as file:
             head = file.read(HEAD)
@@ -51,5 +51,5 @@ def _check_text(path: Path) -> None:
 
 
 def read_map(path: Path) -> tuple[InputSection, ...]:
-    """Read the placed input sections alone, in the map's order."""
+    """Read only the placed input sections, in the map's order."""
     return read_link_map(path).placed

@@ -26,16 +26,16 @@ _SECTION = re.compile(r"0x([0-9A-Fa-f]{1,16})\t0x([0-9A-Fa-f]{1,16})\t([^\t]*)\t
 _SYMBOL = re.compile(
     r"(?:0x([0-9A-Fa-f]{1,16})|<<dead>>)\s+(?:0x([0-9A-Fa-f]{1,16})\t)?\[ *(\d{1,9})\] (.*)"
 )
-# lld 14 lists labels of sections that it left out, such as __compact_unwind, at this address.
+# lld 14 lists labels of sections that it omitted, such as __compact_unwind, at this address.
 _LEFT_OUT = 0xF000000000000000
 _LITERAL = "literal string: "
 
 
 def parse_apple(path: Path, lines: Sequence[str]) -> LinkMap:
-    """Read a map. It has no input sections: a symbol's row says which object a range comes from.
+    """Read a map. It has no input sections: a symbol's row names the object of a range.
 
-    lld 14 writes no sizes: there, a range ends where the next one begins. The first of several
-    symbols at one address names the range; folded symbols and aliases have the size 0.
+    lld 14 does not write sizes: there, a range ends where the next one begins. If several symbols
+    share an address, the first one names the range; folded symbols and aliases have size 0.
     """
     rows = GnuMapRows(path)
     objects: dict[int, str] = {}
@@ -48,7 +48,7 @@ def parse_apple(path: Path, lines: Sequence[str]) -> LinkMap:
         elif part == "Object files" and line[:1] == "[":
             found = _OBJECT.fullmatch(line)
             if found is None:
-                raise damaged(path, number, "no row of an object file")
+                raise damaged(path, number, "not a row of an object file")
             objects[int(found[1])] = found[2]
         elif part == "Sections" and line[:1] == "0":
             _begin_section(rows, number, line)
@@ -57,11 +57,11 @@ def parse_apple(path: Path, lines: Sequence[str]) -> LinkMap:
             if found is None and previous.startswith(_LITERAL):
                 continue  # a string with a line feed in it
             if found is None or (found[1] is None) != (part == _DEAD):
-                raise damaged(path, number, f"no row of a symbol: {line[:60]}")
+                raise damaged(path, number, f"not a row of a symbol: {line[:60]}")
             previous = found[4]
             _add_symbol(rows, objects, files, found, number)
         elif line and line[0] != "#":
-            raise damaged(path, number, f"a row under no title: {line[:60]}")
+            raise damaged(path, number, f"a row without a section title: {line[:60]}")
     if part not in ("Symbols", _DEAD):
         raise damaged(path, len(lines), "the file ends before its symbols")
     _place(rows, files)
@@ -72,7 +72,7 @@ def _begin_section(rows: GnuMapRows, number: int, line: str) -> None:
     """Begin the section of the row."""
     found = _SECTION.fullmatch(line)
     if found is None:
-        raise damaged(rows.path, number, "no row of a section")
+        raise damaged(rows.path, number, "not a row of a section")
     address, size = rows.number(found[1], number), rows.number(found[2], number)
     rows.begin(f"{found[3]},{found[4]}", address, size)
 
@@ -80,7 +80,7 @@ def _begin_section(rows: GnuMapRows, number: int, line: str) -> None:
 def _add_symbol(
     rows: GnuMapRows, objects: dict[int, str], files: list[str], found: re.Match[str], number: int
 ) -> None:
-    """Add a symbol, and its file to `files`; or, if it is dead, to what was discarded."""
+    """Add a symbol, and its file to `files`; a dead symbol is added to the discarded ones."""
     index, name = int(found[3]), found[4]
     if index not in objects:
         raise damaged(rows.path, number, f"an object file {index} that is not listed")
@@ -94,7 +94,7 @@ def _add_symbol(
 
 
 def _place(rows: GnuMapRows, files: Sequence[str]) -> None:
-    """Make a row of each range between symbols of different addresses, and give it its symbols."""
+    """Make a row of each range between different addresses, with its symbols."""
     symbols = rows.symbols
     order = sorted(range(len(symbols)), key=lambda i: symbols[i].address)
     outputs = sorted(
@@ -117,7 +117,7 @@ def _place(rows: GnuMapRows, files: Sequence[str]) -> None:
         size = min(address + stated if stated else following, end) - address
         rows.last = NO_INPUT
         if size > 0:
-            # The symbol with the size names the range, else the first; lld 14 lists ltmp0 last.
+            # The symbol with the size names the range, else the first one; lld 14 lists ltmp0 last.
             named = next((i for i in group if symbols[i].size), group[0])
             rows.last = len(rows.placed)
             is_merged = files[named] == "" or symbols[named].name.startswith(_LITERAL)

@@ -1,4 +1,4 @@
-"""Check that a linker map is of the link that made an image."""
+"""Check that a linker map belongs to the link that made an image."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sizeguard.base.errors import InconclusiveError
 if TYPE_CHECKING:
     from sizeguard.formats.linkmap.link_map import LinkMap
 
-# Name, address and size of a section, and whether it holds code.
+# Name, address and size of a section, and whether it contains code.
 Placed = tuple[str, int, int, bool]
 
 
@@ -22,8 +22,8 @@ def check_fit(
 
     sections: the loaded ones that have an address and a size.
 
-    Raises InconclusiveError for a map of another build: one that states another place or size of a
-    section, or places no code.
+    Raises InconclusiveError for a map of another build: a section has another place or size in it,
+    or the map places no code.
     """
     stated = {
         output.name: output for output in link_map.outputs if output.is_loaded and output.size
@@ -36,7 +36,7 @@ def check_fit(
         places_code = places_code or is_code
         if (output.address, output.size) != (address, size):
             raise InconclusiveError(
-                f"{path} is a map of another build: {name} lies at {output.address:#x} with"
+                f"{path} is a map of another build: {name} is at {output.address:#x} with"
                 f" {output.size} bytes there, at {address:#x} with {size} in {image}; pass the map"
                 " made with this image"
             )

@@ -25,7 +25,7 @@ TITLE = "Linker script and memory map"
 DISCARDED = "Discarded input sections"
 _MEMORY = "Memory Configuration"
 
-# A name does not end in a blank, so that a line of a megabyte of blanks is given up at once.
+# A name does not end in a blank, so matching fails fast on a line with a megabyte of blanks.
 NAME = r"(\S(?:.*?\S)?) ++"
 NUMBERS = r"0x([0-9a-f]{1,16}) ++0x([0-9a-f]{1,16})"
 _ROW = re.compile(" " + NAME + NUMBERS + r"(?: (.*))?")
@@ -38,7 +38,7 @@ _DATA = re.compile(r"(BYTE|SHORT|LONG|QUAD|SQUAD|FILL) 0x")
 _REGION = re.compile(r"(\S+) ++0x([0-9a-f]{1,16}) ++0x([0-9a-f]{1,16})(?: .*)?")
 _END = re.compile(r"OUTPUT\(.*\)")
 
-# Sections that GNU ld makes itself; it lists them under the link's first object.
+# Sections that GNU ld makes itself and lists under the link's first object.
 _OWN = (
     ".dyn",
     ".gnu.hash",
@@ -70,7 +70,7 @@ _OWN_NAMES = frozenset(
 class GnuMapRows:
     """The rows read so far.
 
-    output: the section that rows belong to now; last: the placed row that symbols belong to.
+    output: the current output section; last: the placed row that gets the next symbols.
     """
 
     path: Path
@@ -103,7 +103,7 @@ class GnuMapRows:
         """Convert hex digits. Raises InputError for a number above 63 bits."""
         value = int(text, 16)
         if value >> 63:
-            raise damaged(self.path, line, f"0x{text} is not an address or size of an image")
+            raise damaged(self.path, line, f"0x{text} is too large for an address or size")
         return value
 
     def finish(self, linker: str) -> LinkMap:
@@ -126,7 +126,7 @@ def parse_gnu(path: Path, lines: Sequence[str]) -> LinkMap:
     if DISCARDED in lines[:start]:
         read_discarded(rows, lines, lines.index(DISCARDED) + 1)
     is_complete = False
-    # A name of 16 characters or more is alone on its line, its numbers are on the next.
+    # A name of 16 characters or more has its own line; its numbers are on the next line.
     pending = ""
     for number, line in enumerate(lines[start + 1 :], start + 2):
         if line[:2] == "  ":
@@ -136,8 +136,8 @@ def parse_gnu(path: Path, lines: Sequence[str]) -> LinkMap:
         _expect_nothing(rows, pending, number)
         pending = ""
         if line[:1] == " ":
-            # Patterns of the linker script, ` *(.text .text.*)`, are alone, too; all have a
-            # bracket.
+            # Patterns of the linker script, ` *(.text .text.*)`, also have their own line; all
+            # contain a bracket.
             pending = "" if _row(rows, number, lines) or "(" in line else line
         elif line == "Cross Reference Table":
             break
@@ -153,7 +153,7 @@ def parse_gnu(path: Path, lines: Sequence[str]) -> LinkMap:
 
 
 def _regions(rows: GnuMapRows, lines: Sequence[str]) -> tuple[MemoryRegion, ...]:
-    """Read the regions of memory; the region *default* is all of it, not one of the script."""
+    """Read the memory regions; the region *default* is not from the script and is left out."""
     if _MEMORY not in lines:
         return ()
     found = []
@@ -161,7 +161,9 @@ def _regions(rows: GnuMapRows, lines: Sequence[str]) -> tuple[MemoryRegion, ...]
         row = _REGION.fullmatch(line)
         if row is None:
             if line:
-                raise damaged(rows.path, number, f"no row of a memory region: {line.strip()[:60]}")
+                raise damaged(
+                    rows.path, number, f"not a row of a memory region: {line.strip()[:60]}"
+                )
             break
         if row[1] != "*default*":
             found.append(MemoryRegion(row[1], int(row[2], 16), int(row[3], 16)))
@@ -169,7 +171,7 @@ def _regions(rows: GnuMapRows, lines: Sequence[str]) -> tuple[MemoryRegion, ...]
 
 
 def _indented(rows: GnuMapRows, pending: str, number: int, lines: Sequence[str]) -> None:
-    """Read a line that begins with two blanks: the numbers of the name before it, or a detail."""
+    """Read a line that begins with two blanks: the numbers of the previous name, or a detail."""
     line = lines[number - 1]
     found = REST.fullmatch(line) if pending else None
     if found and pending[0] != " ":
@@ -182,9 +184,10 @@ def _indented(rows: GnuMapRows, pending: str, number: int, lines: Sequence[str])
 
 
 def read_discarded(rows: GnuMapRows, lines: Sequence[str], start: int) -> None:
-    """Read the discarded sections, until the next title.
+    """Read the discarded sections, up to the next title.
 
-    Rows are like those of placed sections, with the address 0. GNU ld and gold write them alike.
+    Rows are like those of placed sections, with the address 0. GNU ld and gold write them the same
+    way.
     """
     pending = ""
     for number, line in enumerate(lines[start:], start + 1):
@@ -202,19 +205,19 @@ def read_discarded(rows: GnuMapRows, lines: Sequence[str], start: int) -> None:
             )
             pending = ""
         elif pending or line[1:2] == " ":
-            raise damaged(rows.path, number, "no row of a discarded section")
+            raise damaged(rows.path, number, "not a row of a discarded section")
         else:
             pending = line
 
 
 def _expect_nothing(rows: GnuMapRows, pending: str, number: int) -> None:
-    """Raise InputError if a section's name still waits for its numbers."""
+    """Raise InputError if a section's name still lacks its numbers."""
     if pending.startswith(" ."):
         raise damaged(rows.path, number, f"no address and size after the section{pending}")
 
 
 def _row(rows: GnuMapRows, number: int, lines: Sequence[str]) -> bool:
-    """Read a line that has a name and its numbers; False for another line."""
+    """Read a line with a name and its numbers; return False for other lines."""
     found = _ROW.fullmatch(lines[number - 1])
     if found is None:
         return False
@@ -230,10 +233,10 @@ def _place(
     number: int,
     lines: Sequence[str],
 ) -> None:
-    """Add an input section; extent: address and size in hex; number: of its line, from 1."""
+    """Add an input section; extent: address and size in hex; number: its line, from 1."""
     address, size = extent
     if name == "*fill*":
-        return  # gaps tell the same, and more exactly for merged sections
+        return  # gaps show the same, more exactly for merged sections
     after = lines[number] if number < len(lines) else ""
     is_merged = (
         name.startswith(_OWN)
@@ -244,7 +247,7 @@ def _place(
 
 
 def _detail(rows: GnuMapRows, line: str, number: int) -> None:
-    """Read a line under a row: a symbol, an assignment of the linker script, or script data."""
+    """Read a line below a row: a symbol, an assignment of the linker script, or script data."""
     symbol = SYMBOL.fullmatch(line)
     if symbol:
         if not _ASSIGNMENT.match(symbol[2]):

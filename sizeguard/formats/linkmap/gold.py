@@ -24,22 +24,22 @@ TITLE = "Memory map"
 _LINE = re.compile("( ?)" + NAME + NUMBERS + r"(?: (.*))?")
 _FILLS = frozenset({"** fill", "** zero fill"})
 
-# On aarch64 gold relaxes the last section before a table of stubs, and writes no address for it. A
-# section of one function begins with its symbol, whose address follows.
+# On aarch64 gold relaxes the last section before a table of stubs, and does not write its address.
+# The section of a function begins with its symbol, whose address follows.
 _NOWHERE = "f" * 16
 _FUNCTION = ".text."
 
 
 @dataclass(slots=True)
 class _Section:
-    """The output section that is being read: its fills, and whether objects placed rows in it."""
+    """The current output section: its fills, and whether objects have rows in it."""
 
     fills: list[tuple[str, int, int]] = field(default_factory=list)
     has_objects: bool = False
     relaxed: tuple[str, str, int] | None = None  # a function's section: name, file, size
 
     def place_relaxed(self, rows: GnuMapRows, address: int) -> None:
-        """Place the section that was relaxed at its first symbol."""
+        """Place the relaxed section at its first symbol."""
         if self.relaxed is not None:
             name, file, size = self.relaxed
             self.relaxed, self.has_objects = None, True
@@ -48,7 +48,7 @@ class _Section:
     def end(self, rows: GnuMapRows) -> None:
         """Place fills in a section without objects: the interpreter's name, notes.
 
-        gold calls its own constant data a fill, too.
+        gold also calls its own constant data a fill.
         """
         if not self.has_objects:
             for name, where, length in self.fills:
@@ -56,9 +56,9 @@ class _Section:
 
 
 def parse_gold(path: Path, lines: Sequence[str]) -> LinkMap:
-    """Read a map; its columns are GNU ld's.
+    """Read a map; its columns are those of GNU ld's maps.
 
-    `** name` is something that gold itself made; `** fill` in a section of objects is padding.
+    `** name` is data that gold made; `** fill` in a section with objects is padding.
     """
     rows = GnuMapRows(path)
     start = lines.index(TITLE)
@@ -94,10 +94,10 @@ def parse_gold(path: Path, lines: Sequence[str]) -> LinkMap:
 def _add(
     rows: GnuMapRows, section: _Section, text: str, fields: Sequence[str | Any], number: int
 ) -> _Section:
-    """Add a row; return the section that the next one belongs to.
+    """Add a row; return the output section of the next row.
 
-    text: the name, behind a blank unless it begins an output section.
-    fields: address and size in hex, and the file, None for something of gold's own.
+    text: the name, after a blank unless it begins an output section.
+    fields: address and size in hex, and the file; None for data that gold made.
     """
     name, (address, size, file) = text.strip(), fields
     is_output = text[0] != " "

@@ -1,4 +1,4 @@
-"""The common content of linker maps: sections placed and discarded, symbols, padding."""
+"""Data of linker maps, common to all linkers: placed and discarded sections, symbols, padding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNLOADED = (
 )
 _UNLOADED_ENDS = (".attributes", ".note.GNU-stack")
 
-# $a, $d, $t, $x of the ARM ELF supplements mark where code and data begin; they name nothing.
+# $a, $d, $t, $x of the ARM ELF supplements mark where code and data begin; they are not names.
 _MAPPING = re.compile(r"\$[adtx](\..*)?")
 
 # ThinLTO: OUT.lto.libkernels.a(add.o at 684).o and OUT.lto.main.o; gcc:
@@ -40,13 +40,13 @@ _THIN_MEMBER = re.compile(r"([^()]+\([^()]+) at \d+\)\.o")
 _PARTITION = re.compile(r"\d+\.o")
 _LTRANS = re.compile(r"cc\w{6}\.(ltrans\d+\.ltrans\.o)")
 
-# An archive's folder and name, and its member.
+# An archive's folder, its name, and its member.
 MEMBER = re.compile(r"(.*?)([^/()]+)\((.*)\)")
 _TEMPORARY = re.compile(r"(?:.*[./])?(ltrans\d+\.ltrans\.o)")
 
 MAXIMUM_SIZE = 1 << 30  # bytes
-# A row has the address of its section, so equal rows are what one object discards. A report with
-# 1.5 million equal rows of one address took a minute.
+# A row has the address of its section, so equal rows are discarded copies of one object. A report
+# with 1.5 million equal rows of one address took a minute.
 MAXIMUM_EQUAL = 1 << 16
 
 
@@ -55,11 +55,11 @@ class InputSection:
     """A piece of an object in the image.
 
     output:    the output section; for Mach-O segment and section, such as __TEXT,__text
-    name:      the input section; a Mach-O map has none, there it is the symbol
-    file:      as the linker calls it, such as libkernels.a(add.cpp.o); empty for a section that the
-               linker made and lists under no object
-    is_merged: strings or constants of several objects in one, or made by the linker; the file is
-               at most the first of them
+    name:      the input section; in a Mach-O map, which has none, the symbol
+    file:      as the linker names it, such as libkernels.a(add.cpp.o); empty for a section that the
+               linker made and lists without an object
+    is_merged: strings or constants of several objects, or made by the linker; the file is at most
+               the first of them
     """
 
     output: str
@@ -72,7 +72,7 @@ class InputSection:
 
 @dataclass(frozen=True, slots=True)
 class OutputSection:
-    """A section of the image. Addresses of unloaded ones have no meaning."""
+    """A section of the image. Addresses of sections that are not loaded have no meaning."""
 
     name: str
     address: int
@@ -88,7 +88,7 @@ class OutputSection:
 
 @dataclass(frozen=True, slots=True)
 class MapSymbol:
-    """A symbol as the map spells it; size 0 where the map states none.
+    """A symbol as the map spells it; size 0 if the map does not state it.
 
     input: an index into LinkMap.placed, or NO_INPUT.
     """
@@ -101,9 +101,9 @@ class MapSymbol:
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
-    """A section that the linker left out, for Mach-O a symbol.
+    """A section that the linker discarded; for Mach-O, a symbol.
 
-    size: the size that it would have had, 0 if the map does not state it.
+    size: its size before; 0 if the map does not state it.
     """
 
     name: str
@@ -127,9 +127,9 @@ class LinkMap:
     linker: bfd, gold, lld, mold, ld64. placed: sections with a size, in the map's order.
 
     fills: the gaps between the placed rows of each output section that has rows. Rows and gaps sum
-    to its size unless rows overlap. regions: of memory, empty if the link has none or its map does
-    not list them. In GNU ld's maps they may: it lists merged strings under their
-    first object, with their size before merging.
+    to its size unless rows overlap. regions: memory regions; empty if the link has none or its map
+    does not list them. In GNU ld's maps rows can overlap: it lists merged strings under their first
+    object, with their size before merging.
     """
 
     linker: str
@@ -144,8 +144,7 @@ class LinkMap:
 def lines_of(path: Path) -> list[str]:
     """Read the lines of a map.
 
-    Raises InputError if it cannot be read, if its last line is cut, or if it is larger than a map
-    can be.
+    Raises InputError if it cannot be read, if its last line is truncated, or if it is too large.
     """
     try:
         with readable(path).open("rb") as file:
@@ -156,7 +155,7 @@ def lines_of(path: Path) -> list[str]:
         raise InputError(f"{path}: larger than {MAXIMUM_SIZE:,} bytes; no linker map is")
     lines = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").split("\n")
     if lines.pop():
-        raise damaged(path, len(lines) + 1, "the file is cut here")
+        raise damaged(path, len(lines) + 1, "the file is truncated here")
     if len(lines) > MAXIMUM_EQUAL:
         line, count = Counter(filter(str.strip, lines)).most_common(1)[0]
         if count > MAXIMUM_EQUAL:
@@ -178,7 +177,7 @@ def is_mapping_symbol(name: str) -> bool:
 
 
 def object_name(file: str) -> str:
-    """Return the object that an LTO temporary file stands for, as far as its name tells."""
+    """Return the original object of an LTO temporary file, if its name shows it."""
     if not file.endswith(".o"):
         return file
     temporary = _LTRANS.fullmatch(file.rpartition("/")[2]) if file.endswith(".ltrans.o") else None
@@ -192,7 +191,7 @@ def object_name(file: str) -> str:
 
 
 def file_key(file: str) -> tuple[str, str]:
-    """Return archive and member, or the object alone, without folders.
+    """Return archive and member, or only the object, without folders.
 
     Linkers spell paths in several ways.
     """
@@ -205,7 +204,7 @@ def file_key(file: str) -> tuple[str, str]:
 
 
 def common_end(a: str, b: str) -> int:
-    """Count the characters that two names have in common at their ends."""
+    """Count the characters of the common suffix of two names."""
     return next(
         (i for i, (x, y) in enumerate(zip(reversed(a), reversed(b), strict=False)) if x != y),
         min(len(a), len(b)),
@@ -213,9 +212,9 @@ def common_end(a: str, b: str) -> int:
 
 
 def fills_of(outputs: Sequence[OutputSection], placed: Iterable[InputSection]) -> tuple[Fill, ...]:
-    """Return the gaps that rows leave in their output sections.
+    """Return the gaps between the rows of their output sections.
 
-    A section without rows is not listed by the map, so it has none.
+    A section that the map lists without rows has no gaps.
     """
     rows: dict[str, list[tuple[int, int]]] = {}
     for row in placed:

@@ -1,4 +1,4 @@
-"""Read the memory regions of a linker script: its MEMORY block, and what that refers to."""
+"""Read the memory regions of a linker script: its MEMORY block, and the symbols it uses."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class _Token:
 def script_regions(
     paths: Iterable[Path], folders: Iterable[Path] = (), symbols: Mapping[str, int] = _NO_SYMBOLS
 ) -> tuple[MemoryRegion, ...]:
-    """Read the regions of the scripts of one link; empty if none has a MEMORY block.
+    """Read the regions of the scripts of one link; empty if no script has a MEMORY block.
 
-    folders: where INCLUDE looks besides the script's own folder
-    symbols: that the command line defines
+    folders: where INCLUDE looks, in addition to the script's own folder
+    symbols: symbols that the command line defines
 
-    Raises InputError, with the line, for a region whose place cannot be told.
+    Raises InputError, with the line, for a region whose place cannot be computed.
     """
     tokens: list[_Token] = []
     for path in paths:
@@ -71,10 +71,10 @@ def _tokens(path: Path, folders: tuple[Path, ...], depth: int) -> Iterator[_Toke
             yield word
             continue
         name = next(words, _Token("", word.place)).text.strip('"')
-        # A name such as regions.ld is one word; one with a slash is not.
+        # A name such as regions.ld is one word; a name with a slash is not.
         found = next((f / name for f in folders if name and (f / name).is_file()), None)
         if found is None or depth >= _DEEPEST:
-            raise InputError(f"{word.place}: cannot find the file that INCLUDE {name} names")
+            raise InputError(f"{word.place}: cannot find {name}, which INCLUDE names")
         yield from _tokens(found, folders, depth + 1)
 
 
@@ -96,7 +96,7 @@ def _words(path: Path) -> Iterator[_Token]:
 
 
 class _Script:
-    """The words of a script; numbers are worked out where a region needs them."""
+    """The words of a script; expressions are evaluated when a region needs them."""
 
     def __init__(self, tokens: list[_Token], symbols: Mapping[str, int]) -> None:
         self.tokens = [*tokens, _Token("", tokens[-1].place if tokens else "")]
@@ -150,7 +150,7 @@ class _Script:
     def _expression(self) -> int:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise self._wrong("too deep an expression")
+            raise self._wrong("the expression is nested too deeply")
         value = self._binary(0)
         if self._take("?"):
             first = self._branch(skip=not value)
@@ -161,7 +161,7 @@ class _Script:
         return value
 
     def _branch(self, *, skip: bool) -> int:
-        """Work out a branch; in one that is not taken any name is a number."""
+        """Evaluate a branch; in a branch that is not taken any name counts as a number."""
         before, self.skips = self.skips, self.skips or skip
         value = self._expression()
         self.skips = before
@@ -188,7 +188,7 @@ class _Script:
         if token.text in ("-", "~", "!", "+"):
             self.depth += 1
             if self.depth > _DEEPEST:
-                raise self._wrong("too deep an expression")
+                raise self._wrong("the expression is nested too deeply")
             value = self._unary()
             self.depth -= 1
             return {"-": -value, "~": ~value, "!": int(not value), "+": value}[token.text]
@@ -200,11 +200,11 @@ class _Script:
             digits = number[1]
             base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10
             if len(digits) > 40 or (base == 8 and not digits.isdecimal()):
-                raise self._wrong("no number")
+                raise self._wrong("not a number")
             try:
                 return int(digits, base) * _FACTOR[number[2].lower()]
             except ValueError as error:
-                raise self._wrong("no number") from error
+                raise self._wrong("not a number") from error
         return self._named(token.text)
 
     def _named(self, name: str) -> int:
@@ -224,7 +224,7 @@ class _Script:
         if name in self.worked_out:
             return self.worked_out[name]
         if name not in self.assigned:
-            raise self._wrong("a value that this script does not give")
+            raise self._wrong("a value that this script does not define")
         back, self.at = self.at, self.assigned[name]
         value = self.worked_out[name] = self._expression()
         self.at = back

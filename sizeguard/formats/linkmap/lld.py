@@ -29,7 +29,7 @@ def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
         found = _ROW.fullmatch(line)
         if found is None:
             if line:
-                raise damaged(path, number, f"no row of a map of lld: {line.strip()[:60]}")
+                raise damaged(path, number, f"not a row of a map of lld: {line.strip()[:60]}")
             continue
         address, size, indent, name = (
             rows.number(found[1], number),

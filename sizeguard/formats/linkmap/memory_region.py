@@ -1,10 +1,10 @@
-"""Memory regions of a link, as its script names them: FLASH, RAM."""
+"""Memory regions of a link, named in its script: FLASH, RAM."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Sizes that mean all of the memory, so that there is nothing to be a share of.
+# Sizes that mean the whole address space; shares of them are meaningless.
 UNBOUNDED = (0xFFFFFFFF, (1 << 64) - 1)
 
 
@@ -18,5 +18,5 @@ class MemoryRegion:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it has an end that a link could reach."""
+        """Return whether the region has an end that a link could reach."""
         return self.length > 0 and self.length not in UNBOUNDED

@@ -20,14 +20,14 @@ _INPUT_INDENT, _SYMBOL_INDENT = 8, 16
 def parse_mold(path: Path, lines: Sequence[str]) -> LinkMap:
     """Read a map like lld's, with decimal sizes and without load addresses.
 
-    Symbols have no size, merged sections have no rows.
+    Symbols have no size, and merged sections have no rows.
     """
     rows = GnuMapRows(path)
     for number, line in enumerate(lines[1:], 2):
         found = _ROW.fullmatch(line)
         if found is None:
             if line:
-                raise damaged(path, number, f"no row of a map of mold: {line.strip()[:60]}")
+                raise damaged(path, number, f"not a row of a map of mold: {line.strip()[:60]}")
             continue
         address, size, indent, name = (
             rows.number(found[1], number),

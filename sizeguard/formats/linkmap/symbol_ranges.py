@@ -10,8 +10,8 @@ import numpy as np
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.linkmap.link_map import InputSection, LinkMap, MapSymbol
 
-# Prefixes that gcc and clang put before a function's or variable's name under -ffunction-sections
-# and -fdata-sections, longest first.
+# Prefixes that gcc and clang put before the name of a function or variable under
+# -ffunction-sections and -fdata-sections, longest first.
 _CODE = (".text.unlikely.", ".text.startup.", ".text.split.", ".text.exit.", ".text.hot.", ".text.")
 _PREFIXES = (
     *_CODE,
@@ -38,12 +38,12 @@ _COLD = ".text.unlikely."
 
 @dataclass(frozen=True, slots=True)
 class MapRanges:
-    """Ranges in order of address that do not overlap.
+    """Ranges in order of address, without overlaps.
 
-    Bytes between them are padding, or not listed by the map.
+    Bytes between them are padding, or not listed in the map.
 
     start, end: int64 addresses, half open
-    names:      as the map spells them, empty where only the input section is known
+    names:      as the map spells them; empty if only the input section is known
     input:      int64, index into LinkMap.placed
     """
 
@@ -54,9 +54,9 @@ class MapRanges:
 
 
 def function_of(section: str) -> str:
-    """Return the symbol that has a section of its own: .text._Z3foov holds _Z3foov.
+    """Return the symbol in the name of its section: .text._Z3foov contains _Z3foov.
 
-    Empty if the section's name does not tell.
+    Empty if the section's name does not contain one.
     """
     for prefix in _PREFIXES:
         if section.startswith(prefix):
@@ -68,9 +68,10 @@ def function_of(section: str) -> str:
 def symbol_ranges(map_: LinkMap) -> MapRanges:
     """Cut each input section at its symbols; the first name of an address counts.
 
-    Where the map states no size, a symbol reaches to the next one of its section. A section without
-    a symbol row (GNU ld and gold list only globals) is named after its own name. A cold part in
-    such a section has gcc's name, X.cold. Thread-local .tbss takes no memory and is left out.
+    If the map does not state its size, a symbol extends to the next one in its section. A section
+    without a symbol row (GNU ld and gold list only globals) gets its name from its section name. A
+    cold part in such a section gets gcc's name, X.cold. Thread-local .tbss takes no memory and is
+    left out.
     """
     loaded = {output.name for output in map_.outputs if output.is_loaded} - {".tbss"}
     known = {(row.file, row.name) for row in map_.placed}
@@ -85,7 +86,7 @@ def symbol_ranges(map_: LinkMap) -> MapRanges:
     ):
         found += _cut(index, map_.placed[index], of_row.get(index, []), known)
     start = np.array([item[0] for item in found], np.int64)
-    # In GNU ld's maps, merged strings have their size before merging and reach over the next row,
+    # In GNU ld's maps, merged strings have their size before merging and overlap the next row,
     # whose place is right.
     end = np.array([item[1] for item in found], np.int64)
     if len(found) > 1:

@@ -81,8 +81,8 @@ COMMANDS = {
     0x38: "LC_FUNCTION_VARIANT_FIXUPS",
 }
 
-# Commands that give a part of the file, as (offset, size) right behind their own header, and our
-# name for that part.
+# Commands that give the (offset, size) of a part of the file right after their header, and our name
+# for that part.
 BLOBS = {
     LC_CODE_SIGNATURE: "code signature",
     LC_SEGMENT_SPLIT_INFO: "segment split info",
@@ -158,5 +158,5 @@ SUBTYPES = {
 
 
 def architecture(cpu: int, subtype: int) -> str:
-    """Return the name as -arch takes it; `cpu<number>` for an unknown one."""
+    """Return the name for -arch; `cpu<number>` for an unknown architecture."""
     return SUBTYPES.get((cpu, subtype & 0xFFFFFF)) or ARCHITECTURES.get(cpu, f"cpu{cpu}")

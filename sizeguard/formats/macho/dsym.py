@@ -16,12 +16,12 @@ _INSIDE = Path("Contents") / "Resources" / "DWARF"
 
 
 def find_dsym(image: MachO, given: Path | None = None) -> MachO | None:
-    """Return the dSYM `given`, a bundle or the file in it, else the one beside the image.
+    """Return the dSYM `given`, a bundle or the file in it, else the one next to the image.
 
-    None if none fits.
+    Returns None if none fits.
 
-    Raises InconclusiveError if the given dSYM belongs to another build. One beside the image that
-    is of another build, or damaged, is ignored.
+    Raises InconclusiveError if the given dSYM belongs to another build. A damaged dSYM next to the
+    image, or one of another build, is ignored.
     """
     if given is not None:
         files = list(_files(given))
@@ -50,11 +50,11 @@ def find_dsym(image: MachO, given: Path | None = None) -> MachO | None:
 
 
 def companion(image: MachO, given: Path | None = None) -> MachO | None:
-    """Return a file that names more of the image than itself, None if there is none.
+    """Return a file with more names of the image than the image itself; None if there is none.
 
-    It is `given`, a dSYM or the image before it was stripped, or a dSYM beside a stripped image.
+    It is `given`, a dSYM or the image before it was stripped, or a dSYM next to a stripped image.
 
-    Raises InconclusiveError for a given one of another build.
+    Raises InconclusiveError if `given` belongs to another build.
     """
     found = find_dsym(image, given)
     return (
@@ -65,11 +65,11 @@ def companion(image: MachO, given: Path | None = None) -> MachO | None:
 
 
 def with_debug_information(image: MachO, given: Path | None = None) -> MachO | None:
-    """Return the file with the image's debug information, None if there is none.
+    """Return the file with the image's debug information; None if there is none.
 
-    It is the image itself, `given`, or the dSYM beside one of them.
+    It is the image itself, `given`, or the dSYM next to one of them.
 
-    Raises InconclusiveError for a given one of another build.
+    Raises InconclusiveError if `given` belongs to another build.
     """
     named = find_dsym(image, given) if given is not None else None
     beside = (find_dsym(part) for part in (named, image) if part is not None)

@@ -17,10 +17,9 @@ from sizeguard.formats.macho.uleb import UlebReader
 
 PTR_ARM64E, PTR_64, PTR_32, PTR_64_OFFSET = 1, 2, 3, 6
 PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24 = 9, 12
-_MOST_NAME_BYTES = 64  # bytes of names for each byte of their table: names may share their ends
+_MOST_NAME_BYTES = 64  # bytes of names for each byte of their table, since names may share suffixes
 PAGE_NONE, PAGE_MULTI = 0xFFFF, 0x8000
-# Pointers with equal distances: address and place in the file of the first, their number, the
-# distance.
+# Pointers at equal distances: address and file offset of the first, their number, the distance.
 _Run = tuple[int, int, int, int]
 _NOTHING = np.zeros(0, np.int64)
 _ARM64E = (PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24)
@@ -28,11 +27,11 @@ _ARM64E = (PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24)
 
 @dataclass(frozen=True, slots=True)
 class Fixups:
-    """Pointers that dyld writes, as parallel columns, in order of the file.
+    """Pointers that dyld writes, as parallel columns, in file order.
 
-    address: of the pointer
+    address: address of the pointer
     symbol:  index into imports, -1 for a pointer into the image itself
-    target:  the address that it points at; for an import the addend
+    target:  the address that it points to; for an import, the addend
     imports: names
     """
 
@@ -43,7 +42,7 @@ class Fixups:
 
 
 def fixups(image: MachO) -> Fixups:
-    """Read the fix-ups; an image has one of the two kinds.
+    """Read the fix-ups; an image has only one of the two kinds.
 
     Raises InputError for damaged ones.
     """
@@ -62,7 +61,7 @@ def fixups(image: MachO) -> Fixups:
 
 
 class _Chains:
-    """Reads chained fix-ups; names of imports go to `imports`."""
+    """Read chained fix-ups; names of imports are added to `imports`."""
 
     def __init__(self, image: MachO, imports: list[str]) -> None:
         self.image = image
@@ -74,7 +73,7 @@ class _Chains:
         return struct.unpack_from(self.image.order + layout, self.blob, offset)
 
     def read_imports(self) -> int:
-        """Read the imports; return where the table of chains begins."""
+        """Read the imports; return the start of the table of chains."""
         _, starts, imports, symbols, count, form, _ = self.unpack("7I", 0)
         width, addend_layout = {1: (4, ""), 2: (8, "i"), 3: (16, "Q")}.get(form, (0, ""))
         if not width or imports + count * width > len(self.blob):
@@ -99,7 +98,7 @@ class _Chains:
         return starts
 
     def columns(self) -> Iterator[tuple[Int, Int, Int]]:
-        """Yield address, import or -1, and target or addend, of the pointers of each segment."""
+        """Yield address, import or -1, and target or addend, for the pointers of each segment."""
         starts = self.read_imports()
         (segments,) = self.unpack("I", starts)
         if segments > len(self.image.segments):
@@ -110,9 +109,9 @@ class _Chains:
                 yield self.segment(segment, starts + where)
 
     def segment(self, segment: Segment, position: int) -> tuple[Int, Int, Int]:
-        """Follow the chains of a segment, a step in all pages at once.
+        """Follow the chains of a segment, one step in all pages at a time.
 
-        position: of its table of pages.
+        position: start of its table of pages.
         """
         _, page_size, form, _, _, pages = self.unpack("IHHQIH", position)
         if form not in (PTR_64, PTR_64_OFFSET, PTR_32, *_ARM64E) or not page_size:
@@ -129,7 +128,7 @@ class _Chains:
         size = 4 if form == PTR_32 else 8
         found: list[tuple[Int, Int, Int]] = [(_NOTHING, _NOTHING, _NOTHING)]
         while len(offset):
-            # A chain goes upwards and ends with its page: this bounds the work for a damaged one.
+            # A chain goes upwards and ends with its page, which limits the work for a damaged one.
             if (offset + size > end).any():
                 where = int(offset[np.argmax(offset + size > end)])
                 raise ValueError(f"a chain leaves its page at {where} of segment {segment.name}")
@@ -176,28 +175,29 @@ def _name(blob: bytes, offset: int) -> str:
 
 
 class _Cursor:
-    """The place where opcodes write: an offset in a segment, checked when it is used."""
+    """The place where opcodes write: an offset in a segment, checked on use."""
 
     def __init__(self, image: MachO) -> None:
         self.image = image
         self.segment: Segment | None = None
         self.offset = 0
-        # No image has more pointers than bytes / 4; opcodes with counts could ask for any number.
+        # An image cannot have more pointers than bytes / 4, but damaged opcodes could state any
+        # number.
         self.left = image.size // 4
 
     def set(self, segment: int, offset: int) -> None:
-        """Go to an offset of a segment."""
+        """Move to an offset of a segment."""
         if segment >= len(self.image.segments):
             raise ValueError(f"segment {segment} of {len(self.image.segments)}")
         self.segment = self.image.segments[segment]
         self.offset = offset
 
     def advance(self, by: int) -> None:
-        """Go on by some bytes."""
-        self.offset = (self.offset + by) % (1 << 64)  # going back is a number that wraps around
+        """Move forward by some bytes."""
+        self.offset = (self.offset + by) % (1 << 64)  # moving back is a number that wraps around
 
     def run(self, count: int, skip: int) -> _Run:
-        """Return the pointers from here on, `skip` bytes between them, and go behind them.
+        """Return the pointers from here, `skip` bytes apart, and move past them.
 
         Raises ValueError if one is outside the segment.
         """
@@ -213,14 +213,14 @@ class _Cursor:
             raise ValueError(f"a pointer at {last % (1 << 64):#x} of segment {name}")
         self.left -= count
         if self.left < 0:
-            raise ValueError("more pointers than the image has room for")
+            raise ValueError("more pointers than fit into the image")
         run = (self.segment.address + self.offset, self.segment.offset + self.offset, count, step)
         self.advance(step * count)
         return run
 
 
 def _spread(runs: Sequence[_Run]) -> tuple[Int, Int, Int]:
-    """Return the address of each pointer of the runs, its place in the file, and its run."""
+    """Return the address of each pointer of the runs, its file offset, and its run."""
     columns = np.array(runs, np.int64).reshape(-1, 4)
     address, offset, count, step = columns.T
     run = np.repeat(np.arange(len(columns)), count)
@@ -245,7 +245,7 @@ def _bound(runs: Sequence[tuple[_Run, int, int]]) -> tuple[Int, Int, Int]:
 
 
 def _read(image: MachO, offset: Int, size: int) -> npt.NDArray[np.uint64]:
-    """Read numbers of 4 or 8 bytes at places of the file."""
+    """Read numbers of 4 or 8 bytes at file offsets."""
     if not len(offset):
         return np.zeros(0, np.uint64)
     shape = (len(image.data) - size + 1,)
@@ -287,7 +287,7 @@ def _rebases(image: MachO) -> Iterator[_Run]:
 
 
 def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[_Run, int, int]]:
-    """Yield runs of bound pointers, the import and addend of each."""
+    """Yield runs of bound pointers, with the import and addend of each."""
     reader = UlebReader(image.part(part).tobytes())
     cursor = _Cursor(image)
     is_lazy = part == "lazy bind opcodes"
@@ -296,7 +296,7 @@ def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[_Run, 
     while reader.position < len(reader.data):
         byte = reader.byte()
         opcode, immediate = byte & 0xF0, byte & 0x0F
-        if opcode == 0x00:  # ends the table; in the lazy table each entry
+        if opcode == 0x00:  # ends the table; in the lazy table, it ends each entry
             if not is_lazy:
                 return
         elif opcode in (0x10, 0x30, 0x50):  # library, type
@@ -324,7 +324,7 @@ def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[_Run, 
 
 
 def _repeat(reader: UlebReader, opcode: int, scaled: int) -> tuple[int, int]:
-    """Read how often a bind repeats, and the bytes to skip after each; scaled: the immediate's."""
+    """Read the repeat count of a bind, and the bytes to skip after each."""
     if opcode == 0xA0:
         return 1, reader.uleb()
     if opcode == 0xB0:

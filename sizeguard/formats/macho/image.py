@@ -41,7 +41,7 @@ class LoadCommand:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A part of the slice that a command or section points at: [offset, offset + size)."""
+    """A part of the slice that a command or section points to: [offset, offset + size)."""
 
     name: str
     offset: int
@@ -72,10 +72,10 @@ class Segment:
 class Section:
     """A section.
 
-    index:     n_sect of its symbols less 1
+    index:     n_sect of its symbols minus 1
     size:      bytes in memory
-    file_size: 0 where the file holds no bytes for it
-    relocation_offset, relocation_count: place and number of its relocations, in objects
+    file_size: 0 if the file has no bytes for it
+    relocation_offset, relocation_count: file offset and number of its relocations, in objects
     """
 
     index: int
@@ -105,17 +105,17 @@ class Section:
 
     @property
     def is_zerofill(self) -> bool:
-        """Return whether it is zeros that the file does not hold."""
+        """Return whether it consists of zeros that are not in the file."""
         return self.type in ZEROFILL_TYPES
 
     @property
     def is_code(self) -> bool:
-        """Return whether it holds instructions."""
+        """Return whether it contains instructions."""
         return bool(self.flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS))
 
     @property
     def is_debug(self) -> bool:
-        """Return whether it holds debug information."""
+        """Return whether it contains debug information."""
         return bool(self.flags & S_ATTR_DEBUG) or self.segment_name == "__DWARF"
 
     @property
@@ -131,13 +131,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class MachoSymbols:
-    """The symbol table as it stands, STABs included, as parallel columns.
+    """The symbol table in its stored order, including STABs, as parallel columns.
 
     names:       mangled, with the leading underscore
     type:        n_type: N_STAB, N_PEXT, N_TYPE and N_EXT bits
-    section:     n_sect, 1 is sections[0], 0 none
+    section:     n_sect; 1 is sections[0], 0 is none
     description: n_desc: N_NO_DEAD_STRIP, N_WEAK_DEF, N_ALT_ENTRY …
-    value:       n_value, an address for N_SECT
+    value:       n_value; an address for N_SECT
     """
 
     names: Texts
@@ -151,9 +151,9 @@ class MachoSymbols:
         return len(self.type)
 
     def raw_names(self) -> list[bytes]:
-        """Return all names, out of one copy of the string table.
+        """Return all names from one copy of the string table.
 
-        Takes two thirds of the time of asking one by one.
+        It takes two thirds of the time of reading them one by one.
         """
         if not len(self):
             return []
@@ -180,11 +180,11 @@ class BuildVersion:
 class MachO:
     """A Mach-O image: a file, or the slice of a universal binary at `offset`.
 
-    All other offsets count from there.
+    All other offsets are relative to it.
 
     indirect: the indirect symbol table: an index into symbols for each stub and pointer slot
-    linkedit: parts that commands point at: symbol table, string table, exports trie, code
-              signature …
+    linkedit: parts that commands point to: symbol table, string table, exports trie, code signature
+              …
     data:     the slice's bytes, mapped
     """
 
@@ -211,7 +211,7 @@ class MachO:
 
     @property
     def is_object(self) -> bool:
-        """Return whether it is an object, which no linker has placed."""
+        """Return whether it is an object, before linking."""
         return self.filetype == MH_OBJECT
 
     @property
@@ -221,19 +221,19 @@ class MachO:
 
     @property
     def subsections_via_symbols(self) -> bool:
-        """Return whether the linker may take an object apart at its symbols."""
+        """Return whether the linker may split an object at its symbols."""
         return bool(self.flags & MH_SUBSECTIONS_VIA_SYMBOLS)
 
     @property
     def base(self) -> int:
-        """The address of the header, from which function starts and unwind information count."""
+        """The address of the header, the base of function starts and unwind information."""
         return next((s.address for s in self.segments if s.name == "__TEXT"), 0)
 
     def is_loaded(self, segment: Segment) -> bool:
         """Check that a segment is loaded.
 
-        __PAGEZERO, which nothing may touch, and debug information are not loaded. No segment of a
-        dSYM is loaded.
+        __PAGEZERO, which must not be accessed, and debug information are not loaded. Segments of a
+        dSYM are not loaded.
         """
         return (
             self.filetype != MH_DSYM and segment.max_protection != 0 and segment.name != "__DWARF"
@@ -246,22 +246,22 @@ class MachO:
     def section_is_writable(self, section: Section) -> bool:
         """Check that a section is writable.
 
-        An object has one segment, writable as a whole; the names tell which segment a section will
-        be in.
+        An object has one segment, which is writable as a whole; section names determine their later
+        segment.
         """
         segment = self.segments[section.segment]
         return section.segment_name.startswith("__DATA") if self.is_object else segment.is_writable
 
     @property
     def load(self) -> int:
-        """Bytes that sections bring into memory from the file."""
+        """Bytes that sections load from the file."""
         return sum(s.file_size for s in self.sections if self.section_is_loaded(s))
 
     @property
     def ram(self) -> int:
-        """Bytes of writable sections, zero-filled ones included.
+        """Bytes of writable sections, including zero-filled ones.
 
-        Sections that are made read-only after fix-ups (__DATA_CONST) are writable.
+        Sections that become read-only after fix-ups (__DATA_CONST) count as writable.
         """
         return sum(
             s.size
@@ -274,11 +274,11 @@ class MachO:
         return self.data[section.offset : section.offset + section.file_size]
 
     def extent(self, name: str) -> Extent | None:
-        """Return the first non-empty part of the link-edit data of that name, if there is one."""
+        """Return the first non-empty link-edit part with that name; None if there is none."""
         return next((e for e in self.linkedit if e.name == name and e.size), None)
 
     def part(self, name: str) -> Bytes:
-        """Return the bytes of a part of the link-edit data; none if there is no such part."""
+        """Return the bytes of a part of the link-edit data; empty if it is missing."""
         extent = self.extent(name)
         return (
             self.data[:0]

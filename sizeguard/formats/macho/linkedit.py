@@ -28,10 +28,10 @@ def function_starts(image: MachO) -> Int:
         deltas = read_ulebs(image.part("function starts"))
     except ValueError as error:
         raise InputError(f"{image.path}: damaged function starts: {error}") from error
-    end = np.flatnonzero(deltas == 0)  # the table ends with a 0, and zeros fill it up
+    end = np.flatnonzero(deltas == 0)  # the table ends with a 0, followed by zeros
     deltas = deltas[: end[0]] if len(end) else deltas
     reach = max((s.address + s.memory_size for s in image.segments), default=0) - image.base
-    # Deltas are below 2^63: their sum may not leave the image, and a float finds that without
+    # Deltas are below 2^63, and their sum must not exceed the image; a float finds that without
     # wrapping around.
     if len(deltas) and float(deltas.astype(np.float64).sum()) > reach:
         raise InputError(f"{image.path}: damaged function starts: a function outside the image")
@@ -50,8 +50,8 @@ class DataInCode:
 def data_in_code(image: MachO) -> tuple[DataInCode, ...]:
     """Return the ranges of data in code.
 
-    Offsets count from the header in images, from the first section in objects; both are the first
-    address.
+    Offsets are relative to the header in images, to the first section in objects; both are the
+    first address.
     """
     part = image.part("data in code")
     rows = np.frombuffer(
@@ -90,7 +90,7 @@ def exports(image: MachO) -> Iterator[Export]:
         while stack:
             node, prefix = stack.pop()
             if node in seen:
-                raise InputError(f"{damaged}: two ways to the node at {node}")
+                raise InputError(f"{damaged}: two paths to the node at {node}")
             seen.add(node)
             left -= len(prefix)
             if left < 0:
@@ -109,14 +109,14 @@ def exports(image: MachO) -> Iterator[Export]:
                 below.append((reader.uleb(), prefix + label))
             stack.extend(reversed(below))
     except (IndexError, ValueError) as error:
-        raise InputError(f"{damaged}: a node is cut") from error
+        raise InputError(f"{damaged}: a node is truncated") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Slots:
     """The entries of a section of stubs or pointers, each of `size` bytes.
 
-    symbol: an index into MachO.symbols, -1 for none.
+    symbol: an index into MachO.symbols; -1 for none.
     """
 
     section: Section
@@ -133,7 +133,7 @@ _POINTER_TYPES = (
 
 
 def slots(image: MachO) -> Iterator[Slots]:
-    """Yield the slots of each section whose entries the indirect symbol table names.
+    """Yield the slots of each section whose entries are in the indirect symbol table.
 
     Entries outside the table have no symbol.
     """

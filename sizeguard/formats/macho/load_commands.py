@@ -17,7 +17,7 @@ class CommandReader:
     """Reads the load commands of one image."""
 
     def __init__(self, path: Path, data: Bytes, offset: int) -> None:
-        """Check that the bytes begin as an image does; offset: their place in the file."""
+        """Check that the bytes begin like an image; offset: their place in the file."""
         self.path = path
         self.data = data
         self.offset = offset
@@ -27,7 +27,7 @@ class CommandReader:
         self.order, self.is_64 = magic
         self.header_size = 32 if self.is_64 else 28
         if len(data) < self.header_size:
-            self.damaged("its header is cut")
+            self.damaged("its header is truncated")
 
     def damaged(self, what: str) -> NoReturn:
         """Raise the error for a damaged file."""
@@ -39,7 +39,7 @@ class CommandReader:
         return form.unpack(self.data[offset : offset + form.size].tobytes())
 
     def check(self, what: str, offset: int, size: int) -> None:
-        """Raise InputError if an extent leaves the image."""
+        """Raise InputError if an extent exceeds the image."""
         if offset + size > len(self.data):
             self.damaged(
                 f"{what} at [{offset}, {offset + size}) of an image of {len(self.data)} bytes"
@@ -60,7 +60,7 @@ class CommandReader:
             position += length
 
     def fields(self, command: LoadCommand, layout: str) -> tuple[int, ...]:
-        """Unpack the numbers behind a command's number and size."""
+        """Unpack the numbers after a command's number and size."""
         if 8 + struct.calcsize(self.order + layout) > command.size:
             self.damaged(f"{command.name} of {command.size} bytes")
         return self.unpack(layout, command.offset + 8)
@@ -75,7 +75,7 @@ class CommandReader:
         )
 
     def string_of(self, command: LoadCommand, position: int) -> str:
-        """Return the string of a command; `position`: of the number that holds its offset."""
+        """Return the string of a command; `position`: offset of the number that gives its place."""
         (start,) = self.fields(command, "I")
         if start >= command.size:
             self.damaged(f"{command.name} has its name at {start} of {command.size} bytes")
@@ -88,7 +88,7 @@ class CommandReader:
         return self.data[command.offset + 8 : command.offset + 24].tobytes().hex()
 
     def build_version(self, command: LoadCommand) -> BuildVersion | None:
-        """Read the platform and its versions, None for a command without any."""
+        """Read the platform and its versions; None for a command without them."""
         old = {
             c.LC_VERSION_MIN_MACOSX: 1,
             c.LC_VERSION_MIN_IPHONEOS: 2,

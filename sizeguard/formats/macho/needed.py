@@ -1,4 +1,4 @@
-"""Names of what dyld adds to a Mach-O image: libraries and their search paths."""
+"""Names that dyld reads from a Mach-O image: libraries and their search paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SEARCH_PATH = "search path "
 
 
 def needed_dylibs(image: MachO) -> tuple[str, ...]:
-    """List the install names of libraries, and the search paths, of an image, sorted."""
+    """List the install names of an image's libraries, and its search paths, sorted."""
     paths = {_SEARCH_PATH + _path(image, c) for c in image.commands if c.number == _LC_RPATH}
     return tuple(sorted({*image.dylibs, *paths}))
 

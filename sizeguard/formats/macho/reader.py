@@ -39,7 +39,7 @@ _DYNAMIC_TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """An entry of a universal binary's header: the part of the file for one architecture."""
+    """An entry in a universal binary's header: the part of the file for one architecture."""
 
     arch: str
     offset: int
@@ -61,9 +61,9 @@ class FatFile:
 
 
 def read_macho(path: Path, arch: str = "") -> MachO:
-    """Read an image; of a universal binary the one for `arch`.
+    """Read an image; from a universal binary, the one for `arch`.
 
-    arch may be empty if there is one image only.
+    arch may be empty if there is only one image.
 
     Raises InputError for a file that is not a Mach-O file, is damaged, or has no image for that
     architecture.
@@ -88,7 +88,7 @@ def read_macho_file(path: Path) -> MachO | FatFile:
     Raises InputError for a file that is not a Mach-O file, or whose tables point outside it.
     """
     try:
-        # A plain array: 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.
+        # A plain array, since 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.
         data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
     except OSError as error:
         raise cannot_read(path, error) from error
@@ -98,7 +98,7 @@ def read_macho_file(path: Path) -> MachO | FatFile:
 
 
 def parse_macho_file(path: Path, data: Bytes) -> MachO | FatFile:
-    """Parse bytes as read_macho_file does; the path is for messages."""
+    """Parse bytes as read_macho_file does; path appears in messages."""
     magic = data[:8].tobytes()
     if not is_fat(magic):
         return parse_macho(path, data, 0)
@@ -108,7 +108,7 @@ def parse_macho_file(path: Path, data: Bytes) -> MachO | FatFile:
 
 
 def parse_macho(path: Path, data: Bytes, offset: int) -> MachO:
-    """Parse the image that begins at the first of these bytes; offset: its place in the file."""
+    """Parse the image at the beginning of these bytes; offset: their place in the file."""
     return _Reader(path, data, offset).read()
 
 
@@ -201,7 +201,7 @@ class _Reader(SegmentReader):
         return linkedit, relocations
 
     def extents(self, command: LoadCommand) -> Iterator[Extent]:
-        """Yield the parts of the file that a command points at."""
+        """Yield the parts of the file that a command points to."""
         number = command.number
         if number in c.BLOBS:
             offset, size = self.fields(command, "II")
@@ -242,7 +242,7 @@ class _Reader(SegmentReader):
         )
 
     def symbols(self, extents: Sequence[Extent]) -> MachoSymbols:
-        """Read the symbol table; without one there are no symbols."""
+        """Read the symbol table; empty if there is none."""
         table = next((e for e in extents if e.name == "symbol table"), None)
         empty = np.zeros(0, np.int64)
         if table is None:
@@ -264,7 +264,7 @@ class _Reader(SegmentReader):
             ("value", "u8" if self.is_64 else "u4"),
         ]
         rows = self.array(table, np.dtype([(name, self.order + kind) for name, kind in fields]))
-        # Values that fit no address column belong to no symbol of a section.
+        # Values that do not fit an address column do not belong to a symbol of a section.
         values = np.minimum(rows["value"].astype(np.uint64), np.uint64(ADDRESS_LIMIT))
         return MachoSymbols(
             self.symbol_names(rows["name"].astype(np.int64), strings),
@@ -275,7 +275,7 @@ class _Reader(SegmentReader):
         )
 
     def symbol_names(self, names: Int, strings: Extent) -> Texts:
-        """Find the names that begin at these places of the string table; 0 stands for no name."""
+        """Find the names at these offsets of the string table; 0 means no name."""
         outside = names >= strings.size
         outside &= names > 0
         if outside.any():
@@ -287,8 +287,8 @@ class _Reader(SegmentReader):
         table = self.data[strings.offset : strings.offset + strings.size]
         zeros = np.append(np.flatnonzero(table == 0), strings.size)
         ends = zeros[np.searchsorted(zeros, names)]
-        # Linkers share the ends of names, and STABs the names of symbols. Names that all reach to
-        # the end would take the table's square.
+        # Linkers share the suffixes of names, and STABs the names of symbols. If all names extended
+        # to the end, they would take the square of the table.
         total = float((ends - np.minimum(names, ends)).astype(np.float64).sum())
         if total > MOST_NAME_BYTES * (strings.size + 4096):
             self.damaged(f"names of more than {MOST_NAME_BYTES} times the string table's size")

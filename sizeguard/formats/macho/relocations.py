@@ -19,8 +19,8 @@ class Relocations:
     """Entries in the file's order, as parallel columns.
 
     address: offset in the section
-    symbol:  for external entries an index into the symbols, else the n_sect of a section; for a
-             scattered entry its address (r_value)
+    symbol:  for external entries, an index into the symbols, else the n_sect of a section; for a
+             scattered entry, its address (r_value)
     pcrel, external, scattered: bits
     length:  bytes that it writes: 1, 2, 4 or 8
     type:    a number of the architecture

@@ -1,4 +1,4 @@
-"""Read the segments and sections of a Mach-O image, and check that they are apart."""
+"""Read the segments and sections of a Mach-O image, and check that they do not overlap."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.image import Extent, LoadCommand, Section, Segment
 from sizeguard.formats.macho.load_commands import CommandReader
 
-# Addresses are int64 columns: higher ones (kernel images) are refused.
+# Addresses are int64 columns, so higher ones (kernel images) are refused.
 ADDRESS_LIMIT = 1 << 62
-# Images have about five. The limit bounds work that is done for each segment and symbol.
+# Images have about five. The limit bounds the work for each segment and symbol.
 MOST_SEGMENTS = 1000
-# Bytes of a segment's command, and of each section behind it: of 32 and of 64 bits.
+# Bytes of a segment's command, and of each section after it, for 32 and 64 bits.
 _SEGMENT_SIZES = ((56, 68), (72, 80))
 
 
@@ -79,7 +79,7 @@ class SegmentReader(CommandReader):
         address, size, offset, alignment, reloff, relocations, flags, first, second = self.unpack(
             layout, position + 32
         )
-        # A dSYM repeats the image's sections, and the file holds nothing for them.
+        # A dSYM repeats the image's sections, but not their bytes.
         backed = segment.file_size > 0 and flags & c.SECTION_TYPE not in c.ZEROFILL_TYPES
         return Section(
             index=index,
@@ -99,7 +99,7 @@ class SegmentReader(CommandReader):
         )
 
     def check_section(self, section: Section, segment: Segment) -> None:
-        """Raise InputError if a section leaves its segment."""
+        """Raise InputError if a section exceeds its segment."""
         name = section.full_name
         if (
             section.address < segment.address
@@ -111,7 +111,8 @@ class SegmentReader(CommandReader):
             and section.offset - segment.offset != section.address - segment.address
         ):
             self.damaged(
-                f"section {name} lies at {section.offset} of the file, its address says elsewhere"
+                f"section {name} is at {section.offset} of the file, but its address gives another"
+                " offset"
             )
         if (
             section.file_size

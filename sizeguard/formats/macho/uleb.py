@@ -7,11 +7,11 @@ import numpy as np
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.image import Bytes
 
-_MOST_BYTES = 9  # 63 bits, the most that fit a column
+_MOST_BYTES = 9  # 63 bits, the most that fits a column
 
 
 def read_ulebs(data: Bytes) -> Int:
-    """Read all numbers in the bytes; one that is cut at the end is left out.
+    """Read all numbers in the bytes; an incomplete one at the end is ignored.
 
     Raises ValueError for a number of more than 63 bits.
     """
@@ -27,7 +27,7 @@ def read_ulebs(data: Bytes) -> Int:
 
 
 class UlebReader:
-    """Reads numbers one after the other.
+    """Read numbers one after the other.
 
     Raises IndexError at the end of the bytes, ValueError for a number of more than 64 bits.
     """

@@ -15,7 +15,7 @@ from sizeguard.formats.macho.relocations import relocations
 
 REGULAR, COMPRESSED = 2, 3
 _COMPACT_ENTRY = 32
-_NOWHERE = (1 << 63) - 1  # behind all addresses
+_NOWHERE = (1 << 63) - 1  # above all addresses
 DW_EH_PE_OMIT = 0xFF
 
 
@@ -29,7 +29,7 @@ class UnwindRows:
 
     @staticmethod
     def of(rows: Sequence[tuple[int, int, int]]) -> UnwindRows:
-        """Make columns of rows."""
+        """Make columns from rows."""
         columns = np.array(rows, np.int64).reshape(-1, 3)
         return UnwindRows(*(columns[:, i].copy() for i in range(3)))
 
@@ -38,7 +38,7 @@ class UnwindRows:
 class UnwindInfo:
     """The content of __unwind_info.
 
-    tables: a row (function, address of its exception table) for each.
+    tables: rows of (function, address of its exception table).
     """
 
     rows: UnwindRows
@@ -46,7 +46,7 @@ class UnwindInfo:
 
 
 def unwind_info(image: MachO, section: Section) -> UnwindInfo:
-    """Read __TEXT,__unwind_info. Raises InputError for a damaged one."""
+    """Read __TEXT,__unwind_info. Raises InputError if it is damaged."""
     data = image.content(section).tobytes()
     try:
         return _unwind_info(image, data)
@@ -63,7 +63,7 @@ def _unwind_info(image: MachO, data: bytes) -> UnwindInfo:
     if count > len(data) // 12:
         raise struct.error(f"{count} pages in {len(data)} bytes")
     pages = [struct.unpack_from(order + "3I", data, index + 12 * i) for i in range(count)]
-    # The last row gives the end of the tables of the page before it.
+    # The last row gives the end of the previous page's tables.
     for i, (first, page, lsda) in enumerate(pages):
         if not page or i + 1 == count:
             continue
@@ -105,7 +105,7 @@ def compact_unwind(image: MachO, section: Section) -> UnwindRows:
     rows = []
     for offset in range(0, len(data) // _COMPACT_ENTRY * _COMPACT_ENTRY, _COMPACT_ENTRY):
         (address,) = struct.unpack_from(image.order + "Q", data, offset)
-        # An address that fits no column is none of the image's.
+        # An address that does not fit a column is not in the image.
         function = min(external.get(offset, 0) + address, _NOWHERE)
         rows.append((offset, _COMPACT_ENTRY, function))
     return UnwindRows.of(rows)
@@ -130,7 +130,7 @@ def _external(image: MachO, section: Section) -> dict[int, int]:
 def eh_frame(image: MachO, section: Section) -> UnwindRows:
     """Read the FDEs of __TEXT,__eh_frame.
 
-    CIEs are shared and have no row. Unreadable records have no row either.
+    CIEs are shared and have no rows. Unreadable records have no rows either.
     """
     data = image.content(section).tobytes()
     order = image.order
@@ -156,9 +156,9 @@ def eh_frame(image: MachO, section: Section) -> UnwindRows:
 
 
 def _pointer_encoding(cie: bytes) -> int:
-    """Return the encoding of addresses in the FDEs of a CIE, given the bytes behind its id.
+    """Return the encoding of addresses in the FDEs of a CIE, given the bytes after its id.
 
-    DW_EH_PE_OMIT if it is unknown.
+    Returns DW_EH_PE_OMIT if it is unknown.
     """
     end = cie.find(b"\0", 1)
     if end < 0 or not cie:
@@ -189,7 +189,7 @@ def _pointer_encoding(cie: bytes) -> int:
 
 
 def _function(image: MachO, data: bytes, address: int, position: int, encoding: int) -> int | None:
-    """Read the address of a function, None for an unknown encoding.
+    """Read the address of a function; None for an unknown encoding.
 
     address: of the section; position: of the pointer in it.
     """

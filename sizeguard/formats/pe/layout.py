@@ -1,4 +1,4 @@
-"""Headers of PE and COFF files: machine, sections, directories and the symbol table's place."""
+"""Read the headers of PE and COFF files: machine, sections, directories, symbol table."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ DELAYED = 13
 
 @dataclass(frozen=True, slots=True)
 class PeSection:
-    """A section; size: its bytes in the file; memory: those in memory.
+    """A section; size: its bytes in the file; memory: its bytes in memory.
 
-    relocations: place and bytes in the file, of objects
+    relocations: place and bytes in the file, for objects
     """
 
     name: str
@@ -59,12 +59,12 @@ class PeSection:
 
     @property
     def is_code(self) -> bool:
-        """Return whether it holds instructions."""
+        """Return whether it contains instructions."""
         return bool(self.flags & (CNT_CODE | MEM_EXECUTE))
 
     @property
     def is_zeros(self) -> bool:
-        """Return whether the file holds no bytes of it."""
+        """Return whether the file has no bytes of it."""
         return bool(self.flags & CNT_ZEROS) and not self.flags & CNT_CODE
 
 
@@ -72,8 +72,8 @@ class PeSection:
 class PeLayout:
     """A file's headers.
 
-    headers:     bytes in front of the sections
-    directories: address and size of each data directory; of CERTIFICATES an offset in the file
+    headers:     bytes before the sections
+    directories: address and size of each data directory; for CERTIFICATES an offset in the file
     symbols:     offset and number of symbol records, and bytes of one
     """
 
@@ -92,23 +92,23 @@ class PeLayout:
         return MACHINES.get(self.machine, f"machine{self.machine:#x}")
 
     def directory(self, index: int) -> tuple[int, int]:
-        """Return address and size of a directory, zeros if there is none."""
+        """Return address and size of a directory; zeros if there is none."""
         return self.directories[index] if index < len(self.directories) else (0, 0)
 
     def offset_of(self, address: int) -> int:
-        """Return the place in the file of an address, -1 if the file has no byte for it."""
+        """Return the file offset of an address; -1 if the file has no byte for it."""
         for section in self.sections:
             if section.address <= address < section.address + min(section.size, section.memory):
                 return section.offset + address - section.address
         return address if 0 < address < self.headers else -1
 
     def at(self, address: int, size: int) -> bytes:
-        """Return bytes at an address, fewer at the end of the file; none outside the image."""
+        """Return bytes at an address; fewer at the end of the file, none outside the image."""
         offset = self.offset_of(address)
         return b"" if offset < 0 else self.data[offset : offset + size].tobytes()
 
     def damaged(self, what: str) -> NoReturn:
-        """Refuse the file."""
+        """Raise the error for a damaged file."""
         raise InputError(f"{self.path}: a damaged PE file: {what}")
 
 
@@ -177,7 +177,7 @@ def _unpack(path: Path, data: Bytes, at: int, form: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Strings:
-    """The string table behind the symbols: [start, end) of the file."""
+    """The string table after the symbols: [start, end) of the file."""
 
     data: Bytes
     start: int
@@ -192,7 +192,7 @@ class _Strings:
         return _Strings(data, start, min(start + max(size, 4), len(data)))
 
     def at(self, offset: int) -> bytes:
-        """Return the string at an offset, empty outside the table; 4 KiB at most."""
+        """Return the string at an offset, at most 4 KiB; empty outside the table."""
         low = self.start + offset
         if not offset >= 4 or low >= self.end:
             return b""
@@ -200,7 +200,7 @@ class _Strings:
 
 
 def string_table(layout: PeLayout) -> tuple[int, int]:
-    """Return where the string table begins and ends, zeros if there is none."""
+    """Return start and end of the string table; zeros if there is none."""
     strings = _Strings.of(layout.data, *layout.symbols)
     return strings.start, strings.end
 
@@ -222,7 +222,7 @@ def _sections(
             memory, size = (size if is_object else max(memory, size)), 0
         elif is_object:
             memory = size
-        # The loader takes no more than there is: linkers of old leave the virtual size at 0.
+        # The loader accepts at most the existing bytes; old linkers leave the virtual size at 0.
         size = max(min(size, len(data) - offset), 0)
         memory = memory or size
         relocations = _relocations(data, place, many, flags) if is_object else (0, 0)

@@ -57,8 +57,8 @@ _KINDS = (
 def read_pe(path: Path) -> SectionedImage:
     """Read an image or an object.
 
-    load: of each section what the file has and memory takes, without debug information and what
-    linkers remove. ram: the writable sections.
+    load: bytes of sections that are both in the file and in memory, without debug information and
+    sections that linkers remove. ram: the writable sections.
 
     Raises InputError for a damaged file.
     """
@@ -72,7 +72,7 @@ def read_pe(path: Path) -> SectionedImage:
 
 
 def parse_pe(path: Path, data: Bytes) -> SectionedImage:
-    """Read bytes as read_pe does; the path is for messages."""
+    """Parse bytes as read_pe does; path appears in messages."""
     layout = read_layout(path, data)
     parts = [FilePart("(headers)", "", "header", 0, layout.headers)]
     first = len(parts)
@@ -94,7 +94,7 @@ def parse_pe(path: Path, data: Bytes) -> SectionedImage:
 
 
 def kind_of(section: PeSection) -> str:
-    """Return the kind of a section's bytes, by its name, then its flags."""
+    """Return the kind of a section's bytes, by its name, then by its flags."""
     for prefix, kind in _KINDS:
         if section.name.startswith(prefix):
             return kind
@@ -131,7 +131,7 @@ def _part(layout: PeLayout, section: PeSection) -> FilePart:
 
 
 def _ranges(layout: PeLayout, parts: list[FilePart], first: int) -> Iterator[NamedPart]:
-    """Yield the ranges of all sections, a section at a time."""
+    """Yield the ranges of all sections, section by section."""
     named = _by_section(layout, [*symbol_names(layout), *exports(layout)])
     code = sorted(functions(layout), key=lambda f: f.start)
     begins = [f.start for f in code]
@@ -150,7 +150,7 @@ def _ranges(layout: PeLayout, parts: list[FilePart], first: int) -> Iterator[Nam
 
 
 def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Start]]:
-    """Return the names of each section, by their offset in it."""
+    """Return the names in each section, by offset."""
     found: dict[int, list[Start]] = {}
     order = sorted(range(len(layout.sections)), key=lambda i: layout.sections[i].address)
     addresses = [layout.sections[i].address for i in order]
@@ -167,7 +167,7 @@ def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Sta
 
 
 def _tables(layout: PeLayout) -> Iterator[FilePart]:
-    """Yield what is outside sections: symbols, strings, signatures, and bytes at the end."""
+    """Yield the parts outside sections: symbols, strings, signatures, and bytes at the end."""
     size = len(layout.data)
     taken = [(0, layout.headers), *((s.offset, s.offset + s.size) for s in layout.sections)]
     start, count, width = layout.symbols

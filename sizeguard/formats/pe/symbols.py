@@ -1,4 +1,4 @@
-"""Names and functions of PE and COFF files: symbol records, exports and unwind tables."""
+"""Read names and functions of PE and COFF files: symbol records, exports and unwind tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FUNCTION_BITS = {"arm64": 4, "armv7": 2, "arm": 2}  # bytes of a unit of Functi
 
 @dataclass(frozen=True, slots=True)
 class PlacedName:
-    """A name for an address; section: index, of an object's symbols, else -1."""
+    """A name for an address; section: index for symbols of objects, else -1."""
 
     address: int
     name: bytes
@@ -79,7 +79,7 @@ def _string(raw: bytes, strings: bytes) -> bytes:
 def exports(layout: PeLayout) -> Iterator[PlacedName]:
     """Yield the exported functions and data, without forwarders.
 
-    An export that has no name is called by its number.
+    An export without a name is called by its number.
     """
     address, size = layout.directory(EXPORTS)
     table = layout.at(address, 40) if size else b""
@@ -124,14 +124,14 @@ def functions(layout: PeLayout) -> list[CodeExtent]:
             length = (word >> 2) & 0x7FF
         else:
             length = int.from_bytes(layout.at(word, 4), "little") & 0x3FFFF
-        begin = start & ~1 if unit == 2 else start  # the lowest bit says Thumb
+        begin = start & ~1 if unit == 2 else start  # the lowest bit means Thumb
         if begin and length:
             found.append(CodeExtent(begin, begin + length * unit))
     return found
 
 
 def libraries(layout: PeLayout) -> tuple[str, ...]:
-    """Return the names of the DLLs that the loader takes with it, sorted."""
+    """Return the names of the DLLs that the loader also loads, sorted."""
     address, size = layout.directory(IMPORTS)
     found = set()
     for i in range(_MOST_LIBRARIES if size else 0):

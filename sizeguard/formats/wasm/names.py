@@ -1,4 +1,4 @@
-"""Names of a WebAssembly module: of the name section, of objects' symbols, exports and imports."""
+"""Read names of a WebAssembly module: the name section, symbols, exports and imports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
 
 @dataclass(frozen=True, slots=True)
 class DataSymbol:
-    """A symbol of an object's data: bytes [offset, offset + size) of a segment."""
+    """A data symbol of an object: bytes [offset, offset + size) of a segment."""
 
     name: bytes
     segment: int
@@ -25,10 +25,10 @@ class DataSymbol:
 
 @dataclass(slots=True)
 class ModuleNames:
-    """Names by index; of functions, imported ones count first.
+    """Names by index; for functions, imported ones count first.
 
-    imported: functions; memory: pages of 64 KiB that the module asks for
-    modules:  that it imports from
+    imported: number of imported functions; memory: pages of 64 KiB that the module requests
+    modules:  modules that it imports from
     """
 
     functions: dict[int, bytes] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class ModuleNames:
     memory: int = 0
 
     def function(self, index: int) -> tuple[bytes, ...]:
-        """Return the name of a function; none for one that has none."""
+        """Return the names of a function; empty if it has none."""
         name = self.functions.get(index) or self.exported.get(index)
         return (name,) if name else ()
 
@@ -86,7 +86,7 @@ def _limits(stream: Stream) -> int:
 
 
 def read_exports(names: ModuleNames, stream: Stream) -> None:
-    """Keep the names of exported functions."""
+    """Store the names of exported functions."""
     for _ in range(stream.count()):
         name = stream.name()
         kind = stream.data[stream.skip(1)]

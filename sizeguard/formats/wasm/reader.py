@@ -24,7 +24,7 @@ from sizeguard.formats.wasm.names import (
 from sizeguard.formats.wasm.stream import Stream
 
 _PAGE = 64 << 10
-_MEMORY_ADDRESS = 1 << 40  # beside the sections, which have no addresses
+_MEMORY_ADDRESS = 1 << 40  # address after the sections, which have no addresses
 _CUSTOM, _IMPORT, _MEMORY, _EXPORT, _CODE, _DATA = 0, 2, 5, 7, 10, 11
 _MODULE, _COMPONENT = 0, 1  # layers of the header
 # Name and kind of each section, by id.
@@ -73,7 +73,7 @@ _CUSTOM_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class _WasmSection:
-    """A section: [start, end) of the file with its header; the content begins at `body`."""
+    """A section: [start, end) of the file, including its header; the content begins at `body`."""
 
     number: int
     name: str
@@ -86,8 +86,8 @@ class _WasmSection:
 def read_wasm(path: Path) -> SectionedImage:
     """Read a module, an object or a component.
 
-    load: all sections but custom ones, which an engine may leave out. ram: the memory that the
-    module begins with.
+    load: all sections except custom ones, which an engine may ignore. ram: the initial memory of
+    the module.
 
     Raises InputError for a damaged file.
     """
@@ -101,7 +101,7 @@ def read_wasm(path: Path) -> SectionedImage:
 
 
 def parse_wasm(path: Path, data: Bytes) -> SectionedImage:
-    """Read bytes as read_wasm does; the path is for messages."""
+    """Parse bytes as read_wasm does; path appears in messages."""
     head = data[:8].tobytes()
     if len(head) < 8 or head[6] not in (_MODULE, _COMPONENT):
         raise InputError(f"{path}: a damaged WebAssembly file: its header has {len(head)} bytes")

@@ -1,4 +1,4 @@
-"""Read numbers and names of a WebAssembly section, in bounds."""
+"""Read numbers and names of a WebAssembly section, with bounds checks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sizeguard.base.errors import InputError
 
 
 class Stream:
-    """Bytes of a section, read from the front. Raises InputError at the end of the data."""
+    """Bytes of a section, read from the beginning. Raises InputError at the end of the data."""
 
     def __init__(self, path: Path, data: bytes, offset: int) -> None:
-        """Read `data`, which lies at `offset` of the file."""
+        """Read `data`, which is at `offset` of the file."""
         self.path = path
         self.data = data
         self.offset = offset
@@ -20,11 +20,11 @@ class Stream:
 
     @property
     def is_at_end(self) -> bool:
-        """Return whether nothing is left."""
+        """Return whether all bytes are read."""
         return self.at >= len(self.data)
 
     def number(self) -> int:
-        """Read a LEB128 number without a sign."""
+        """Read an unsigned LEB128 number."""
         value = shift = 0
         while True:
             if self.at >= len(self.data) or shift > 63:
@@ -37,14 +37,14 @@ class Stream:
                 return value
 
     def count(self) -> int:
-        """Read the number of entries that follow; each takes a byte at least."""
+        """Read the number of the following entries; each takes at least one byte."""
         count = self.number()
         if count > len(self.data) - self.at:
             self.damaged(f"{count} entries in {len(self.data) - self.at} bytes")
         return count
 
     def skip(self, count: int) -> int:
-        """Go `count` bytes on; return where they began."""
+        """Move `count` bytes forward; return their start."""
         start = self.at
         if count > len(self.data) - start:
             self.damaged(f"{count} bytes of {len(self.data) - start}")
@@ -57,7 +57,7 @@ class Stream:
         return self.data[start : self.at]
 
     def damaged(self, what: str) -> NoReturn:
-        """Refuse the file."""
+        """Raise the error for a damaged file."""
         raise InputError(
             f"{self.path}: a damaged WebAssembly file: {what} at {self.offset + self.at}"
         )
