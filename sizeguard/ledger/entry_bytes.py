@@ -1,4 +1,4 @@
-"""Byte ranges inside symbols whose owner only the objects of a link tell.
+"""Byte ranges inside symbols with an owner that only the objects of a link show.
 
 An example is an entry of a registration table.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Bytes of an object's input section that have an owner, whatever symbol contains them."""
+    """Bytes of an object's input section that have an owner, whatever symbols contain them."""
 
     object: str
     input: str

@@ -21,7 +21,7 @@ from sizeguard.formats.elf import (
     Section,
 )
 
-# Kinds of bytes; Owners.kind is an index. New ones go to the end.
+# Kinds of bytes; Owners.kind is an index into them. Add new ones at the end.
 KINDS = (
     "code",
     "rodata",
@@ -55,7 +55,7 @@ KINDS = (
     "section gap",
 )
 
-# Analyzers that found the owner; Owners.analyzer is an index. New ones go to the end.
+# Analyzers that find owners; Owners.analyzer is an index into them. Add new ones at the end.
 ANALYZERS = (
     "unattributed",
     "header",
@@ -71,16 +71,16 @@ ANALYZERS = (
     "import",
     "padding",
     "label",  # a symbol without a size, up to the next one
-    "part",  # entries that the objects of the link tell of
+    "part",  # entries that the objects of the link show
     "unwind index",  # .eh_frame_hdr
-    "exception tail",  # between an exception table and the next: tables of removed functions
+    "exception tail",  # between exception tables: tables of removed functions
     "string table",
     "hash table",
     "version table",
     "section gap",
     "page slack",
-    "inline frames",  # of debug information: a dtype's branch inside a function
-    "function table",  # of Go, which names all functions
+    "inline frames",  # from debug information: a dtype's branch inside a function
+    "function table",  # Go's table, which names all functions
 )
 
 KIND = {name: code for code, name in enumerate(KINDS)}
@@ -104,7 +104,7 @@ _TYPES = {
     **dict.fromkeys(RELOCATION_TYPES, "relocation"),
 }
 
-# Prefixes of section names; the first that fits decides.
+# Prefixes of section names; the first match wins.
 _NAMES = (
     (".text", "code"),
     (".ctors", "initializer"),

@@ -1,7 +1,7 @@
-"""The ledger of an image: who owns each byte of the file and of the loaded memory.
+"""The ledger of an image: the owner of each byte of the file and of the loaded memory.
 
-It is two exact partitions over one table of owners. Half a million symbols make two million spans,
-so everything is a column: entry i of each array of a table is row i.
+It consists of two exact partitions over one table of owners. Half a million symbols make two
+million spans, so all data is in columns: entry i of each array of a table is row i.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ NONE = -1
 class ImageInfo:
     """The image that was measured.
 
-    file: bytes of the file; load: of ALLOC sections without NOBITS; ram: of writable ALLOC sections
-    with NOBITS.
+    file: bytes of the file; load: bytes of ALLOC sections except NOBITS; ram: bytes of writable
+    ALLOC sections with NOBITS.
 
-    format: elf or macho; id: build id or UUID in hex, empty if there is none.
+    format: elf or macho; id: build id or UUID in hex; empty if there is none.
 
-    needed: libraries, search paths and interpreter that the loader takes with it, sorted; None if
-    that was not recorded
+    needed: libraries, search paths and interpreter that the loader also needs, sorted; None if not
+    recorded
 
-    regions: of memory, and what it takes of them; None if nothing tells them
+    regions: memory regions, and the image's use of them; None if not known
     """
 
     path: str
@@ -54,22 +54,23 @@ class ImageInfo:
 
 
 class Owners:
-    """Owners of spans, as columns; NONE where nothing is known.
+    """Owners of spans, as columns; NONE if not known.
 
-    section:    index into Ledger.sections: where the bytes are
+    section:    index into Ledger.sections, which contain the bytes
     segment:    index into Ledger.segments
     kind:       index into ledger.kinds.KINDS: code, rodata, unwind, padding …
-    analyzer:   index into ledger.kinds.ANALYZERS: who found the owner
-    confidence: percent: 100 for what the file itself states, less for what was inferred
-    symbol:     index into Ledger.symbols; for an alias group its first name
+    analyzer:   index into ledger.kinds.ANALYZERS: the analyzer that found the owner
+    confidence: percent; 100 for facts stated in the file, less for inferred ones
+    symbol:     index into Ledger.symbols; for an alias group, its first name
     group:      index into Ledger.groups if several symbols share the bytes
     input:      index into Ledger.inputs: the row of the linker map
-    part:       index into Ledger.parts: a name that says more than a symbol: a registration entry
+    part:       index into Ledger.parts: a name more precise than a symbol, such as a registration
+                entry
 
     Slots and stubs of imports have the import as their symbol.
 
-    A column is made when it is first asked for. For libtorch_cpu.so each takes 3 or 14 MB, and a
-    report by symbol needs three.
+    A column is made on first use. For libtorch_cpu.so each takes 3 or 14 MB, and a report by symbol
+    needs three.
     """
 
     COLUMNS = (
@@ -85,13 +86,13 @@ class Owners:
     )
 
     def __init__(self, count: int, make: Callable[[str], npt.NDArray[Any]]) -> None:
-        """Keep the number of rows, and a function that makes a column by its name."""
+        """Store the number of rows, and a function that makes a column by its name."""
         self._count = count
         self._make = make
 
     @staticmethod
     def of(columns: Mapping[str, npt.NDArray[Any]]) -> Owners:
-        """Make a table of columns that are in memory."""
+        """Make a table from columns in memory."""
         return Owners(len(columns["section"]), columns.__getitem__)
 
     def __len__(self) -> int:
@@ -148,8 +149,8 @@ class Owners:
 class AliasGroups:
     """Names of the same bytes: aliases, and functions that the linker folded.
 
-    Group g has the symbols member[first[g]:first[g + 1]]. Each member is charged an equal share.
-    The remainder goes to the first ones, a byte each, so shares sum exactly.
+    Group g has the symbols member[first[g]:first[g + 1]]. Each member gets an equal share. The
+    first members get the remainder, a byte each, so shares sum exactly.
     """
 
     first: Int32
@@ -170,16 +171,16 @@ class MemoryPartition:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """The two partitions of an image, and the tables that their owners point into.
+    """The two partitions of an image, and the tables that their owners refer to.
 
-    file covers [0, image.file), memory the loaded segments. The owner of a span in both is a row of
-    owners.
+    file covers [0, image.file), memory the loaded segments. The owner of a span in either partition
+    is a row of owners.
 
     symbols: distinct names; hashes: text_hash.hash_texts of them; make_hash_order: returns the
-    order in which the hashes ascend.
+    indices in ascending order of the hashes.
 
     make_file, make_memory: make the partitions. For three million spans that takes as long as all
-    sums, and reports do not need them.
+    sums, and reports do not need the partitions.
     """
 
     image: ImageInfo
@@ -196,8 +197,8 @@ class Ledger:
     hashes: npt.NDArray[np.uint64]
     make_hash_order: Callable[[], Int]
 
-    # Made anew each time: together they take 110 MB for libtorch_cpu.so. Fresh memory costs more
-    # time, 30 ms a column, than computing them.
+    # Computed on each access: stored, they would take 110 MB for libtorch_cpu.so, and touching
+    # fresh memory takes 30 ms a column, more than computing them.
 
     @property
     def file_bytes(self) -> Int:
@@ -216,7 +217,7 @@ class Ledger:
 
     @property
     def count(self) -> Int:
-        """Spans of each owner: all in the file, and those in memory that are not in the file."""
+        """Spans of each owner: those in the file, and those in memory that are not in the file."""
         return self.sums.column("count")
 
     @cached_property

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-SEVERAL_REGIONS = "(several regions)"  # of sections that share a name
+SEVERAL_REGIONS = "(several regions)"  # regions of sections that share a name
 
 
 @dataclass(frozen=True, slots=True)
 class RegionUse:
-    """Bytes of a region that an image takes.
+    """Bytes of a region that an image uses.
 
     length:   of the region; 0 if it has no end
-    used:     bytes of sections that are stored or run there, each once, with the padding that the
-              alignment of a section takes
-    stored:   bytes whose load address is there: what is written into the memory
-    run:      bytes whose address while running is there
-    sections: that the level `region` counts here: by load address, sections of zeros by the other
+    used:     bytes of sections that are stored or run there, each once, with padding for alignment
+    stored:   bytes with a load address there, which are written into the memory
+    run:      bytes with a run-time address there
+    sections: sections that the level `region` counts here: by load address; sections of zeros by
+        run-time address
     """
 
     name: str

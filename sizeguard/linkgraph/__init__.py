@@ -1,1 +1,1 @@
-"""Section graphs of links: which sections a linker keeps, why, and which would go with another."""
+"""Section graphs of links: which sections a linker keeps, why, and what removing them frees."""

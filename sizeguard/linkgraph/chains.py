@@ -1,4 +1,4 @@
-"""Chains of references that keep a subject in the image, and what cutting each would free."""
+"""Find the chains of references that keep a subject in the image, and what cutting each frees."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def why(graph: SectionGraph, subject: GraphSubject, limit: int = 10) -> Why:
 
 @dataclass(slots=True, eq=False)
 class _Cuts:
-    """Bytes that cutting an edge frees; computed once an edge, since chains share their ends."""
+    """Bytes that cutting an edge frees, computed once for each edge, since chains share edges."""
 
     graph: SectionGraph
     kept: Bool
@@ -53,7 +53,7 @@ class _Cuts:
     found: dict[int, int] = field(default_factory=dict)
 
     def freed_by(self, edge: int, source: int) -> int:
-        """Return the bytes that go if `source` no longer keeps the edge's target, by any edge."""
+        """Return the bytes that are freed if no edge of `source` keeps the edge's target."""
         if edge not in self.found:
             remains = _without(self.graph, source, int(self.graph.edges.target[edge]))
             self.found[edge] = int(self.costs[self.kept & ~remains].sum())
@@ -61,7 +61,7 @@ class _Cuts:
 
 
 def _chain(cuts: _Cuts, root: int, step_to: Int, length: Int) -> Chain:
-    """Follow a shortest way from a root to a goal."""
+    """Follow a shortest path from a root to a goal."""
     graph = cuts.graph
     node = root
     steps = [_step(graph, root, "", 0, -1)]
@@ -75,9 +75,9 @@ def _chain(cuts: _Cuts, root: int, step_to: Int, length: Int) -> Chain:
 
 
 def _towards(graph: SectionGraph, goals: Int) -> tuple[Int, Int]:
-    """Find the edge that begins a shortest way to a goal, and the way's length, for each node.
+    """Find the first edge of a shortest path to a goal, and the path's length, for each node.
 
-    Both are -1 for nodes from which no goal is reached.
+    Both are -1 for nodes that do not reach a goal.
     """
     edges = graph.edges
     source = edges.source
@@ -135,7 +135,7 @@ def _step(graph: SectionGraph, node: int, how: str, frees: int, edge: int) -> Wh
 
 
 def _named(graph: SectionGraph, symbol: int, node: int) -> str:
-    """Return the name that a relocation uses, if it is a name of that node."""
+    """Return the name that a relocation uses, if it is one of the node's names."""
     if graph.symbols.node[symbol] == node or graph.symbols.is_global[symbol]:
         return graph.symbols.names[symbol].decode("utf-8", "backslashreplace")
     return ""

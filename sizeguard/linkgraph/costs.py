@@ -1,4 +1,4 @@
-"""Bytes that each node of a section graph adds to a loaded image, table entries included."""
+"""Compute the bytes that each node of a section graph, with table entries, adds to an image."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ CALLS = (4, 2, 282, 283)
 class Costs:
     """Bytes by node.
 
-    load: bytes of the loaded file that go with the node: its content and its entries in tables of
-          the dynamic linker and of unwinding
-    ram:  the part of them that is writable, NOBITS included
+    load: bytes of the loaded file that belong to the node: its content, and its entries in the
+          tables of the dynamic linker and of unwinding
+    ram:  the writable part of them, including NOBITS
     """
 
     load: Int
@@ -39,15 +39,15 @@ def costs_of(graph: SectionGraph) -> Costs:
     load = np.where(nodes.is_nobits | (nodes.object >= 0) & ~nodes.is_alloc, 0, nodes.size)
     ram = np.where(nodes.is_write, nodes.size, 0)
     source = edges.source
-    # A string that ends a longer one is stored there once.
+    # A string that ends a longer one is stored once, inside it.
     is_end = (edges.reason == PART) & (nodes.kind[source] == STRING)
     load[source[is_end]] -= nodes.size[edges.target[is_end]]
-    # A relocation may have two edges, to its target and to a string in it: count the places.
+    # A relocation may have two edges, to its target and to a string in it, so count the places.
     absolute = np.isin(edges.type, ABSOLUTE) & (edges.symbol >= 0) & nodes.is_alloc[source]
     places = np.unique(
         np.stack([source[absolute].astype(np.int64), edges.offset[absolute]]), axis=1
     )[0]
-    # Packed, a relative relocation is a bit of a bitmap, and any other one a few bytes.
+    # When packed, a relative relocation is a bit of a bitmap, and any other one takes a few bytes.
     if graph.is_pic and not graph.packing:
         load += RELOCATION_SIZE * np.bincount(places, minlength=len(nodes))
     load[nodes.kind == FDE] += HEADER_ENTRY
@@ -67,7 +67,7 @@ def costs_of(graph: SectionGraph) -> Costs:
 
 
 def _name_sizes(graph: SectionGraph, imports: Int) -> Int:
-    """Return the bytes of each import's name: none if a linked one of GNU ld ends with it."""
+    """Return the bytes of each import's name; 0 if a linked GNU ld name ends with it."""
     names = [graph.names[i].encode() for i in imports.tolist()]
     sizes = np.array([len(name) + 1 for name in names], np.int64)
     if graph.linker == "bfd":

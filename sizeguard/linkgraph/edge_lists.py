@@ -1,4 +1,4 @@
-"""Collector of edges: pieces in any order, sorted by source at the end."""
+"""Collect edges in any order, and sort them by source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that say how an edge of a section graph keeps its target."""
+"""Describe in words how an edge of a section graph keeps its target."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _CALLS = (*CALLS[:1], 41, *CALLS[2:], 0x1002, 0x1004, 0x2002)
 def how_kept(graph: SectionGraph, source: int, edge: int) -> str:
     """Describe one edge in a few words.
 
-    A call and an address that code takes may have the same relocation; they are told apart where
-    the type allows it.
+    A call and the use of an address may have the same relocation; they are distinguished where its
+    type allows it.
     """
     reason = int(graph.edges.reason[edge])
     if reason == PART and graph.nodes.kind[source] == STRING:

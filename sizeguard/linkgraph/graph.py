@@ -1,6 +1,6 @@
 """Section graph: nodes that a linker keeps or removes as a whole, and edges that keep them.
 
-It knows no file format and no command.
+It does not depend on file formats or commands.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ class Nodes:
 
     kind:    index into KINDS
     object:  index into SectionGraph.objects; -1 for imports
-    index:   number of the section in its object; for a part, of the section that holds it
+    index:   number of the section in its object; for a part, of the section that contains it
     offset:  of a part, in its section, in bytes
-    size:    bytes of memory; a section's own size leaves out its parts
+    size:    bytes of memory; the size of a section excludes its parts
     align:   in bytes
     is_alloc, is_write, is_exec, is_nobits: flags of the section; all false if it is not linked
-    is_duplicate: a section left out because an earlier object has its group; never live
+    is_duplicate: whether it was left out because an earlier object has its group; then it is never
+        live
     """
 
     sections: int
@@ -61,14 +62,14 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Edges as parallel columns, sorted by source: those of node i are [start[i], start[i + 1]).
+    """Edges as parallel columns, sorted by source; those of node i are [start[i], start[i + 1]).
 
     target: node
-    reason: RELOCATION and the like
+    reason: RELOCATION and so on
     offset: of a relocation, in the source's section, in bytes
     symbol: of a relocation, index into SectionGraph.symbols; -1 for other reasons
     type:   of a relocation
-    place:  of a relocation, the offset in the target's section that it points at; where a named
+    place:  of a relocation, the offset that it points to in the target's section, where a named
             symbol begins
     """
 
@@ -82,11 +83,11 @@ class Edges:
 
     @property
     def source(self) -> npt.NDArray[np.int32]:
-        """Source nodes of all edges; computed at each access."""
+        """Source nodes of all edges; computed on each access."""
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
 
-_LABEL = re.compile(r"ltmp\d+|\.L.*")  # what assemblers call places by themselves
+_LABEL = re.compile(r"ltmp\d+|\.L.*")  # labels that assemblers make
 _NAMING = (0, 1, 2, 6, 10)  # types of symbols that name code or data
 
 
@@ -94,7 +95,7 @@ _NAMING = (0, 1, 2, 6, 10)  # types of symbols that name code or data
 class GraphSymbols:
     """Defined symbols as parallel columns.
 
-    node:   section that holds it
+    node:   section that contains it
     offset: in that section, in bytes
     """
 
@@ -110,16 +111,16 @@ class GraphSymbols:
 class SectionGraph:
     """Section graph of one link.
 
-    objects:    labels, path or archive(member), in the order of loading
+    objects:    labels, path or archive(member), in load order
     names:      by node: a section's name, an import's symbol, a string's text
     root_kind:  nodes that are kept unconditionally → why
-    is_pic:     absolute addresses are relocated when the image is loaded
+    is_pic:     whether absolute addresses are relocated when the image is loaded
     packing:    how relocations are packed: relr (relative ones), android (all), empty (none)
-    is_dynamic: the image has a dynamic symbol table
+    is_dynamic: whether the image has a dynamic symbol table
     providers:  import → the library and the symbol's version there
-    linker:     family
+    linker:     linker family
     literals:   (node, offset) of a reference to unmerged constant data → the operator name there
-    contents:   strings and constants of Mach-O, equal ones merged, by node → their bytes
+    contents:   strings and constants of Mach-O, merged if equal, by node → their bytes
     """
 
     objects: tuple[str, ...]
@@ -145,7 +146,7 @@ class SectionGraph:
     def _first_symbols(self) -> dict[int, int]:
         """The symbol that names each section.
 
-        A function or object at its start; a global symbol before a local one.
+        It is a function or object at its start; global symbols precede local ones.
         """
         y = self.symbols
         named = np.flatnonzero((y.node >= 0) & np.isin(y.type, _NAMING))
@@ -167,7 +168,7 @@ class SectionGraph:
         )
 
     def aliases_of(self, node: int) -> tuple[str, ...]:
-        """Return the other names of the place that a section's first symbol names, sorted."""
+        """Return the other names at the place of a section's first symbol, sorted."""
         first = self._first_symbols.get(node)
         if first is None:
             return ()
@@ -180,13 +181,13 @@ class SectionGraph:
         )
 
     def section_of(self, node: int) -> int:
-        """Return the section that holds a part."""
+        """Return the section that contains a part."""
         if node < self.nodes.sections:
             return node
         k = int(self.nodes.object[node])
         if self.linker != "ld64.lld":
             return int(self.base[k]) + int(self.nodes.index[node])
-        # A Mach-O section has many nodes: the last one that begins before the part holds it.
+        # A Mach-O section has many nodes; the last one that begins before the part contains it.
         low, high = int(self.base[k]), int(self.base[k + 1])
         here = low + np.flatnonzero(self.nodes.index[low:high] == self.nodes.index[node])
         return int(
@@ -197,7 +198,7 @@ class SectionGraph:
 
     @cached_property
     def base(self) -> Int:
-        """Node of the first section of each object, and the number of sections at the end."""
+        """Node of the first section of each object, followed by the number of sections."""
         return np.searchsorted(
             self.nodes.object[: self.nodes.sections], np.arange(len(self.objects) + 1)
         ).astype(np.int64)

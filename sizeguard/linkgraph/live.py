@@ -1,4 +1,4 @@
-"""Reachability in a section graph: what a linker keeps."""
+"""Reachability in a section graph, which decides what a linker keeps."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Bool = npt.NDArray[np.bool_]
 
 
 def live(graph: SectionGraph) -> Bool:
-    """Return which nodes the linker keeps, as a mask."""
+    """Return a mask of the nodes that the linker keeps."""
     return reachable(graph, graph.roots)
 
 
 def reachable(
     graph: SectionGraph, roots: npt.ArrayLike, without: Bool | None = None, cut: Bool | None = None
 ) -> Bool:
-    """Return which nodes the roots reach, as a mask.
+    """Return a mask of the nodes that the roots reach.
 
     Paths avoid the nodes in the mask `without` and the edges in the mask `cut`.
     """
@@ -32,7 +32,7 @@ def reachable(
         seen[front] = True
         barred[front] = True
         counts = start[front + 1] - start[front]
-        # One step follows all edges of the front: 30 steps for a runtime of 4,000 sections.
+        # Each step follows all edges of the front: 30 steps for a runtime of 4,000 sections.
         total = int(counts.sum())
         places = np.repeat(
             start[front] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts

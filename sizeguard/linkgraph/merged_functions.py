@@ -1,4 +1,4 @@
-"""Objects whose functions share one section, so that they are kept or removed together."""
+"""Find objects whose functions share one section, so that they are kept or removed together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sizeguard.linkgraph.graph import SectionGraph
 def coarse_objects(graph: SectionGraph) -> tuple[str, ...]:
     """List the objects that were compiled without -ffunction-sections.
 
-    These have two functions or more at different places of one section .text.
+    These have at least two functions at different places of one section .text.
     """
     symbols, nodes = graph.symbols, graph.nodes
     chosen = np.flatnonzero((symbols.type == STT_FUNC) & (symbols.node >= 0) & (symbols.size > 0))

@@ -1,4 +1,4 @@
-"""Section graph of a build, or of an image with its objects."""
+"""Open the section graph of a build, or of an image with its objects."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from sizeguard.linkgraph.recorded_files import missing_record, with_record
 def graph_of_path(path: Path, objects: Sequence[Path] = ()) -> SectionGraph:
     """Make the section graph of a build (folder or build.json), or of an image with its objects.
 
-    Raises InconclusiveError where objects or the recorded link are missing, or the objects are not
-    those of the image.
+    Raises InconclusiveError if objects or the record of the link are missing, or if the objects are
+    from another build.
     """
     return graph_of_files(open_build(path, Files(path, objects=tuple(objects))))
 
@@ -50,7 +50,7 @@ def graph_of_files(files: Files) -> SectionGraph:
     if files.link_record is None:
         how = "build again with sizeguard build"
         if build.variant == IMAGE:
-            how = f"no link of it was seen; {HOW_TO_RECORD}"
+            how = f"its link was not recorded; {HOW_TO_RECORD}"
         raise InconclusiveError(f"{files.folder}: this build records no link command; {how}")
     inputs = without_lto(read_link(files.link_record), build.objects if build.lto else ())
     return graph_of(load(inputs))
@@ -69,18 +69,19 @@ def graph_of_objects(image: Path, objects: Sequence[Path]) -> SectionGraph:
     graph = graph_of(loaded)
     known = _check(elf, graph)
     if (known & ~live(graph)).any():
-        # The graph would remove something that is in the image, so the linker removed nothing.
+        # The graph would remove something that is in the image, so the linker did not remove
+        # anything.
         graph = graph_of(replace(loaded, inputs=replace(inputs, gc_sections=False)))
     return graph
 
 
 def _check(elf: Elf, graph: SectionGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which nodes are in the image's symbol table, as a mask.
+    """Return a mask of the nodes in the image's symbol table.
 
-    Raises InconclusiveError if sizes differ, since the objects are of another build.
+    Raises InconclusiveError if sizes differ, since the objects are from another build.
     """
     shown = np.zeros(len(graph.nodes), bool)
-    # Inline functions are defined in many objects, with different sizes where the objects were
+    # Inline functions are defined in many objects, with different sizes if the objects were
     # compiled differently.
     of_name: dict[bytes, int] = {}
     sizes: dict[bytes, set[int]] = {}

@@ -1,4 +1,4 @@
-"""Files of a link that was recorded: its objects, its map and its record, found by the image."""
+"""Find the files of a recorded link by its image: objects, map and record."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sizeguard.linkgraph.inputs.link_inputs import LinkInputs
 from sizeguard.linkgraph.inputs.lto import without_lto
 from sizeguard.linkgraph.inputs.recorded_link import link_of
 
-# Files of the toolchain lie in folders with one of these; the map names those that are used.
+# Folders of the toolchain's files contain one of these; the map names the files in use.
 _START_FILES = ("crt1.o", "Scrt1.o", "crti.o", "crtbegin.o", "crtbeginS.o", "libgcc.a", "libc.a")
 
 
 def with_record(files: Files) -> Files:
-    """Add what the record of an image's link knows; files that were given stay.
+    """Add the files in the record of an image's link; given files stay.
 
     Nothing is added to a build that names its objects, or if objects are given.
 
@@ -40,13 +40,13 @@ def with_record(files: Files) -> Files:
         link_record=path,
         objects=_own_objects(inputs),
         link_map=files.link_map or record.link_map,
-        # The linker's map names objects from where the linker ran
+        # The linker's map names objects relative to the linker's working directory
         folder=record.folder if files.build is not None else files.folder or record.folder,
     )
 
 
 def missing_record(image: Path) -> str:
-    """Say why an image has no record of its link, and how to get one."""
+    """Explain why an image has no record of its link, and how to get one."""
     return find_record(image).why
 
 
@@ -56,7 +56,5 @@ def _own_objects(inputs: LinkInputs) -> tuple[Path, ...]:
     folders = {file.path.parent.resolve() for file in found if file.path.name in _START_FILES}
     own = [file.content for file in found if file.path.parent.resolve() not in folders]
     if not own:
-        raise InconclusiveError(
-            f"{inputs.output}: its link has no objects but those of the toolchain"
-        )
+        raise InconclusiveError(f"{inputs.output}: its link has only objects of the toolchain")
     return tuple(dict.fromkeys(own))

@@ -1,4 +1,4 @@
-"""Costs of operators: the bytes that each keeps alone, shares with others, and reaches."""
+"""Compute the costs of operators: the bytes that each keeps exclusively, shares, and reaches."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sizeguard.linkgraph.subjects import operators
 class Retained:
     """Loaded bytes of an owner; exclusive + shared <= reachable.
 
-    exclusive: bytes that go if it goes
+    exclusive: bytes that removing it frees
     shared:    bytes that it shares with other owners and that the program itself does not need
-    reachable: all bytes that it reaches, the program's own included
-    share:     its exact part of `shared`: each node's bytes are divided among its users, the
-               remainder goes to the first of them
+    reachable: all bytes that it reaches, including those of the program
+    share:     its exact part of `shared`: each node's bytes are divided among its users; the first
+               users get the remainder
     """
 
     exclusive: int
@@ -37,8 +37,8 @@ class NodeUsers:
 
     entries: operator → its linked table entries
     reached: operator → the nodes that it reaches, ascending
-    core:    nodes that the program reaches without any entry, as a mask
-    count:   of operators, by node
+    core:    mask of the nodes that the program reaches without any entry
+    count:   number of operators, by node
     """
 
     graph: SectionGraph
@@ -51,7 +51,7 @@ class NodeUsers:
 def users_of(graph: SectionGraph) -> NodeUsers:
     """Find the users of all nodes.
 
-    An entry that another operator reaches, since its code names the table, is shared by both.
+    If another operator reaches an entry, since its code names the table, both share it.
     """
     kept = live(graph)
     entries = {name: [n for n in nodes if kept[n]] for name, nodes in operators(graph).items()}
@@ -69,7 +69,7 @@ def users_of(graph: SectionGraph) -> NodeUsers:
 def retained(graph: SectionGraph) -> dict[str, Retained]:
     """Compute the costs of each registered operator.
 
-    exclusive + share of all operators and what the program needs sum to the live bytes.
+    exclusive + share of all operators and the bytes that the program needs sum to the live bytes.
     """
     return retained_by(users_of(graph))
 
@@ -83,9 +83,9 @@ def retained_by(users: NodeUsers) -> dict[str, Retained]:
 def retained_by_dtype(
     users: NodeUsers, dtype_of: Callable[[str], str]
 ) -> dict[tuple[str, str], Retained]:
-    """Compute the parts of an operator's costs, by (operator, dtype); they sum to its costs.
+    """Compute the parts of operators' costs, by (operator, dtype); they sum to the costs.
 
-    A section belongs to the dtype that its symbol carries, or to "".
+    A section belongs to the dtype in its symbol, or to "".
     """
     graph = users.graph
     names = [""]

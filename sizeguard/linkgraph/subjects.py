@@ -1,4 +1,4 @@
-"""Subjects of questions: names as people write them, resolved to nodes of a section graph."""
+"""Resolve names that people write to nodes of a section graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = ("operator", "symbol", "section", "kernel", "dtype")
 
 @dataclass(frozen=True, slots=True)
 class GraphSubject:
-    """Nodes that a name means: `name` as it is shown, `kind` of KINDS."""
+    """The nodes that a name means; `name`: for display, `kind`: one of KINDS."""
 
     name: str
     kind: str
@@ -35,9 +35,9 @@ def operators(graph: SectionGraph) -> dict[str, list[int]]:
 
 
 def find_subject(graph: SectionGraph, text: str, dtype_of: Callable[[str], str]) -> GraphSubject:
-    """Find what a text names. `dtype_of` returns the dtype in a mangled name.
+    """Find the nodes that a text names. `dtype_of` returns the dtype in a mangled name.
 
-    `operator:Dtype` means that dtype's branches of the operator. An operator without its overload
+    `operator:Dtype` means the operator's branches of that dtype. An operator without its overload
     means all of its overloads.
 
     Raises InconclusiveError if nothing has this name.
@@ -54,7 +54,7 @@ def find_subject(graph: SectionGraph, text: str, dtype_of: Callable[[str], str])
     found = _symbols(graph, text)
     if found:
         return GraphSubject(text, "symbol", found)
-    # The kernel of an operator that is not registered may still be there.
+    # The kernel of an operator that is not registered may still be present.
     name = text.partition("::")[2].partition(".")[0]
     found = _symbols(graph, f"kernels::{name}") if name else ()
     if found:
@@ -91,7 +91,7 @@ def _symbols(graph: SectionGraph, text: str) -> tuple[int, ...]:
 def _branches(
     graph: SectionGraph, entries: list[int], dtype: str, dtype_of: Callable[[str], str]
 ) -> tuple[int, ...]:
-    """Find the sections that the entries reach and whose symbol carries the dtype."""
+    """Find the sections that the entries reach and whose symbol contains the dtype."""
     reached = reachable(graph, entries)
     found = []
     for node in np.flatnonzero(reached[: graph.nodes.sections]).tolist():

@@ -1,4 +1,4 @@
-"""Result of asking why something is in an image, as data."""
+"""The reasons why something is in an image, as data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class WhyStep:
     """Node of a chain.
 
     how:   how the previous step keeps it
-    frees: bytes that go if this one link is cut
+    frees: bytes that cutting this reference would free
     """
 
     node: int
@@ -34,13 +34,13 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a subject is in the image.
+    """The reasons why a subject is in the image.
 
     size:   live bytes of the subject
-    frees:  bytes that would go with it
+    frees:  bytes that removing it would free
     roots:  number of roots that reach it; there may be fewer chains
     chains: one for each root, the shortest first
-    coarse: objects whose functions stay or go together, which makes every chain less exact
+    coarse: objects whose functions are kept or removed together, which makes every chain less exact
     aliases: other names of the subject's code or data, mangled
     """
 

@@ -1,4 +1,4 @@
-"""Cut sections of code and data into pieces that have an owner.
+"""Cut sections of code and data into pieces with owners.
 
 Pieces come from registration entries, symbols, rows of the linker map, and the gaps between.
 """
@@ -40,7 +40,7 @@ class RowRanges:
     row: Int
 
     def over(self, places: Int) -> Int:
-        """Return the row of each place, or NONE."""
+        """Return the row of each place; NONE if there is none."""
         if not len(self.start):
             return np.full(len(places), NONE, np.int64)
         found = np.searchsorted(self.start, places, side="right") - 1
@@ -51,9 +51,9 @@ class RowRanges:
 def input_ranges(image: Elf, line: Line, inputs: Sequence[InputSection]) -> RowRanges:
     """Return the ranges of the map's rows.
 
-    Rows of sections that are not loaded have addresses without meaning, and are left out. GNU ld
-    gives merged strings their size before merging, so rows may overlap. Then a row of a single
-    object wins, then the smaller row.
+    Rows of sections that are not loaded are left out, since their addresses have no meaning. GNU ld
+    gives merged strings their size before merging, so rows may overlap. In an overlap, a row of a
+    single object wins, then the smaller row.
     """
     by_name: dict[str, Section] = {}
     for section in image.sections:
@@ -77,7 +77,7 @@ def input_ranges(image: Elf, line: Line, inputs: Sequence[InputSection]) -> RowR
 def part_ranges(
     image: Elf, line: Line, inputs: Sequence[InputSection], parts: Sequence[Part]
 ) -> tuple[RowRanges, Texts]:
-    """Return the ranges of the parts, as rows of the second result, the texts of their owners."""
+    """Return the ranges of the parts, as rows into the second result, the names of their owners."""
     first: dict[tuple[str, str], InputSection] = {}
     for row in inputs:
         first.setdefault((row.file, row.name), row)
@@ -103,9 +103,9 @@ def part_ranges(
 
 @dataclass(frozen=True, slots=True)
 class ContentSources:
-    """Ranges on the line that analyzers know.
+    """Ranges on the line from each analyzer.
 
-    part_analyzers: who found each part; None for entries that objects tell of
+    part_analyzers: the analyzer that found each part; None for entries from objects
     """
 
     symbols: DisjointSymbols
@@ -116,9 +116,9 @@ class ContentSources:
 
 @dataclass(frozen=True, slots=True)
 class PieceRows:
-    """Pieces as columns that can be written to.
+    """Pieces as columns that can be changed.
 
-    stop: the end of each; input, part: NONE if no piece has any.
+    stop: end of each piece; input, part: NONE if no piece has any.
     """
 
     start: Int
@@ -133,7 +133,7 @@ class PieceRows:
     part: Int32 | int
 
     def take(self, which: Int, start: Int, stop: Int) -> PieceRows:
-        """Select rows, which may repeat, and give them other places."""
+        """Select rows, possibly repeated, and give them new places."""
         columns: dict[str, Any] = {}
         for name in PieceRows.__slots__[2:]:
             column = getattr(self, name)
@@ -160,7 +160,7 @@ def content_pieces(
 def _uncut_rows(
     line: Line, chosen: Int, kinds: Int8, evidence: ContentSources
 ) -> tuple[PieceRows, Int]:
-    """Cut the chosen sections where sources say so; return the rows and which of them are gaps.
+    """Cut the chosen sections at the edges of the sources; return the rows and which are gaps.
 
     A gap is a row without a symbol and without a part.
     """
@@ -175,7 +175,7 @@ def _uncut_rows(
         which = RowRanges(symbols.start, symbols.end, np.arange(len(symbols.start))).over(start)
         count = np.diff(np.searchsorted(start, np.append(low, high[-1:])))
         by_input, by_part = inputs.over(start).astype(np.int32), parts.over(start).astype(np.int32)
-    # Sections in between may be other analyzers', so a piece ends with its section.
+    # Other analyzers may own sections in between, so a piece ends with its section.
     stop = np.append(start[1:], 0)[: len(start)]
     filled = count > 0
     stop[np.cumsum(count)[filled] - 1] = high[filled]
@@ -202,7 +202,7 @@ def _uncut_rows(
 
 
 def _of(column: npt.NDArray[T], which: Int, otherwise: int) -> npt.NDArray[T]:
-    """Return column[which], and the other value where `which` is NONE, which is -1."""
+    """Return column[which], and the other value where `which` is NONE (-1)."""
     found: npt.NDArray[T] = np.append(column, column.dtype.type(otherwise))[which]
     return found
 
@@ -235,7 +235,7 @@ def _fill(image: Elf, line: Line, rows: PieceRows, gaps: Int) -> PieceRows:
 
 
 def _pad(rows: PieceRows, which: Int) -> None:
-    """Make rows padding."""
+    """Mark rows as padding."""
     rows.kind[which] = KIND["padding"]
     rows.analyzer[which] = ANALYZER["padding"]
     rows.confidence[which] = PADDING_CONFIDENCE
@@ -244,7 +244,7 @@ def _pad(rows: PieceRows, which: Int) -> None:
 def cut_by_symbols(low: Int, high: Int, symbols: DisjointSymbols) -> tuple[Int, Int, Int]:
     """Cut the sections [low, high) into symbols and the gaps between them.
 
-    Returns the starts of all pieces, the index of each piece's symbol, NONE for a gap, and the
+    Returns the starts of all pieces, the index of each piece's symbol (NONE for a gap), and the
     number of pieces of each section.
     """
     first, behind = np.searchsorted(symbols.start, low), np.searchsorted(symbols.start, high)
@@ -252,8 +252,9 @@ def cut_by_symbols(low: Int, high: Int, symbols: DisjointSymbols) -> tuple[Int, 
     section = np.repeat(np.arange(len(low)), many)  # of each symbol
     symbol = np.arange(len(section)) + (first - (np.cumsum(many) - many))[section]
 
-    # The pieces of a section: a gap, a symbol, a gap, …, a gap. A gap begins where the symbol
-    # before it ends. So symbol i has as many gaps before it as symbols and sections.
+    # The pieces of a section: a gap, a symbol, a gap, …, a gap. A gap begins where the previous
+    # symbol ends. So the number of gaps before symbol i is the number of symbols and sections
+    # before it.
     slot = 2 * np.arange(len(symbol)) + section + 1
     bounds = np.cumsum(2 * many + 1)
     start = np.empty(2 * len(symbol) + len(low), np.int64)
@@ -270,7 +271,7 @@ def cut_by_symbols(low: Int, high: Int, symbols: DisjointSymbols) -> tuple[Int, 
 
 
 def _by_all(low: Int, high: Int, evidence: ContentSources) -> Int:
-    """Return where pieces start: at edges of symbols, map rows and parts inside the sections."""
+    """Return the starts of pieces: edges of symbols, map rows and parts inside the sections."""
     tables = (evidence.symbols, evidence.inputs, evidence.parts)
     edges = distinct(
         np.concatenate(
@@ -283,7 +284,7 @@ def _by_all(low: Int, high: Int, evidence: ContentSources) -> Int:
 
 
 def _classes(kind: Int8, symbol: Int32, names: Texts) -> None:
-    """Find virtual tables and type information by the beginning of their names."""
+    """Find virtual tables and type information by the prefix of their names."""
     rows = np.flatnonzero((kind != KIND["code"]) & (symbol >= 0))
     first = names.start[symbol[rows]]
     long = names.end[symbol[rows]] - first >= 4

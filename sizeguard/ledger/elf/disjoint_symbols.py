@@ -1,4 +1,4 @@
-"""Ranges of symbols that do not overlap, and groups of aliases."""
+"""Disjoint ranges of symbols, and groups of aliases."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class DisjointSymbols:
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """Symbols of an image as columns; those outside its sections have meaningless values.
+    """Symbols of an image as columns; values of symbols outside its sections have no meaning.
 
     place:    on the line
     room:     bytes from place to the end of the section
-    size:     bytes, as the symbol states
+    size:     bytes, as stated by the symbol
     strength: 0 global, 1 weak, 2 local
     section:  index
     claims:   rows of symbols with a size, in order of place
@@ -70,10 +70,10 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class PlacedSymbols:
-    """Symbols that have a place and size of their own, in order of place.
+    """Symbols with distinct places and sizes, in order of place.
 
-    row: the row in Defined of the best alias; the larger of two at one place comes first.
-    group: the index of its aliases in groups, NONE for a symbol without aliases.
+    row: the row in Defined of the best alias; at one place, the larger symbol comes first.
+    group: index into groups of its aliases; NONE for a symbol without aliases.
     """
 
     row: Int
@@ -89,15 +89,15 @@ def symbol_ranges(
     starts: Int,
     described: Callable[[], tuple[Int, Int]],
 ) -> tuple[DisjointSymbols, AliasGroups]:
-    """Cut the symbols into ranges that do not overlap.
+    """Cut the symbols into disjoint ranges.
 
     defined: the symbols of `names`.
-    starts: starts of input sections on the line; a label ends there at the latest.
-    described: returns starts and ends of the code that unwind records describe; called for labels
+    starts: starts of input sections on the line, where a label ends at the latest.
+    described: returns starts and ends of the code with unwind records; called for labels
 
-    Where symbols overlap, the smaller has the bytes. A label, which is a symbol without a size as
-    assembly has them, reaches to the end of the code that its unwind record describes, or at most
-    to the next symbol, label or input section.
+    Where symbols overlap, the smaller one owns the bytes. A label is a symbol without a size,
+    usually from assembly. It extends to the end of the code that its unwind record describes, or at
+    most to the next symbol, label or input section.
     """
     ids = _joined([known.of(names, table) for table in _tables(names)], np.int32)
     claims = merge_aliases(defined, ids, defined.claims, known)
@@ -114,7 +114,7 @@ def symbol_ranges(
     )
     if len(label_start):
         label_stop = np.minimum(label_stop, _ends(label_start, *described()))
-    # Groups of labels are numbered behind those of symbols with a size.
+    # Groups of labels are numbered after those of symbols with a size.
     label_group = np.where(free.group >= 0, free.group + len(claims.groups.first) - 1, NONE)
 
     at = np.searchsorted(start, label_start)
@@ -134,9 +134,9 @@ def symbol_ranges(
 def _claimed(
     defined: Defined, symbol: Int32, rows: Int, known: DistinctNames
 ) -> tuple[Int, Int, Int]:
-    """Cut symbols with a size where they overlap; the smaller has the bytes, then the lower hash.
+    """Cut symbols with a size where they overlap; the smaller one wins, then the lower hash.
 
-    Returns starts and ends of the ranges, and which of the rows each is of.
+    Returns starts and ends of the ranges, and the row of each.
     """
     place, size = defined.place[rows], defined.size[rows]
     end = place + np.minimum(size, defined.room[rows])
@@ -144,7 +144,7 @@ def _claimed(
 
 
 def _is_inside(places: Int, start: Int, stop: Int) -> Flags:
-    """Check which places lie in one of the ranges [start, stop), which are sorted and disjoint."""
+    """Check which places are in one of the ranges [start, stop), which are sorted and disjoint."""
     if not len(start):
         return np.zeros(len(places), np.bool_)
     at = np.searchsorted(start, places, side="right") - 1
@@ -152,7 +152,7 @@ def _is_inside(places: Int, start: Int, stop: Int) -> Flags:
 
 
 def _ends(places: Int, start: Int, stop: Int) -> Int:
-    """Return the end of the range that holds each place, the last to begin; else the highest."""
+    """Return the end of the last range that contains each place; if there is none, the maximum."""
     nowhere = np.iinfo(np.int64).max
     if not len(start):
         return np.full(len(places), nowhere, np.int64)
@@ -162,7 +162,7 @@ def _ends(places: Int, start: Int, stop: Int) -> Int:
 
 
 def _next_above(places: Int, columns: Sequence[Int]) -> Int:
-    """For each place return the smallest number in the columns that is larger."""
+    """Return the next larger number in the columns for each place."""
     numbers = np.sort(np.concatenate(columns), kind="stable")
     nowhere = np.iinfo(np.int64).max
     return np.append(numbers, nowhere)[np.searchsorted(numbers, places, side="right")]
@@ -175,7 +175,7 @@ def _both(some: AliasGroups, more: AliasGroups) -> AliasGroups:
 
 
 def defined_symbols(image: Elf, names: Elf, line: Line) -> Defined:
-    """Find where symbols lie on the image's line.
+    """Find the places of symbols on the image's line.
 
     names: the same build with symbols, or the image itself. Names are not compared here.
     """
@@ -195,10 +195,10 @@ def defined_symbols(image: Elf, names: Elf, line: Line) -> Defined:
 class _Homes:
     """Sections of the file with symbols, and one more entry at the end for symbols in no section.
 
-    address: what symbols in the section count from; 0 for relocatable objects
-    thread_local: what thread-local symbols in the section lack of an address
-    section: the same section of the image, or NONE
-    at, size: of that section on the line, in bytes; 0 without one
+    address: base of the section's symbols; 0 for relocatable objects
+    thread_local: the number to add to thread-local symbols to get an address
+    section: the corresponding section of the image, or NONE
+    at, size: of that section on the line, in bytes; 0 without a section
     """
 
     address: Int
@@ -224,10 +224,10 @@ def _homes(image: Elf, names: Elf, line: Line) -> _Homes:
 def _placed(
     table: SymbolTable, homes: _Homes, machine: str
 ) -> tuple[Flags, Int, Int, Int, Int8, Int]:
-    """Return which symbols of a table are defined, and columns place to section of Defined."""
+    """Return a mask of a table's defined symbols, and the columns place to section of Defined."""
     sections = len(homes.address) - 1
     start, end, which = table.distinct_names
-    # Left out: symbols without section or name, and those without bytes: file names and sections.
+    # Leave out symbols without a section or name, and symbols of files and sections.
     inside = (table.section > 0) & (table.section < sections) & (end > start)[which]
     inside &= (table.type != STT_SECTION) & (table.type != STT_FILE)
     section = np.where(inside, table.section, np.int32(sections))
@@ -235,7 +235,7 @@ def _placed(
     tls = np.flatnonzero(table.type == STT_TLS)
     offset[tls] += homes.thread_local[section[tls]]
     if machine in ("arm", "armeb"):
-        offset -= (offset & 1) * (table.type == STT_FUNC)  # the lowest bit says Thumb
+        offset -= (offset & 1) * (table.type == STT_FUNC)  # the lowest bit means Thumb
     home = homes.section[section]
     room = homes.size[section]
     inside &= (offset >= 0) & (offset < room) & (home >= 0)
@@ -251,12 +251,12 @@ def _tables(names: Elf) -> tuple[SymbolTable, ...]:
 
 
 def _joined(columns: Sequence[npt.NDArray[Any]], kind: type[np.generic]) -> npt.NDArray[Any]:
-    """Concatenate columns; a single one is not copied."""
+    """Concatenate columns, without copying a single one."""
     return columns[0] if len(columns) == 1 else np.concatenate([np.zeros(0, kind), *columns])
 
 
 def _section_map(image: Elf, names: Elf) -> Int:
-    """Return the image's section for each section of `names`, or NONE: stripping renumbers them."""
+    """Map sections of `names` to the image's, or NONE; stripping renumbers them."""
     if names is image:
         return np.arange(len(image.sections))
     by_place = {
@@ -278,15 +278,15 @@ def merge_aliases(defined: Defined, ids: Int32, rows: Int, known: DistinctNames)
     """Merge symbols that have the same place and size.
 
     ids: the name of each row of `defined`.
-    rows: the symbols to merge, rows of `defined` in order of place.
+    rows: the symbols to merge, as rows of `defined` in order of place.
 
-    The best alias is global before weak before local, then the shortest name, then the lowest hash.
-    It must not depend on the order of symbols.
+    The best alias is global before weak before local, then has the shortest name, then the lowest
+    hash. It must not depend on the order of symbols.
     """
     place = defined.place[rows]
-    is_again = np.zeros(len(rows) + 1, np.bool_)  # the row before has the same place
+    is_again = np.zeros(len(rows) + 1, np.bool_)  # the previous row has the same place
     is_again[1:-1] = place[1:] == place[:-1]
-    # Nearly every symbol has a place of its own; only the others are sorted.
+    # Nearly every symbol has its own place, so only the others are sorted.
     shared = np.flatnonzero(is_again[1:] | is_again[:-1])
     if not len(shared):
         none = AliasGroups(np.zeros(1, np.int32), np.zeros(0, np.int32))
@@ -305,10 +305,10 @@ def merge_aliases(defined: Defined, ids: Int32, rows: Int, known: DistinctNames)
 
 
 def _best_first(defined: Defined, ids: Int32, rows: Int, known: DistinctNames) -> Int:
-    """Sort rows by place, then the largest first, then the best alias first."""
+    """Sort rows by place, then by size (largest first), then by the order of aliases."""
     name = ids[rows]
     length = known.texts.end[name] - known.texts.start[name]
-    keys = (  # the last one decides first
+    keys = (  # the last key counts most
         known.hashes[name],
         length,
         defined.strength[rows],
@@ -321,8 +321,8 @@ def _best_first(defined: Defined, ids: Int32, rows: Int, known: DistinctNames) -
 def _alias_groups(merged: Int, name: Int32, count: int, names: int) -> tuple[Int, AliasGroups]:
     """Group the names of merged symbols that have several.
 
-    merged: the merged symbol, of `count`, that each alias is of, ascending.
-    name: each alias's name, of `names`; a name that comes again is not another alias.
+    merged: the merged symbol of each alias, ascending; there are `count` merged symbols.
+    name: index into `names` for each alias; a repeated name is not another alias.
 
     Returns the group of each merged symbol, or NONE, and the groups.
     """
@@ -338,7 +338,7 @@ def _alias_groups(merged: Int, name: Int32, count: int, names: int) -> tuple[Int
 
 
 def _is_repeated(keys: Int) -> Flags:
-    """Check which keys have an equal one before them."""
+    """Check which keys occurred before."""
     order = packed_order(keys)
     repeated = np.zeros(len(keys), np.bool_)
     repeated[order[1:]] = keys[order[1:]] == keys[order[:-1]]
@@ -346,9 +346,9 @@ def _is_repeated(keys: Int) -> Flags:
 
 
 def _labels(image: Elf, known: DistinctNames, defined: Defined, ids: Int32) -> Int:
-    """Return rows of labels in constant sections, in order, without .L1, $x and the like.
+    """Return rows of labels in constant sections, in order, except .L1, $x and the like.
 
-    Sections that are written to are left out: linkers put _end and the like there.
+    Writable sections are left out, since linkers put _end and similar labels there.
     """
     fixed = np.array(
         [s.is_allocated and not s.is_writable and not s.is_nobits for s in image.sections]

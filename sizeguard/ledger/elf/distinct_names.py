@@ -1,4 +1,4 @@
-"""The distinct names of an image's symbols, and which of them each symbol has."""
+"""The distinct names of an image's symbols, and the name of each symbol."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PIECE = 1 << 16  # names that a thread hashes at a time
 
 @dataclass(frozen=True, slots=True)
 class DistinctNames:
-    """All names, each once, whatever table and string holds it.
+    """All names, without duplicates, from all tables and strings.
 
-    strings: for each table (file, section) the index of each distinct string's name; the empty
-    string is not a name, NONE.
+    strings: for each table (file, section) the index of each distinct string's name; NONE for the
+    empty string, which is not a name.
 
     hashes: of the names; sorting by them gives an order that does not depend on the order of
     symbols.
@@ -42,7 +42,7 @@ class DistinctNames:
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """The symbol tables of an image and of its twin with symbols, and the strings of all."""
+    """The symbol tables of an image and of its twin with symbols, and all of their strings."""
 
     tables: list[tuple[Elf, SymbolTable]]
     texts: Texts
@@ -58,9 +58,9 @@ def strings_of(image: Elf, names: Elf) -> Strings:
 
 
 def distinct_names(known: Strings) -> DistinctNames:
-    """Find the distinct names: two are the same if their 64-bit hashes are.
+    """Find the distinct names; names with equal 64-bit hashes count as equal.
 
-    A string table may hold a string twice; libtensorflow_cc.so.2's does 242,196 times.
+    A string table may contain a string twice; libtensorflow_cc.so.2's has 242,196 such strings.
     """
     tables, texts = known.tables, known.texts
     pieces = (
@@ -88,11 +88,11 @@ def distinct_names(known: Strings) -> DistinctNames:
 
 
 def _repeated(hashes: Hash) -> tuple[Int, Int]:
-    """Return the places of hashes that occurred before, and the first place of each of them."""
+    """Return the places of repeated hashes, and the first place of each of them."""
     order = hash_order(hashes)
     ordered = hashes[order]
     again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
-    # The first of a run of equal hashes is the place before the second.
+    # The first of a run of equal hashes precedes the second.
     begins = np.diff(again, prepend=-1) > 1
     first = np.maximum.accumulate(np.where(begins, again - 1, 0))
     return order[again], order[first]
@@ -101,7 +101,7 @@ def _repeated(hashes: Hash) -> tuple[Int, Int]:
 def _joined(tables: list[tuple[Elf, SymbolTable]]) -> Texts:
     """Concatenate the distinct strings of all tables.
 
-    Tables of one file share its bytes; for two files the string tables are copied.
+    Tables of one file share its bytes; with two files, the string tables are copied.
     """
     if not tables:
         return Texts.of(())

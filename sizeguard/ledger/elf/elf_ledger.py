@@ -51,8 +51,8 @@ from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Ledger, Owners
 if TYPE_CHECKING:
     from sizeguard.formats.linkmap.link_map import InputSection
 
-# Kinds whose bytes symbols, maps and registration entries explain. Other sections explain
-# themselves, or have an analyzer.
+# Kinds whose owners come from symbols, maps and registration entries. Other sections are their own
+# owners, or have an analyzer.
 CONTENT = frozenset({"code", "rodata", "data", "zero"})
 
 # Section, kind and analyzer for each of regions.HEADERS ….
@@ -71,11 +71,11 @@ def elf_ledger(
     inputs: Sequence[InputSection] = (),
     parts: Sequence[Part] = (),
 ) -> Ledger:
-    """Find who owns each byte of the image.
+    """Find the owner of each byte of the image.
 
     names: the same build with symbols.
     inputs: rows of its linker map, in any order.
-    parts: entries that only its objects tell of, in any order.
+    parts: entries that only its objects show, in any order.
 
     Raises InconclusiveError if `names` is another build.
     """
@@ -108,7 +108,7 @@ def elf_ledger(
 
 
 def _map_order(row: InputSection) -> tuple[str, int, int, str, str, bool]:
-    """Sort key of a map's rows: the ledger must not depend on their order."""
+    """Return the sort key of a map's row, since the ledger must not depend on their order."""
     return row.output, row.address, row.size, row.file, row.name, row.is_merged
 
 
@@ -129,9 +129,9 @@ def _image_info(image: Elf) -> ImageInfo:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The texts that owners point into, and the groups of aliases.
+    """The texts that owners refer to, and the groups of aliases.
 
-    hash_order waits for a thread that sorts the names' hashes.
+    hash_order waits for the thread that sorts the names' hashes.
     """
 
     names: DistinctNames
@@ -147,11 +147,11 @@ def _cut_image(
     parts: Sequence[Part],
     book: Book,
 ) -> _Named:
-    """Cut all sections into pieces, which go to the book."""
+    """Cut all sections into pieces, and add these to the book."""
     line = book.line
     strings = strings_of(image, names)
     hashed = beside(lambda: distinct_names(strings))
-    # Meanwhile read what needs no names: 0.1 s for libtorch_cpu.so.
+    # Meanwhile do the work that does not need names: 0.1 s for libtorch_cpu.so.
     defined = defined_symbols(image, names, line)
     unwinding = read_unwinding(image, line)
     relocations = relocation_tables(image, line)
@@ -188,9 +188,9 @@ def _cut(
     unwinding: Unwinding,
     relocations: list[RelocationTable],
 ) -> None:
-    """Add the pieces of all sections to the book; a section that no analyzer knows is one piece.
+    """Add the pieces of all sections to the book; a section without an analyzer is one piece.
 
-    Where two analyzers do not need each other they work on two threads.
+    Independent analyzers run on two threads.
     """
     line = book.line
     kinds = np.array([KIND[kind_of(section)] for section in image.sections], np.int8)
@@ -216,9 +216,9 @@ def _cut(
 
 
 def _content_sections(image: Elf, line: Line) -> tuple[list[int], list[int]]:
-    """Return the indices of the sections of code and of those of data.
+    """Return the indices of the sections of code, and of those of data.
 
-    Code is apart because it has most rows, and none of them is cut into strings.
+    Code is separate because it has most rows, and none of them is cut into strings.
     """
     content = [
         s.index
@@ -231,7 +231,7 @@ def _content_sections(image: Elf, line: Line) -> tuple[list[int], list[int]]:
 
 
 def _checked(image: Elf, names: Elf | None) -> Elf:
-    """Return `names` if it is of the same build; the image if there is none."""
+    """Return `names` if it is of the same build; the image if `names` is None."""
     if names is None:
         return image
     if image.build_id and names.build_id and image.build_id != names.build_id:
@@ -245,7 +245,7 @@ def _checked(image: Elf, names: Elf | None) -> Elf:
 def _owners(
     image: Elf, book: Book, segments: Segments, extra: Extra
 ) -> tuple[Owners, tuple[str, ...]]:
-    """Make the owner table, rows of sections before extra rows; return also the section names."""
+    """Make the owner table, rows of sections before extra rows; also return the section names."""
     labels: dict[str, int] = {}
     of_sections = {
         "section": np.array(
@@ -277,7 +277,7 @@ def _owners(
 
 
 def _by_section(book: Book, of_section: Int32, more: Int32) -> Int32:
-    """Make a column whose value depends only on a row's section, with `more` behind it."""
+    """Make a column whose value depends only on a row's section, followed by `more`."""
     column = np.empty(book.count + len(more), np.int32)
     for index, (low, high) in book.rows_of.items():
         column[low:high] = of_section[index]

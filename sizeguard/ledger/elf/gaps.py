@@ -1,4 +1,4 @@
-"""Find strings and padding in bytes that no symbol claims, where there is no doubt."""
+"""Find strings and padding in bytes without a symbol, where they are certain."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ STRING, PADDING = 0, 1
 Flags = npt.NDArray[np.bool_]
 
 SHORTEST_STRING = 4  # bytes without the NUL
-WIDEST_PADDING = 64  # of data, and of different nops
-WIDEST_FILL = 4096  # of one repeated byte, in code
+WIDEST_PADDING = 64  # bytes, in data, and of different nops
+WIDEST_FILL = 4096  # bytes of one repeated value, in code
 FUNCTION_ALIGNMENT = 16
-# Bytes processed at a time, so that they stay in the cache; their places take eight times as much.
+# Bytes that are processed at a time; they fit the cache. Their places take eight times as much.
 _BATCH = 1 << 16
 
 _TEXT = np.zeros(256, bool)
 _TEXT[0x20:0x7F] = True
 _TEXT[[0x09, 0x0A, 0x0D, 0x1B]] = True
-# Bytes of nops: of x86, where the longest is 66 66 2e 0f 1f 84 00 00 00 00 00, and of aarch64, 1f
+# Bytes of nops: on x86, where the longest is 66 66 2e 0f 1f 84 00 00 00 00 00, and on aarch64, 1f
 # 20 03 d5.
 _NOP = np.isin(
     np.arange(256),
@@ -81,13 +81,12 @@ class _Sections:
 
 
 def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tuple[Int, FilledGaps]:
-    """Find gaps that are padding as a whole, and strings and padding in the others.
+    """Find gaps that are entirely padding, and strings and padding in the others.
 
     start, end: gaps on the line, sorted, each inside one section.
 
-    Strings: text of four characters or more between NULs, in sections that nobody writes to.
-    Padding: zeros or nops that end at a multiple of a power of two, the least one above the
-    padding's length.
+    Strings: text of four characters or more between NULs, in read-only sections.
+    Padding: zeros or nops up to a multiple of the smallest power of two above their length.
     """
     about = _Sections.of(image, line)
     searched = np.flatnonzero(about.is_fixed[section])
@@ -116,9 +115,9 @@ def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tup
 
 
 def _texts(image: Elf, start: Int, end: Int, section: Int, about: _Sections) -> tuple[Int, Int]:
-    """Find the strings of gaps in sections that nobody writes to.
+    """Find the strings of gaps in read-only sections.
 
-    In sections of strings each gap is taken as a whole.
+    In sections of strings each gap counts as strings.
     """
     whole = about.is_text[section]
     searched = np.flatnonzero(~whole & (end - start > SHORTEST_STRING))
@@ -131,8 +130,8 @@ def _texts(image: Elf, start: Int, end: Int, section: Int, about: _Sections) -> 
 def _is_padding(image: Elf, start: Int, end: Int, section: Int, about: _Sections) -> Flags:
     """Check which ranges are padding.
 
-    In code, less than 16 bytes up to a multiple of 16 are padding without being read: 400,000 gaps
-    of libtorch_cpu.so are spread over all its pages.
+    In code, fewer than 16 bytes before a multiple of 16 count as padding without being read, since
+    the 400,000 gaps of libtorch_cpu.so are spread over all its pages.
     """
     size, boundary = end - start, end + about.to_address[section]
     good: Flags = (
@@ -154,7 +153,7 @@ def _is_padding(image: Elf, start: Int, end: Int, section: Int, about: _Sections
 
 
 def _merged(*columns: Int) -> Int:
-    """Merge sorted columns: a stable sort merges runs."""
+    """Merge sorted columns; a stable sort merges runs."""
     return np.sort(np.concatenate(columns), kind="stable")
 
 
@@ -180,17 +179,17 @@ def _strings(image: Elf, start: Int, end: Int, to_file: Int) -> Iterator[tuple[I
 
 
 def string_runs(content: npt.NDArray[np.uint8], last: Int) -> tuple[Int, Int]:
-    """Find strings that follow each other without a byte between.
+    """Find runs of adjacent strings.
 
-    content: bytes of gaps, one behind the other; the byte at each index in `last` ends a gap, and
-    is 1, which is neither text nor NUL.
+    content: bytes of gaps, one after the other; the byte at each index in `last` ends a gap, and is
+    1, which is neither text nor NUL.
 
-    A string is text of SHORTEST_STRING bytes or more between NULs; the beginning of a gap may stand
-    for the first. Returns where each run starts, and the index behind its last NUL.
+    A string is text of SHORTEST_STRING bytes or more between NULs; the beginning of a gap can
+    replace the first NUL. Returns the start of each run, and the index after its last NUL.
     """
     change = np.flatnonzero(np.diff(_TEXT[content], prepend=False, append=False))
     first, after = change[::2], change[1::2]
-    # Text at index 0 sees the last byte of all, the end of a gap, at index -1.
+    # Index -1 before the text at index 0 is the last byte, which is the end of a gap.
     ends_gap = np.zeros(len(content), np.bool_)
     ends_gap[last] = True
     is_string = (
@@ -207,7 +206,7 @@ def string_runs(content: npt.NDArray[np.uint8], last: Int) -> tuple[Int, Int]:
 
 
 def _blank(image: Elf, start: Int, size: Int, to_file: Int, is_code: Flags) -> Flags:
-    """Check which ranges hold only zeros or, in code, only nops or one repeated filler byte."""
+    """Check which ranges contain only zeros or, in code, only nops or one repeated filler byte."""
     good = np.zeros(len(start), bool)
     for low, high in _batches(size):
         length = size[low:high]
@@ -223,7 +222,7 @@ def _blank(image: Elf, start: Int, size: Int, to_file: Int, is_code: Flags) -> F
 
 
 def _batches(length: Int) -> Iterator[tuple[int, int]]:
-    """Yield runs of ranges that together have about _BATCH bytes, one range at least."""
+    """Yield runs of ranges with about _BATCH bytes in total, at least one range each."""
     ends = np.cumsum(length)
     low = 0
     while low < len(length):

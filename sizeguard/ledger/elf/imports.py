@@ -1,4 +1,4 @@
-"""Cut .got and .plt into slots and stubs, each owned by the import that it serves."""
+"""Cut .got and .plt into slots and stubs, each owned by its import."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_slots(image: Elf, book: Book, holders: Holders, fixed: Fixed) -> None:
 
 
 def add_stubs(image: Elf, book: Book, fixed: Fixed) -> None:
-    """Add the stubs of .plt, .plt.sec and .plt.got to the book: each jumps through a slot."""
+    """Add the stubs of .plt, .plt.sec and .plt.got to the book; each jumps through a slot."""
     for section in image.sections:
         is_stubs = (
             kind_of(section) == "import" and section.is_executable and section.type == SHT_PROGBITS

@@ -1,4 +1,4 @@
-"""Use of memory regions by an ELF image: where its sections are stored, and where they run."""
+"""Measure how an ELF image uses memory regions: where sections are stored and where they run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _Extent = tuple[int, int, int]  # first address, end, alignment
 
 
 def region_uses(elf: Elf, regions: Sequence[MemoryRegion]) -> tuple[RegionUse, ...]:
-    """Measure what an image takes of each region.
+    """Measure the bytes that an image takes in each region.
 
-    A section is in the smallest region that its first address is in. Initialized data is stored in
-    one region and runs in another: both count it.
+    A section is in the smallest region that contains its first address. Initialized data is stored
+    in one region and runs in another, so both count it.
     """
     extents: dict[str, list[_Extent]] = {region.name: [] for region in regions}
     stored = dict.fromkeys(extents, 0)
@@ -26,7 +26,7 @@ def region_uses(elf: Elf, regions: Sequence[MemoryRegion]) -> tuple[RegionUse, .
         if not section.is_allocated or not section.size:
             continue
         if section.is_nobits and section.is_thread_local:
-            continue  # it has no place of its own
+            continue  # it takes no memory of its own
         running = _region_at(regions, section.address)
         loaded = section.address if section.is_nobits else _load_address(elf, section)
         holding = _region_at(regions, loaded)
@@ -59,7 +59,7 @@ def _region_at(regions: Iterable[MemoryRegion], address: int) -> MemoryRegion | 
 
 
 def _load_address(elf: Elf, section: Section) -> int:
-    """Return where the bytes of a section are before it runs; the place is its segment's."""
+    """Return the address where the bytes of a section are stored before it runs."""
     for segment in elf.segments:
         offset = section.offset - segment.offset
         is_inside = offset >= 0 and offset + section.size <= segment.file_size
@@ -69,7 +69,7 @@ def _load_address(elf: Elf, section: Section) -> int:
 
 
 def _taken(origin: int, extents: Iterable[_Extent]) -> int:
-    """Count bytes once, with gaps that the alignment of what follows them explains."""
+    """Count bytes once, including gaps that are due to alignment."""
     taken, end = 0, origin
     for first, last, alignment in sorted(set(extents)):
         gap = first - end

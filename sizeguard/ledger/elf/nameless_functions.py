@@ -1,4 +1,4 @@
-"""Functions of a stripped image: from Go's table with names, else from unwind records."""
+"""Find functions of a stripped image: from Go's table, with names, else from unwind records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sizeguard.ledger.elf.owner_table import Line
 from sizeguard.ledger.elf.unwind_owners import Unwinding, described_code
 from sizeguard.ledger.kinds import ANALYZER
 
-# A section of Go's linker, and its name in position-independent files.
+# A section of Go's linker; the second name is used in position-independent files.
 _GO_TABLES = (".gopclntab", ".data.rel.ro.gopclntab")
 _MOST = 1 << 21  # functions; images with more have names
 
@@ -21,9 +21,9 @@ _MOST = 1 << 21  # functions; images with more have names
 def nameless_functions(
     image: Elf, line: Line, symbols: DisjointSymbols, unwinding: Unwinding
 ) -> tuple[RowRanges, Texts, npt.NDArray[np.int8]]:
-    """Find functions in code that no symbol names.
+    """Find functions in code without symbols.
 
-    Returns their ranges on the line, texts that call them, and the analyzer of each text.
+    Returns their ranges on the line, their names, and the analyzer of each name.
     """
     start, end = described_code(image, line, unwinding)
     texts: list[bytes] = []
@@ -44,7 +44,7 @@ def nameless_functions(
 
 
 def _outside(start: Int, end: Int, symbols: DisjointSymbols) -> tuple[Int, Int, Int]:
-    """Cut functions where the next one or a symbol begins; leave out those inside a symbol."""
+    """Cut functions at the next function or symbol, and leave out those inside a symbol."""
     start, first = np.unique(start, return_index=True)
     end = end[first]
     if len(start) > 1:
@@ -63,7 +63,7 @@ def _go_functions(image: Elf, line: Line) -> tuple[Int, Int, list[bytes]] | None
     text = image.section(".text")
     if section is None or text is None:
         return None
-    from sizeguard.formats.gopclntab import go_functions  # 1 ms, for Go alone
+    from sizeguard.formats.gopclntab import go_functions  # takes 1 ms; only Go needs it
 
     found = go_functions(image.content(section), signed(text.address))
     if found is None:

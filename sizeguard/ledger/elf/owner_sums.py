@@ -1,4 +1,4 @@
-"""Bytes of each owner, or of all owners with the same label, computed from the rows' places."""
+"""Sum the bytes of each owner, or of all owners with the same label, from the rows' places."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sizeguard.formats.elf import Elf
 from sizeguard.ledger.elf.owner_table import Places
 from sizeguard.ledger.elf.regions import Region, clipped
 
-# Bits for what the bytes of a section count for.
+# Bits for the columns in which the bytes of a section count.
 _BIT = {"file": 1, "load": 2, "ram": 4}
 
-# A packed sum has bytes in its low bits, spans in its high ones.
+# A packed sum has bytes in its low bits, spans in its high bits.
 _SPAN_BITS = 36
 _SPAN = 1 << _SPAN_BITS
 _MOST_SPANS = 1 << (62 - _SPAN_BITS)
@@ -25,7 +25,7 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class RowSums:
-    """Sums over rows of sections and rows outside sections, whose bytes are in no section.
+    """Sums over rows of sections, and over rows of bytes outside all sections.
 
     regions: of the file.
     """
@@ -36,7 +36,7 @@ class RowSums:
     rows: int
 
     def column(self, what: str, room: int = 0) -> Int:
-        """Return all rows' values, a new array with `room` more entries, which are 0."""
+        """Return all rows' values as a new array with `room` more entries, which are 0."""
         sums = np.zeros(self.rows + room, np.int64)
         if what == "file":
             self._add_file_bytes(sums)
@@ -84,7 +84,8 @@ class RowSums:
     def by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
         """Sum rows with equal id, in one pass over all rows instead of seven.
 
-        A row has the same size in the file and in memory, and the high bits of a sum count spans.
+        A row has the same size in the file and in memory, so the high bits of a sum can count
+        spans.
         """
         is_small = len(self.places.start) < _MOST_SPANS and int(self.places.line.size.sum()) < _SPAN
         if self._is_clipped or not is_small:
@@ -94,7 +95,7 @@ class RowSums:
         for wanted in sorted({bits for _, _, bits in self._runs}):
             sums = np.zeros(count, np.int64)
             for low, high, bits in self._runs:
-                # Pieces stay in the cache.
+                # Pieces fit the cache.
                 for a in range(low, high, _PIECE) if bits == wanted else ():
                     b = min(a + _PIECE, high)
                     np.add.at(sums, ids[a:b], self._sizes(a, b) + _SPAN)
@@ -124,7 +125,7 @@ class RowSums:
     def _last(self) -> tuple[Int, Int]:
         """The last row of each section, ascending, and its size.
 
-        It ends with its section, not where the next row begins.
+        It ends with its section, not at the next row.
         """
         line = self.places.line
         sections = sorted(
@@ -154,7 +155,7 @@ class RowSums:
 
     @cached_property
     def _is_clipped(self) -> bool:
-        """Return whether sections overlap in the file, so that a row shares bytes with another."""
+        """Return whether sections overlap in the file, so that rows share bytes."""
         return any(
             r.row < 0 and r.end - r.start != self.image.sections[r.section].size
             for r in self.regions
@@ -175,12 +176,12 @@ class RowSums:
                 sums[owner] += size
 
     def _add_counts(self, sums: Int) -> None:
-        """Raise the counts of rows that have several spans in the file.
+        """Increase the counts of rows that have several spans in the file.
 
-        Rows that are in memory only keep one span, and so do NOBITS of objects and threads, which
-        have no place in memory.
+        Rows that are only in memory keep one span. So do NOBITS of objects and threads, which have
+        no place in memory.
         """
-        # Only rows of sections that contain others can have several spans.
+        # Only rows of sections that contain other sections can have several spans.
         cut = [
             clipped(self.places, region, self.image.sections[region.section].offset)[0]
             for region in self.regions

@@ -1,8 +1,8 @@
-"""Collect pieces of sections from analyzers, as columns, into one table of owners.
+"""Collect pieces of sections from analyzers, as columns, in one table of owners.
 
 An analyzer cuts the sections that it knows into pieces; a piece is a row of the ledger's owners.
-All sections lie one after the other on a line, so every byte has a place of its own. Addresses and
-file offsets may overlap, as those of .tbss and its successor do.
+All sections are placed one after the other on a line, so every byte has a unique place. Addresses
+and file offsets can overlap, such as those of .tbss and its successor.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ COLUMNS = ("start", "kind", "analyzer", "confidence", "symbol", "group", "input"
 class Line:
     """Places of an image's sections.
 
-    Section i is on the line at [at[i], at[i] + size[i]), in memory from address[i] on. Sections of
-    a relocatable object have no address; the place on the line stands for it.
+    Section i is on the line at [at[i], at[i] + size[i]), in memory from address[i]. Sections of a
+    relocatable object have no address; the place on the line is used instead.
     """
 
     at: Int
@@ -40,7 +40,7 @@ class Line:
 
     @staticmethod
     def of(image: Elf) -> Line:
-        """Lay the sections of an image one after the other."""
+        """Place the sections of an image one after the other."""
         size = np.array([section.size for section in image.sections], np.int64)
         at = np.cumsum(size) - size
         if image.is_relocatable:
@@ -51,13 +51,13 @@ class Line:
 
     @property
     def place(self) -> type[np.signedinteger]:
-        """The integer type that holds any place."""
+        """The smallest integer type for all places."""
         return np.int32 if int(self.size.sum()) < 1 << 31 else np.int64
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Pieces as columns; those of a section are adjacent, in order, and cover it.
+    """Pieces as columns; the pieces of a section are adjacent, in order, and cover it.
 
     start: on the line. In the other columns an integer is the value of all pieces.
     """
@@ -81,9 +81,10 @@ class Pieces:
 class Places:
     """Places of the rows of sections on the line.
 
-    rows_of: for each section its first row, and the one behind its last.
+    rows_of: for each section its first row, and the row after its last.
 
-    start: int32 if the line is short enough, as for most images: 14 MB less for 3.4 million rows.
+    start: int32 if the line is short enough, as in most images; this saves 14 MB for 3.4 million
+        rows.
     """
 
     line: Line
@@ -91,16 +92,16 @@ class Places:
     rows_of: dict[int, tuple[int, int]]
 
     def sizes(self, index: int) -> Int:
-        """Return the sizes of a section's rows; the last ends with the section."""
+        """Return the sizes of a section's rows; the last row ends with the section."""
         low, high = self.rows_of[index]
         return np.diff(self.start[low:high], append=self.line.at[index] + self.line.size[index])
 
 
 @dataclass(slots=True)
 class Book:
-    """Pieces that analyzers have made so far.
+    """Pieces that analyzers have added so far.
 
-    rows_of: for each section that has been cut its first row, and the one behind its last.
+    rows_of: for each cut section, its first row and the row after its last.
     """
 
     line: Line
@@ -128,19 +129,19 @@ class Book:
         self.count += len(pieces)
 
     def add_new(self, pieces: Iterable[Pieces]) -> None:
-        """Add pieces, each item of one section, unless an earlier analyzer has cut that section."""
+        """Add pieces, each item for one section, unless an earlier analyzer has cut it."""
         for some in pieces:
             if some.section not in self.rows_of:
                 self.add(some)
 
     def places(self) -> Places:
-        """Return the places of all rows; to be called when all sections are cut."""
+        """Return the places of all rows; call it after all sections are cut."""
         return Places(self.line, self.column("start", np.zeros(0, self.line.place)), self.rows_of)
 
     def column(self, name: str, more: npt.NDArray[T]) -> npt.NDArray[T]:
-        """Return a column of all pieces, with `more` behind it; the book no longer has it.
+        """Return a column of all pieces, followed by `more`, and remove it from the book.
 
-        A column that is NONE everywhere takes no memory.
+        A column that contains only NONE takes no memory.
         """
         parts = self.parts.pop(name)
         if all(isinstance(part, int) and part == NONE for part in parts) and (more == NONE).all():
@@ -155,7 +156,7 @@ class Book:
         return column
 
     def of_section(self, index: int) -> tuple[int, slice]:
-        """Return which of the pieces added so far contain a section, and its slice of them."""
+        """Return which of the added pieces contain a section, and its slice of them."""
         first, last = self.rows_of[index]
         at = 0
         for number, length in enumerate(self.lengths):
@@ -167,7 +168,7 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """The rows so far by address, to find what holds an address of the image."""
+    """The rows so far by address, to find the row that contains an address of the image."""
 
     start: Int
     end: Int
@@ -180,7 +181,7 @@ class Holders:
     def of(book: Book, image: Elf) -> Holders:
         """Collect the rows of all loaded sections cut so far.
 
-        Thread-local NOBITS sections are left out: they have no memory of their own.
+        Thread-local NOBITS sections are left out, since they take no memory of the image.
         """
         kept = _apart(book, image)
         if not kept:
@@ -216,7 +217,7 @@ class Holders:
         )
 
     def at(self, addresses: Int) -> Int:
-        """Return the index of the row that holds each address, NONE where none does."""
+        """Return the index of the row that contains each address; NONE if there is none."""
         if not len(self.start):
             return np.full(len(addresses), NONE, np.int64)
         found = np.searchsorted(self.start, addresses, side="right") - 1
@@ -261,7 +262,7 @@ def _shifted(columns: Sequence[npt.NDArray[np.signedinteger]], shifts: Sequence[
 
 
 def _apart(book: Book, image: Elf) -> list[int]:
-    """Return the sections cut so far that have addresses, without those that overlap one before."""
+    """Return the cut sections that have addresses, without those that overlap an earlier one."""
     spans = sorted((int(book.line.address[i]), i) for i in book.rows_of if _has_address(image, i))
     reached = -(1 << 63)
     kept = []
@@ -273,7 +274,7 @@ def _apart(book: Book, image: Elf) -> list[int]:
 
 
 def _has_address(image: Elf, index: int) -> bool:
-    """Check that a section has memory of its own when loaded."""
+    """Check that a section takes memory of the image when loaded."""
     section = image.sections[index]
     return section.is_allocated and not (section.is_nobits and section.is_thread_local)
 
@@ -283,9 +284,9 @@ def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
 
     start, end: the ranges, sorted, disjoint and inside [low, high).
 
-    Returns the starts of all pieces, and for each the index of its range, NONE for a gap.
+    Returns the starts of all pieces, and the index of each piece's range, NONE for a gap.
     """
-    # A gap, range 0, a gap, range 1, …, a gap: each gap begins where the range before it ends.
+    # A gap, range 0, a gap, range 1, …, a gap; each gap begins where the previous range ends.
     pieces = np.empty(2 * len(start) + 1, np.int64)
     pieces[0] = low
     pieces[1::2] = start
@@ -297,12 +298,12 @@ def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
 
 
 def disjoint(start: Int, end: Int, weakness: Callable[[], Sequence[Int]]) -> tuple[Int, Int, Int]:
-    """Cut ranges so that none overlap; where several lie, the one with the least weakness stays.
+    """Cut ranges so that none overlap; in an overlap, the range with the least weakness wins.
 
-    start must be sorted. weakness returns columns, the first deciding first. It is called only if
-    ranges overlap; nearly all of an image's symbols do not.
+    start must be sorted. weakness returns columns; the first one counts most. It is called only if
+    ranges overlap, which nearly all symbols of an image do not.
 
-    Returns starts and ends of the pieces, and the range that each is of.
+    Returns starts and ends of the pieces, and the range of each.
     """
     reached = np.maximum.accumulate(end)[:-1] if len(end) else end
     overlaps = np.flatnonzero(reached > start[1:])
@@ -318,7 +319,7 @@ def disjoint(start: Int, end: Int, weakness: Callable[[], Sequence[Int]]) -> tup
 
 
 def _cut(start: Int, end: Int, weakness: Sequence[Int]) -> tuple[Int, Int, Int]:
-    """Cut ranges as disjoint does, without a fast path for those that overlap nothing."""
+    """Cut ranges as disjoint does, without a fast path for ranges that do not overlap."""
     order = np.lexsort((start, *reversed(weakness)))
     edges = distinct(np.concatenate([start, end]))
     low, high = np.searchsorted(edges, start[order]), np.searchsorted(edges, end[order])

@@ -1,4 +1,4 @@
-"""The two partitions of an ELF image: of the file, and of the memory of its segments."""
+"""Make the two partitions of an ELF image: of the file, and of the memory of its segments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 
 @dataclass(slots=True)
 class Extra:
-    """Rows for bytes in no section, numbered from `first`: their kind and segment.
+    """Rows for bytes outside all sections, numbered from `first`: their kind and segment.
 
     what: HEADERS, SECTION_GAP, PAGE_SLACK, UNKNOWN or MEMORY_GAP.
     """
@@ -41,7 +41,7 @@ class Extra:
 class Segments:
     """The loaded segments in order of address, without empty ones.
 
-    names: their names in reports, and one more for bytes that are not loaded.
+    names: their names in reports, then a name for bytes that are not loaded.
     """
 
     loads: tuple[Segment, ...]
@@ -93,7 +93,7 @@ class Segments:
 class Region:
     """A range [start, end) of the file or of memory, with its holder.
 
-    The holder is a section, a row, or, in memory, the file's bytes from `offset` on.
+    The holder is a section, a row, or, in memory, the file's bytes from `offset`.
     """
 
     start: int
@@ -106,7 +106,7 @@ class Region:
 def file_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
     """Cut the file into regions, in order.
 
-    Headers win over sections; of sections that overlap the smaller wins.
+    Headers win over sections; where sections overlap, the smaller one wins.
     """
     claims = [
         (offset, offset + size, 0, size, i)
@@ -141,8 +141,8 @@ def file_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
 def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]:
     """Cut the memory of the segments into regions.
 
-    Memory holds bytes of the file, else NOBITS sections, else nothing. Where segments overlap the
-    one that begins first has the bytes.
+    Memory contains bytes of the file, NOBITS sections, or nothing. Where segments overlap, the one
+    that begins first has the bytes.
     """
     zeroed = [
         s
@@ -189,7 +189,7 @@ def file_partition(regions: list[Region], image: Elf, places: Places) -> Partiti
 def memory_partition(
     regions: list[Region], image: Elf, places: Places, file: Partition
 ) -> MemoryPartition:
-    """Make the partition of memory; where it holds bytes of the file it follows the file's."""
+    """Make the partition of memory; bytes from the file have the same owners as in the file."""
     nothing = np.zeros(0, np.int64)
     addresses, sizes, owners = [nothing], [nothing], [nothing]
     stops = np.append(file.start[1:], file.size)
@@ -225,7 +225,7 @@ def memory_partition(
 def clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
     """Return the rows of a section inside a region, their starts and their sizes.
 
-    base: the start of the section, in the space of the region.
+    base: start of the section, in the coordinates of the region.
     """
     low, high = places.rows_of[region.section]
     start = places.start[low:high] + np.int64(base - int(places.line.at[region.section]))
@@ -244,7 +244,7 @@ def _headers(image: Elf) -> tuple[tuple[int, int], ...]:
 
 
 def _gap(image: Elf, segments: Segments, extra: Extra, low: int, high: int) -> list[Region]:
-    """Cut [low, high) of the file, which nothing holds, where segments begin and end."""
+    """Cut the unused range [low, high) of the file at the edges of segments."""
     if low >= high:
         return []
     loads = [(s.offset, s.offset + s.file_size) for s in segments.loads if s.file_size]
@@ -265,7 +265,7 @@ def _gap(image: Elf, segments: Segments, extra: Extra, low: int, high: int) -> l
 
 
 def _is_filled(image: Elf, low: int, high: int) -> bool:
-    """Check that the bytes all are the same one, and one that linkers fill with."""
+    """Check that all bytes are equal, with a value that linkers use to fill gaps."""
     fill = image.data[low]
     if fill not in _FILLS:
         return False

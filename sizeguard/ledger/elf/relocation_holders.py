@@ -1,4 +1,4 @@
-"""Relocation tables: each entry's owner, and what the loader writes at each address."""
+"""Find the owner of each entry of relocation tables, and the values that the loader writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sizeguard.ledger.ledger import NONE
 class RelocationTable:
     """A relocation section.
 
-    address: the address that each entry relocates; for a relocatable object its place on the line.
+    address: the address that each entry relocates; for a relocatable object, its place on the line.
     """
 
     section: Section
@@ -32,7 +32,7 @@ class RelocationTable:
 class Fixed:
     """Pointers that relocations write, sorted by address.
 
-    symbol: the name that each refers to, or NONE; target: the address that it points at.
+    symbol: the name that each pointer refers to, or NONE; target: the address that it points to.
     """
 
     address: Int
@@ -40,7 +40,7 @@ class Fixed:
     target: Int
 
     def at(self, addresses: Int) -> tuple[Int, Int]:
-        """Return for each address the name and the target, each NONE if there is none."""
+        """Return the name and the target for each address; each is NONE if there is none."""
         if not len(self.address):
             nothing = np.full(len(addresses), NONE, np.int64)
             return nothing, nothing
@@ -69,7 +69,7 @@ def fixed_places(
 ) -> Fixed:
     """Collect the pointers that relocations write.
 
-    REL and RELR have their addends in the image, which is not read: targets are right only for
+    REL and RELR store their addends in the image, which is not read, so targets are right only for
     tables with addends.
     """
     addresses, symbols, targets = (

@@ -1,4 +1,4 @@
-"""Cut symbol tables, their strings, hash tables and versions into pieces, each its symbol's."""
+"""Cut symbol tables, their strings, hash tables and versions into pieces owned by symbols."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from sizeguard.ledger.ledger import NONE
 
 
 def table_pieces(image: Elf, known: DistinctNames, line: Line) -> Iterator[Pieces]:
-    """Yield the pieces of all sections of these kinds whose sizes make sense.
+    """Yield the pieces of all sections of these kinds with valid sizes.
 
-    Others stay one piece.
+    Other sections stay one piece.
     """
     tables = [*image.static_symbols, *image.dynamic_symbols]
     for table in tables:
@@ -60,7 +60,7 @@ def table_pieces(image: Elf, known: DistinctNames, line: Line) -> Iterator[Piece
 def _entries(section: Section, line: Line, width: int, ids: Int32, analyzer: str) -> Pieces:
     """Cut a table with entries of `width` bytes, one for each symbol."""
     start = int(line.at[section.index]) + width * np.arange(len(ids), dtype=np.int64)
-    # Entries without a name (the first, those of sections) belong to the table.
+    # Entries without a name (the first one, and section symbols) belong to the table.
     said = np.where(ids >= 0, ANALYZER[analyzer], ANALYZER["section"]).astype(np.int8)
     return Pieces(start, section.index, KIND["symbol table"], said, symbol=ids)
 
@@ -70,7 +70,7 @@ def _strings(
 ) -> Pieces:
     """Cut a string table: a string belongs to the symbol that it names.
 
-    A string that is the end of a longer one belongs to that one's symbol.
+    A string that ends a longer one belongs to the symbol of the longer one.
     """
     at = int(line.at[section.index])
     shift = at - section.offset
@@ -80,7 +80,8 @@ def _strings(
     if len(users) > 1:
         order = packed_order(start)
         start, end, ids = start[order], end[order], ids[order]
-    # A string has its NUL. One that ends where an earlier one does is that one's end, or equal.
+    # A string includes its NUL. If it ends where an earlier string ends, it is a suffix of that
+    # string, or equal to it.
     reached = np.maximum.accumulate(end)
     first = (ids >= 0) & (np.concatenate([[at - 1], reached[:-1]]) < end) if len(end) else ids >= 0
     start, end, ids = start[first], np.minimum(end[first] + 1, at + section.size), ids[first]
@@ -91,9 +92,9 @@ def _strings(
 
 
 def _chain(image: Elf, section: Section, symbols: int) -> tuple[int, int] | None:
-    """Find the entries of a hash table that stand for one symbol each, four bytes long.
+    """Find the entries of a hash table that have one symbol each and four bytes.
 
-    Returns the offset of the first entry and its symbol's index, None for a table with other sizes.
+    Returns the offset of the first entry and its symbol's index; None for a table with other sizes.
     """
     wanted = 16 if section.type == SHT_GNU_HASH else 8
     if section.size % 4 or section.size < wanted:
@@ -111,7 +112,7 @@ def _chain(image: Elf, section: Section, symbols: int) -> tuple[int, int] | None
 
 
 def _chained(section: Section, line: Line, begin: int, first: int, ids: Int32) -> Pieces:
-    """Cut a hash table into its head and the entries of symbols; the head belongs to no symbol."""
+    """Cut a hash table into its head and the entries of symbols; the head has no symbol."""
     at = int(line.at[section.index])
     start: Int = np.concatenate(
         [[at], at + begin + 4 * np.arange(len(ids) - first, dtype=np.int64)]

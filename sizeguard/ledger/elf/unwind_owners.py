@@ -43,11 +43,11 @@ class _Exceptions:
 
 @dataclass(frozen=True, slots=True)
 class Unwinding:
-    """Unwind data as far as the sections themselves tell.
+    """Unwind data that the sections themselves contain.
 
     header:     None if it is absent or cannot be read
-    frames:     of each .eh_frame section
-    exceptions: of a linked image; those of a relocatable one wait for its relocations
+    frames:     for each .eh_frame section
+    exceptions: of a linked image; those of a relocatable object need its relocations
     """
 
     header: tuple[Section, HeaderTable] | None
@@ -78,9 +78,9 @@ def read_unwinding(image: Elf, line: Line) -> Unwinding:
 
 
 def described_code(image: Elf, line: Line, read: Unwinding) -> tuple[Int, Int]:
-    """Return the code that unwind records describe: starts, ascending, and ends on the line.
+    """Return the code with unwind records: starts, ascending, and ends on the line.
 
-    Nothing for a relocatable object, whose records have no addresses yet.
+    Empty for a relocatable object, whose records have no addresses yet.
     """
     if image.is_relocatable:
         return _nothing(), _nothing()
@@ -105,7 +105,7 @@ def unwind_pieces(
 ) -> Iterator[Pieces]:
     """Yield the pieces of all three kinds of sections.
 
-    Functions are found by address, in a relocatable object through its relocations.
+    Functions are found by address; in a relocatable object, through its relocations.
     """
     if read.header is not None:
         yield _header(line, holders, *read.header)
@@ -133,7 +133,7 @@ def unwind_pieces(
 
 
 def _nothing() -> Int:
-    """Return no numbers."""
+    """Return an empty array."""
     return np.zeros(0, np.int64)
 
 
@@ -155,16 +155,16 @@ def _header(line: Line, holders: Holders, section: Section, table: HeaderTable) 
 def _frames(
     section: Section, line: Line, holders: Holders, frames: UnwindRecords, records: Int, held: Int
 ) -> Pieces:
-    """Cut .eh_frame into its records; a CIE belongs to no function.
+    """Cut .eh_frame into its records; a CIE does not belong to a function.
 
-    records: indices of the FDEs; held: the holder of each one's function. Bytes before the first
-    record and after the last are unattributed.
+    records: indices of the FDEs; held: row of each FDE's function. Bytes before the first record
+    and after the last are unattributed.
     """
     at = int(line.at[section.index])
     end = int(frames.start[-1] + frames.size[-1]) if len(frames.start) else 0
     head = 1 if len(frames.start) and frames.start[0] > 0 else 0
     tail = 1 if end < section.size else 0
-    # A record reaches to the next one, so records that could not be read belong to the one before.
+    # A record extends to the next one, so unreadable records belong to the previous one.
     start = np.concatenate([[0] * head, frames.start, [end] * tail]).astype(np.int64) + at
     found = np.full(len(start), NONE, np.int64)
     found[records + head] = held
@@ -177,7 +177,7 @@ def _frames(
 def _exceptions(image: Elf, line: Line, lsda: Int) -> list[_Exceptions]:
     """Cut the sections of exception tables.
 
-    lsda: the address of each function's table, negative for none.
+    lsda: address of each function's table; negative for none.
     """
     functions = np.flatnonzero(lsda >= 0)
     found = []
@@ -209,7 +209,7 @@ def _cut(image: Elf, section: Section, at: int, start: Int, function: Int) -> _E
     first = np.diff(start, prepend=-1) > 0
     start, function = start[first], function[first]
     end = table_ends(content, start, np.append(start[1:], section.size))
-    # Bytes before the first table are a tail as well.
+    # Bytes before the first table also count as a tail.
     head = np.array([0] if start[0] else [], np.int64)
     edges = np.concatenate([head, np.column_stack([start, end]).ravel()])
     owner = np.concatenate(
@@ -226,7 +226,7 @@ def _cut(image: Elf, section: Section, at: int, start: Int, function: Int) -> _E
 def _exception_pieces(table: _Exceptions, holders: Holders, held: Int) -> Pieces:
     """Make the pieces of a section of exception tables.
 
-    held: the holder of each piece's function.
+    held: row of each piece's function.
     """
     is_tail = table.function < 0
     kind = np.where(table.is_zero, KIND["padding"], KIND["exception table"]).astype(np.int8)

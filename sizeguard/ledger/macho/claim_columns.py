@@ -1,4 +1,4 @@
-"""Claims on a Mach-O image's bytes, as columns, and the table of owners that they make."""
+"""Claims on a Mach-O image's bytes, as columns, and the table of owners that they define."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from sizeguard.ledger.partition import Claims
 
 Bool = npt.NDArray[np.bool_]
 _NOTHING = np.zeros(0, np.int64)
-_FIELDS = ("section", "segment", "kind", "analyzer", "confidence")  # of a context
+_FIELDS = ("section", "segment", "kind", "analyzer", "confidence")  # fields of a context
 Column = int | Int | Int32
 
-# Strength of evidence. A whole section gives way to any claim inside it, a filler only to claims of
-# entries.
+# Strength of evidence. A section yields to any claim inside it, a filler only to claims of entries.
 SECTION, FILLER, SYMBOL, PART = 0, 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """Ranges [start, end) of a section or of the file, and their owners; an integer is for all.
+    """Ranges [start, end) of a section or of the file, and their owners; an integer applies to all.
 
     context: see ClaimTable.context
-    name:    reference of a name
-    range:   row of the named ranges, whose names are the owner's
-    part:    reference of a part's name
+    name:    reference to a name
+    range:   row of the named ranges, whose names the owner has
+    part:    reference to a part's name
     input:   row of the linker map
     """
 
@@ -67,14 +66,14 @@ def one(start: int, end: int, rank: int, context: int, part: int = NONE) -> Clai
 
 @dataclass(slots=True)
 class _Space:
-    """The claims on the file, or on zeros of memory, and which entry of the table each is of."""
+    """The claims on the file, or on zeros of memory, and the entry of the table for each."""
 
     start: list[Int]
     end: list[Int]
     entry: list[Int]
 
     def add(self, start: Int, end: Int, entry: Int) -> None:
-        """Add claims, but empty ones."""
+        """Add claims, except empty ones."""
         filled = start < end
         whole = bool(filled.all())
         self.start.append(start if whole else start[filled])
@@ -83,7 +82,7 @@ class _Space:
 
 
 class OwnerColumns:
-    """The owners of a table's claims, each once, and those of bytes that nobody claims.
+    """The owners of a table's claims, without duplicates, and owners of unclaimed bytes.
 
     of_claim: the owner of each entry of the table
     """
@@ -96,7 +95,7 @@ class OwnerColumns:
         parts: MergedNames,
         groups: AliasGroups,
     ) -> None:
-        """Take the columns: context, symbol, group, part and input."""
+        """Store the columns: context, symbol, group, part and input."""
         self.of_claim = of_claim
         self.names = names
         self.parts = parts
@@ -109,11 +108,11 @@ class OwnerColumns:
         return len(self._columns["symbol"]) + len(self._more)
 
     def more(self, context: int) -> int:
-        """Return the owner of bytes that nobody claims."""
+        """Return the owner of unclaimed bytes in a context."""
         return self._more.setdefault(context, len(self))
 
     def owners(self, used: Bool, contexts: Iterable[tuple[int, ...]]) -> Owners:
-        """Return the used rows; rows whose bytes stronger claims cover are not used.
+        """Return the used rows; rows whose bytes are covered by stronger claims are not used.
 
         contexts: of the table
         """
@@ -132,10 +131,10 @@ class OwnerColumns:
 
 
 class ClaimTable:
-    """Claims in order of being made, on the file and on memory that it does not hold."""
+    """Claims in the order in which they are made, on the file and on zeros of memory."""
 
     def __init__(self, names: NameRefs, ranges: NamedRanges) -> None:
-        """Start without claims; ranges: whose names owners may have."""
+        """Start without claims; ranges: named ranges whose names owners may have."""
         self.names = names
         self.parts = NameRefs()
         self.sections: dict[str, int] = {}
@@ -150,7 +149,7 @@ class ClaimTable:
     def context(
         self, section: str, segment: str, kind: str, analyzer: str, confidence: int = 100
     ) -> int:
-        """Return the number of what an owner has besides names."""
+        """Return the number of a combination of an owner's properties other than names."""
         fields = (
             self.sections.setdefault(section, len(self.sections)),
             self.segments.setdefault(segment, len(self.segments)),
@@ -161,11 +160,11 @@ class ClaimTable:
         return self.contexts.setdefault(fields, len(self.contexts))
 
     def claim(self, claims: Claimed, at: int) -> None:
-        """Add claims on bytes of the file, which count from a place there."""
+        """Add claims on bytes of the file, relative to the offset `at`."""
         self._add(self._file, claims, at)
 
     def claim_zeros(self, claims: Claimed, at: int) -> None:
-        """Add claims on memory that the file does not hold, which count from a place there."""
+        """Add claims on memory that is not in the file, relative to the place `at`."""
         self._add(self._zeros, claims, at)
 
     def _add(self, space: _Space, claims: Claimed, at: int) -> None:
@@ -177,11 +176,11 @@ class ClaimTable:
         self._count += len(entry)
 
     def file(self, owner: Int32) -> Claims:
-        """Return the claims on the file; owner: of each entry."""
+        """Return the claims on the file; owner: by entry."""
         return self._of(self._file, owner)
 
     def zeros(self, owner: Int32) -> Claims:
-        """Return the claims on memory that the file does not hold; owner: of each entry."""
+        """Return the claims on memory that is not in the file; owner: by entry."""
         return self._of(self._zeros, owner)
 
     def _of(self, space: _Space, owner: Int32) -> Claims:
@@ -243,12 +242,12 @@ class ClaimTable:
 
 
 def _numbered(number: Int32, refs: Int32) -> Int32:
-    """Return the numbers of references; NONE stays."""
+    """Return the numbers of references; NONE stays NONE."""
     return np.append(number, np.int32(NONE))[refs]
 
 
 def _groups(members: Sequence[Int32]) -> tuple[AliasGroups, Int32]:
-    """Return the alias groups, each once, and the group of each list of members."""
+    """Return the distinct alias groups, and the group of each list of members."""
     known: dict[bytes, int] = {}
     numbers = [known.setdefault(some.tobytes(), len(known)) for some in members]
     lists = [np.frombuffer(some, np.int32) for some in known]
@@ -261,9 +260,9 @@ def _groups(members: Sequence[Int32]) -> tuple[AliasGroups, Int32]:
 def _distinct_rows(
     context: Int32, symbol: Int32, group: Int32, part: Int32, input_: Int32
 ) -> tuple[Int32, Int]:
-    """Return the row of each entry, where equal entries have one, and an entry of each row.
+    """Return the row of each entry, where equal entries share one, and one entry of each row.
 
-    A group stands for its first name, and what has a part has no names.
+    A group is identified by its first name; an entry with a part has no names.
     """
     symbols, groups, parts = (int(c.max(initial=-1)) + 1 for c in (symbol, group, part))
     who = (symbol + 1).astype(np.int64)

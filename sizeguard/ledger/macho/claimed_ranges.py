@@ -1,4 +1,4 @@
-"""Tables of owners and lists of claims, filled one by one."""
+"""Tables of owners and lists of claims that are filled one by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sizeguard.ledger.partition import Claims
 
 
 class OwnerTable:
-    """Rows of ledger.Owners, each once, and the tables that they point into."""
+    """Distinct rows of ledger.Owners, and the tables that they refer to."""
 
     def __init__(self) -> None:
         """Start with empty tables."""
@@ -42,7 +42,7 @@ class OwnerTable:
         input_: int = NONE,
         confidence: int = 100,
     ) -> int:
-        """Return the index of a row, new or known; several names are an alias group."""
+        """Return the index of a row, new or existing; several names make an alias group."""
         members = tuple(self.symbols.setdefault(name, len(self.symbols)) for name in names)
         group = self._groups.setdefault(members, len(self._groups)) if len(members) > 1 else NONE
         fields = (
@@ -59,7 +59,7 @@ class OwnerTable:
         return self._rows.setdefault(fields, len(self._rows))
 
     def owners(self, used: npt.NDArray[np.bool_]) -> Owners:
-        """Return the used rows; rows whose bytes stronger claims cover are not used."""
+        """Return the used rows; rows whose bytes are covered by stronger claims are not used."""
         table = np.array(list(self._rows), np.int32).reshape(-1, 9)[used]
         small = ("kind", "analyzer", "confidence")
         kinds = (np.int8 if name in small else np.int32 for name in Owners.COLUMNS)
@@ -88,7 +88,7 @@ class OwnerTable:
 
 
 class ClaimList:
-    """Claims on ranges [start, end) of a space, in order of being made."""
+    """Claims on ranges [start, end) of a space, in the order in which they are made."""
 
     def __init__(self) -> None:
         """Start without claims."""

@@ -1,6 +1,6 @@
 """Claims on the contents of a Mach-O image's sections.
 
-They are functions and objects, strings, slots of imports, and unwind entries.
+These are functions and objects, strings, slots of imports, and unwind entries.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _KINDS_BY_NAME = {
     "__stub_helper": "import",
     "__objc_methname": "string",
 }
-# Bytes of these kinds should have a symbol. The names of other sections, such as pools of literals,
-# say enough.
+# Bytes of these kinds should have a symbol. Names of other sections, such as pools of literals, say
+# enough.
 _NEEDS_NAME = frozenset({"code", "rodata", "data", "zero"})
 _LITERALS = frozenset(
     {c.S_4BYTE_LITERALS, c.S_8BYTE_LITERALS, c.S_16BYTE_LITERALS, c.S_LITERAL_POINTERS}
 )
-# Kinds that the letter behind a symbol's prefix tells.
+# Kinds that the letter after a symbol's prefix determines.
 _PREFIX = b"__ZT"
 _LETTERS = len(_PREFIX) + 1
 _SPECIAL = {"vtable": b"VTC", "typeinfo": b"IS"}
@@ -80,7 +80,7 @@ def kind_of(image: MachO, section: Section) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The sources of claims on sections.
+    """The data from which claims on sections are made.
 
     inputs: rows of the linker map
     """
@@ -93,16 +93,15 @@ class Contents:
 
     def context(self, section: Section, kind: str, analyzer: str, confidence: int = 100) -> int:
         """Return the context of claims on a section."""
-        # An object has one segment without a name; there, the section says which segment it will
-        # be in.
+        # An object has one segment without a name; there, the section names its later segment.
         segment = self.image.segments[section.segment].name or section.segment_name
         return self.table.context(section.full_name, segment, kind, analyzer, confidence)
 
 
 def contents(of: Contents) -> Iterator[tuple[Section, Claimed]]:
-    """Yield all claims that are known below sections; sections themselves first.
+    """Yield all claims inside sections; claims on whole sections come first.
 
-    Places count from a section's start.
+    Places are relative to the start of the section.
     """
     yield from _whole_sections(of)
     yield from _ranges(of)
@@ -134,7 +133,7 @@ def contents(of: Contents) -> Iterator[tuple[Section, Claimed]]:
 def _unwind(
     of: Contents, section: Section, exceptions: Section | None
 ) -> Iterator[tuple[Section, Claimed]]:
-    """Yield the unwind entries of a section, and the exception tables that it names."""
+    """Yield the unwind entries of a section, and the exception tables that they name."""
     context = of.context(section, "unwind", "unwind table")
     found = unwind_claims(of.image, section, of.ranges, of.table, context)
     if exceptions is not None and len(found.tables):
@@ -147,7 +146,7 @@ def _unwind(
 
 
 def _whole_sections(of: Contents) -> Iterator[tuple[Section, Claimed]]:
-    """Yield each section as a whole; unattributed where symbols should say more."""
+    """Yield each section as a whole; unattributed if its bytes should have symbols."""
     for section in of.image.sections:
         if section.size:
             kind = kind_of(of.image, section)
@@ -160,9 +159,9 @@ def _whole_sections(of: Contents) -> Iterator[tuple[Section, Claimed]]:
 
 @dataclass(frozen=True, slots=True)
 class _Fixed:
-    """Values that dyld writes, by address, ascending.
+    """Values that dyld writes, sorted by address.
 
-    target: an address of the image itself; symbol: an import, NONE for an address
+    target: an address in the image; symbol: an import, NONE for an address
     """
 
     address: Int
@@ -172,8 +171,8 @@ class _Fixed:
 
     @staticmethod
     def of(pointers: Fixups) -> _Fixed:
-        """Sort the fixups; what is written last to a place stays."""
-        # By address, and at one address by whether it is an import.
+        """Sort the fixups; the last write to a place wins."""
+        # By address, then by whether it is an import.
         key = pointers.address * 2 + (pointers.symbol >= 0)
         order = packed_order(key)
         is_last = np.ones(len(order), np.bool_)
@@ -184,7 +183,7 @@ class _Fixed:
         )
 
     def row(self, address: Int, *, imported: bool) -> Int:
-        """Return the row of each address of one of the two sorts, NONE for none."""
+        """Return the row for each address, of imports or of others; NONE if there is none."""
         which = np.flatnonzero((self.symbol >= 0) == imported)
         if not len(which):
             return np.full(len(address), NONE, np.int64)
@@ -193,13 +192,13 @@ class _Fixed:
         return np.where(known[at] == address, which[at], NONE)
 
     def targets(self, address: Int) -> tuple[Int, npt.NDArray[np.bool_]]:
-        """Return what is at each address, and whether it is an address of the image."""
+        """Return the value at each address, and whether it is an address in the image."""
         row = self.row(address, imported=False)
         return np.append(self.target, 0)[row], row >= 0
 
 
 def _slot_names(of: Contents, table: Slots, fixed: _Fixed) -> tuple[Int, Int]:
-    """Return the address of each slot, and a reference of the import's name, NONE for none."""
+    """Return the address of each slot, and a reference to the import's name, or NONE."""
     address = table.section.address + np.arange(len(table.symbol)) * table.size
     names = of.image.symbols.names
     symbol = table.symbol
@@ -213,9 +212,9 @@ def _slot_names(of: Contents, table: Slots, fixed: _Fixed) -> tuple[Int, Int]:
 
 
 def _slots(of: Contents, table: Slots, fixed: _Fixed) -> Claimed:
-    """Make claims of slots and stubs, each of the import that it serves.
+    """Make claims of slots and stubs, each owned by its import.
 
-    A slot for a symbol of the image itself has no name; its target has.
+    A slot for a symbol of the image has no name; its target has.
     """
     address, name = _slot_names(of, table, fixed)
     target, has_target = fixed.targets(address)
@@ -230,7 +229,7 @@ def _slots(of: Contents, table: Slots, fixed: _Fixed) -> Claimed:
 
 @dataclass(frozen=True, slots=True)
 class _Lazy:
-    """Helpers that bind lazy pointers: their addresses, ascending, and the imports' names."""
+    """Helpers that bind lazy pointers: their sorted addresses, and the imports' names."""
 
     address: Int = field(default_factory=lambda: np.zeros(0, np.int64))
     name: Int = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -239,7 +238,7 @@ class _Lazy:
 def _lazy_names(of: Contents, tables: Sequence[Slots], fixed: _Fixed) -> _Lazy:
     """Return the import that each helper binds.
 
-    A lazy pointer points at its helper until it is bound.
+    A lazy pointer points to its helper until it is bound.
     """
     lazy: dict[int, int] = {}
     for table in tables:
@@ -253,14 +252,14 @@ def _lazy_names(of: Contents, tables: Sequence[Slots], fixed: _Fixed) -> _Lazy:
 
 
 def _ranges(of: Contents) -> Iterator[tuple[Section, Claimed]]:
-    """Yield the named ranges of each section, and the padding behind each."""
+    """Yield the named ranges of each section, and the padding after each."""
     ranges = of.ranges
     input_ = _inputs(of)
     special = _special_kinds(of)
     by_map = ranges.source == SOURCES.index(MAP)
     nameless = np.flatnonzero((ranges.first[1:] == ranges.first[:-1]) & ~by_map)
     part = np.full(len(ranges), NONE, np.int64)
-    # A function that is known by its start alone is named by its address.
+    # A function with only a known start is named by its address.
     part[nameless] = [function_part(of.table, a) for a in ranges.address[nameless].tolist()]
     edges = np.flatnonzero(np.diff(ranges.section, prepend=-1, append=-1))
     for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -289,7 +288,7 @@ def _ranges(of: Contents) -> Iterator[tuple[Section, Claimed]]:
 
 
 def _contexts(of: Contents, section: Section, special: Int | None, source: Int8) -> Int:
-    """Return the contexts of ranges; special: kinds by symbols' names; None: of their padding."""
+    """Return the contexts of ranges; special: kinds by symbols' names, None for their padding."""
     usual = "padding" if special is None else kind_of(of.image, section)
     kinds = (usual, *(_SPECIAL if special is not None else ()))
     which = source.astype(np.int64) + (0 if special is None else special * len(SOURCES))
@@ -303,7 +302,7 @@ def _contexts(of: Contents, section: Section, special: Int | None, source: Int8)
 
 
 def _special_kinds(of: Contents) -> Int:
-    """Return the kind that each range's first name tells: 0 for none, else 1 + one of _SPECIAL."""
+    """Return the kind from each range's first name: 0 for none, else 1 + index into _SPECIAL."""
     ranges = of.ranges
     texts = of.table.names.texts()
     kind = np.zeros(len(ranges), np.int64)
@@ -322,12 +321,12 @@ def _special_kinds(of: Contents) -> Int:
 
 
 def function_part(table: ClaimTable, address: int) -> int:
-    """Return the reference of the name of a function that is known by its start."""
+    """Return a reference to the name of a function with only a known start."""
     return table.parts.add(f"function at {address:#x}".encode())
 
 
 def _inputs(of: Contents) -> Int:
-    """Return the map's row that each range begins in, NONE for none."""
+    """Return the map's row in which each range begins; NONE if there is none."""
     if not of.inputs:
         return np.full(len(of.ranges), NONE, np.int64)
     address, size = (
@@ -354,7 +353,7 @@ def _strings(of: Contents, section: Section) -> Claimed:
 
 
 def _initializers(of: Contents, section: Section, fixed: _Fixed) -> Claimed:
-    """Each entry belongs to the function that it runs: an offset from the header, or a pointer."""
+    """Claim entries (offsets from the header, or pointers) for the functions that they run."""
     is_offset = section.type == c.S_INIT_FUNC_OFFSETS
     size = 4 if is_offset else of.image.pointer_size
     data = of.image.content(section)
@@ -371,9 +370,9 @@ def _initializers(of: Contents, section: Section, fixed: _Fixed) -> Claimed:
 
 
 def _helpers(of: Contents, section: Section, lazy: _Lazy) -> Claimed:
-    """Make claims of the code that binds lazy pointers at their first call, a piece for each.
+    """Make claims of the code that binds lazy pointers on first use, one for each helper.
 
-    A common head, which no piece covers, is before them.
+    A common head before them has no claim.
     """
     low, high = np.searchsorted(lazy.address, [section.address, section.address + section.size])
     start = lazy.address[low:high] - section.address

@@ -17,7 +17,7 @@ from sizeguard.ledger.partition import Partition, partition
 
 
 def fat_ledger(fat: FatFile, title: str = "") -> Ledger:
-    """Make the ledger of a universal binary: rows for its header, each image and what is between.
+    """Make the ledger of a universal binary, with rows for its header, its images and the gaps.
 
     Only one image is ever loaded, so the file has no memory of its own. load and ram of each image
     are in its row, and their sums in `image`.
@@ -55,7 +55,7 @@ def fat_ledger(fat: FatFile, title: str = "") -> Ledger:
 
 
 def _fat_claims(fat: FatFile, table: OwnerTable) -> tuple[Partition, list[int], list[int]]:
-    """Partition the file; return also load and ram of the header's row and each image's."""
+    """Partition the file; also return load and ram of the header's row and of each image."""
     claims = ClaimList()
     header = table.row("(fat header)", "", "header", "header")
     claims.add(0, fat.header_size, header, SECTION)

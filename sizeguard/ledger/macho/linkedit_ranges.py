@@ -1,6 +1,6 @@
 """Claims on bytes outside a Mach-O image's sections.
 
-They are load commands, symbol and string table, relocations, and dyld's tables.
+These are load commands, symbol and string tables, relocations, and dyld's tables.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Linkedit:
-    """The sources of claims outside sections.
+    """The data from which claims outside sections are made.
 
-    segments: those that hold bytes of the file, in order
+    segments: those with bytes in the file, in order
     """
 
     image: MachO
@@ -51,7 +51,7 @@ class Linkedit:
     segments: tuple[Segment, ...]
 
     def segment_of(self, offset: Int) -> Int:
-        """Return which of the segments each byte of the file belongs to, NONE for none."""
+        """Return the segment of each byte of the file; NONE if there is none."""
         start = np.array([s.offset for s in self.segments], np.int64)
         end = np.array([s.offset + s.file_size for s in self.segments], np.int64)
         at = np.searchsorted(end, offset, side="right")
@@ -62,7 +62,7 @@ class Linkedit:
     def contexts(self, start: Int, section: str, kind: str, analyzer: str) -> Int:
         """Return the contexts of claims that begin at these places.
 
-        section: a name of our own, in parentheses.
+        section: a name in parentheses, which is not a real section.
         """
         which = self.segment_of(start)
         found = np.zeros(len(self.segments) + 1, np.int64)
@@ -73,7 +73,7 @@ class Linkedit:
 
 
 def linkedit_claims(of: Linkedit) -> Iterator[Claimed]:
-    """Yield all claims, weaker ones first; a symbol of the image has its index as reference."""
+    """Yield all claims, weaker ones first; a symbol's reference is its index."""
     image = of.image
     yield _one(of, 0, image.header_size, ("(header)", "header", "header"))
     for command in image.commands:
@@ -98,7 +98,7 @@ def _one(
 
 
 def _symbols(of: Linkedit) -> Iterator[Claimed]:
-    """Yield entries of the symbol table and their names.
+    """Yield entries of the symbol table, and their names.
 
     Both belong to the symbol; those of STABs to the function or variable that they describe, else
     to debug information.
@@ -115,7 +115,7 @@ def _symbols(of: Linkedit) -> Iterator[Claimed]:
     stabs = np.flatnonzero(is_stab)
     if len(stabs):
         owner[stabs] = _owners_of_stabs(of, stabs, named)
-    # With the zero behind a name; the last may lack it.
+    # Including the zero after a name; the last name may lack it.
     ends = np.minimum(table.names.end + 1, strings.offset + strings.size)
     start = extent.offset + np.arange(len(table)) * width
     names = []
@@ -134,7 +134,7 @@ def _symbols(of: Linkedit) -> Iterator[Claimed]:
 
 
 def _owners_of_stabs(of: Linkedit, stabs: Int, named: Bool) -> Int:
-    """Return for each STAB the reference of its owner's name, NONE if it has none.
+    """Return a reference to the name of each STAB's owner; NONE if it has none.
 
     A function's STABs are BNSYM with its address, FUN with its name, …, ENSYM.
     """

@@ -43,8 +43,8 @@ def macho_ledger(
 
     names: the same build with symbols, or its dSYM; inputs: the rows of its linker map.
 
-    Without a map, STABs say which object a function comes from. For a slice of a universal binary,
-    the ledger covers the slice alone.
+    Without a map, STABs give the object of a function. For a slice of a universal binary, the
+    ledger covers only the slice.
     """
     tables = [image.symbols.names]
     if names is None:
@@ -60,7 +60,7 @@ def macho_ledger(
 
 @dataclass(frozen=True, slots=True)
 class _Owned:
-    """The bytes of owners, whether one is used or not.
+    """The bytes of owners, including unused owners.
 
     file, make_memory: partitions, by owner; load, ram: bytes of each owner.
     uncounted: spans of each owner in memory that are not in the file.
@@ -74,7 +74,7 @@ class _Owned:
 
 
 class _LedgerBuilder:
-    """Collects claims on the file and the memory of one image."""
+    """Collect claims on the file and the memory of one image."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class _LedgerBuilder:
             key=lambda s: s.address,
         )
         self.loaded = tuple(loaded)
-        # Memory is partitioned as if the segments lay one behind the other.
+        # Memory is partitioned as if the segments were adjacent.
         self.base = np.concatenate(
             [[0], np.cumsum([s.memory_size for s in loaded], dtype=np.int64)]
         )
@@ -112,13 +112,13 @@ class _LedgerBuilder:
         claimed = partition(self.table.file(owners.of_claim), image.size)
         zeros = partition(self.table.zeros(owners.of_claim), int(self.base[-1]))
         file = self.filled_file(claimed, owners)
-        # Where somebody owns bytes of the file, memory has the same spans. The others are few.
+        # Where bytes of the file have an owner, memory has the same spans; the others are few.
         coarse = _coarse(claimed)
         others, offset = self.memory_partition(
             self.filled_memory(self.in_memory(coarse, zeros), owners)
         )
-        # A zero-filled section may begin on the last page that the file has of a segment; in the
-        # file, those bytes are page slack.
+        # A zero-filled section may begin on the last page of a segment in the file, where its bytes
+        # are page slack.
         held = (others.owner == _OWNED) | (
             (offset >= 0)
             & (file.owner[np.searchsorted(file.start, offset, side="right") - 1] == others.owner)
@@ -146,7 +146,7 @@ class _LedgerBuilder:
         return _ledger(info, self.table, owners, self.inputs, owned)
 
     def places(self) -> list[int | None]:
-        """Return where each section begins in the partition of memory; None if it is not loaded."""
+        """Return the start of each section in the partition of memory; None if it is not loaded."""
         places: list[int | None] = []
         for section in self.image.sections:
             segment = self.image.segments[section.segment]
@@ -167,20 +167,20 @@ class _LedgerBuilder:
                 self.table.claim_zeros(inside, place)
 
     def claim_pieces(self) -> None:
-        """Claim what is outside sections."""
+        """Claim the bytes outside sections."""
         linkedit = Linkedit(self.image, self.table, self.ranges, tuple(self.backed))
         for claims in linkedit_claims(linkedit):
             self.table.claim(claims, 0)
 
     def segment_at(self, offset: int) -> Segment | None:
-        """Return the segment that a byte of the file belongs to; no two have the same byte."""
+        """Return the segment of a byte of the file; segments do not share bytes."""
         i = bisect_right(self.backed_ends, offset)
         return self.backed[i] if i < len(self.backed) and self.backed[i].offset <= offset else None
 
     def filled_file(self, claimed: Partition, owners: OwnerColumns) -> Partition:
-        """Give owners to bytes of the file that nobody claims.
+        """Give owners to unclaimed bytes of the file.
 
-        They are page slack at the end of a segment, else padding, if they are zeros.
+        If they are zeros, they are page slack at the end of a segment, else padding.
         """
         edges = sorted({edge for s in self.backed for edge in (s.offset, s.offset + s.file_size)})
         pieces = []
@@ -199,7 +199,7 @@ class _LedgerBuilder:
         return _filled(claimed, pieces)
 
     def filled_memory(self, claimed: Partition, owners: OwnerColumns) -> Partition:
-        """Give owners to bytes of memory that nobody claims: page slack or padding."""
+        """Give owners to unclaimed bytes of memory: page slack or padding."""
         bases = self.base.tolist()
         pieces = []
         for low, high in _cut(_gaps(claimed), bases):
@@ -210,7 +210,7 @@ class _LedgerBuilder:
         return _filled(claimed, pieces)
 
     def in_memory(self, file: Partition, zeros: Partition) -> Partition:
-        """Partition memory: what the file holds of loaded segments, then zero-filled sections."""
+        """Partition memory: bytes of the file in loaded segments, then zero-filled sections."""
         nothing = np.zeros(0, np.int64)
         starts, owners = [nothing], [nothing]
         for segment, base in zip(self.loaded, self.base.tolist(), strict=False):
@@ -237,12 +237,13 @@ class _LedgerBuilder:
     def memory_partition(self, whole: Partition) -> tuple[MemoryPartition, Int]:
         """Move the partition's spans to the addresses of their segments.
 
-        Returns also the file offset at which each span begins, -1 for one that is not in the file.
+        Also returns the file offset at which each span begins, -1 for spans that are not in the
+        file.
         """
         if not self.loaded:
             nothing = np.zeros(0, np.int64)
             return MemoryPartition(nothing, nothing, nothing), nothing
-        # A span ends where its segment does, even if its owner goes on in the next.
+        # A span ends with its segment, even if its owner continues in the next.
         start = distinct(np.concatenate([whole.start, self.base[:-1]]))
         owner = whole.owner[np.searchsorted(whole.start, start, side="right") - 1]
         size = np.diff(start, append=whole.size)
@@ -259,7 +260,7 @@ class _LedgerBuilder:
     def loaded_bytes(self, file: Partition, zeros: Partition, owners: int) -> tuple[Int, Int]:
         """Return load and ram of each owner.
 
-        load: its bytes in sections with content; ram: those in writable sections.
+        load: its bytes in sections with content; ram: its bytes in writable sections.
         """
         image = self.image
         load, ram = (np.zeros(owners, np.int64) for _ in range(2))
@@ -280,7 +281,7 @@ class _LedgerBuilder:
 
 
 def _coarse(claimed: Partition) -> Partition:
-    """Return where somebody owns bytes, as one owner."""
+    """Return the partition into claimed bytes, as one owner, and unclaimed bytes."""
     owned = claimed.owner >= 0
     edges = np.flatnonzero(np.append(True, owned[1:] != owned[:-1]))
     owner = np.where(owned[edges], _OWNED, UNATTRIBUTED)
@@ -288,14 +289,14 @@ def _coarse(claimed: Partition) -> Partition:
 
 
 def _gaps(claimed: Partition) -> list[tuple[int, int]]:
-    """Return the ranges that nobody claims."""
+    """Return the unclaimed ranges."""
     start = np.flatnonzero(np.diff(claimed.owner < 0, prepend=False, append=False))
     edges = np.append(claimed.start, claimed.size)[start].tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _filled(claimed: Partition, pieces: Sequence[tuple[int, int]]) -> Partition:
-    """Put pieces (start, owner) in place of what nobody claims."""
+    """Replace unclaimed ranges by pieces (start, owner)."""
     more = np.array(pieces, np.int64).reshape(-1, 2)
     kept = claimed.owner >= 0
     start, owner = claimed.start[kept], claimed.owner[kept]
@@ -317,7 +318,7 @@ def _cut(gaps: Sequence[tuple[int, int]], edges: Sequence[int]) -> Iterator[tupl
 def _inputs_of_stabs(
     image: MachO, names: MachO, ranges: NamedRanges, refs: NameRefs
 ) -> tuple[InputSection, ...]:
-    """Make rows like a map's from functions whose object STABs name."""
+    """Make rows like a map's from functions whose object is named by STABs."""
     objects = stabs(names).objects
     if not objects:
         return ()
@@ -343,7 +344,7 @@ def _ledger(
     inputs: tuple[InputSection, ...],
     owned: _Owned,
 ) -> Ledger:
-    """Make the ledger, without the rows that own nothing."""
+    """Make the ledger, without owners that have no bytes."""
     file = owned.file
     count = np.bincount(file.owner, minlength=len(owners)).astype(np.int64) + owned.uncounted
     used = (count > 0) | (owned.load > 0) | (owned.ram > 0)

@@ -1,4 +1,4 @@
-"""Numbers for names out of several tables, which are read and merged when all are known."""
+"""Number names from several tables; they are read and merged once all are known."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PIECE = 1 << 16  # names that a thread hashes at a time
 
 
 class NameRefs:
-    """References to names: those of tables, or added one by one, in order.
+    """References to names, from tables or added one by one, in order.
 
-    Two references may be of equal names.
+    Two references may have equal names.
     """
 
     def __init__(self, *tables: Texts) -> None:
-        """Take the tables; the references of a table begin behind those of the one before."""
+        """Store the tables; the references of a table follow those of the previous table."""
         self._tables: list[Texts | list[bytes]] = []
         self._count = 0
         self._known: dict[bytes, int] = {}
@@ -39,7 +39,7 @@ class NameRefs:
         return np.arange(self._count - len(table), self._count)
 
     def add(self, name: bytes) -> int:
-        """Return the reference of a name that is in no table."""
+        """Return the reference to a name that is in no table."""
         if name not in self._known:
             if not self._tables or not isinstance(self._tables[-1], list):
                 self._tables.append([])
@@ -57,7 +57,7 @@ class NameRefs:
 
 @dataclass(frozen=True, slots=True)
 class MergedNames:
-    """Names, each once, in the order of their hashes; number: of each reference, NONE if unused."""
+    """Distinct names, in the order of their hashes; number: by reference, NONE if unused."""
 
     texts: Texts
     hashes: Hash
@@ -65,7 +65,7 @@ class MergedNames:
 
 
 def merged_names(refs: NameRefs, used: Iterable[Int | Int32]) -> MergedNames:
-    """Merge the names that references are used of. Two are the same if their hashes are."""
+    """Merge the names of the used references. Names with equal hashes count as equal."""
     texts = refs.texts()
     is_used = np.zeros(len(texts), np.bool_)
     for some in used:
@@ -87,7 +87,7 @@ def merged_names(refs: NameRefs, used: Iterable[Int | Int32]) -> MergedNames:
 
 
 def _joined(tables: Sequence[Texts]) -> Texts:
-    """Concatenate tables; those of one file share its bytes, of others the used ones are copied."""
+    """Concatenate tables: tables of one file share its bytes, otherwise used names are copied."""
     if not tables:
         return Texts.of(())
     if len(tables) == 1:

@@ -1,8 +1,8 @@
-"""Ranges of addresses with a name and a size, from symbols, STABs, function starts and the map.
+"""Find named ranges of addresses from symbols, STABs, function starts and the map.
 
 Mach-O symbols have no size. A STAB pair or the map states the size of the piece that the linker
-placed: the function with padding behind it. Otherwise the next symbol, the next function or the end
-of the section bounds it.
+placed, which is the function and the padding after it. Otherwise the piece ends at the next symbol,
+the next function or the end of the section.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Bool = npt.NDArray[np.bool_]
 class NamedRanges:
     """Ranges [address, address + size) of sections, as columns in order of address.
 
-    padding: bytes behind it that fill up to the alignment of the next range
+    padding: bytes after it that align the next range
     section: index into the image's sections
     source:  index into SOURCES
     first:   range i has the names member[first[i]:first[i + 1]], references, best first; none if
@@ -64,7 +64,7 @@ class NamedRanges:
         return len(self.address)
 
     def at(self, address: Int) -> Int:
-        """Return the range that holds each address, NONE for none."""
+        """Return the range that contains each address; NONE if there is none."""
         if not len(self.address):
             return np.full(len(address), NONE, np.int64)
         row = np.searchsorted(self.address, address, side="right") - 1
@@ -72,12 +72,12 @@ class NamedRanges:
         return np.where(inside, row, NONE)
 
     def has_name(self, rows: Int) -> Bool:
-        """Tell which of some ranges have a name; NONE has none."""
+        """Return which of some ranges have a name; NONE has none."""
         found: Bool = (rows >= 0) & (self.first[rows + 1] > self.first[rows])
         return found
 
     def is_start(self, rows: Int) -> Bool:
-        """Tell of which of some ranges only the start is known; of NONE nothing is."""
+        """Return which of some ranges have only a known start; NONE does not count."""
         if not len(self.source):
             return np.zeros(len(rows), np.bool_)
         found: Bool = (rows >= 0) & (self.source[rows] == SOURCES.index(START))
@@ -86,9 +86,9 @@ class NamedRanges:
 
 @dataclass(frozen=True, slots=True)
 class Stabs:
-    """Facts that STABs state of functions, by address.
+    """Facts about functions in STABs, by address.
 
-    sizes: in bytes; objects: the path of the object, from N_OSO.
+    sizes: in bytes; objects: path of the object, from N_OSO.
     """
 
     sizes: dict[int, int]
@@ -99,7 +99,7 @@ def stabs(names: MachO) -> Stabs:
     """Read the STABs of functions.
 
     A function is N_FUN with its name and address, later N_FUN without a name and with its size.
-    N_OSO is before the functions of its object.
+    N_OSO precedes the functions of its object.
     """
     sizes: dict[int, int] = {}
     objects: dict[int, str] = {}
@@ -122,11 +122,11 @@ def stabs(names: MachO) -> Stabs:
 def named_ranges(
     image: MachO, names: MachO, inputs: Sequence[InputSection], refs: NameRefs, first: int
 ) -> NamedRanges:
-    """Find the ranges of all sections but those cut into slots, strings and unwind entries.
+    """Find the ranges of all sections except those cut into slots, strings and unwind entries.
 
-    A dSYM has none: its sections are empty.
+    A dSYM has none, since its sections are empty.
 
-    names:  the image itself or the same build with symbols; first: the reference of its first name
+    names:  the image itself or the same build with symbols; first: the reference to its first name
     inputs: rows of its linker map, whose names are symbols
     """
     known = _Facts.of(names, inputs, refs, first)
@@ -157,8 +157,8 @@ def named_ranges(
 class _Facts:
     """Facts by address; addresses, stated and pieces ascend.
 
-    addresses: of symbols; their names are those of `member`, as in NamedRanges
-    stated:    addresses of functions whose size STABs state
+    addresses: of symbols, whose names are in `member`, as in NamedRanges
+    stated:    addresses of functions with a size in STABs
     pieces:    addresses of the map's rows
     """
 
@@ -173,7 +173,7 @@ class _Facts:
 
     @staticmethod
     def of(names: MachO, inputs: Sequence[InputSection], refs: NameRefs, first: int) -> _Facts:
-        """Collect what symbols, STABs and the map say."""
+        """Collect facts from symbols, STABs and the map."""
         sizes = sorted(stabs(names).sizes.items())
         rows = sorted({row.address: row for row in inputs if row.size > 0}.items())
         return _Facts(
@@ -188,7 +188,7 @@ class _Facts:
 
 @dataclass(frozen=True, slots=True)
 class _Ranges:
-    """Ranges of one section; symbol: the place of each one's symbols, piece: of its map row."""
+    """Ranges of one section; symbol: place of each range's symbols, piece: of its map row."""
 
     address: Int
     size: Int
@@ -212,8 +212,8 @@ def _ranges(image: MachO, section: Section, address: Int, known: _Facts) -> _Ran
     if section.is_code and len(known.stated):
         is_stated = (stated >= 0) & (known.stated_size[stated] > 0)
         size = np.where(is_stated, known.stated_size[stated], size)
-    # STABs and the map state the size of the piece that the linker placed. Both count padding to
-    # the function before it.
+    # STABs and the map state the size of the piece that the linker placed. In both, padding counts
+    # for the function before it.
     size = np.minimum(size, room)
     padding = np.where(has_piece, room - size, 0)
     if section.is_code and section.file_size:
@@ -228,7 +228,7 @@ def _ranges(image: MachO, section: Section, address: Int, known: _Facts) -> _Ran
 
 
 def _unpadded(image: MachO, start: Int, size: Int, room: Int) -> tuple[Int, Int]:
-    """Return the sizes of functions without padding, and the padding up to the next.
+    """Return the sizes of functions without padding, and the padding up to the next one.
 
     start: in the file.
     """
@@ -236,7 +236,7 @@ def _unpadded(image: MachO, start: Int, size: Int, room: Int) -> tuple[Int, Int]
     is_plain = (size == room) & (found < size)
     size = size - np.minimum(found, size - 1)
     padding = np.where(is_plain & (found < MOST_PADDING), found, 0)
-    # What is behind a stated size may also be data without a name.
+    # The bytes after a stated size may also be data without a name.
     for i in np.flatnonzero(~is_plain & (room - size < MOST_PADDING)).tolist():
         low, high = int(start[i] + size[i]), int(start[i] + room[i])
         if is_padding(image.data[low:high].tobytes(), image.cpu):
@@ -245,7 +245,7 @@ def _unpadded(image: MachO, start: Int, size: Int, room: Int) -> tuple[Int, Int]
 
 
 def _places(known: Int, wanted: Int) -> Int:
-    """Return the place of each address among known ones, which ascend; NONE for an absent one."""
+    """Return the index of each address among the known ones, which ascend; NONE if absent."""
     if not len(known):
         return np.full(len(wanted), NONE, np.int64)
     at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
@@ -279,9 +279,9 @@ def _joined(parts: Sequence[_Ranges], known: _Facts) -> NamedRanges:
 def _symbols(names: MachO, base: int) -> tuple[Int, Int, Int32]:
     """Return the addresses of symbols defined in sections, and the names of each.
 
-    Exported names come first. Names that assemblers made are used only if there is no other.
+    Exported names come first. Names that assemblers made are used only if there are no others.
 
-    base: the reference of the first symbol's name
+    base: the reference to the first symbol's name
     """
     table = names.symbols
     kinds = table.type
@@ -292,7 +292,7 @@ def _symbols(names: MachO, base: int) -> tuple[Int, Int, Int32]:
     value = table.value[defined]
     is_new = np.ones(len(value), np.bool_)
     is_new[1:] = value[1:] != value[:-1]
-    # References of equal names in a run count once.
+    # References to equal names in a run count once.
     wanted = table.names.end[defined] > table.names.start[defined]
     run = np.cumsum(is_new) - 1
     _drop(table.names.raw, defined, run, wanted)
@@ -302,7 +302,7 @@ def _symbols(names: MachO, base: int) -> tuple[Int, Int, Int32]:
 
 
 def _drop(raw: Callable[[int], bytes], symbol: Int, run: Int, wanted: Bool) -> None:
-    """Drop from runs of several names those that repeat, and temporary ones beside others."""
+    """Drop repeated names from runs of several, and temporary names if there are others."""
     count = np.bincount(run[wanted], minlength=int(run.max(initial=-1)) + 1)
     several = np.flatnonzero(wanted)[count[run[wanted]] > 1]
     names: dict[bytes, int] = {}
@@ -320,14 +320,14 @@ def _drop(raw: Callable[[int], bytes], symbol: Int, run: Int, wanted: Bool) -> N
 
 
 def _drop_temporary(names: Mapping[bytes, int], wanted: Bool) -> None:
-    """Drop names that assemblers made; of nothing else the first stays."""
+    """Drop names that assemblers made; if there are no others, the first one stays."""
     made = [i for name, i in names.items() if name[:1] in b"lL" and _TEMPORARY.fullmatch(name)]
     for i in made[1:] if len(made) == len(names) else made:
         wanted[i] = False
 
 
 def _symbol_of(piece: InputSection, refs: NameRefs) -> int:
-    """Return the reference of the symbol that a row of the map names, NONE if it names none."""
+    """Return the reference to the symbol in a row of the map; NONE if it names none."""
     if not piece.name or " " in piece.name:
         return NONE
     return refs.add(piece.name.encode("utf-8", "backslashreplace"))

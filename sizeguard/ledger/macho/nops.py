@@ -7,7 +7,7 @@ import numpy as np
 from sizeguard.columns.texts import Bytes, Int
 from sizeguard.formats.macho.constants import CPU_ARM64, CPU_X86_64
 
-MOST_PADDING = 64  # the widest alignment of functions
+MOST_PADDING = 64  # the largest alignment of functions
 _LONG = bytes.fromhex("0f1f840000000000")
 # Fillers in code of x86-64, longest first: a nop of each length.
 _X86 = (
@@ -31,10 +31,10 @@ _SHORT_JUMPS = frozenset({0xEB, *range(0x70, 0x80)})
 
 
 def padding_before(code: bytes, cpu: int) -> int:
-    """Count the bytes at the end of `code` that are nops, or zeros behind a return.
+    """Count the bytes at the end of `code` that are nops, or zeros after a return.
 
-    Assemblers fill up with nops inside an object, ld64.lld with zeros between objects. Returns 0
-    for architectures other than x86-64 and arm64.
+    Assemblers fill with nops inside an object, ld64.lld with zeros between objects. Returns 0 for
+    architectures other than x86-64 and arm64.
     """
     if not code or code[-1] not in _LAST:
         return 0
@@ -45,7 +45,7 @@ def padding_before(code: bytes, cpu: int) -> int:
         if not fill:
             break
         end -= len(fill)
-    # A single 90 behind a short jump is the jump's target.
+    # A single 90 after a short jump is the jump's target.
     if len(code) - end == 1 and end and code[-1] == 0x90 and code[end - 1] in _SHORT_JUMPS:
         return 0
     return len(code) - end
@@ -60,7 +60,7 @@ def is_padding(code: bytes, cpu: int) -> bool:
 def _zeros(code: bytes) -> int:
     """Count zeros at the end that follow a return.
 
-    Zeros may be the upper bytes of a jump's or call's distance; those do not count.
+    Zeros that may be the upper bytes of a jump's or call's distance do not count.
     """
     kept = code.rstrip(b"\0")
     count = len(code) - len(kept)
@@ -69,7 +69,7 @@ def _zeros(code: bytes) -> int:
 
 
 def paddings(data: Bytes, start: Int, size: Int, cpu: int) -> Int:
-    """Count the padding at the end of each function; the last 64 bytes are looked at.
+    """Count the padding at the end of each function, within its last 64 bytes.
 
     start: in `data`.
     """
@@ -77,7 +77,7 @@ def paddings(data: Bytes, start: Int, size: Int, cpu: int) -> Int:
     end = start + size
     found = np.zeros(len(start), np.int64)
     if cpu == CPU_ARM64:
-        # Each nop is one instruction: all functions that still end with one go on.
+        # Each nop is one instruction; functions that still end with one are checked again.
         rows = np.flatnonzero(looked >= len(_NOP))
         while len(rows):
             at = end[rows] - found[rows] - len(_NOP)

@@ -1,4 +1,4 @@
-"""Claims on a Mach-O image's unwind entries and exception tables, each of its function."""
+"""Claims on a Mach-O image's unwind entries and exception tables, each owned by its function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UnwindClaims:
     """Claims on a section's entries.
 
     tables: pairs of function and exception table, by address
-    filled: where zeros fill the section up, NONE if nothing does
+    filled: where zeros fill the section up; NONE if nothing does
     """
 
     entries: Claimed
@@ -33,7 +33,7 @@ UNWIND_SECTIONS = frozenset({"__unwind_info", "__compact_unwind", "__eh_frame"})
 def unwind_claims(
     image: MachO, section: Section, ranges: NamedRanges, table: ClaimTable, context: int
 ) -> UnwindClaims:
-    """Read the unwind entries of one of the UNWIND_SECTIONS, each of its function."""
+    """Read the unwind entries of one of the UNWIND_SECTIONS, each owned by its function."""
     tables = np.zeros((0, 2), np.int64)
     filled = NONE
     if section.name == "__unwind_info":
@@ -64,7 +64,7 @@ def _held(
 
 
 def exception_claims(section: Section, ranges: NamedRanges, tables: Int, context: int) -> Claimed:
-    """Make claims of exception tables; each reaches to the next one.
+    """Make claims of exception tables; each extends to the next one.
 
     tables: pairs of function and table addresses.
     """

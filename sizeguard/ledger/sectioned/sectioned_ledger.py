@@ -1,4 +1,4 @@
-"""Make the ledger of a file whose reader gives parts and named ranges."""
+"""Make the ledger of a file whose reader returns parts and named ranges."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def sectioned_ledger(image: SectionedImage, title: str = "") -> Ledger:
 
 
 class _SectionedBuilder:
-    """Collects the owners of pieces, their bytes in the file and in memory."""
+    """Collect the owners of pieces, and their bytes in the file and in memory."""
 
     def __init__(self, image: SectionedImage) -> None:
         self.image = image
         self.table = OwnerTable()
         self.file = ClaimList()
         # Of each piece: owner, loaded bytes, writable bytes, address and bytes in memory, and
-        # whether the file has it.
+        # whether it is in the file.
         self.pieces: list[tuple[int, int, int, int, int, bool]] = []
 
     def build(self, title: str) -> Ledger:
@@ -85,7 +85,7 @@ class _SectionedBuilder:
             yield at, part.room, self.rest(part, at, part.room)
 
     def rest(self, part: FilePart, start: int, end: int) -> int:
-        """Return the owner of bytes that have no name: padding of code, or the section."""
+        """Return the owner of bytes without a name: padding of code, or the section."""
         if part.kind == "code" and end <= part.size and end - start < _MOST_FILL:
             content = self.image.data[part.offset + start : part.offset + end].tobytes()
             if _FILLERS.issuperset(content):
@@ -95,7 +95,7 @@ class _SectionedBuilder:
         return self.table.row(part.name, part.segment, part.kind, analyzer)
 
     def add(self, part: FilePart, start: int, end: int, owner: int) -> None:
-        """Count a piece of a part; what the file has beyond the memory is page slack."""
+        """Count a piece of a part; bytes of the file beyond those in memory are page slack."""
         in_file = min(end, part.size)
         if start < in_file:
             self.file.add(part.offset + start, part.offset + in_file, owner, _PART)

@@ -1,4 +1,4 @@
-"""Records of an object's .eh_frame: headers (CIE) and entries (FDE)."""
+"""Read the records of an object's .eh_frame: headers (CIE) and entries (FDE)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sizeguard.base.errors import InputError
 class Record:
     """Bytes [start, end) of the section.
 
-    cie: for an entry, the offset of its header; -1 for a header itself
+    cie: for an entry, the offset of its header; -1 for a header
     """
 
     start: int
@@ -21,7 +21,7 @@ class Record:
 
 
 def read_records(content: bytes, label: str) -> list[Record]:
-    """List all records but the terminator. Raises InputError for a record that is cut off."""
+    """List all records except the terminator. Raises InputError for a truncated record."""
     records = []
     position = 0
     while position + 4 <= len(content):

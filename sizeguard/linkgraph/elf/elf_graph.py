@@ -1,4 +1,4 @@
-"""Section graph of the ELF objects of a link, built by the linker's own rules."""
+"""Section graph of the ELF objects of a link, built by the linker's rules."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ from sizeguard.linkgraph.inputs.objects import SHF_GROUP
 def build_graph(inputs: LinkInputs) -> SectionGraph:
     """Build the graph of a link.
 
-    Raises InputError for objects that cannot be used, InconclusiveError for options or objects that
-    are not modelled.
+    Raises InputError for unusable objects, InconclusiveError for options or objects that the graph
+    does not model.
     """
     return graph_of(load(inputs))
 
@@ -78,7 +78,7 @@ class _Builder:
         )
         self.count = len(self.sections.names)
         self.rows: list[tuple[int, int, int, int, int, str]] = []
-        # Bytes of sections that parts of their own hold
+        # Bytes of sections that are separate nodes
         self.taken = np.zeros(self.count, np.int64)
         self.lists = EdgeLists()
         self.providers: dict[int, tuple[str, str]] = {}
@@ -116,7 +116,7 @@ class _Builder:
     def _entries(self, holder: Int, target: Int, pieces: MergeablePieces) -> Int:
         """Add a node for each table entry.
 
-        Returns each relocation's holder: the entry instead of its section where it is part of one.
+        Returns each relocation's holder: the entry that contains it, else its section.
         """
         for entry in find_entries(
             self.loaded, self.sections, self.relocations, self.symbols, target
@@ -129,9 +129,9 @@ class _Builder:
         return holder
 
     def _strings(self, pieces: MergeablePieces) -> Int:
-        """Add a node for each different content of mergeable sections.
+        """Add a node for each distinct content of mergeable sections.
 
-        Returns each relocation's node among them, -1 if it refers to none.
+        Returns the node that each relocation refers to; -1 if it refers to none.
         """
         nodes = np.array(
             [
@@ -162,7 +162,7 @@ class _Builder:
         self, chosen: npt.NDArray[np.bool_], holder: Int, target: Int, strings: Int
     ) -> None:
         r, y = self.relocations, self.symbols
-        # A PC-relative field of x86-64 counts from its end.
+        # A PC-relative field of x86-64 is relative to its end.
         bias = 4 if self.loaded.machine == "x86_64" else 0
         beyond = r.addend + np.where(self.sections.flags[r.section] & SHF_EXECINSTR != 0, bias, 0)
         place = y.value[r.symbol] + np.where(y.type[r.symbol] == STT_SECTION, beyond, 0)
@@ -186,7 +186,7 @@ class _Builder:
         )
 
     def _imports(self, chosen: npt.NDArray[np.bool_], holder: Int) -> None:
-        """Add a node for each symbol of a shared library that is used."""
+        """Add a node for each used symbol of a shared library."""
         r = self.relocations
         number = self.symbols.number[r.symbol]
         names = list(self.loaded.numbers)
@@ -212,7 +212,7 @@ class _Builder:
     def _unwind(self, unwind: npt.NDArray[np.bool_], target: Int) -> None:
         """Add a node for each record of the unwind tables.
 
-        An entry is kept with its function; the linker's rules say what it keeps in turn.
+        An entry is kept with its function; the linker's rules decide what the entry keeps.
         """
         self.lsda_roots: list[int] = []
         r = self.relocations
@@ -243,14 +243,14 @@ class _Builder:
                     )
 
     def _unwind_header(self, node: int, named: Int, target: Int) -> None:
-        """Add what a header (CIE) keeps: its personality routine. `named`: its relocations."""
+        """Add the personality routine that a header (CIE) keeps. `named`: its relocations."""
         if self.rules.personality == "always":
             self.lsda_roots += [t for t in target[named].tolist() if t >= 0]
         if self.rules.personality != "never":
             self._unwind_edges(node, named, target)
 
     def _unwind_entry(self, node: int, named: Int, target: Int) -> None:
-        """Add what keeps an entry (FDE), its function, and what it keeps, exception tables."""
+        """Add what keeps an entry (FDE), its function, and the exception tables that it keeps."""
         if not len(named):
             return
         self.lists.add(int(target[named[0]]), node, UNWIND)
@@ -327,7 +327,7 @@ class _Builder:
         )
 
     def _nodes(self) -> Nodes:
-        """Join the sections and what was added: parts of sections, and imports (in none)."""
+        """Join the sections and the added nodes: parts of sections, and imports (in no section)."""
         s = self.sections
         extra = np.array([row[:5] for row in self.rows], np.int64).reshape(-1, 5)
         kind, inside, offset, size, align = extra.T
@@ -357,7 +357,7 @@ class _Builder:
         )
 
     def _symbols(self) -> GraphSymbols:
-        """Return all symbols by row, with undecoded names."""
+        """Return all symbols by row; names are not decoded."""
         y = self.symbols
         names = []
         for k, found in enumerate(self.loaded.objects):

@@ -1,4 +1,4 @@
-"""Rules by which each linker keeps sections: its roots, and what it keeps beside relocations."""
+"""Rules by which linkers keep sections: their roots, and what they keep besides relocations."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class LinkerRules:
     """Rules by which a linker keeps sections.
 
     root_names:        patterns of names of sections that are roots
-    keeps_identifiers: sections that __start_ could name are roots, referenced or not
+    keeps_identifiers: sections that __start_ could name are always roots
     keeps_groups:      the members of a group are kept together
     follows_order:     a SHF_LINK_ORDER section is kept with the one that it links to
     retains:           SHF_GNU_RETAIN makes a root
-    lsda:              exception tables are kept by their "function", or "always" (those in no group
+    lsda:              exception tables are kept by their "function", or "always" (if in no group
         and not ordered)
     personality:       references to personality routines are kept by their "function", "always", or
-        "never" (but by name)
+        "never" (except by name)
     grouped_notes:     notes in a group are roots, too
-    merges_ends:       a string that ends another one is not a string of its own
+    merges_ends:       a string that ends another string is stored inside it
     """
 
     root_names: tuple[str, ...]
@@ -50,7 +50,7 @@ class LinkerRules:
     merges_ends: bool = False
 
     def root_of(self, name: str, type_: int, flags: int) -> str:
-        """Return why a section is a root; empty if it is none."""
+        """Return why a section is a root; empty if it is not."""
         if type_ in _ARRAYS:
             return name.split(".")[1] if name.startswith(".") else name
         if type_ == SHT_NOTE and (self.grouped_notes or not flags & SHF_GROUP):
@@ -94,7 +94,7 @@ _GOLD = (
 
 
 def rules_of(linker: Linker) -> LinkerRules:
-    """Return the rules of a linker's family.
+    """Return the rules of a linker family.
 
     tests/soak/live_set.py compares them with the linkers' own logs.
     """

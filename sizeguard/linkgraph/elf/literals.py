@@ -1,8 +1,7 @@
-"""Operator names in constant data that no linker merges.
+"""Find operator names in constant data that linkers do not merge.
 
 Strings in mergeable sections are nodes of the graph. gcc -O0 puts strings into .rodata instead, and
-any compiler puts named arrays there. The reference's section and addend then tell which text is
-meant.
+all compilers put named arrays there. Then the reference's section and addend identify the text.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from sizeguard.linkgraph.inputs.loaded import Loaded
 from sizeguard.operators.name import OPERATOR_TEXT
 
 _LONGEST = 1000
-_PC32 = 2  # R_X86_64_PC32 is relative to the operand's end, four bytes later
+_PC32 = 2  # R_X86_64_PC32 is relative to the end of the operand, four bytes later
 
 
 def find_literals(
@@ -26,7 +25,7 @@ def find_literals(
     symbols: SymbolColumns,
     target: Int,
 ) -> dict[int, str]:
-    """Map each relocation that refers to an operator name in unmerged constant data to the name.
+    """Map relocations that refer to an operator name in unmerged constant data to the name.
 
     A name is a text such as aten::add.Tensor(tts)t.
     """
@@ -46,7 +45,7 @@ def find_literals(
         section = owner.elf.sections[int(sections.index[row])]
         content = b"" if section.is_nobits else owner.elf.content(section)
         if b"::" not in content:
-            continue  # most sections, and jump tables, which have the most references
+            continue  # most sections, and jump tables, which have most references
         for i in part.tolist():
             begin = int(places[i])
             text = (

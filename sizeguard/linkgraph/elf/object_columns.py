@@ -1,4 +1,4 @@
-"""Sections, symbols and relocations of all objects of a link, as columns."""
+"""Join sections, symbols and relocations of all objects of a link as columns."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Bool = npt.NDArray[np.bool_]
 class Sections:
     """All sections of all objects, as parallel columns. base[k] is the first row of object k.
 
-    is_input:     linked: allocated, and of a group that is kept
-    is_source:    its relocations count; GNU ld also follows those of notes that are not loaded,
-                  such as SystemTap's
-    is_duplicate: allocated, but of a group that an earlier object has
+    is_input:     whether it is linked: allocated, and not in a discarded group
+    is_source:    whether its relocations count; GNU ld also follows those of notes that are not
+                  loaded, such as SystemTap's
+    is_duplicate: whether it is allocated, but in a group that an earlier object has
     """
 
     base: Int
@@ -48,10 +48,10 @@ class SymbolColumns:
     """All symbols of all objects, as parallel columns. base[k] is the first row of object k.
 
     number:          index into Loaded.numbers; -1 if local
-    own:             row of the section that it is in, -1 if none
+    own:             row of the section that contains it; -1 if there is none
     node, value:     row of the section that a reference to it reaches (-1: none), and the offset
         there
-    start, name_end: bytes of the name in the object's string table
+    start, name_end: byte range of the name in the object's string table
     """
 
     base: Int
@@ -122,7 +122,7 @@ def _header_columns(loaded: Loaded) -> dict[str, Int]:
 
 
 def _discarded(loaded: Loaded, base: Int) -> Bool:
-    """Tell which sections belong to a group that an earlier object has."""
+    """Return which sections belong to a group that an earlier object has."""
     found = np.zeros(base[-1], bool)
     for start, lost in zip(base[:-1].tolist(), loaded.discarded, strict=True):
         if lost:
@@ -131,7 +131,7 @@ def _discarded(loaded: Loaded, base: Int) -> Bool:
 
 
 def symbol_columns(loaded: Loaded, sections: Sections) -> SymbolColumns:
-    """Join the symbol tables of all objects and resolve the global ones."""
+    """Join the symbol tables of all objects and resolve the global symbols."""
     tables = [found.symbols for found in loaded.objects]
     counts = [0 if table is None else len(table) for table in tables]
     base = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -153,7 +153,7 @@ def symbol_columns(loaded: Loaded, sections: Sections) -> SymbolColumns:
         value[rows], size[rows], kind[rows] = table.address, table.size, table.type
         visibility[rows] = table.visibility
         start[rows], end[rows] = table.names.start, table.names.end
-    # References to a global symbol reach its definition, in whichever object.
+    # References to a global symbol reach its definition, in any object.
     node = np.where((own >= 0) & sections.is_input[own], own, -1).astype(np.int32)
     target = value.copy()
     is_global = number >= 0
@@ -169,7 +169,7 @@ def relocation_columns(
 ) -> RelocationColumns:
     """Join the relocations of all input sections.
 
-    Raises InputError for a relocation that names a symbol beyond its object's table.
+    Raises InputError for a relocation with a symbol beyond its object's table.
     """
     parts = [_relocations_of(k, found, sections, symbols) for k, found in enumerate(loaded.objects)]
     empty = np.zeros(0, np.int64)
@@ -194,7 +194,8 @@ def _relocations_of(
     ]
     if not chosen:
         return None
-    # One table for an object's relocations takes 40 times fewer calls than one for each section.
+    # One table for an object's relocations takes 40 times fewer calls than one table for each
+    # section.
     joined = np.concatenate(
         [found.elf.data[s.offset : s.offset + s.file_size // 24 * 24] for s in chosen]
     )

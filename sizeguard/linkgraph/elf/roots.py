@@ -1,4 +1,4 @@
-"""Roots of a link: the sections that a linker keeps without a reference."""
+"""Find the roots of a link: the sections that a linker keeps without a reference."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_roots(
 
 
 def _asked(loaded: Loaded, definition: dict[int, int]) -> list[tuple[bytes, str]]:
-    """List the symbols that options or the mode of the link ask for, and why."""
+    """List the symbols that options or the mode of the link request, and why."""
     inputs = loaded.inputs
     asked = [(name.encode(), "-u") for name in inputs.undefined]
     if inputs.mode != "relocatable":
@@ -68,7 +68,7 @@ def _rule(sections: Sections, row: int, rules: LinkerRules) -> str:
     """Return why the linker's rules make a section a root; empty if they do not."""
     name = sections.names[row]
     if name == ".eh_frame":
-        return "unwind table"  # its records are nodes of their own, kept or removed one by one
+        return "unwind table"  # its records are separate nodes, kept or removed one by one
     return rules.root_of(name, int(sections.type[row]), int(sections.flags[row]))
 
 
@@ -113,11 +113,11 @@ def _exported(loaded: Loaded, visible: Bool, definition: dict[int, int]) -> list
 
 
 def _is_kept_for_library(loaded: Loaded, number: int, is_visible: bool) -> bool:
-    """Return whether GNU ld or gold keep a symbol that a shared library names, even a hidden one.
+    """Return whether GNU ld or gold keep a symbol that a shared library names, even if hidden.
 
-    They do so for a visible symbol that the library defines or asks for, even if a version script
-    hides it. For a hidden one that the library defines GNU ld does it in executables, gold always.
-    lld and mold keep neither.
+    They keep a visible symbol that the library defines or needs, even if a version script hides it.
+    GNU ld keeps a hidden symbol that the library defines in executables, gold always. lld and mold
+    do not keep such symbols.
     """
     inputs = loaded.inputs
     if inputs.linker.family not in ("bfd", "gold") or inputs.exports is not None:
@@ -160,9 +160,9 @@ def _start_stop(loaded: Loaded, sections: Sections, visible: Bool) -> list[int]:
 
 
 def _visible(loaded: Loaded, symbols: SymbolColumns) -> Bool:
-    """Tell for each symbol number whether no object that names it hides it.
+    """Return for each symbol number whether no object that names it hides it.
 
-    The strictest visibility wins, also from an object that only refers to the symbol.
+    The strictest visibility wins, even if the object only refers to the symbol.
     """
     strict = np.full(len(loaded.numbers), 4, np.int64)
     is_global = symbols.number >= 0

@@ -1,4 +1,4 @@
-"""Pieces of mergeable sections: strings and constants that a linker keeps one copy of."""
+"""Pieces of mergeable sections: strings and constants that a linker merges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sizeguard.linkgraph.inputs.loaded import Loaded
 
 @dataclass(frozen=True, slots=True)
 class MergeablePiece:
-    """A content, where it first occurs, and its text (a constant's bytes in hexadecimal)."""
+    """A content, its first place, and its text (hexadecimal for a constant)."""
 
     section: int
     offset: int
@@ -31,11 +31,11 @@ class MergeablePiece:
 class MergeablePieces:
     """Pieces of mergeable sections.
 
-    contents: one for each different content
-    content:  by relocation, the index of the content that it refers to, -1 if none
+    contents: one for each distinct content
+    content:  by relocation, index of the content that it refers to; -1 if there is none
     whole:    pairs of a section row and a content in it
     sections: rows that are cut into pieces
-    is_entry: by relocation, whether a table entry holds it; filled in by the graph's builder
+    is_entry: by relocation, whether a table entry contains it; the graph's builder sets it
     """
 
     contents: tuple[MergeablePiece, ...]
@@ -52,10 +52,10 @@ def find_pieces(
     symbols: SymbolColumns,
     target: Int,
 ) -> MergeablePieces:
-    """Cut all mergeable sections into pieces, and find which one each relocation refers to.
+    """Cut all mergeable sections into pieces, and find the piece that each relocation refers to.
 
-    As the linkers do, a relocation against a section symbol refers to section + addend, one against
-    any other symbol to that symbol's piece.
+    As in linkers, a relocation against a section symbol refers to section + addend, one against any
+    other symbol to that symbol's piece.
     """
     mergeable = _mergeable(sections, relocations)
     cutter = _Cutter(loaded, sections)
@@ -80,7 +80,7 @@ def find_pieces(
 
 
 def _mergeable(sections: Sections, relocations: RelocationColumns) -> npt.NDArray[np.bool_]:
-    """Tell which sections are cut into pieces: whole constants or strings, none relocated."""
+    """Return which sections to cut into pieces: whole constants or strings, unrelocated."""
     flags = sections.flags
     is_merged = sections.is_input & (flags & SHF_MERGE != 0) & (flags & SHF_WRITE == 0)
     is_filled = (sections.size > 0) & (sections.entry_size > 0)
@@ -93,10 +93,10 @@ def _mergeable(sections: Sections, relocations: RelocationColumns) -> npt.NDArra
 def merged_ends(
     sections: Sections, contents: Sequence[MergeablePiece]
 ) -> tuple[list[int], list[int]]:
-    """Find the strings that end another one, as pairs of the longer and the shorter content.
+    """Find the strings that end another string, as pairs of the longer and the shorter content.
 
-    Each string is stored at the end of one other string at most: the next in the order of texts
-    read backwards, as GNU ld does it.
+    Each string is stored at the end of at most one other string: the next in the order of reversed
+    texts, as in GNU ld.
     """
     groups: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for i, piece in enumerate(contents):
@@ -117,8 +117,8 @@ def merged_ends(
 class _Cutter:
     """Pieces of the sections that were cut so far.
 
-    numbers: what makes a content → its index in `pieces`
-    starts:  row → offsets of its pieces and their contents
+    numbers: key of a content → its index in `pieces`
+    starts:  row → offsets of its pieces, and their contents
     """
 
     loaded: Loaded
@@ -136,7 +136,7 @@ class _Cutter:
         bounds = _bounds(content, width, is_text)
         contents = []
         for start, end in pairwise(bounds):
-            # Only sections of one alignment are merged.
+            # Only sections with the same alignment are merged.
             key = (is_text, width, align, content[start:end])
             number = self.numbers.setdefault(key, len(self.pieces))
             if number == len(self.pieces):
@@ -148,7 +148,7 @@ class _Cutter:
         self.starts[row] = (np.array(bounds[:-1], np.int64), contents)
 
     def content_at(self, row: int, offset: int) -> int:
-        """Return the content at an offset of a section that was cut; -1 before the first."""
+        """Return the content at an offset of a cut section; -1 before the first."""
         starts, contents = self.starts[row]
         k = int(np.searchsorted(starts, offset, side="right")) - 1
         return contents[k] if k >= 0 else -1

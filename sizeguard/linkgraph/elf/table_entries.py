@@ -1,4 +1,4 @@
-"""Entries of tables that pair a text with a function; a selection can omit each of them."""
+"""Find entries of tables that pair a text with a function, which a selection can omit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sizeguard.linkgraph.elf.object_columns import RelocationColumns, Sections, 
 from sizeguard.linkgraph.inputs.loaded import Loaded
 
 POINTER = 8
-_LONGEST_TEXT = 512  # bytes of a schema that are looked at
+_LONGEST_TEXT = 512  # bytes of a schema to read
 _LONGEST_NAME = 4096
 ABSOLUTE = {"x86_64": (1,), "aarch64": (257,)}  # R_X86_64_64, R_AARCH64_ABS64
 
@@ -70,7 +70,7 @@ def find_entries(
 def _text(
     loaded: Loaded, sections: Sections, symbols: SymbolColumns, symbol: int, addend: int, row: int
 ) -> str:
-    """Return the printable text that a pointer points at; empty if there is none."""
+    """Return the printable text that a pointer points to; empty if there is none."""
     found = loaded.objects[int(sections.object[row])]
     section = found.elf.sections[int(sections.index[row])]
     offset = (
@@ -81,7 +81,7 @@ def _text(
     if section.is_writable or section.is_nobits or not 0 <= offset < section.size:
         return ""
     text = text_at(found.elf, section, offset, _LONGEST_NAME)
-    if not text or len(text) == min(_LONGEST_NAME, section.size - offset):  # no end
+    if not text or len(text) == min(_LONGEST_NAME, section.size - offset):  # without an end
         return ""
     try:
         decoded = text.decode()
@@ -93,9 +93,9 @@ def _text(
 def entries_of(
     elf: Binary, symbols: Sequence[Symbol], table: Relocations
 ) -> Iterator[tuple[int, bytes, int]]:
-    """Yield the pairs in one section of an object of a pointer to a text and one behind it.
+    """Yield the pairs of adjacent pointers in a section of an object, the first one to a text.
 
-    Each is its offset, the text, and the symbol of the second pointer.
+    Each pair is its offset, the text, and the symbol of the second pointer.
     """
     for i, j in zip(*pointer_pairs(np.zeros(len(table), np.int64), table.offset), strict=True):
         first, second = int(table.symbol[i]), int(table.symbol[j])
@@ -109,9 +109,9 @@ def entries_of(
 
 
 def pointer_pairs(section: Int, offset: Int) -> tuple[Int, Int]:
-    """Return the rows of relocations, and of those of the word behind, in the order of places.
+    """Return the rows of relocations, and the rows of those in the next word, sorted by place.
 
-    Of several relocations of one place the last counts.
+    If a place has several relocations, the last one counts.
     """
     place = section * (int(offset.max(initial=0)) + POINTER + 1) + offset
     order = np.argsort(place, kind="stable")
@@ -124,6 +124,6 @@ def pointer_pairs(section: Int, offset: Int) -> tuple[Int, Int]:
 
 
 def text_at(elf: Binary, section: Section, start: int, longest: int = _LONGEST_TEXT) -> bytes:
-    """Return the text that begins at an offset of a section, cut at `longest` bytes."""
+    """Return the text that begins at an offset of a section, at most `longest` bytes."""
     stop = section.offset + min(start + longest, section.file_size)
     return elf.data[section.offset + start : stop].tobytes().partition(b"\0")[0]

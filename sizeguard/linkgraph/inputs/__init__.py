@@ -1,1 +1,1 @@
-"""Inputs of a link: its files and options, the objects that it loads, who defines each symbol."""
+"""Inputs of a link: its files and options, the loaded objects, and definitions of symbols."""

@@ -1,4 +1,4 @@
-"""Inputs of a link, read from the linker's command line."""
+"""Read the inputs of a link from the linker's command line."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def parse_command(
     copies: Mapping[Path, Path] = _NO_COPIES,
     lto: Sequence[Path] = (),
 ) -> LinkInputs:
-    """Read a linker's arguments without its own name.
+    """Read a linker's arguments, without the program name.
 
-    folder: where it ran
-    copies: absolute path of a file that is gone → its copy
-    lto:    objects that the linker made of its inputs
+    folder: the linker's working directory
+    copies: absolute path of a deleted file → its copy
+    lto:    objects that the linker generated
 
-    Raises InconclusiveError for options that change which sections are kept and are not modelled:
-    a custom linker script, --wrap.
+    Raises InconclusiveError for options that affect which sections are kept and are not modelled: a
+    custom linker script, --wrap.
     """
     options = list(read_options(arguments, folder, copies))
     made = tuple(LinkInput(path, "object", copy=copies.get(path)) for path in lto)
@@ -54,10 +54,10 @@ class _State:
 class _Command:
     """State while the options are read in order.
 
-    searched: folders of libraries
+    searched: folders to search for libraries
     saved:    states of --push-state
-    group:    number of the open --start-group, 0 for none
-    groups:   how many were opened so far
+    group:    number of the open --start-group; 0 for none
+    groups:   number of groups so far
     values:   options that are not state → their values
     flags:    the same options, and those for static libraries
     """
@@ -75,7 +75,7 @@ class _Command:
     flags: set[str] = field(default_factory=set)
 
     def parse(self, options: Sequence[tuple[str, str]]) -> LinkInputs:
-        # GNU ld and lld look a library up in all folders, also in those that are named later.
+        # GNU ld and lld search all folders for a library, including those that are named later.
         self.searched += [self._path(value) for option, value in options if option == "-L"]
         for option, value in options:
             self._apply(option, value)
@@ -121,7 +121,7 @@ class _Command:
         return Path(text) if text.startswith("/") else self.folder / text
 
     def _content(self, path: Path) -> Path:
-        """Return the file that holds what the linker read at a path."""
+        """Return the file to read for a path of the link."""
         return self.copies.get(Path(os.path.normpath(path)), path)
 
     def _library(self, name: str) -> None:
@@ -177,7 +177,7 @@ class _Command:
         self.state, self.group = outer, outer_group
 
     def _found(self, name: str, beside: Path) -> Path:
-        """Find a file that a script names: absolute, beside the script, or in a -L folder."""
+        """Find a file that a script names: absolute, next to the script, or in a -L folder."""
         places = (
             [] if name.startswith("/") else [folder / name for folder in (beside, *self.searched)]
         )

@@ -1,4 +1,4 @@
-"""Inputs of a link that was not recorded, inferred from its image."""
+"""Infer the inputs of an unrecorded link from its image."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sizeguard.linkgraph.inputs.recorded_link import linker_named
 
 
 def inferred(elf: Elf, objects: Sequence[Path]) -> LinkInputs:
-    """Describe a link of these files whose mode, exports and linker are read from the image.
+    """Describe a link of these files; the image gives its mode, exports and linker.
 
-    The files are one group: archives are searched until nothing comes in.
+    The files form one group: archives are searched until no new members are loaded.
     """
     interpreter = any(segment.type == 3 for segment in elf.segments)
     is_pie = bool(_dynamic_flags(elf) & 0x8000000)
@@ -42,7 +42,7 @@ def inferred(elf: Elf, objects: Sequence[Path]) -> LinkInputs:
 
 
 def linker_of(elf: Elf) -> Linker:
-    """Return the linker that signed the image; GNU ld signs nothing."""
+    """Return the linker that left its name in the image; GNU ld leaves none."""
     comment = elf.section(".comment")
     text = elf.content(comment).decode("utf-8", "replace") if comment is not None else ""
     match = re.search(r"LLD [\d.]+\d|mold [\d.]+\d", text)

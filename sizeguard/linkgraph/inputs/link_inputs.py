@@ -1,4 +1,4 @@
-"""Inputs of a link: its files in order, and the options that decide which sections are kept."""
+"""Inputs of a link: its files in order, and the options that affect which sections are kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Linker:
     version: tuple[int, ...]
 
     def __str__(self) -> str:
-        """Format as in bfd 2.40."""
+        """Format it like bfd 2.40."""
         return f"{self.family} {'.'.join(map(str, self.version))}"
 
 
@@ -32,11 +32,11 @@ class Linker:
 class LinkInput:
     """File of a link.
 
-    path:  as the linker named it
+    path:  as in the linker's command line
     kind:  object, archive or shared
-    whole: every member of the archive is taken
-    group: number of the --start-group that it is in; 0 for none
-    copy:  the file to read, if the one at path is gone
+    whole: whether every member of the archive is loaded
+    group: number of its --start-group; 0 for none
+    copy:  the file to read if the one at path is gone
     """
 
     path: Path
@@ -48,23 +48,23 @@ class LinkInput:
 
     @property
     def content(self) -> Path:
-        """Return the file that holds what the linker read."""
+        """Return the file to read."""
         return self.copy or self.path
 
 
 @dataclass(frozen=True, slots=True)
 class LinkInputs:
-    """Link, as far as it decides which sections are kept.
+    """A link: the files and options that affect which sections are kept.
 
     mode:           of MODES; a PIE is an executable
-    pic:            absolute addresses need relocations at load time (PIE and shared)
+    pic:            whether absolute addresses need relocations at load time (PIE and shared)
     packing:        how relocations are packed: relr (relative ones), android (all), empty (none)
-    undefined:      symbols that -u asks for
+    undefined:      symbols of -u options
     exported:       symbols that an executable exports by name; None if it names none
-    version_script: what a version script hides
-    exports:        names that the image exports, where they are known instead of the options
-    folder:         where the linker ran
-    lto:            objects that the linker made of its inputs, and that were kept
+    version_script: the patterns of a version script
+    exports:        names that the image exports, if known instead of the options
+    folder:         the linker's working directory
+    lto:            objects that the linker generated and kept
     """
 
     files: tuple[LinkInput, ...]
@@ -92,7 +92,7 @@ _ELF, _BITCODE = b"\x7fELF", (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 def kind_of(path: Path) -> str:
-    """Tell an object, archive, shared, bitcode or script by its first bytes.
+    """Return object, archive, shared, bitcode or script, according to a file's first bytes.
 
     Raises InputError for a file that cannot be read.
     """
@@ -130,5 +130,5 @@ def expand(paths: Iterable[Path]) -> list[Path]:
         else:
             raise InputError(f"{path}: no such object")
     if not found:
-        raise InputError(f"{', '.join(map(str, paths))}: no objects in there")
+        raise InputError(f"{', '.join(map(str, paths))}: contains no objects")
     return found

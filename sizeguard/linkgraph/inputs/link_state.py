@@ -1,6 +1,6 @@
-"""Objects that a link has loaded so far, and what it knows of each symbol.
+"""Objects that a link has loaded so far, and the state of each symbol.
 
-The orders in which linkers search archives (search_orders) all work on this state.
+Each order in which linkers search archives (search_orders) works on this state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sizeguard.linkgraph.inputs.loaded import Loaded
 from sizeguard.linkgraph.inputs.objects import SECTION_COMMON, Object, read_object
 from sizeguard.linkgraph.inputs.shared_library import Library, read_library
 
-# States of a symbol; a higher one is stronger. LAZY: an archive that was seen could define it.
+# States of a symbol; a higher one is stronger. LAZY: a searched archive could define it.
 NEW, UNDEFINED_WEAK, UNDEFINED, LAZY, SHARED, COMMON, WEAK, STRONG = range(8)
 
 
@@ -27,13 +27,13 @@ NEW, UNDEFINED_WEAK, UNDEFINED, LAZY, SHARED, COMMON, WEAK, STRONG = range(8)
 class LinkState:
     """State of a link while files are added to it.
 
-    machine:    of the first object; "" before
+    machine:    machine of the first object; "" before that
     state:      name → one of NEW … STRONG
     lazy:       name → the archive member that would define it
     taken:      files (position -1) and members that are loaded
     groups:     signatures of groups that are loaded
     discarded:  by object, the sections left out because an earlier object has the group
-    providers:  name → the library that defines it and the version there
+    providers:  name → the library that defines it, and the version there
     """
 
     inputs: LinkInputs
@@ -51,12 +51,15 @@ class LinkState:
     libraries: dict[Path, Library] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Ask for the symbols that the command line names."""
+        """Request the symbols that the command line names."""
         for name in (*self.inputs.undefined, self.inputs.entry):
             self.state[name.encode()] = UNDEFINED
 
     def read(self, path: Path, member: str, data: npt.NDArray[np.uint8]) -> Object:
-        """Read an object. Raises InputError if one is for another machine than the first."""
+        """Read an object.
+
+        Raises InputError if its machine differs from that of the first object.
+        """
         found = read_object(path, member, data, self.machine)
         self.machine = self.machine or found.elf.machine
         return found
@@ -88,7 +91,7 @@ class LinkState:
     def enter(self, added: Object) -> list[bytes]:
         """Add an object: its groups, definitions and requests.
 
-        Returns the names that it asks for, weakly or not, and that nothing defines yet.
+        Returns the requested names without a definition so far, weak or not.
         """
         lost = self._lost_sections(added)
         self.objects.append(added)
@@ -106,7 +109,7 @@ class LinkState:
                 force = COMMON if section == SECTION_COMMON else WEAK if is_weak else STRONG
                 state[name] = max(known, force)
             elif known <= LAZY:
-                # A definition in a lost section is a request, even if it is weak.
+                # A definition in a discarded section is a request, even if it is weak.
                 is_weak_request = is_weak and not section
                 if known < LAZY:
                     state[name] = max(known, UNDEFINED_WEAK if is_weak_request else UNDEFINED)
@@ -115,7 +118,7 @@ class LinkState:
         return asked
 
     def _lost_sections(self, added: Object) -> frozenset[int]:
-        """Return the sections whose group an earlier object has; note the object's groups."""
+        """Return the sections whose group an earlier object has; store the object's groups."""
         lost: set[int] = set()
         for group in added.groups:
             if group.signature:
@@ -131,7 +134,7 @@ class LinkState:
         return frozenset(lost)
 
     def take(self, archive: Archive, member: Member) -> Object | None:
-        """Read a member, unless it is loaded already."""
+        """Read a member unless it is already loaded."""
         key = (archive.path, member.position)
         if key in self.taken:
             return None
@@ -146,7 +149,7 @@ class LinkState:
                 yield found
 
     def add_library(self, file: LinkInput) -> list[bytes]:
-        """Add a shared library. Returns the names that it asks for and that nothing defines yet."""
+        """Add a shared library. Returns the requested names without a definition so far."""
         library = self._library(file)
         self.shared_defined.update(library.defined)
         self.shared_undefined.update(library.undefined, library.undefined_weak)
@@ -163,13 +166,13 @@ class LinkState:
         return asked
 
     def is_needed(self, file: LinkInput) -> bool:
-        """Return whether --as-needed adds a library: something asks for what it defines."""
+        """Return whether --as-needed adds a library: it defines a requested symbol."""
         return not file.as_needed or any(
             self.state.get(name) == UNDEFINED for name in self._library(file).defined
         )
 
     def result(self) -> Loaded:
-        """Give the symbols numbers and find the definition of each."""
+        """Return the result: symbols get numbers, and each has its definition."""
         numbers: dict[bytes, int] = {}
         ids = tuple(
             np.array(
@@ -198,9 +201,9 @@ class LinkState:
 
 
 class _Definitions:
-    """The definition of each symbol that counts: the first of the strongest.
+    """The definition of each symbol that counts: the first among the strongest.
 
-    place: number → (object, index into its symbol table), (-1, -1) if no object defines it
+    place: number → (object, index into its symbol table); (-1, -1) if no object defines it
     """
 
     def __init__(self, count: int) -> None:
@@ -219,7 +222,7 @@ class _Definitions:
         is_weak = table.binding[found.globals] == STB_WEAK
         force = np.where(section == SECTION_COMMON, COMMON, np.where(is_weak, WEAK, STRONG))
         better = np.flatnonzero(is_kept & (force > self.strength[ids]))
-        # One object may name a symbol twice (foo and foo@@V): the first stays.
+        # One object may name a symbol twice (foo and foo@@V); the first one counts.
         _, first = np.unique(ids[better], return_index=True)
         better = better[first]
         self.strength[ids[better]] = force[better]

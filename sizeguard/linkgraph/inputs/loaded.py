@@ -15,14 +15,14 @@ from sizeguard.linkgraph.inputs.objects import Object
 class Loaded:
     """Objects of a link in order, and its symbols by number.
 
-    machine:     of all objects
+    machine:     machine of all objects
     numbers:     name → number
     global_ids:  by object, the numbers of its `globals`
-    definition:  number → (object, index into its symbol table), (-1, -1) if no object defines it
+    definition:  number → (object, index into its symbol table); (-1, -1) if no object defines it
     in_shared:   number → whether a shared library defines it
-    from_shared: number → whether a shared library asks for it
+    from_shared: number → whether a shared library requests it
     discarded:   by object, the sections left out because an earlier object has the group
-    providers:   name → the library that defines it and the version there
+    providers:   name → the library that defines it, and the version there
     """
 
     inputs: LinkInputs

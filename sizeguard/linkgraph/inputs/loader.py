@@ -1,4 +1,4 @@
-"""Objects that a link loads, and the definition of each symbol."""
+"""Find the objects that a link loads, and the definition of each symbol."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _ORDERS = {"mold": load_like_mold, "lld": load_like_lld}
 
 
 def load(inputs: LinkInputs) -> Loaded:
-    """Find the objects that the link loads, in the order in which its linker searches archives.
+    """Find the objects that the link loads; archives are searched in the linker's order.
 
-    Raises InputError for files that cannot be used, InconclusiveError for objects of LTO.
+    Raises InputError for unusable files, InconclusiveError for LTO objects.
     """
     bitcode = next((file.path for file in inputs.files if file.kind == "bitcode"), None)
     if bitcode is not None:
         raise InconclusiveError(
             f"{bitcode}: LLVM bitcode; link with -Wl,--save-temps and give the objects that it"
-            " leaves"
+            " keeps"
         )
     link = LinkState(inputs)
     _ORDERS.get(inputs.linker.family, load_like_gnu)(link)
@@ -33,10 +33,10 @@ def load(inputs: LinkInputs) -> Loaded:
 def as_placed(
     objects: Sequence[Object], placed: Sequence[Collection[int]], inputs: LinkInputs
 ) -> Loaded:
-    """Describe a link that is known only by its image.
+    """Describe a link of which only the image is known.
 
-    objects: in the order of the link
-    placed:  for each object, its sections that are in the image
+    objects: in link order
+    placed:  for each object, its sections in the image
 
     A group belongs to the object whose copy is in the image, else to the first that has it.
     """

@@ -1,4 +1,4 @@
-"""Links with LTO: the objects that LTO made of its inputs, where the linker kept them."""
+"""Replace the inputs of an LTO link by the objects that the linker generated and kept."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sizeguard.linkgraph.inputs.objects import is_lto
 
 
 def without_lto(inputs: LinkInputs, kept: Sequence[Path] = ()) -> LinkInputs:
-    """Replace the inputs of LTO by what was kept: `kept`, the record's, or files beside the output.
+    """Replace LTO inputs by the generated objects, from `kept` or next to the output.
 
-    Raises InconclusiveError if there are such inputs and nothing was kept, since no other object
-    holds the image's code.
+    Raises InconclusiveError if there are LTO inputs but no generated objects, since no other object
+    contains the image's code.
     """
     is_input = [
         file.kind == "bitcode"
@@ -33,8 +33,8 @@ def without_lto(inputs: LinkInputs, kept: Sequence[Path] = ()) -> LinkInputs:
     if not objects:
         first = next(file.path for file, lto in zip(inputs.files, is_input, strict=True) if lto)
         raise InconclusiveError(
-            f"{first}: made for LTO, and the linker kept no objects; record the"
-            " build with sizeguard record, or link with -Wl,--save-temps or gcc's -save-temps"
+            f"{first}: made for LTO, and the linker kept no objects; record the build with"
+            " sizeguard record, or link with -Wl,--save-temps or gcc's -save-temps"
         )
     files: list[LinkInput] = []
     for file, lto in zip(inputs.files, is_input, strict=True):

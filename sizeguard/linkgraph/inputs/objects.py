@@ -1,4 +1,4 @@
-"""Relocatable objects as a link sees them: sections, groups and global names."""
+"""Relocatable objects as a linker reads them: sections, groups and global names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import SHN_COMMON, SHT_SYMTAB, STB_LOCAL, Elf, SymbolTable, parse_elf
 
 SHT_GROUP, SHF_GROUP, GRP_COMDAT = 17, 0x200, 1
-SECTION_COMMON = SHN_COMMON - 0x10000  # as symbol tables hold it, a negative number
+SECTION_COMMON = SHN_COMMON - 0x10000  # as in symbol tables, where it is negative
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
@@ -22,7 +22,7 @@ _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 class SectionGroup:
     """Section group.
 
-    signature: the name by which a linker keeps one group of several; empty if each is kept
+    signature: the name by which a linker keeps one of several groups; empty if each is kept
     members:   section numbers
     """
 
@@ -35,7 +35,7 @@ class Object:
     """Relocatable object.
 
     path:   its file
-    member: its name in an archive; empty if it is a file of its own
+    member: its name in an archive; empty for a separate file
     """
 
     path: Path
@@ -113,7 +113,7 @@ def names_of(symbols: SymbolTable, indices: Int) -> list[bytes]:
 
 
 def is_lto(data: npt.NDArray[np.uint8]) -> bool:
-    """Return whether an object, or one in an archive, is LLVM bitcode or a slim LTO object."""
+    """Return whether an object, or a member of an archive, is LLVM bitcode or a slim LTO object."""
     head = data[:4].tobytes()
     if head in _BITCODE:
         return True
@@ -124,14 +124,15 @@ def is_lto(data: npt.NDArray[np.uint8]) -> bool:
 
 
 def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: str) -> Object:
-    """Read an object for a machine ("" takes any).
+    """Read an object for a machine ("" accepts any).
 
-    Raises InputError for anything but an object of this machine, InconclusiveError for LTO objects.
+    Raises InputError for anything except an object of this machine, InconclusiveError for LTO
+    objects.
     """
     label = Path(f"{path}({member})" if member else path)
     if data[:4].tobytes() in _BITCODE:
         raise InconclusiveError(
-            f"{label}: LLVM bitcode; link with -Wl,--save-temps and give the objects that it leaves"
+            f"{label}: LLVM bitcode; link with -Wl,--save-temps and give the objects that it keeps"
         )
     elf = parse_elf(label, data)
     if not elf.is_relocatable:
@@ -139,11 +140,11 @@ def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: s
     if machine and elf.machine != machine:
         raise InputError(f"{label}: an object for {elf.machine}, the others are for {machine}")
     if not elf.layout.is_64 or elf.layout.order != "<":
-        raise InputError(f"{label}: section graphs are made of 64-bit little-endian objects")
+        raise InputError(f"{label}: section graphs support only 64-bit little-endian objects")
     if ".gnu.lto_" in "".join([section.name[:9] for section in elf.sections]) and is_lto(data):
         raise InconclusiveError(
             f"{label}: an LTO object without code; link with -save-temps and give the objects that"
-            " it leaves"
+            " it keeps"
         )
     if [section.type for section in elf.sections].count(SHT_SYMTAB) > 1:
         raise InputError(f"{label}: an object with two symbol tables")

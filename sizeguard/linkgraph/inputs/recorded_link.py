@@ -1,4 +1,4 @@
-"""Inputs of a link, read from its record."""
+"""Read the inputs of a link from its record."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInputs
 
 
 def read_link(path: Path) -> LinkInputs:
-    """Read a link record, as `sizeguard record` or a build of the runtime writes it.
+    """Read a link record that `sizeguard record` or a native build wrote.
 
-    Raises InputError for a file that is none, InconclusiveError if inputs changed since the link.
+    Raises InputError for a file that is not one, InconclusiveError if inputs changed since the
+    link.
     """
     return link_of(read_link_record(path), str(path))
 
 
 def link_of(record: LinkRecord, where: str) -> LinkInputs:
-    """Read the command line of a record. `where` is used in the error messages."""
+    """Read the command line of a record. `where` appears in error messages."""
     changed = record.changed_inputs()
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
@@ -35,7 +36,7 @@ def link_of(record: LinkRecord, where: str) -> LinkInputs:
 
 
 def linker_named(text: str, where: str) -> Linker:
-    """Tell a linker by what it prints for --version. `where` is used in the error message.
+    """Identify a linker by its --version output. `where` appears in the error message.
 
     Examples: GNU ld (…) 2.40, GNU gold (… 2.40) 1.16, Debian LLD 19.1.7, mold 1.10.1.
     """

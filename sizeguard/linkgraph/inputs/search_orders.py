@@ -1,8 +1,8 @@
-"""Orders in which linkers search archives, which decide what members they load.
+"""Orders in which linkers search archives, which decide which members they load.
 
-GNU ld and gold search an archive's index when they meet it, again as long as members come in. lld
-remembers what archives could define and takes a member as soon as something asks for it. mold
-resolves everything first, and follows undefined symbols from the objects of the command line.
+GNU ld and gold search an archive's index when they reach it, and again while members are loaded.
+lld remembers which symbols archives could define and loads a member as soon as one is requested.
+mold resolves everything first, and follows undefined symbols from the objects on the command line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sizeguard.linkgraph.inputs.objects import Object
 
 
 def load_like_gnu(link: LinkState) -> None:
-    """Load files as GNU ld and gold do: in order, groups until no object comes in."""
+    """Load files as GNU ld and gold do: in order, repeating groups until no object is added."""
     for group, files in groupby(link.inputs.files, key=lambda file: file.group):
         members = list(files)
         before = -1
@@ -47,7 +47,7 @@ def _add_like_gnu(link: LinkState, file: LinkInput) -> None:
 
 
 def _search(link: LinkState, archive: Archive) -> None:
-    """Take members that define what is requested, again as long as there are any."""
+    """Load members that define requested symbols, until there are none."""
     members = {member.position: member for member in archive.members}
     again = True
     while again:
@@ -61,7 +61,7 @@ def _search(link: LinkState, archive: Archive) -> None:
 
 
 def load_like_lld(link: LinkState) -> None:
-    """Load files as lld does: members as soon as something asks for them, before or after."""
+    """Load files as lld does: members as soon as they are requested, in any order."""
     for file in link.inputs.files:
         if file.kind == "object":
             _load_deep(link, link.read(file.path, "", read_bytes(file.content)))
@@ -76,7 +76,7 @@ def load_like_lld(link: LinkState) -> None:
 
 
 def _add_lazy(link: LinkState, archive: Archive) -> None:
-    """Take the members that are requested; remember the others."""
+    """Load the requested members; remember the others."""
     members = {member.position: member for member in archive.members}
     for name, header in archive.index or ():
         known = link.state.get(name, NEW)
@@ -97,7 +97,7 @@ def _extract(link: LinkState, name: bytes) -> None:
 
 
 def _load_deep(link: LinkState, added: Object) -> None:
-    """Add an object and at once, depth first, the members that define what it asks for."""
+    """Add an object and then, depth first, the members that define the symbols it requests."""
     waiting = [iter(link.enter(added))]
     while waiting:
         for name in waiting[-1]:
@@ -111,9 +111,9 @@ def _load_deep(link: LinkState, added: Object) -> None:
 
 
 def load_like_mold(link: LinkState) -> None:
-    """Load files as mold does: objects first, then members in the order of the command line.
+    """Load files as mold does: objects first, then members in command-line order.
 
-    The definition of the earlier file counts.
+    The definition in the earlier file counts.
     """
     order: dict[tuple[Path, int], int] = {}
     certain = list(_certain_objects(link, order))
@@ -125,9 +125,9 @@ def load_like_mold(link: LinkState) -> None:
 
 
 def _certain_objects(link: LinkState, order: dict[tuple[Path, int], int]) -> Iterator[Object]:
-    """Read objects and whole archives; remember what other archives define, the first of a name.
+    """Read objects and whole archives; remember the first definition of each name in others.
 
-    order: filled with the place of each member on the command line
+    order: filled with the command-line position of each member
     """
     for file in link.inputs.files:
         if file.kind == "object":
@@ -147,7 +147,7 @@ def _certain_objects(link: LinkState, order: dict[tuple[Path, int], int]) -> Ite
 def _requested_members(
     link: LinkState, certain: list[Object], order: dict[tuple[Path, int], int]
 ) -> list[Object]:
-    """Read the members that something asks for, directly or not, in the order of the files."""
+    """Read the members that are requested, directly or indirectly, in the order of the files."""
     waiting = [
         *map(str.encode, (*link.inputs.undefined, link.inputs.entry)),
         *sorted(link.shared_undefined),
@@ -169,7 +169,7 @@ def _requested_members(
 
 
 def _requests(added: Object, defined: set[bytes]) -> list[bytes]:
-    """Return the names that an object asks for, not weakly; add what it defines to `defined`."""
+    """Return the names that an object strongly requests; add its definitions to `defined`."""
     if added.symbols is None:
         return []
     sections = added.symbols.section[added.globals].tolist()

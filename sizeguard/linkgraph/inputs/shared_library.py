@@ -1,4 +1,4 @@
-"""Shared libraries as a link sees them: symbols that they provide, and those they ask for."""
+"""Shared libraries as a linker reads them: symbols that they define and symbols they request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from sizeguard.linkgraph.inputs.objects import names_of
 class Library:
     """Dynamic symbols that a plain name can mean.
 
-    foo@V is another symbol than foo, foo@@V is the same. `versions` maps defined names to theirs.
+    foo@V is another symbol than foo, foo@@V is the same. `versions` maps defined names to their
+    versions.
     """
 
     defined: list[bytes]
@@ -28,7 +29,7 @@ class Library:
 
 
 def read_library(path: Path, machine: str) -> Library:
-    """Read a shared library. Raises InputError for one of another machine than the objects'."""
+    """Read a shared library. Raises InputError if its machine differs from that of the objects."""
     elf = read_elf(path)
     if machine and elf.machine != machine:
         raise InputError(f"{path}: a library for {elf.machine}, the objects are for {machine}")
@@ -77,7 +78,7 @@ def version_names(elf: Elf) -> dict[int, str]:
 
 
 def _versions(elf: Elf, count: int) -> npt.NDArray[np.uint16]:
-    """Return the version numbers of the dynamic symbols: 0 for local ones, 1 for plain ones.
+    """Return the version numbers of the dynamic symbols: 0 for local symbols, 1 without a version.
 
     The bit 0x8000 marks a symbol that is only reached by its full name.
     """

@@ -1,4 +1,4 @@
-"""Version scripts and dynamic lists: which symbols they show and hide."""
+"""Read version scripts and dynamic lists: which symbols they show and hide."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sizeguard.base.errors import InconclusiveError
 class Visible:
     """Patterns as linkers match them.
 
-    An exact name precedes a pattern; any other pattern precedes a lone `*`.
+    An exact name precedes a pattern; any other pattern precedes a bare `*`.
     """
 
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
 
     def is_hidden(self, name: str) -> bool:
-        """Return whether the strongest pattern that fits a name hides it."""
+        """Return whether the strongest pattern that matches a name hides it."""
         if not self.hidden:
             return False
         for rank in _RANKS:
@@ -55,7 +55,7 @@ def parse_version_script(text: str, where: str) -> Visible:
     text = re.sub(r"/\*.*?\*/|#[^\n]*", " ", text, flags=re.DOTALL)
     if re.search(r'\bextern\s+"C\+\+"', text):
         raise InconclusiveError(
-            f'{where}: patterns of extern "C++" are not read; name mangled symbols instead'
+            f'{where}: patterns of extern "C++" are not supported; name mangled symbols instead'
         )
     shown: list[str] = []
     hidden: list[str] = []

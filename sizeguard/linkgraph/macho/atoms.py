@@ -19,7 +19,7 @@ LITERALS = {S_LITERAL_4: 4, S_LITERAL_8: 8, S_LITERAL_16: 16}
 COMPACT_UNWIND = 32  # bytes of an entry: function, length, encoding, personality, exception table
 CPU_X86_64, CPU_ARM64 = 0x01000007, 0x0100000C
 ARM64_ADDEND = 10
-# X86_64_RELOC_SIGNED_1 and the like → bytes of the instruction after the field.
+# X86_64_RELOC_SIGNED_1 and so on → bytes of the instruction after the field.
 _IMMEDIATE = {6: 1, 7: 2, 8: 4}
 
 
@@ -39,11 +39,11 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class AtomReference:
-    """Relocation of `length` bytes at `place` of its section.
+    """A relocation of `length` bytes at `place` in its section.
 
     type:           number in the architecture's list
-    symbol:         what it names; `value` is added to that
-    section, value: where symbol is -1, the section and the offset in it
+    symbol:         the symbol that it names; `value` is added to it
+    section, value: if symbol is -1, the section and the offset in it
     """
 
     place: int
@@ -79,7 +79,7 @@ class Atoms:
 
     @cached_property
     def _table(self) -> dict[int, tuple[list[int], int]]:
-        """Starts of a section's atoms, and the number of the first, by section."""
+        """Starts of a section's atoms, and the number of the first atom, by section."""
         table: dict[int, tuple[list[int], int]] = {}
         for number, atom in enumerate(self.rows):
             table.setdefault(atom.section, ([], number))[0].append(atom.start)
@@ -109,14 +109,14 @@ class Atoms:
         return range(first, first + len(starts))
 
     def at(self, section: int, offset: int) -> int:
-        """Return the atom that holds a byte of a section; -1 for a section without atoms."""
+        """Return the atom that contains a byte of a section; -1 for a section without atoms."""
         if section not in self._table:
             return -1
         starts, first = self._table[section]
         return first + max(int(np.searchsorted(starts, offset, side="right")) - 1, 0)
 
     def of_symbol(self, i: int) -> tuple[int, int]:
-        """Return the atom that holds a defined symbol, and the offset in it; (-1, 0) for others."""
+        """Return the atom that contains a defined symbol, and the offset in it; else (-1, 0)."""
         symbols = self.image.symbols
         section = int(symbols.section[i]) - 1
         if not 0 <= section < len(self.image.sections):
@@ -126,13 +126,13 @@ class Atoms:
         return (atom, offset - self.rows[atom].start) if atom >= 0 else (-1, 0)
 
     def is_external(self, i: int) -> bool:
-        """Return whether other objects see a symbol."""
+        """Return whether a symbol is visible to other objects."""
         return bool(self.image.symbols.type[i] & N_EXT)
 
     def references(self, section: Section) -> Iterator[AtomReference]:
         """Yield the relocations of a section.
 
-        Raises InputError for one that names a symbol beyond the object's table.
+        Raises InputError for a relocation with a symbol beyond the object's table.
         """
         image = self.image
         table = relocations(image, section)
@@ -148,7 +148,7 @@ class Atoms:
                 added = symbol - (1 << 24) if symbol & 0x800000 else symbol
                 continue
             value, added = added, 0
-            if not is_arm or kind <= 1:  # fields of arm64's instructions hold nothing yet
+            if not is_arm or kind <= 1:  # fields of arm64's instructions contain no addend yet
                 value += int.from_bytes(content[place : place + length], "little", signed=True)
             is_relative = pcrel and not is_arm
             beyond = _IMMEDIATE.get(kind, 0) if is_relative else 0
@@ -160,7 +160,7 @@ class Atoms:
                 yield AtomReference(place, length, kind, symbol, -1, value + beyond)
             elif 0 < symbol <= len(image.sections):
                 if is_relative:
-                    # The field counts from its end, or from the instruction's.
+                    # The value is relative to the end of the field, or of the instruction.
                     value += section.address + place + 4 + beyond
                 value -= image.sections[symbol - 1].address
                 yield AtomReference(place, length, kind, -1, symbol - 1, value)

@@ -1,4 +1,4 @@
-"""Section graph of the Mach-O objects of a link, by the rules of ld64.lld's dead stripping.
+"""Section graph of the Mach-O objects of a link, by ld64.lld's rules for dead stripping.
 
 A node is an atom: the bytes between two symbols of a section, a literal, or a whole section.
 """
@@ -44,7 +44,7 @@ from sizeguard.operators.name import OPERATOR_TEXT
 N_NO_DEAD_STRIP, N_WEAK_DEF, REFERENCED_DYNAMICALLY = 0x20, 0x80, 0x10
 _INITIALIZERS = {9: "init_array", 10: "fini_array", 0x16: "init_array"}
 POINTER = 8
-# Added to the architecture's relocation types, so that they differ from those of ELF.
+# Added to the architecture's relocation types, to distinguish them from those of ELF.
 TYPES = {CPU_X86_64: 0x1000, CPU_ARM64: 0x2000}
 _LONGEST = 1000
 
@@ -56,7 +56,7 @@ class _Object:
     atoms: Atoms
     names: list[bytes]
     first: int = 0  # node of its first atom
-    # Index, name and weakness of each symbol that it defines.
+    # Index, name and weakness of each defined symbol.
     defined: list[tuple[int, bytes, bool]] = field(default_factory=list)
     undefined: list[bytes] = field(default_factory=list)
 
@@ -66,8 +66,8 @@ def build_macho_graph(
 ) -> SectionGraph:
     """Build the graph of a link with -dead_strip.
 
-    library: the link makes a dynamic library, which exports all it can; otherwise an executable
-             that starts at `entry`
+    library: whether the link makes a dynamic library, which exports all it can; otherwise an
+             executable that starts at `entry`
     """
     return _Builder(
         list(_load(files, [] if library else [entry.encode()])), library, entry.encode()
@@ -75,7 +75,7 @@ def build_macho_graph(
 
 
 def _load(files: Sequence[Path], asked: list[bytes]) -> Iterator[_Object]:
-    """Yield the objects in order, and members of archives as soon as something asks for them."""
+    """Yield the objects in order, and members of archives as soon as they are requested."""
     objects: list[_Object] = []
     lazy: dict[bytes, _Object] = {}
     for path in files:
@@ -103,7 +103,7 @@ def _read(label: str, data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> _Obje
     if not isinstance(image, MachO) or not image.is_object:
         raise InputError(f"{label}: not a relocatable Mach-O object")
     if image.cpu not in (CPU_X86_64, CPU_ARM64):
-        raise InputError(f"{label}: section graphs are made of x86_64 and arm64 objects")
+        raise InputError(f"{label}: section graphs support only x86_64 and arm64 objects")
     names = image.symbols.raw_names()
     found = _Object(label, image, Atoms(label, image, names), names)
     for i, (kind, description) in enumerate(
@@ -131,10 +131,11 @@ class _Builder:
         self.references: dict[int, list[tuple[AtomReference, int, int]]] = {}
         # Table, place in its section, and text of each entry.
         self.entries: list[tuple[int, int, str]] = []
-        # Object and index of a defined symbol → its row in the graph.
+        # (object, index) of a defined symbol → its row in the graph.
         self.numbers: dict[tuple[int, int], int] = {}
         self.literals: dict[tuple[int, int], str] = {}
-        # Equal strings and constants are one in the image: atom → the first of its content.
+        # Equal strings and constants are merged in the image: atom → the first with the same
+        # content.
         self.first_of: dict[int, int] = {}
         self.contents: dict[int, bytes] = {}
 
@@ -182,7 +183,8 @@ class _Builder:
     def _connect(self, source: int, references: list[tuple[AtomReference, int, int]]) -> None:
         """Add the edges of an atom.
 
-        Pairs of a text and, in the next word, code are entries of a table, each a node of its own.
+        A pair of a pointer to a text and, in the next word, one to code is a table entry, which
+        becomes a separate node.
         """
         targets = {reference.place: target for reference, target, _ in references}
         insides = {reference.place: inside for reference, _, inside in references}
@@ -232,7 +234,7 @@ class _Builder:
         return text.decode("ascii") if OPERATOR_TEXT.fullmatch(text) else ""
 
     def _bytes_at(self, target: int, inside: int) -> bytes:
-        """Return an atom's bytes from a place on, at most as many as a text may have."""
+        """Return an atom's bytes from a place, at most as many as a text may have."""
         k, _, offset, size, _ = self.rows[target]
         begin = offset + max(inside, 0)
         return (
@@ -248,7 +250,7 @@ class _Builder:
         return atom >= 0 and self._section(atom).is_code
 
     def _text(self, target: int, inside: int) -> str:
-        """Return the printable text that a pointer points at; empty if there is none."""
+        """Return the printable text that a pointer points to; empty if there is none."""
         if target < 0 or self._is_code(target) or self._section(target).segment_name != "__TEXT":
             return ""
         raw, end, _ = self._bytes_at(target, inside).partition(b"\0")
@@ -263,9 +265,9 @@ class _Builder:
         return self.objects[k].first + atom if atom >= 0 else -1
 
     def _target(self, k: int, found: _Object, reference: AtomReference) -> tuple[int, int]:
-        """Return the atom that a reference points at, and the offset in it.
+        """Return the atom that a reference points to, and the offset in it.
 
-        For a local symbol that is its own atom, else the atom of the definition that counts.
+        For a local symbol it is the symbol's atom, else the atom of the definition that counts.
         """
         if reference.symbol < 0:
             atom = found.atoms.at(reference.section, reference.value)
@@ -353,7 +355,7 @@ class _Builder:
         )
 
     def _nodes(self, rows: Int, sections: list[Section]) -> Nodes:
-        """Return the nodes: atoms, then entries of tables. sections: of each node."""
+        """Return the nodes: atoms, then entries of tables. sections: section of each node."""
         count = len(self.rows)
         kind = np.full(len(rows), SECTION, np.int8)
         kind[count:] = ENTRY
