@@ -288,6 +288,26 @@ def test_only_recorded_variables_reach_a_build() -> None:
     assert set(recorded) - set(code_variables(recorded)) == {"PATH"}
 
 
+CACHED = {
+    "CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CMAKE_C_COMPILER_LAUNCHER": "/usr/bin/sccache",
+    "CCACHE_DIR": "/c", "CCACHE_MAXSIZE": "5G", "CCACHE_NOCOMPRESS": "1",
+}  # fmt: skip
+CHANGING = {
+    "CMAKE_CXX_COMPILER_LAUNCHER": ("distcc", "/x/wrap", "ccache;wrap", "myccache", "ccache -x"),
+    "CMAKE_CXX_LINKER_LAUNCHER": ("ccache",), "CMAKE_CXX_COMPILER": ("ccache",),
+    "CCACHE_BASEDIR": ("/w",), "CCACHE_SLOPPINESS": ("time_macros",), "CCACHE_PREFIX": ("x",),
+    "CCACHE_COMPILER": ("g++-11",), "CCACHE_CONFIGPATH": ("/x",), "CCACHE_NOHASHDIR": ("1",),
+}  # fmt: skip
+
+
+def test_a_cache_of_compilations_changes_no_code() -> None:
+    assert recorded_environment(CACHED) == CACHED
+    assert code_variables(CACHED) == {}
+    for name, values in CHANGING.items():
+        for value in values:
+            assert code_variables({name: value}) == {name: value}
+
+
 def test_inputs_that_are_neither_the_projects_nor_installed(tmp_path: Path) -> None:
     root = tmp_path / "root"
     inputs = BuildInputs(

@@ -23,6 +23,17 @@ _REFUSED = frozenset({"LD_RUN_PATH", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES
 # Recorded, but another value does not change what the same compilers make of the same files: which
 # tools CMake finds and what the generator writes, seen when a build is configured again.
 _NOT_OF_COMPILERS = re.compile(r"PATH|VIRTUAL_ENV|PKG_CONFIG_PATH|(PYTHON|QEMU)\w*")
+# A cache of compilations hands out what the compiler makes. Those that compile on other machines
+# (distcc, icecc) are none of these: compilers there may be others.
+_LAUNCHER = re.compile(r"CMAKE_(C|CXX|OBJC|OBJCXX|ASM)_COMPILER_LAUNCHER")
+_CACHE = re.compile(r"(\S*/)?s?ccache")
+# Of ccache, where and how it keeps objects. CCACHE_BASEDIR rewrites paths, CCACHE_SLOPPINESS hands
+# out older objects, CCACHE_PREFIX and CCACHE_COMPILER run other programs: those stay.
+_OF_CACHE = re.compile(
+    r"CCACHE_(DIR|TEMPDIR|MAXSIZE|MAXFILES|LIMIT_MULTIPLE|(NO)?COMPRESS|COMPRESSLEVEL|(NO)?STATS"
+    r"|STATSLOG|LOGFILE|UMASK|(NO)?HARDLINK|(NO)?FILECLONE|(NO)?INODECACHE|DISABLE|RECACHE"
+    r"|READONLY|REMOTE_STORAGE|REMOTE_ONLY)"
+)
 
 
 def recorded_environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -52,5 +63,12 @@ def android_ndk(given: Mapping[str, str] = os.environ) -> Path | None:
 def code_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return those of recorded variables that change code with the same tools, such as CPATH."""
     return {
-        name: value for name, value in environment.items() if not _NOT_OF_COMPILERS.fullmatch(name)
+        name: value
+        for name, value in environment.items()
+        if not (_NOT_OF_COMPILERS.fullmatch(name) or _is_of_cache(name, value))
     }
+
+
+def _is_of_cache(name: str, value: str) -> bool:
+    is_launched = bool(_LAUNCHER.fullmatch(name) and _CACHE.fullmatch(value))
+    return is_launched or bool(_OF_CACHE.fullmatch(name))

@@ -2,6 +2,7 @@
 
     python3 -m tests.soak.clean_container [--base FOLDER] [--folder FOLDER] [--keep]
     python3 -m tests.soak.clean_container --only 'make gate' '.ci/setup test'
+    python3 -m tests.soak.clean_container --suite trixie --only 'make gate'
 
 As root. debootstrap makes a minimal system with PACKAGES and what they depend on, the repository's
 HEAD is cloned into it, and each command runs there by chroot. Where packages come from is read from
@@ -29,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from urllib.parse import unquote, urlsplit
@@ -131,6 +132,11 @@ class Host:
     files: set[Path] = field(default_factory=set)
     folders: set[Path] = field(default_factory=set)
 
+    def of(self, suite: str) -> Host:
+        """Name the same places for another release of Debian."""
+        named = [replace(each, suite=each.suite.replace(SUITE, suite)) for each in self.sources]
+        return replace(self, sources=named)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -156,11 +162,12 @@ class Step:
 class Container:
     """Make the container, run in it, remove it."""
 
-    def __init__(self, folder: Path, host: Host) -> None:
+    def __init__(self, folder: Path, host: Host, suite: str = SUITE) -> None:
         """Take an empty folder, or one that had a container before, which goes."""
         if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists():
             raise PreparationError(f"{folder} has files of others in it: name an empty folder")
-        self.host = host
+        self.host = host.of(suite)
+        self.suite = suite
         self.root = folder / "container"
         self.logs = folder / "logs"
         self.steps: list[Step] = []
@@ -225,16 +232,19 @@ class Container:
 
     def run(self, command: str) -> Step:
         """Run a command in the clone in the container."""
-        inside = f"cd /{CLONE} && {command}"
-        words = [*NAMESPACE, "sh", "-c", ENTER, "enter", self.root, inside]
-        environment = {"PATH": PATH, "HOME": "/root", **self.host.environment}
-        return self.step(command, [*words, *sorted(self.host.folders)], environment)
+        return self.inside(command, f"cd /{CLONE} && {command}")
+
+    def inside(self, name: str, command: str, variables: Mapping[str, str] | None = None) -> Step:
+        """Run a command in the container, with more variables."""
+        words = [*NAMESPACE, "sh", "-c", ENTER, "enter", self.root, command]
+        environment = {"PATH": PATH, "HOME": "/root", **self.host.environment, **(variables or {})}
+        return self.step(name, [*words, *sorted(self.host.folders)], environment)
 
     def make_base(self, cache: Path | None) -> None:
         """Make the minimal system, or take it from the cache, where it is kept as it is here."""
         machine = output("dpkg", "--print-architecture").strip()
         key = hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:8]
-        tar = cache / f"{SUITE}-{machine}-{key}.tar" if cache else None
+        tar = cache / f"{self.suite}-{machine}-{key}.tar" if cache else None
         if tar and tar.exists():
             command = ["tar", "--numeric-owner", "-xpf", tar, "-C", self.root]
             self.prepare("unpack the base", command)
@@ -259,7 +269,7 @@ class Container:
     def debootstrap(self) -> None:
         """Make the minimal system from the first of the sources, or from debootstrap's mirror."""
         options = ["--variant=minbase", f"--include={','.join(PACKAGES)}"]
-        source = next((each for each in self.host.sources if each.suite == SUITE), None)
+        source = next((each for each in self.host.sources if each.suite == self.suite), None)
         if source and source.keyring:
             options.append(f"--keyring={source.keyring}")
         if source and ("trusted", "yes") in source.options:
@@ -271,7 +281,7 @@ class Container:
             for scheme in ("http", "https")
             if name == f"Acquire::{scheme}::Proxy" and value != "DIRECT"
         }
-        command = [*NAMESPACE, "debootstrap", *options, SUITE, self.root, *mirror]
+        command = [*NAMESPACE, "debootstrap", *options, self.suite, self.root, *mirror]
         try:
             self.prepare("debootstrap", command, **proxies)
         except PreparationError as error:
@@ -469,6 +479,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="leave the container in the folder")
     parser.add_argument("--base", type=Path, help="has the minimal system, or gets it")
     parser.add_argument("--only", nargs="+", metavar="COMMAND", help="what to run instead")
+    parser.add_argument("--suite", default=SUITE, help="the release of Debian")
     parser.add_argument("--repository", type=Path, default=ROOT, help="what to clone")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
@@ -482,7 +493,7 @@ def main() -> int:
     folder = Path(made).resolve()
     container: Container | None = None
     try:
-        container = Container(folder, read_host())
+        container = Container(folder, read_host(), arguments.suite)
         container.make_base(arguments.base.resolve() if arguments.base else None)
         container.take_over()
         print(f"HEAD is {container.clone(arguments.repository.resolve())}", flush=True)

@@ -88,8 +88,8 @@ def growth_reference(
         baseline_path(root, subject.build).read_bytes()
     ):
         return judged_by_it
-    if _reads_elsewhere(root, commit, subject):
-        return judged_by_it
+    if elsewhere := _reads_elsewhere(root, commit, subject):
+        return _not_built_alike(reviewed, text, elsewhere), judged_by_it[1]
     is_equal = not subject.in_place and not differs_from(history, commit, subject)
     if subject.in_place:
         text += ", built at another path"
@@ -130,14 +130,21 @@ def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
     return read is None or bool(differing_inputs(history.root, commit, [read]))
 
 
-def _reads_elsewhere(root: Path, commit: str, subject: MeasuredApp) -> bool:
-    """Return whether a commit's build reads files that are neither in the commit nor installed."""
+def _reads_elsewhere(root: Path, commit: str, subject: MeasuredApp) -> str:
+    """Name what a commit's build reads that is neither in it nor installed; else empty."""
     read, tree = _read(subject), subject.tree
     if subject.head or read is None or tree is None:
-        return False
-    if foreign_inputs(read, root):
-        return True
-    return any(tree.generates(each) for each in differing_inputs(root, commit, [read]))
+        return ""
+    generated = (each for each in differing_inputs(root, commit, [read]) if tree.generates(each))
+    return next(iter(foreign_inputs(read, root)), "") or next(generated, "")
+
+
+def _not_built_alike(reviewed: SizeReference, base: str, elsewhere: str) -> SizeReference:
+    """Say of a missing baseline why the base was not measured instead."""
+    if reviewed.measured is not None:
+        return reviewed
+    why = f"the {base} is not built as this is: the build reads {elsewhere}"
+    return replace(reviewed, why=f"{why}; {reviewed.why}")
 
 
 def _first_of_all(

@@ -128,10 +128,14 @@ def _reasons(found: Sequence[GateFinding]) -> list[str]:
     wrong = failing or [f for f in found if f.verdict == INCONCLUSIVE]
     # This change's own growth before creep, which comes from earlier changes.
     wrong.sort(key=lambda f: (urgency(f), f.check is not None and f.check.kind == CREEP))
-    without = [f for f in wrong if _lacks_baseline(f.check)]
-    reasons = [_reason(f) for f in wrong if f not in without[1:]]
-    if len(without) > 1:  # a new app: one cause, one reason
-        reasons[reasons.index(_reason(without[0]))] = f"{len(without)} sizes have no baseline"
+    without = sum(_lacks_baseline(f.check) for f in wrong)
+    reasons: list[str] = []
+    for each in wrong:
+        if without > 1 and _lacks_baseline(each.check):
+            text = f"{without} sizes have no baseline"  # a new app: one cause, one reason
+            reasons += [] if text in reasons else [text]
+        else:
+            reasons.append(_reason(each))
     return reasons
 
 
