@@ -22,7 +22,7 @@ from sizeguard.report.gate.render import gate_text
 from sizeguard.report.writers.markdown import instruction, is_command
 from tests.soak.mutated_artifacts import judged, mutated, seeds
 from tests.support.consistent_results import consistent
-from tests.support.gate_samples import failing
+from tests.support.gate_samples import failing, undecided
 from tests.support.hostile_artifacts import ARTIFACTS, REFUSED, document, edited, packed
 from tests.support.hostile_results import HOSTILE, LIVE, OURS, poisoned, rendered, small
 from tests.support.local_hub import LocalHub, served
@@ -186,3 +186,10 @@ SEEDS = seeds()
 def test_mutated_artifacts(seed: int) -> None:
     """The soak script does a million of these."""
     judged(mutated(SEEDS, random.Random(seed)))
+
+
+def test_checks_that_are_there_twice_are_shown() -> None:
+    """Equal findings without a baseline are one reason, not none."""
+    content = document(undecided)
+    content["checks"] = [check for check in content["checks"] for _ in range(3)]
+    assert judged(content, "failure") in ("contradiction", "shown")

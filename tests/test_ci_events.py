@@ -21,6 +21,8 @@ from sizeguard.gate.gate_result import (
     PASS,
     Base,
     GateResult,
+    Growth,
+    PolicyChange,
     Problem,
 )
 from sizeguard.report.gate.render import gate_text
@@ -96,6 +98,17 @@ def two_apps() -> GateResult:
     return replace(passing(), apps=(one, replace(other, checks=checks, models=models)))
 
 
+def same_sizes() -> GateResult:
+    """Nothing differs from the base."""
+    (app,) = two_apps().apps[1:]
+    checks = tuple(
+        replace(each, base=each.actual) if each.base is not None else each for each in app.checks
+    )
+    return replace(two_apps(), apps=(replace(app, checks=checks, growth=()),))
+
+
+TRADED = (Growth("aten::add", 100, 150), Growth("aten::mul", 150, 100))
+TIGHTER = PolicyChange("limit tightened", "load growth", "2%", "1%", loosens=False)
 PASSED = "### ✅ Size gate: pass"
 FAILED = "### ❌ Size gate: fail"
 OPEN = "### ⚠️ Size gate: inconclusive"
@@ -258,8 +271,18 @@ EVENTS: dict[str, Event] = {
         environment={"COMMENT_POLICY": "on failure"},
     ),
     "comments on change, nothing changed": Event(
-        lambda: replace(two_apps(), apps=two_apps().apps[1:]), 0, None,
+        same_sizes, 0, None,
         ("success", "pass: load ±0 of 1 build"), environment={"COMMENT_POLICY": "on change"},
+    ),
+    "comments on change, an operator pays for another": Event(
+        lambda: replace(same_sizes(), apps=(replace(same_sizes().apps[0], growth=TRADED),)), 0,
+        (PASSED,), ("success", "pass: load ±0 of 1 build"),
+        environment={"COMMENT_POLICY": "on change"},
+    ),
+    "comments on change, the terms changed": Event(
+        lambda: replace(same_sizes(), policy_changes=(TIGHTER,)), 0,
+        (PASSED,), ("success", "pass: load ±0 of 1 build"),
+        environment={"COMMENT_POLICY": "on change"},
     ),
     "comments on change, something changed": Event(
         passing, 0, (PASSED,), ("success", PASS_TITLE), environment={"COMMENT_POLICY": "on change"}

@@ -9,6 +9,7 @@ import datetime
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from sizeguard.gate.run import all_waivers
 from sizeguard.projects.reader import read_config
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.environment import recorded_environment
+from tests.support.gate_samples import passing
 
 POLICY = """
 apps:
@@ -215,7 +217,10 @@ def test_a_branch_without_inputs_passes_as_its_base_did_and_one_with_inputs_does
     request = Request(tree, read_config(tree), today=TODAY)
     request.history.place.store.folder = store.folder
     base = request.history.base()
-    keep_result(request, inputs_key(request, base, ()), GateResult("pass", ()))
+    (one,) = passing().apps
+    pairs = [(app.name, target.name) for app, target in request.pairs()]
+    apps = tuple(replace(one, app=app, target=target) for app, target in pairs)
+    keep_result(request, inputs_key(request, base, ()), GateResult("pass", apps))
     assert earlier()
     git(tree, "checkout", "-q", "-b", "work")
     (tree / "README.md").write_text("two")

@@ -13,7 +13,15 @@ from ci.github.measured_run import Run, is_merge_of, open_pulls
 from ci.github.size_artifact import Missing, member, newest_archive
 from sizeguard.base.errors import InputError
 from sizeguard.gate.contradictions import contradictions
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, GateResult
+from sizeguard.gate.gate_result import (
+    FAIL,
+    GROWTH,
+    INCONCLUSIVE,
+    MOVED,
+    PASS,
+    AppResult,
+    GateResult,
+)
 from sizeguard.gate.remade_advice import with_remade_advice
 from sizeguard.report.gate.comment_blocks import COMMENT, Frame
 from sizeguard.report.gate.gate_json import LARGEST, result_of
@@ -73,9 +81,10 @@ class Report:
 
     @property
     def is_changed(self) -> bool:
-        """Return whether a size is another than the base's."""
-        apps = self.result.apps if self.result else ()
-        return self.result is None or any(map(is_changed, apps))
+        """Return whether the change changes anything that the gate compares with the base."""
+        if self.result is None or self.result.policy_changes:
+            return True
+        return any(map(_is_other, self.result.apps))
 
     def body(self, marker: str) -> str:
         """Write the comment."""
@@ -120,6 +129,14 @@ class Report:
         return [f"- ⚠️ {prose(text[:400])}" for text in self.against[:_LINES]] + (
             [f"- and {more:,} more"] if more > 0 else []
         )
+
+
+def _is_other(app: AppResult) -> bool:
+    """Return whether a size, an operator's share, a symbol or another metric is not the base's."""
+    rows = any(row.old != row.new for row in (*app.growth, *app.causes))
+    moved = any(cause.kind == MOVED for cause in app.causes)
+    compared = (check for check in app.checks if check.kind == GROWTH and check.base is not None)
+    return is_changed(app) or rows or moved or any(each.actual != each.base for each in compared)
 
 
 def _without_green(text: str) -> str:

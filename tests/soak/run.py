@@ -48,7 +48,7 @@ SCRIPTS = (
 # These need a file that is not here, or root and a mirror of Debian.
 BY_HAND = (
     *("clean_container", "draw_labels", "drawn_packages", "real_libraries", "real_projects"),
-    "same_outputs",
+    *("same_outputs", "workflow_containers"),
 )
 
 

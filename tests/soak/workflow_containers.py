@@ -60,6 +60,7 @@ class Change:
     code:    of the measuring job
     comment: in the comment's first lines
     base:    the branch that it is for
+    kill:    the gate after so many seconds, as when a run is cancelled; 0 for never
     """
 
     name: str
@@ -68,6 +69,7 @@ class Change:
     comment: str
     state: str
     base: str = "main"
+    kill: int = 0
 
 
 @dataclass
@@ -131,9 +133,10 @@ class Trial:
     inputs: Mapping[str, str]
     tally: Tally
 
-    def measure(self, event: Event) -> Ended:
+    def measure(self, event: Event, kill: int = 0) -> Ended:
         """Run the measuring workflow."""
         self.jobs.add_remote(self.name, self.repository.folder)
+        self.jobs.kill = {"gate": kill} if kill else {}
         return self.jobs.run(self.name, steps_of(self.measuring), event, self.inputs)
 
     def push(self) -> Ended:
@@ -146,27 +149,29 @@ class Trial:
     def change(self, change: Change) -> None:
         """Measure a pull request, then comment on it."""
         event = self.repository.pull(change)
-        ended = self.measure(event)
+        ended = self.measure(event, change.kill)
         restored = any(each.startswith("restored ") for each in ended.used)
         saved = any(each.startswith("saved ") for each in ended.used)
         number = ended.files.get("pull-request", b"").decode().strip()
         kept = json.loads(ended.files.get("gate.json", b"{}"))
         ok = ended.code == change.code and restored and not saved
-        ok = ok and number == str(self.repository.number) and kept["exit_code"] == change.code
+        code = 3 if change.kill else change.code
+        ok = ok and number == str(self.repository.number) and kept["exit_code"] == code
         self.check(f"{change.name}: measured", ok, ended)
-        body, state, code = self.comment(event, ended)
-        first = body.partition("\n")[2][:400]
+        end = "cancelled" if change.kill else "failure" if ended.code else "success"
+        body, state, code = self.comment(event, ended, end)
+        first = body.partition("\n")[2][:600]
         ok = code == 0 and change.comment in first and state == change.state
         print(f"  status {state}; {first.splitlines()[:1]}", flush=True)
         self.check(f"{change.name}: commented", ok, ended)
 
-    def comment(self, event: Event, ended: Ended) -> tuple[str, str, int]:
+    def comment(self, event: Event, ended: Ended, end: str) -> tuple[str, str, int]:
         """Run the commenting workflow; its comment, the status and the exit code."""
         number = self.repository.number
         head = {"sha": event.head, "repo": {"full_name": FORK}, "label": "ana:tiles"}
         hub = LocalHub(
             archive=ended.archive,
-            run={"head_sha": event.head, "conclusion": "failure" if ended.code else "success"},
+            run={"head_sha": event.head, "conclusion": end},
             pulls=[{"number": number, "state": "open", "head": head}],
             parents={event.sha: [self.repository.git("rev-parse", f"{event.sha}^"), event.head]},
         )
@@ -217,7 +222,8 @@ def changes(source: str, text: str) -> list[Change]:
         Change("mended", {source: text}, 3, "### ⚠️ Size gate: inconclusive", "error",
                "release/broken"),
         Change("no result", {"sizeguard.yaml": "limits: {load: much}\n"}, 2,
-               "### ⚠️ Size gate: ", "error"),
+               "not measured at", "failure"),
+        Change("cancelled", {source: small + "\n"}, 137, "not measured at", "error", kill=2),
     ]  # fmt: skip
 
 

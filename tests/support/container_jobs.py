@@ -103,11 +103,13 @@ class Jobs:
     """A machine that runs jobs, in a container.
 
     caches: key → the branch that saved it and the packed folder
+    kill:   id of a step → the seconds after which it is killed
     """
 
     container: Container
     caches: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     runs: int = 0
+    kill: dict[str, int] = field(default_factory=dict)
 
     def place(self, path: str) -> Path:
         """Return the place of a path of the container on this machine."""
@@ -272,7 +274,10 @@ class _Job:
             "GITHUB_ACTION_PATH": self.action, "RUNNER_TEMP": TEMP, **self.more,
             **{name: context.text(text) for name, text in step.get("env", {}).items()},
         }  # fmt: skip
-        command = f"cd {self.workspace} && bash --noprofile --norc -eo pipefail {TEMP}/step.sh"
+        seconds = self.jobs.kill.get(str(step.get("id")), 0)
+        limit = f"timeout -s KILL {seconds} " if seconds else ""
+        bash = f"{limit}bash --noprofile --norc -eo pipefail {TEMP}/step.sh"
+        command = f"cd {self.workspace} && {bash}"
         done = self.jobs.container.inside(str(step.get("name", "step")), command, variables)
         self.ended.log += done.log.read_text(errors="replace")
         for line in output.read_text().splitlines():

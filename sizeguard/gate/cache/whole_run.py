@@ -265,15 +265,20 @@ def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str
 
 
 def earlier_result(request: Request, key: str | None, base: Base | None) -> GateResult | None:
-    """Read the result of a run that passed with the same inputs; waivers are judged today."""
+    """Read the result of a run that passed with the same inputs, as of now.
+
+    It counts only if it has a result for each build that is requested, and for no other: a store
+    may come from elsewhere, and a result of nothing passes.
+    """
     facts = request.history.place.store.facts(key) if key is not None else None
     if facts is None:
         return None
     try:
         found = decode(GateResult, facts.get("gate"), "the store")
     except InputError:
-        return None  # of another version, or damaged: run again
-    if found.exit_code != 0:
+        return None  # of another version, or damaged: the work is done again
+    wanted = sorted((app.name, target.name) for app, target in request.pairs())
+    if found.exit_code != 0 or sorted((each.app, each.target) for each in found.apps) != wanted:
         return None
     head = request.history.head
     apps = tuple(replace(app, unchanged=True) for app in found.apps)
