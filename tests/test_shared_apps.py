@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from sizeguard.builds.build_record import Build
-from tests.support.app_tree import APPS, AppTree
+from sizeguard.gate.gate_result import ELIMINATION
+from sizeguard.gate.request import Request
+from sizeguard.gate.run import run_gate
+from sizeguard.projects.reader import read_config
+from tests.support.app_tree import APPS, AppTree, selection_of
+
+CONFIG = """\
+apps:
+  shared:
+    shared_kernels: {shared}
+    images:
+      vision:
+        image: {vision}
+        map: {vision}.map
+        objects: [{of_vision}, "*.a"]
+        selection: vision.yaml
+      language:
+        image: language
+        map: language.map
+        objects: [{of_language}, "*.a"]
+        selection: language.yaml
+"""
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +63,42 @@ def test_a_leak_in_the_glue_of_one_app_fails_that_app_alone(
     assert wrong["kernel erf"] == "fail"
     other = tree.objects("language")
     assert tree.verified(full_build, "language", tree.folder / "language", other) == (0, {})
+
+
+def gated(
+    tree: AppTree, root: Path, vision: str = "vision", shared: str = "true"
+) -> dict[str, str]:
+    """The gate's verdict on each app's claims, in a project of the images as found."""
+    for app in APPS:
+        shutil.copyfile(selection_of(app), tree.folder / f"{app}.yaml")
+    leak = f", {Path(vision).parent}/leak.o" if vision != "vision" else ""
+    objects = {f"of_{app}": f"CMakeFiles/{app}*.dir/**/*.o" for app in APPS}
+    objects["of_vision"] += leak
+    text = CONFIG.format(shared=shared, vision=vision, **objects)
+    (tree.folder / "sizeguard.yaml").write_text(text)
+    config = read_config(tree.folder)
+    result = run_gate(Request(tree.folder, config, source=root, in_place=True))
+    assert [app.app for app in result.apps] == ["shared.vision", "shared.language"]
+    assert not result.problems
+    return {
+        f"{app.app}: {check.advice}": check.verdict
+        for app in result.apps
+        for check in app.checks
+        if check.kind == ELIMINATION
+    }
+
+
+def test_the_gate_takes_the_effective_selection(tree: AppTree, root: Path) -> None:
+    assert list(gated(tree, root).values()) == ["pass", "pass"]
+    found = gated(tree, root, shared="false")
+    assert list(found.values()) == ["fail", "fail"]
+    assert next(iter(found)).endswith("shared.vision.x86_64-linux --selection vision.yaml")
+
+
+def test_the_gate_fails_the_app_with_the_leak_alone(tree: AppTree, root: Path) -> None:
+    folder = tree.folder / "leak"
+    folder.mkdir(exist_ok=True)
+    tree.leak("vision", folder)
+    found = gated(tree, root, "leak/vision")
+    assert list(found.values()) == ["fail", "pass"]
+    assert next(iter(found)).endswith("--selection vision.yaml --shared-with language.yaml")

@@ -13,7 +13,7 @@ from sizeguard.builds.shipped_libraries import shipped_libraries
 from sizeguard.claims.verdict import OK, Verification
 from sizeguard.gate.cache.kept_verification import verified
 from sizeguard.gate.gate_result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, RUN, Check
-from sizeguard.gate.verified_builds import verify_symbols
+from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App
 from sizeguard.snapshots.store import Store
@@ -44,7 +44,8 @@ def check_elimination(
     build of another selection has to fail.
     """
     try:
-        found = verified(source or root, build, app.selection, store, full)
+        requested = RequestedClaims(full=full)
+        found = verified(source or root, build, app.selection, store, requested)
     except InconclusiveError as error:
         return _check(app, build, 0, INCONCLUSIVE, str(error)), None
     libraries = [library.name for library in shipped_libraries(build)]
@@ -52,16 +53,34 @@ def check_elimination(
 
 
 def check_named_claims(
-    root: Path, app: App, build: Build
+    root: Path, app: App, build: Build, store: Store | None = None, source: Path | None = None
 ) -> tuple[tuple[Check, ...], Verification | None]:
-    """Judge the symbols that sizeguard.yaml names as absent or present; no check without names."""
+    """Judge what sizeguard.yaml says of symbols and by a selection; no check if it says nothing.
+
+    source: the folder with the runtime's sources, if that is not the root
+
+    An image with a selection is verified whole, so what ships beside it leaves the answer open.
+    """
     steps = app.steps[build.target]
-    if not steps.absent and not steps.present:
+    selection = app.claimed(build.target)
+    if not (steps.absent or steps.present or selection):
         return (), None
-    found = verify_symbols(with_known_record(files_of(build)), steps.absent, steps.present)
-    check = judged_elimination(root, app, build, found, ())
     id_ = f"{app.name}/{build.target}/{METRIC}"
-    return (replace(check, id=id_, rule=NAMED_RULE),), found
+    if not selection:
+        found = verify_symbols(with_known_record(files_of(build)), steps.absent, steps.present)
+        check = judged_elimination(root, app, build, found, ())
+        return (replace(check, id=id_, rule=NAMED_RULE),), found
+    others = tuple(root / each for each in steps.shared_with(app.image))
+    claims = RequestedClaims(None, steps.absent, steps.present, shared_with=others)
+    try:
+        found = verified(source or root, build, root / selection, store, claims)
+    except InconclusiveError as error:
+        return (replace(_check(app, build, 0, INCONCLUSIVE, str(error)), id=id_),), None
+    libraries = [library.name for library in shipped_libraries(build)]
+    options = "".join(f" --shared-with {each}" for each in steps.shared_with(app.image))
+    options = f" --selection {selection}{options}"
+    check = judged_elimination(root, app, build, found, libraries, options)
+    return (replace(check, id=id_),), found
 
 
 def run_checks(app: App, target: str, head: HeadBuild) -> tuple[Check, ...]:
@@ -89,17 +108,21 @@ def run_checks(app: App, target: str, head: HeadBuild) -> tuple[Check, ...]:
 
 
 def judged_elimination(
-    root: Path, app: App, build: Build, found: Verification, libraries: Sequence[str]
+    root: Path,
+    app: App,
+    build: Build,
+    found: Verification,
+    libraries: Sequence[str],
+    options: str = "",
 ) -> Check:
     """Judge a verification.
 
-    A broken verifier or a failing claim fails; unknown evidence is inconclusive.
-
-    libraries: that ship beside the image; they are not verified
+    libraries: that ship beside the image, which alone is verified
+    options:   of the command that shows the claims, besides the build's folder
     """
     left = found.count(FAIL)
     undecided = found.count(INCONCLUSIVE)
-    see = f"see the claims and their evidence: sizeguard verify {_folder(root, build)}"
+    see = f"see the claims and their evidence: sizeguard verify {_folder(root, build)}{options}"
     if found.canary != OK:
         why = f"the verifier is broken: {', '.join(found.canary_notes[:1])}"
         return _check(app, build, left, FAIL, why)

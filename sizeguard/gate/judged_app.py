@@ -195,7 +195,9 @@ def _checked_app(measured: MeasuredApp, waivers: Sequence[Waiver]) -> CheckedApp
 def _claims(request: Request, pair: Pair) -> tuple[tuple[Check, ...], Verification | None]:
     """Judge the claims of the app's selection, or those that sizeguard.yaml names."""
     if pair.head is not None:
-        claims, verification = check_named_claims(request.root, pair.app, pair.selective)
+        claims, verification = check_named_claims(
+            request.root, pair.app, pair.selective, request.history.place.store, request.source
+        )
         return (*claims, *run_checks(pair.app, pair.target.name, pair.head)), verification
     store = request.history.place.store
     check, verification = check_elimination(

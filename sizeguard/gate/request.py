@@ -67,14 +67,9 @@ class Request:
         """True if the result of an earlier run with the same inputs is valid for this one."""
         if self.base_snapshots:
             return False
-        if self.is_any_build:
-            return not self.in_place and self.history.head is not None
-        return all(app.is_selective for app, _ in self.pairs())
-
-    @property
-    def is_any_build(self) -> bool:
-        """True if none of the judged apps is of a known runtime."""
-        return not any(app.is_selective for app, _ in self.pairs())
+        if all(app.is_selective for app, _ in self.pairs()):
+            return True
+        return not self.in_place and self.history.head is not None
 
     def check_snapshots(self) -> None:
         """Check that each snapshot is for one image.
@@ -166,6 +161,14 @@ class Request:
         Raises InputError for a limit of an unknown metric.
         """
         _ = self.limits
+
+    def selective_pairs(self) -> list[tuple[App, Target]]:
+        """List the pairs of apps of a known runtime."""
+        return [(app, target) for app, target in self.pairs() if app.is_selective]
+
+    def other_pairs(self) -> list[tuple[App, Target]]:
+        """List the pairs of apps of any other build."""
+        return [(app, target) for app, target in self.pairs() if not app.is_selective]
 
     @property
     def is_whole(self) -> bool:

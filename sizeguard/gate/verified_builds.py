@@ -20,6 +20,7 @@ from sizeguard.selection.united import shared_selection
 from sizeguard.verify.evidence.evidence import Evidence, gather
 from sizeguard.verify.kept_names import names_of_build
 from sizeguard.verify.known_names import FULL, ClaimNames, known_builds
+from sizeguard.verify.known_record import with_known_record
 from sizeguard.verify.verification import judge_symbols, named_claims, verify_claims
 
 
@@ -78,12 +79,7 @@ def list_claims(root: Path, path: Path, requested: RequestedClaims, given: Files
     if build is not None:
         return _of_build(root, build, requested, named)
     if requested.selection is not None:
-        universe = universe_of(root, requested.full)
-        selection = _read(root, requested.selection, requested.shared_with)
-        asked = universe.resolve(selection, str(requested.selection))
-        claims = source_tree(root)[0].claims(universe, asked, None)
-        against = _against(str(requested.selection), requested)
-        return ListedClaims(path.name, against, claims, named)
+        return _of_selection(root, path.name, requested.selection, requested, named)
     if not named:
         raise InputError(
             f"{path}: no claims to verify; give --selection, --absent or --present, or a build's "
@@ -99,6 +95,8 @@ def _of_build(
 
     An image of another project has only named claims.
     """
+    if build.selection is None and requested.selection is not None:
+        return _of_selection(root, build.title, requested.selection, requested, named)
     if build.selection is None:
         if not named:
             raise InputError(f"{build.image}: no claims to verify; give --absent or --present")
@@ -113,9 +111,19 @@ def _of_build(
         dtypes = build.dtypes if requested.selection is None else True
         selection = _read(root, asked_file, requested.shared_with)
         asked = universe.resolve(selection, str(asked_file), dtypes=dtypes)
-        against = _against(_shown(root, asked_file), requested)
+        against = _against(root, asked_file, requested)
     claims = source_tree(root)[0].claims(universe, asked, built)
     return ListedClaims(build.app or build.variant, against, claims, named)
+
+
+def _of_selection(
+    root: Path, subject: str, file: Path, requested: RequestedClaims, named: tuple[Claim, ...]
+) -> ListedClaims:
+    """Claim a selection of an image that has no record of what it was made of."""
+    universe = universe_of(root, requested.full)
+    asked = universe.resolve(_read(root, file, requested.shared_with), str(file))
+    claims = source_tree(root)[0].claims(universe, asked, None)
+    return ListedClaims(subject, _against(root, file, requested), claims, named)
 
 
 def _read(root: Path, file: Path, shared_with: Sequence[Path]) -> Selection:
@@ -127,8 +135,9 @@ def _read(root: Path, file: Path, shared_with: Sequence[Path]) -> Selection:
     return source_tree(root)[1].translated(effective)
 
 
-def _against(selection: str, requested: RequestedClaims) -> str:
-    others = ", ".join(map(str, requested.shared_with))
+def _against(root: Path, file: Path, requested: RequestedClaims) -> str:
+    selection = _shown(root, file)
+    others = ", ".join(_shown(root, each) for each in requested.shared_with)
     return f"{selection}, on kernels shared with {others}" if others else selection
 
 
@@ -161,7 +170,8 @@ def verify_build(
     """Verify a build against the given selection, or against its own."""
     named = tuple(named_claims(requested.absent, requested.present))
     listed = _of_build(root, build, requested, named)
-    return judged(listed, files_of(build, given), requested)
+    files = files_of(build, given)
+    return judged(listed, files if build.selection else with_known_record(files), requested)
 
 
 def verify_symbols(

@@ -18,7 +18,7 @@ from sizeguard.builds import RECORD
 from sizeguard.git.git import git_bytes
 from sizeguard.git.trees import Scope, check_scope, reads_hash, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
-from sizeguard.projects.command import ccache_path
+from sizeguard.projects.command import ccache_path, own_command
 from sizeguard.projects.kept_link import records_of_tree
 from sizeguard.projects.known_reads import FOLDER as READS
 from sizeguard.projects.known_reads import KnownReads
@@ -230,7 +230,7 @@ class AnyBuildRecipe:
         if given is None or left < given:
             given, option = left, f"timeout in {CONFIG}"
         jobs = str(limits.jobs or os.cpu_count() or 1)
-        more = {**ccache_path(), **self._given()}
+        more = {**ccache_path(), **own_command(), **self._given()}
         more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
         if recording is not None:
             more = recording.environment({**build_environment(), **more})

@@ -20,6 +20,7 @@ from sizeguard.projects.steps_reader import (
     IMAGE,
     IMAGES,
     NAME,
+    SELECTION,
     STEPS,
     image_limits,
     read_steps,
@@ -27,7 +28,7 @@ from sizeguard.projects.steps_reader import (
 from sizeguard.runtimes.runtime import VARIANTS
 
 _SELECTIVE = ("selection", "models", "targets", "limits")
-_ANY_BUILD = (*STEPS, "targets", "limits")
+_ANY_BUILD = (*STEPS, SELECTION, "targets", "limits")
 
 
 class AppReader:
@@ -92,7 +93,7 @@ class AppReader:
     def _any_build(self, name: str, fields: Mapping[str, Node], place: str) -> list[App]:
         """Read an app for each image of a build."""
         steps: dict[str, BuildSteps] = {}
-        more = (*STEPS, "limits")
+        more = (*STEPS, SELECTION, "limits")
         by_target = self._targets(name, fields.get("targets"), more, can_add=True)
         for target, own in by_target.items():
             steps[target] = read_steps(_overridden(fields, own), place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -94,6 +95,12 @@ def ccache_path() -> dict[str, str]:
     if not _MASQUERADE.is_dir():
         return {}
     return {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def own_command() -> dict[str, str]:
+    """Return SIZEGUARD, the command that runs, for builds that generate code by it."""
+    command = Path(sys.executable).with_name("sizeguard")
+    return {"SIZEGUARD": str(command)} if command.is_file() else {}
 
 
 def check_command(command: str, image: str) -> None:

@@ -68,6 +68,7 @@ class ImageFiles:
     shipped: the stripped twin of the image, if the build makes one
     strip:   the program that makes it otherwise; empty for the usual one, NO_STRIP for none
     also:    globs of libraries and programs that ship with the image
+    selection: what a known runtime keeps in the image; empty for none
     """
 
     image: str
@@ -77,6 +78,7 @@ class ImageFiles:
     shipped: str = ""
     strip: str = ""
     also: tuple[str, ...] = ()
+    selection: str = ""
 
 
 NO_STRIP = "false"
@@ -96,6 +98,7 @@ class BuildSteps:
     inputs, ignore: the files of a commit that the commands read; all if empty
     images:   by name; the name is empty for the one image of an app
     absent, present: symbols that the images must not have, or must have
+    shared_kernels: whether images with selections are linked of the same kernels
     rules:    text of the project's own rules for components, as the checkout has them
     """
 
@@ -110,7 +113,15 @@ class BuildSteps:
     ignore: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
+    shared_kernels: bool = False
     rules: str = ""
+
+    def shared_with(self, image: str) -> tuple[str, ...]:
+        """Return the selections of the other images on the kernels of an image."""
+        if not self.shared_kernels:
+            return ()
+        others = (files.selection for name, files in self.images.items() if name != image)
+        return tuple(filter(None, others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +157,16 @@ class App:
     def is_selective(self) -> bool:
         """Return whether it is built of a known runtime's sources by its selection."""
         return self.selection_file is not None and not self.steps
+
+    def claimed(self, target: str) -> str:
+        """Return the selection of an image of another build; empty for none."""
+        steps = self.steps.get(target)
+        return steps.images[self.image].selection if steps is not None else ""
+
+    @property
+    def needs_sources(self) -> bool:
+        """Return whether the sources of a known runtime say what there is to select from."""
+        return self.is_selective or any(self.claimed(target) for target in self.steps)
 
 
 @dataclass(frozen=True, slots=True)

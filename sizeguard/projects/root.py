@@ -45,11 +45,11 @@ def source_root(given: Path | None) -> Path:
 
 
 def source_of(config: Config, given: Path | None) -> Path | None:
-    """Return the runtime's sources if an app is built of them; None for any other project.
+    """Return the runtime's sources if an app needs them; None for any other project.
 
     given: the value of --runtime-source; raises as source_root does.
     """
-    if given is None and not any(app.is_selective for app in config.apps):
+    if given is None and not any(app.needs_sources for app in config.apps):
         return None
     return source_root(given)
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable
-from sizeguard.projects.config_nodes import is_empty, path_of, place_of, table_of, text_of
+from sizeguard.projects.config_nodes import flag_of, is_empty, path_of, place_of, table_of, text_of
 from sizeguard.projects.project import BUILD_TIMEOUT, NO_STRIP, BuildSteps, ImageFiles
 
-IMAGE, IMAGES = "image", "images"
+IMAGE, IMAGES, SELECTION = "image", "images", "selection"
 _FILES = (IMAGE, "map", "objects", "debug", "shipped", "strip", "also")
-_OF_IMAGE = (*_FILES, "limits")
+_OF_IMAGE = (*_FILES, SELECTION, "limits")
 STEPS = (
     *("build", "setup", "clean", IMAGES, *_FILES, "run", "timeout", "env", "inputs", "ignore"),
-    *("absent", "present"),
+    *("absent", "present", "shared_kernels"),
 )
 _TIME = re.compile(r"(\d{1,7}) ?(s|min|h|)", re.ASCII)
 _SECONDS = {"": 1, "s": 1, "min": 60, "h": 3600}
@@ -34,8 +34,9 @@ def read_steps(fields: Mapping[str, Node], place: str) -> BuildSteps:
             raise InputError(
                 f"{place_of(fields[name])}: {name} is for a build command, and there is no build"
             )
+    images = _images(fields, place)
     return BuildSteps(
-        images=_images(fields, place),
+        images=images,
         build=build,
         setup=_command(fields.get("setup")),
         clean=_command(fields.get("clean")),
@@ -46,6 +47,7 @@ def read_steps(fields: Mapping[str, Node], place: str) -> BuildSteps:
         ignore=tuple(map(text_of, items_of(fields.get("ignore")))),
         absent=tuple(map(text_of, items_of(fields.get("absent")))),
         present=tuple(map(text_of, items_of(fields.get("present")))),
+        shared_kernels=_shared_kernels(fields, images),
     )
 
 
@@ -72,7 +74,7 @@ def _images(fields: Mapping[str, Node], place: str) -> Mapping[str, ImageFiles]:
             raise InputError(f"{place}: names no {IMAGE}: the file that is measured")
         return {"": _files(fields, place_of(fields[IMAGE]))}
     node = fields[IMAGES]
-    alone = next((name for name in _FILES if name in fields), "")
+    alone = next((name for name in (*_FILES, SELECTION) if name in fields), "")
     if alone:
         raise InputError(
             f"{place_of(fields[alone])}: {alone} belongs to one image: write it below its name in"
@@ -107,7 +109,19 @@ def _files(fields: Mapping[str, Node], place: str) -> ImageFiles:
         shipped=path_of(fields["shipped"]) if "shipped" in fields else "",
         strip=_strip(strip) if strip is not None else "",
         also=tuple(map(path_of, items_of(fields.get("also")))),
+        selection=path_of(fields[SELECTION]) if SELECTION in fields else "",
     )
+
+
+def _shared_kernels(fields: Mapping[str, Node], images: Mapping[str, ImageFiles]) -> bool:
+    node = fields.get("shared_kernels")
+    if not flag_of(node, False):
+        return False
+    if node is not None and sum(bool(files.selection) for files in images.values()) < 2:
+        raise InputError(
+            f"{place_of(node)}: shared_kernels is for several images with a selection each"
+        )
+    return True
 
 
 def _strip(node: Node) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -64,8 +65,11 @@ class AppTree:
             options.append(f"-DSG_MACOS_HEADERS={chosen.headers}")
         return options
 
-    def make(self, *targets: str) -> None:
-        subprocess.run(["ninja", "-C", self.folder, *targets], check=True, capture_output=True)
+    def make(self, *targets: str, cached: bool = True) -> None:
+        """Build targets. cached: through ccache if CMake was told to."""
+        environment = {**os.environ, **({} if cached else {"CCACHE_DISABLE": "1"})}
+        command = ["ninja", "-C", self.folder, *targets]
+        subprocess.run(command, check=True, capture_output=True, env=environment)
 
     def commands(self, target: str) -> list[str]:
         """The commands that make a target; the last one links it."""

@@ -35,6 +35,7 @@ def any_terms(
             request.config.rules,
         ],
         "builds": _keys(request, checked_out_commit(request.root)),
+        "selections": _selections(request),
         "waivers": [
             {name: str(value) for name, value in asdict(waiver).items()}
             for waiver in in_force(waivers, request.today)
@@ -71,7 +72,7 @@ def _keys(request: Request, commit: str) -> list[str]:
     For an image measured as found, the key is its content.
     """
     found = []
-    for app, target in request.pairs():
+    for app, target in request.other_pairs():
         recipe = recipe_of_app(app, target.name, request.history.place.store.folder)
         key = (
             request.heads.content(app, target.name)
@@ -82,10 +83,26 @@ def _keys(request: Request, commit: str) -> list[str]:
     return found
 
 
+def _selections(request: Request) -> Mapping[str, object]:
+    """Collect the selections that images are verified against, and what they choose from."""
+    files = {
+        files.selection
+        for app, target in request.other_pairs()
+        for files in app.steps[target.name].images.values()
+        if files.selection
+    }
+    if not files:
+        return {}
+    paths = [request.root / file for file in sorted(files)]
+    sources = [request.tree.key(), files_key([request.tree.names_file()])]
+    return {"files": [*sorted(files), files_key(paths)], "sources": sources}
+
+
 def _also(recipe: AnyBuildRecipe) -> Mapping[str, object]:
     """Collect the steps that decide besides the measurement."""
     steps = recipe.steps
-    return {"run": steps.run, "claims": [*steps.absent, "", *steps.present]}
+    selection = [recipe.files.selection, *steps.shared_with(recipe.image)]
+    return {"run": steps.run, "claims": [*steps.absent, "", *steps.present, "", *selection]}
 
 
 def _reviewed(request: Request, commit: str) -> Mapping[str, str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sizeguard.base.fingerprint import code_hash, file_hash, files_key
+from sizeguard.base.fingerprint import code_hash, files_key
 from sizeguard.builds.build_record import Build
 from sizeguard.claims.verdict import ChainStep, Verdict, Verification
 from sizeguard.gate.verified_builds import RequestedClaims, full_beside, verify_build
@@ -17,26 +18,35 @@ from sizeguard.snapshots.store import Store
 
 
 def verified(
-    root: Path, build: Build, selection: Path, store: Store | None, full: Build | None = None
+    root: Path,
+    build: Build,
+    selection: Path,
+    store: Store | None,
+    requested: RequestedClaims | None = None,
 ) -> Verification:
     """Verify the build against the selection file.
 
-    full: a full build, which has everything that can be selected; None for the one beside the build
+    requested: what else is claimed, and the full build, which says what there is to select from;
+               if that is None, the one beside the build
 
     Takes 1.2 s, unless the same code verified the same files before.
 
     Raises InconclusiveError if evidence is missing; such results are never cached.
     """
+    claims = replace(requested or RequestedClaims(), selection=selection)
     return kept(
         store,
-        lambda: _inputs(root, build, selection, full or full_beside(build)),
-        lambda: verify_build(root, build, RequestedClaims(selection=selection, full=full)),
+        lambda: _inputs(root, build, selection, claims),
+        lambda: verify_build(root, build, claims),
         dataclasses.asdict,
         _read,
     )
 
 
-def _inputs(root: Path, build: Build, selection: Path, full: Build | None) -> Mapping[str, object]:
+def _inputs(
+    root: Path, build: Build, selection: Path, claims: RequestedClaims
+) -> Mapping[str, object]:
+    full = claims.full or full_beside(build)
     files = [build.image, build.shipped, *build.objects, *build.lto_inputs]
     told = (build.map, build.gc_log, build.selection, build.link_command)
     files += [path for path in told if path is not None]
@@ -47,8 +57,10 @@ def _inputs(root: Path, build: Build, selection: Path, full: Build | None) -> Ma
         "files": files_key(files),
         "file_names": [path.name for path in files],
         "folder": str(build.image.parent),  # the record names objects and the map relative to it
-        "selection": file_hash(selection),
+        "selection": files_key([selection]),
         "against": str(selection),
+        "named": [*claims.absent, "", *claims.present],
+        "shared_with": [*map(str, claims.shared_with), *files_key(claims.shared_with)],
         "sources": source_tree(root)[1].key(),
         "debug": files_key(debug),
         "names": files_key([source_tree(root)[1].names_file()]),

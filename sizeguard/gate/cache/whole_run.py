@@ -81,20 +81,33 @@ def store_result(
         return
     if before is None or terms_key(request, waivers) != before:
         return
-    if not request.is_selective or keep_record(request, _pairs_with_tools(request)):
+    pairs = _pairs_with_tools(request)
+    if not pairs or keep_record(request, pairs):
         keep_result(request, inputs_key(request, base, waivers), result)
 
 
 def terms_key(request: Request, waivers: Iterable[Waiver]) -> str | None:
     """Hash everything that the verdict depends on, except the files that builds read."""
     try:
-        if request.is_any_build:
-            packages = package_lists()
-            return content_key(any_terms(request, waivers, packages)) if packages else None
-        terms = _terms(request, _pairs_with_tools(request), waivers)
+        terms = _all_terms(request, _pairs_with_tools(request), waivers)
     except (BuildError, InputError):
         return None
     return content_key(terms) if terms is not None else None
+
+
+def _all_terms(
+    request: Request, pairs: Sequence[tuple[App, Target, Toolchain]], waivers: Iterable[Waiver]
+) -> Mapping[str, object] | None:
+    """Collect the terms of apps of a known runtime, and of those that commands build.
+
+    Without a list of packages nothing is skipped.
+    """
+    packages = package_lists()
+    if not packages:
+        return None
+    own = _terms(request, pairs, waivers, packages) if pairs else {}
+    other = any_terms(request, waivers, packages) if request.other_pairs() else {}
+    return {"own": own, "other": other}
 
 
 def inputs_key(
@@ -107,40 +120,32 @@ def inputs_key(
     as_base: the key of a run on the base itself, if nothing differs from it.
     """
     try:
-        if request.is_any_build:
-            if not (packages := package_lists()):
-                return None
-            every = any_terms(request, waivers, packages)
-            return content_key({**every, **any_references(request, base, as_base)})
         pairs = _pairs_with_tools(request)
-        terms = _terms(request, pairs, waivers)
-        known = known_inputs(request, pairs)
-        if terms is None or known is None:
+        terms = _all_terms(request, pairs, waivers)
+        if terms is None:
             return None
-        return content_key(
-            {
-                **terms,
-                "builds": present_digest(request, known),
-                "base": _bases(request, base, pairs, known, as_base),
-                "creep": [_creep(request, app, tools) for app, _, tools in pairs],
-            }
-        )
+        told: dict[str, object] = {**terms}
+        if request.other_pairs():
+            told["references"] = any_references(request, base, as_base)
+        if pairs:
+            known = known_inputs(request, pairs)
+            if known is None:
+                return None
+            told["builds"] = present_digest(request, known)
+            told["base"] = _bases(request, base, pairs, known, as_base)
+            told["creep"] = [_creep(request, app, tools) for app, _, tools in pairs]
+        return content_key(told)
     except (BuildError, InputError):
         return None  # the run reports the error
 
 
 def _terms(
-    request: Request, pairs: Sequence[tuple[App, Target, Toolchain]], waivers: Iterable[Waiver]
-) -> Mapping[str, object] | None:
-    """Collect everything but the files that builds read.
-
-    None if the machine's packages are unknown.
-
-    Without a list of packages nothing is skipped.
-    """
-    packages = package_lists()
-    if not packages:
-        return None
+    request: Request,
+    pairs: Sequence[tuple[App, Target, Toolchain]],
+    waivers: Iterable[Waiver],
+    packages: Iterable[Path],
+) -> Mapping[str, object]:
+    """Collect all but what builds read. packages: lists of what is installed on this machine."""
     tools = [Path(tool) for _, _, each in pairs for tool in (each.cc, each.cxx)]
     return {
         "gate": 2,
@@ -160,13 +165,14 @@ def _terms(
 
 
 def _pairs_with_tools(request: Request) -> list[tuple[App, Target, Toolchain]]:
-    """Pair apps and targets, and find the toolchain of each target once."""
-    targets = {target.name: target for _, target in request.pairs()}
+    """Pair the apps of a known runtime with targets, and find each target's toolchain once."""
+    pairs = request.selective_pairs()
+    targets = {target.name: target for _, target in pairs}
     tools = {
         name: find_toolchain(target.compiler, target.linker, target.machine)
         for name, target in targets.items()
     }
-    return [(app, target, tools[target.name]) for app, target in request.pairs()]
+    return [(app, target, tools[target.name]) for app, target in pairs]
 
 
 def _plain(value: Target | Toolchain | Waiver) -> Mapping[str, str]:
@@ -191,7 +197,7 @@ def _files(request: Request) -> Iterable[Path]:
     yield request.root / CONFIG
     # baselines, waivers, trace records
     yield from (request.root / FOLDER).rglob("*.yaml")
-    for app in {app.name: app for app, _ in request.pairs()}.values():
+    for app in {app.name: app for app, _ in request.selective_pairs()}.values():
         yield from (path for path in app.selection.parent.rglob("*") if path.is_file())
         for model in app.models:
             yield model

@@ -112,8 +112,7 @@ class TermsReader:
             paths += [f"{folder}/{name}" for name in self.files.names(folder)]
         paths += [config.rules_file] if config.rules_file else []
         for app in config.apps:
-            if app.is_selective:
-                paths.append(self._path(app.selection))
+            paths += self._selections(app)
             for model in (self._path(model) for model in app.models):
                 paths += [model, *self._inputs(model)]
         return self.files.identities(paths)
@@ -146,14 +145,18 @@ class TermsReader:
         return AppTerms(self._selection(app), {model: self._model(model) for model in models})
 
     def _selection(self, app: App) -> Selection | None:
-        if not app.is_selective:
-            return None
-        path = self._path(app.selection)
-        text = self.files.text(path)
+        path = next(iter(self._selections(app)), "")
+        text = self.files.text(path) if path else None
         try:
             return parse_selection(text, path).selection if text is not None else None
         except InputError:
             return None
+
+    def _selections(self, app: App) -> Sequence[str]:
+        """List the selections that an app is built of, or that its image is verified against."""
+        if app.is_selective:
+            return [self._path(app.selection)]
+        return list(dict.fromkeys(filter(None, map(app.claimed, app.steps))))
 
     def _model(self, model: str) -> ModelTerms:
         found = dict(self.files.identities([model, *self._inputs(model)]))
