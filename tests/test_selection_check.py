@@ -523,6 +523,14 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
     assert (exact.added, exact.dropped) == ((), ("gemm Double",))
     assert app.selection.read_text() == traced
 
+    # People ask for features that no model uses: another trace leaves them in.
+    asked = "build_features: [bundled_inputs, program_verification, verbose_errors]"
+    bare = asked.replace(", verbose_errors", "")
+    app.selection.write_text(traced.replace(bare, asked).replace("[Float]", "[Byte, Float]", 1))
+    kept = update_selection(tmp_path, app, [model], calls, tracer, TRACED)
+    assert [each.rpartition(" ")[2] for each in kept.dropped] == ["Byte"]
+    assert asked in app.selection.read_text()
+
     # A file of PyTorch's: its names become those that the traces have.
     app.selection.write_text(
         "operators:\n  aten::relu.out: {include_all_overloads: false}\n"

@@ -12,7 +12,12 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 @click.command()
 @only_apps
 @RUNTIME_SOURCE
-@click.option("--exact", "how", flag_value="traced", help="Keep only what the traces used.")
+@click.option(
+    "--exact",
+    "how",
+    flag_value="traced",
+    help="Keep only what the traces used, and the build features of the selection.",
+)
 @click.option(
     "--static",
     "how",

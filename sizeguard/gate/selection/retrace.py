@@ -31,8 +31,9 @@ def update_selection(
 ) -> SelectionUpdate:
     """Write both files.
 
-    how: TRACED keeps only what the traces used. WIDENED adds that to the selection. REACHABLE also
-    adds everything that models and their kernels can call.
+    how: TRACED keeps only what the traces used, and the build features of the selection: people ask
+         for features that no model uses. WIDENED adds what the traces used to the selection.
+         REACHABLE also adds everything that models and their kernels can call.
     """
     traced = list(models)
     before_file = read_selection(app.selection).selection if app.selection.is_file() else None
@@ -45,8 +46,11 @@ def update_selection(
         features = source_tree(root, tracer.source)[1].features()
         reachable = static_selection(full, [model.info for model in traced], features)
         sources.append(("", reachable.selection))
+    used = frozenset[str]().union(*(trace.build_features for _, trace in sources))
     if how != TRACED:
         sources.insert(0, (app.selection.name, old))
+    elif asked := old.build_features - used:
+        sources.insert(0, (app.selection.name, Selection(build_features=asked)))
     new = merge(sources).selection
     path = record_path(root, app)
     before = read_record(path)
