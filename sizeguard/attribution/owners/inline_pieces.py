@@ -12,7 +12,7 @@ from sizeguard.columns.texts import Int
 
 INLINE = b"inline frames"
 # Levels that distinguish a piece from the function around it. Other levels do not read debug
-# information, which takes 9 s for an image of 56 MB; its symbols take 0.6 s. An inlined function
+# information, which takes 5 s for an image of 56 MB; its symbols take 0.6 s. An inlined function
 # can belong to another operator than the function around it.
 _ASKING = frozenset({"analyzer", "component", "dtype", "kernel", "operator"})
 

@@ -17,6 +17,7 @@ from sizeguard.formats.dwarf.units import (
     FORM_STRING,
     FORM_STRP,
     FORM_STRP_SUP,
+    NAMING,
     DwarfError,
     Info,
     Unit,
@@ -71,10 +72,17 @@ class FunctionNames:
     def entries(self, place: int) -> list[int]:
         """Return the entry, and the entries that it refers to."""
         found: list[int] = []
-        here: int | None = place
-        while here is not None and len(found) < LONGEST:
+        here = place
+        while len(found) < LONGEST:
             found.append(here)
-            here = self._read(here)[2]
+            origin = [
+                value
+                for attribute, form, value in self._attributes(here)
+                if attribute in _ORIGINS and form not in ELSEWHERE
+            ]
+            if not origin:
+                break
+            here = origin[-1]
         return found
 
     def unit_of(self, place: int) -> Unit:
@@ -87,22 +95,34 @@ class FunctionNames:
 
     def _read(self, place: int) -> tuple[bytes, bytes, int | None]:
         """Return an entry's own linkage name and source name, and the entry that it refers to."""
-        unit = self.unit_of(place)
         linkage = source = b""
         origin: int | None = None
+        for attribute, form, value in self._attributes(place):
+            if attribute in _LINKAGE:
+                linkage = self.text(self.unit_of(place), form, value)
+            elif attribute == DW_AT_NAME:
+                source = self.text(self.unit_of(place), form, value)
+            elif attribute in _ORIGINS and form not in ELSEWHERE:
+                origin = value
+        return linkage, source, origin
+
+    def _attributes(self, place: int) -> list[tuple[int, int, int]]:
+        """Return attribute, form and value of those attributes of an entry that name it."""
+        unit = self.unit_of(place)
+        data = self.info.data
         try:
-            code, position = leb(self.info.data, place)
-            for attribute, form, constant in unit.abbreviations[code].attributes:
+            code, position = leb(data, place)
+            shape = unit.abbreviations[code]
+            if shape.naming is not None:
+                return self.info.placed(unit, shape.naming, position)
+            found = []
+            for attribute, form, constant in shape.attributes:
                 value, position = self.info.value(unit, form, constant, position)
-                if attribute in _LINKAGE:
-                    linkage = self.text(unit, form, value)
-                elif attribute == DW_AT_NAME:
-                    source = self.text(unit, form, value)
-                elif attribute in _ORIGINS and form not in ELSEWHERE:
-                    origin = value
+                if attribute in NAMING:
+                    found.append((attribute, form, value))
         except (IndexError, KeyError) as error:
             raise DwarfError(f"a reference to {place}, where there is no entry") from error
-        return linkage, source, origin
+        return found
 
     def text(self, unit: Unit, form: int, value: int) -> bytes:
         """Return the string that an attribute refers to."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 DW_TAG_COMPILE_UNIT, DW_TAG_SUBPROGRAM, DW_TAG_INLINED, DW_TAG_SKELETON = 0x11, 0x2E, 0x1D, 0x4A
 DW_TAG_TYPEDEF, DW_AT_DECLARATION, DW_AT_TYPE = 0x16, 0x3C, 0x49
@@ -27,6 +28,17 @@ DW_AT_GNU_RANGES_BASE, DW_AT_GNU_ADDR_BASE = 0x2132, 0x2133
 # Attributes that give the place and the owner of an entry's code.
 WANTED = frozenset(
     {DW_AT_SIBLING, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES, DW_AT_ABSTRACT_ORIGIN}
+)
+
+# Attributes that name the function of an entry, or refer to the entry that does.
+NAMING = frozenset(
+    {
+        DW_AT_NAME,
+        DW_AT_LINKAGE_NAME,
+        DW_AT_MIPS_LINKAGE_NAME,
+        DW_AT_ABSTRACT_ORIGIN,
+        DW_AT_SPECIFICATION,
+    }
 )
 
 # Types, which contain no code: concrete functions are outside their class.
@@ -148,13 +160,27 @@ class DwarfError(ValueError):
     """Debug information that contradicts itself; str() gives the place."""
 
 
+class AttributePlace(NamedTuple):
+    """Where an attribute is in an entry, behind the entry's code; the same in all entries.
+
+    is_reference: whether it refers to an entry of its own unit
+    """
+
+    attribute: int
+    form: int
+    offset: int
+    width: int
+    is_reference: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Abbreviation:
     """The shape of an entry. attributes: (attribute, form, constant).
 
     size:   bytes of the entry; -1 if it varies: then steps tell how to skip one
-    places: for a fixed size, the attributes in WANTED: (attribute, form, offset, bytes, whether it
-            refers to its own unit)
+    places: for a fixed size, the attributes in WANTED
+    fixed:  attributes before the first one whose size varies
+    naming: those of NAMING, None if one of them is not fixed
     """
 
     tag: int
@@ -164,7 +190,13 @@ class Abbreviation:
     attributes: tuple[tuple[int, int, int], ...]
     size: int
     steps: tuple[int, ...]
-    places: tuple[tuple[int, int, int, int, bool], ...]
+    places: tuple[AttributePlace, ...]
+    fixed: Mapping[int, AttributePlace]
+    naming: tuple[AttributePlace, ...] | None
+
+    def has_any(self, attributes: frozenset[int]) -> bool:
+        """Check whether entries have one of the attributes."""
+        return any(attribute in attributes for attribute, _, _ in self.attributes)
 
 
 @dataclass(slots=True)
@@ -346,6 +378,20 @@ class Info:
             raise DwarfError(f"a text without end at {position}")
         return end
 
+    def placed(
+        self, unit: Unit, places: Sequence[AttributePlace], position: int
+    ) -> list[tuple[int, int, int]]:
+        """Return attribute, form and value of fixed attributes of the entry behind a code."""
+        data, order, start = self.data, self.order, unit.start
+        found = []
+        for attribute, form, offset, width, is_reference in places:
+            low = position + offset
+            if low + width > unit.end:
+                raise DwarfError(f"the unit at {start} is cut")
+            value = int.from_bytes(data[low : low + width], order)
+            found.append((attribute, form, value + start if is_reference else value))
+        return found
+
     def value(self, unit: Unit, form: int, constant: int, position: int) -> tuple[int, int]:
         """Read an attribute; return its number and its end.
 
@@ -406,13 +452,17 @@ def _abbreviation(
     widths = {ADDRESS: address_size, OFFSET: offset_size}
     steps: list[int] = []
     places = []
+    fixed: dict[int, AttributePlace] = {}
     offset = 0
     for attribute, form, _ in attributes:
         width = _FIXED.get(form, reference_size if form == FORM_REF_ADDR else None)
         if width is not None:
             width = widths.get(width, width)
+            place = AttributePlace(attribute, form, offset, width, form in _UNIT_REFERENCES)
             if attribute in WANTED and form != FORM_IMPLICIT:
-                places.append((attribute, form, offset, width, form in _UNIT_REFERENCES))
+                places.append(place)
+            if len(steps) <= 1 and all(step >= 0 for step in steps) and width:
+                fixed[attribute] = place
             offset += width
             if steps and steps[-1] >= 0:
                 steps[-1] += width
@@ -427,8 +477,18 @@ def _abbreviation(
     )
     size = sum(steps) if is_plain else -1
     has_sibling = any(attribute == DW_AT_SIBLING for attribute, _, _ in attributes)
+    naming = [attribute for attribute, _, _ in attributes if attribute in NAMING]
     return Abbreviation(
-        tag, kind, has_children, has_sibling, attributes, size, tuple(steps), tuple(places)
+        tag,
+        kind,
+        has_children,
+        has_sibling,
+        attributes,
+        size,
+        tuple(steps),
+        tuple(places),
+        fixed,
+        tuple(fixed[name] for name in naming) if fixed.keys() >= set(naming) else None,
     )
 
 
