@@ -27,7 +27,11 @@ def verdict(new: Sizes, old: Sizes | None = OLD, *limits: Limit, waived: int = 0
     subject = CheckedApp("vision", "linux", Measurement(new, {}, {}), lambda metric: waived)
     measured = None if old is None else Measurement(old, {}, {})
     found = file_check(subject, limits, SizeReference("baseline", measured, "none"), PAGES)
-    assert all(bool(each.advice) == (each.limit is None) for each in found)
+    for each in found:
+        assert bool(each.advice) == (each.limit is None)
+        assert each.base == (None if old is None else old.file)
+        known = None if each.limit is None else (each.limit - new.file, waived)
+        assert (each.headroom, each.waived) == (known or (None, 0))
     return [each.verdict for each in found]
 
 
@@ -46,6 +50,8 @@ def verdict(new: Sizes, old: Sizes | None = OLD, *limits: Limit, waived: int = 0
         (36_000, 1_000, 44_513, "fail"),  # what was loaded is no room for what is not
         (40_000, 1_000 + PAGES, 44_000 + PAGES, "pass"),
         (40_000, 1_000 + 9 * PAGE, 44_000 + 9 * PAGE, "fail"),  # gaps of many pages
+        (39_000, 2_000 + 9 * PAGE, 44_000 + PAGES + 512, "pass"),
+        (39_000, 2_000 + 9 * PAGE, 44_000 + PAGES + 513, "fail"),
         (90_000, 1_000, 94_000, "pass"),  # the limit of load fails
     ],
 )
@@ -88,7 +94,7 @@ def test_waived_bytes_are_allowed() -> None:
 
 def test_nothing_to_compare_with() -> None:
     assert verdict(OLD, None, LOAD) == ["inconclusive"]
-    assert verdict(OLD, None) == ["not_run"]  # the policy asks for no growth
+    assert verdict(OLD, None, waived=7) == ["not_run"]  # the policy asks for no growth
     absolute = Limit("file", "absolute", GrowthLimit("60 KiB", 0, 60 << 10))
     assert verdict(OLD, None, absolute) == []  # which decides
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.base.errors import SizeguardError
+from sizeguard.builds import second_reader
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.second_reader import (
     Reading,
@@ -107,6 +108,18 @@ def test_a_section_that_one_reader_alone_sees_is_named(image: Path) -> None:
     assert "section .hidden: only pyelftools reads" in disagreement(
         ours, replace(again, sections=more.sections)
     )
+
+
+@pytest.mark.parametrize("name", ["load", "ram", "file"])
+def test_sizes_that_two_readers_disagree_about_are_refused(
+    image: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A control: the second reading is one byte off."""
+    again = again_of(image)
+    wrong = replace(again, **{name: getattr(again, name) + 1})
+    monkeypatch.setattr(second_reader, "read_again", lambda path: wrong)
+    with pytest.raises(SizeguardError, match=f"two readers disagree about {name}"):
+        check_readings([image], measure(image))
 
 
 @pytest.mark.parametrize("name", ["load", "ram", "file"])

@@ -1,11 +1,13 @@
 """Change one expression of a module that decides at a time; unit tests must notice.
 
-    python -m tests.soak.verdict_mutants [--module NAME]… [--count N] [--seed N] [--list]
+    python -m tests.soak.verdict_mutants [--module NAME]… [--deciding N] [--count N] [--seed N]
+        [--list]
 
 Mutants swap comparisons, verdicts, `and` with `or`, minima with maxima, signs and small numbers,
-and negate conditions. Each is run in a process that forks after the imports. A survivor is printed
-with its line; one that decides may turn a failure into a pass. Exit code 1 if one that decides
-survives.
+and negate conditions. All that decide are run in the modules of DECIDING; the rest, and all those
+of the modules of RECORDED, are drawn. Tests are collected once. A tracer finds the tests that run
+each line; those of its line judge a mutant, in a process that forks from the collection. A survivor
+is printed with its line. Exit code 1 if one that decides survives in a module of DECIDING.
 """
 
 from __future__ import annotations
@@ -13,48 +15,117 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
-import importlib.abc
-import importlib.util
-import io
+import importlib
 import os
 import random
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec
+from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType
 
-import pytest
-
+from tests.support.mutant_runs import Change, Line, Session, collected
 from tests.support.places import ROOT
 
-_DECISIONS = ("tests/test_gate_decisions.py",)
-_TERMS = ("tests/test_policy_changes.py",)
-_RECORDED = ("tests/test_recorded_gate.py",)
-_NEEDED = ("tests/test_shipped_libraries.py",)
-# Modules that decide, each with the tests that run on recorded objects.
-MODULES = {
-    "sizeguard.gate.policy.checks": (*_RECORDED, "tests/test_gate.py"),
-    "sizeguard.gate.policy.limits": (*_RECORDED, "tests/test_gate_config.py"),
-    "sizeguard.gate.policy.file_growth": ("tests/test_file_growth.py",),
-    "sizeguard.gate.policy.needed": _NEEDED,
-    "sizeguard.gate.policy.waiver_use": ("tests/test_gate_waivers.py",),
-    "sizeguard.gate.policy.limit_changes": _TERMS,
-    "sizeguard.gate.policy.policy_changes": _TERMS,
-    "sizeguard.gate.policy.reviewed_changes": (*_TERMS, *_NEEDED),
-    "sizeguard.gate.policy.widened_selection": _TERMS,
-    "sizeguard.gate.elimination": _DECISIONS,
-    "sizeguard.gate.gate_result": _DECISIONS,
-    "sizeguard.verify.code_presence": ("tests/test_recorded_verify.py",),
-    "sizeguard.verify.registrations": ("tests/test_recorded_verify.py",),
-    "sizeguard.verify.canaries": ("tests/test_recorded_verify.py",),
-    "sizeguard.verify.bodies": ("tests/test_recorded_verify.py",),
-}
-_DESELECTED = "not two_steps and not in_two_steps"  # repositories, for which others are kept
-_SECONDS = 120  # of a run; a mutant may loop
+# Modules that give verdicts, compare limits or compare terms.
+DECIDING = (
+    "sizeguard.builds.second_reader",
+    "sizeguard.builds.unknown_sections",
+    "sizeguard.claims.verdict",
+    "sizeguard.gate.changed_terms",
+    "sizeguard.gate.contradictions",
+    "sizeguard.gate.elimination",
+    "sizeguard.gate.fail_if",
+    "sizeguard.gate.gate_result",
+    "sizeguard.gate.judged_app",
+    "sizeguard.gate.policy.baselines",
+    "sizeguard.gate.policy.checks",
+    "sizeguard.gate.policy.file_growth",
+    "sizeguard.gate.policy.limit_changes",
+    "sizeguard.gate.policy.limits",
+    "sizeguard.gate.policy.needed",
+    "sizeguard.gate.policy.policy_changes",
+    "sizeguard.gate.policy.read_limits",
+    "sizeguard.gate.policy.reviewed_changes",
+    "sizeguard.gate.policy.terms",
+    "sizeguard.gate.policy.waiver_use",
+    "sizeguard.gate.policy.waivers",
+    "sizeguard.gate.policy.widened_selection",
+    "sizeguard.gate.reference.base_branch",
+    "sizeguard.gate.reference.base_growth",
+    "sizeguard.gate.reference.creep",
+    "sizeguard.gate.reference.given_snapshot",
+    "sizeguard.gate.reference.moved_bytes",
+    "sizeguard.gate.reference.not_measured",
+    "sizeguard.gate.run",
+    "sizeguard.gate.verified_builds",
+    "sizeguard.verify.branches.bodies",
+    "sizeguard.verify.branches.branch_verdicts",
+    "sizeguard.verify.canaries",
+    "sizeguard.verify.code_presence",
+    "sizeguard.verify.feature_texts",
+    "sizeguard.verify.judge_claims",
+    "sizeguard.verify.named_symbols",
+    "sizeguard.verify.registrations",
+    "sizeguard.verify.returns",
+    "sizeguard.verify.startup",
+    "sizeguard.verify.verification",
+)
+# Modules that find the evidence, references and metrics for them.
+RECORDED = (
+    "sizeguard.attribution.teams.code_owners",
+    "sizeguard.gate.cache.any_run_key",
+    "sizeguard.gate.cache.build_records",
+    "sizeguard.gate.cache.kept_verification",
+    "sizeguard.gate.cache.whole_run",
+    "sizeguard.gate.reference.ci_event",
+    "sizeguard.gate.reference.history",
+    "sizeguard.gate.reference.other_tools",
+    "sizeguard.gate.reference.reference",
+    "sizeguard.gate.reference.tree_inputs",
+    "sizeguard.gate.selection.check",
+    "sizeguard.gate.selection.model_needs",
+    "sizeguard.measurement.metric",
+    "sizeguard.measurement.metric_names",
+    "sizeguard.projects.any_build",
+    "sizeguard.projects.rules.own_rules",
+    "sizeguard.runtimes.sizeguard.claims.build_claims",
+    "sizeguard.verify.branches.noted_code",
+    "sizeguard.verify.branches.references",
+    "sizeguard.verify.build_names",
+    "sizeguard.verify.evidence.code_search",
+    "sizeguard.verify.evidence.evidence",
+    "sizeguard.verify.evidence.image_presence",
+    "sizeguard.verify.evidence.link_graph",
+    "sizeguard.verify.evidence.linker_log",
+    "sizeguard.verify.evidence.macho",
+    "sizeguard.verify.evidence.macho_objects",
+    "sizeguard.verify.evidence.macho_placement",
+    "sizeguard.verify.evidence.object_evidence",
+    "sizeguard.verify.evidence.object_registrations",
+    "sizeguard.verify.evidence.placement",
+    "sizeguard.verify.evidence.tables",
+    "sizeguard.verify.evidence.ways",
+    "sizeguard.verify.known_names",
+    "sizeguard.verify.leaks.code_windows",
+    "sizeguard.verify.leaks.deselected_code",
+    "sizeguard.verify.leaks.explained_bytes",
+    "sizeguard.verify.leaks.hidden_code",
+    "sizeguard.verify.leaks.toolchain_files",
+    "sizeguard.verify.leaks.written_names",
+)
+# On recorded objects and measurements; repositories of two steps are long, and others are kept.
+TESTS = (
+    "any_builds", "ci_events", "claims_by_name", "fail_if", "file_growth", "gate", "gate_base",
+    "gate_config", "gate_decisions", "gate_waivers", "moved_bytes", "policy_changes",
+    "recorded_gate", "recorded_verify", "second_reader", "selection_check", "shipped_libraries",
+    "symbol_metrics", "unknown_sections", "verify_evidence",
+)  # fmt: skip
+_OUTCOMES = ("killed", "survives", "not run by a test")
+_Named = tuple[str, ast.FunctionDef]
+_Spanned = tuple[ast.AST, tuple[int, int]]  # with the first and last line of its statement
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -66,45 +137,102 @@ _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed module. decides: its expression is a verdict, a comparison or a condition."""
+    """A place in a function of a module, and which of its edits.
+
+    decides: the expression is a verdict, a comparison or a condition. lines: of its statement.
+    """
 
     module: str
+    path: str
+    function: int
+    node: int
+    edit: int
     line: int
     what: str
-    source: ast.Module
     decides: bool
+    lines: tuple[Line, ...]
+
+    def change(self) -> Change:
+        """Compile the function with the edit."""
+        name, original = _functions(_tree(self.path))[self.function]
+        function = copy.deepcopy(original)
+        node, _ = [*_inside(function)][self.node]
+        _apply(node, self.edit)
+        first = min(each.lineno for each in (original, *original.decorator_list))
+        function.decorator_list = []
+        body: ast.stmt = function
+        for owner in reversed(name.split(".")[:-1]):
+            body = ast.ClassDef(owner, bases=[], keywords=[], body=[body], decorator_list=[])
+        tree = ast.fix_missing_locations(ast.Module([body], []))
+        code = compile(tree, self.path, "exec", flags=annotations.compiler_flag)
+        return Change(self.path, name, first, _named(code, name))
 
 
 def mutants(module: str) -> Iterator[Mutant]:
-    """Make every mutant of a module's functions."""
-    spec = importlib.util.find_spec(module)
-    assert spec is not None and spec.origin is not None
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-    nodes = [node for function in _functions(tree) for node in _inside(function)]
-    for i, node in enumerate(nodes):
-        for j, (what, decides) in enumerate(_edits(node)):
-            changed = copy.deepcopy(tree)
-            twin = [each for function in _functions(changed) for each in _inside(function)][i]
-            _apply(twin, j)
-            yield Mutant(module, getattr(node, "lineno", 0), what, changed, decides)
+    """List every mutant of a module's functions."""
+    path = importlib.import_module(module).__file__
+    assert path is not None
+    for which, (_, function) in enumerate(_functions(_tree(path))):
+        for i, (node, (first, last)) in enumerate(_inside(function)):
+            for j, (what, decides) in enumerate(_edits(node)):
+                line = getattr(node, "lineno", first)
+                lines = tuple((path, number) for number in range(first, last + 1))
+                yield Mutant(module, path, which, i, j, line, what, decides, lines)
 
 
-def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+@cache
+def _tree(path: str) -> ast.Module:
+    return ast.parse(Path(path).read_text(encoding="utf-8"))
 
 
-def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Walk the body, without annotations, docstrings and functions inside."""
-    pending: list[ast.AST] = list(function.body)
+def _functions(owner: ast.Module | ast.ClassDef, prefix: str = "") -> list[_Named]:
+    """List functions and methods with qualified names; those inside of others belong to them."""
+    found: list[_Named] = []
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef):
+            found.append((prefix + node.name, node))
+        elif isinstance(node, ast.ClassDef):
+            found += _functions(node, f"{prefix}{node.name}.")
+    return found
+
+
+def _named(code: CodeType, name: str) -> CodeType:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            if each.co_qualname == name:
+                return each
+            if name.startswith(f"{each.co_qualname}."):
+                return _named(each, name)
+    raise AssertionError(f"{name} is not compiled")
+
+
+def _inside(function: ast.FunctionDef) -> Iterator[_Spanned]:
+    """Walk the body with the lines of each statement, without annotations and messages."""
+    pending: list[tuple[ast.AST, tuple[int, int]]] = [
+        (each, _lines(each)) for each in function.body
+    ]
     while pending:
-        node = pending.pop(0)
-        if isinstance(node, ast.FunctionDef | ast.JoinedStr):
+        node, span = pending.pop(0)
+        if isinstance(node, ast.JoinedStr):
             continue
-        yield node
+        yield node, span
         for name, value in ast.iter_fields(node):
-            if name != "annotation":
+            if name not in ("annotation", "returns", "args", "decorator_list") or (
+                name == "args" and isinstance(node, ast.Call)
+            ):
                 each = value if isinstance(value, list) else [value]
-                pending += [child for child in each if isinstance(child, ast.AST)]
+                pending += [
+                    (child, _lines(child) if isinstance(child, ast.stmt) else span)
+                    for child in each
+                    if isinstance(child, ast.AST)
+                ]
+
+
+def _lines(statement: ast.stmt) -> tuple[int, int]:
+    """First and last line of a statement, or of its head."""
+    body = getattr(statement, "body", None)
+    last = body[0].lineno - 1 if body else statement.end_lineno or statement.lineno
+    return statement.lineno, max(last, statement.lineno)
 
 
 def _edits(node: ast.AST) -> list[tuple[str, bool]]:
@@ -152,90 +280,55 @@ def _apply(node: ast.AST, which: int) -> None:
     ast.fix_missing_locations(node)
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Loads one module from a changed tree."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self.mutant = mutant
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != self.mutant.module:
-            return None
-        return importlib.util.spec_from_loader(fullname, self)
-
-    def exec_module(self, module: ModuleType) -> None:
-        tree = ast.fix_missing_locations(self.mutant.source)
-        # Verdicts that are put in may not be imported
-        for name, value in (("PASS", "pass"), ("FAIL", "fail"), ("OK", "ok"),
-                            ("BROKEN", "broken"), ("ABSENT", "absent"),
-                            ("PRESENT", "present")):  # fmt: skip
-            module.__dict__.setdefault(name, value)
-        exec(compile(tree, self.mutant.module, "exec"), module.__dict__)
-
-
-def _run_tests(mutant: Mutant | None, tests: Sequence[str]) -> int:
-    """Run tests on a mutant in this process, which ends with them."""
-    if mutant is not None:
-        sys.meta_path.insert(0, _Finder(mutant))
-    for name in list(sys.modules):
-        if name.startswith(("sizeguard.gate", "sizeguard.report", "sizeguard.verify", "tests.")):
-            del sys.modules[name]
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-k", _DESELECTED, *tests]
-        return int(pytest.main(options))
-
-
-def run(mutant: Mutant | None, tests: Sequence[str]) -> bool:
-    """Return whether the tests pass on a mutant, in a process of its own."""
-    child = os.fork()
-    if child == 0:
-        code = 2
-        try:
-            code = _run_tests(mutant, tests)
-        finally:
-            os._exit(code)
-    end = time.monotonic() + _SECONDS
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status == 0
-        time.sleep(0.02)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    return False
+def _judge(session: Session, mutant: Mutant) -> str:
+    """Return "killed", "survives" or "not run by a test"."""
+    tests = session.tests_of(mutant.lines)
+    if not tests:
+        return "not run by a test"
+    return "survives" if session.killer(mutant.change(), tests) is None else "killed"
 
 
 def main(arguments: list[str]) -> int:
     """Run the mutants that are drawn; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--module", action="append", choices=MODULES)
-    parser.add_argument("--count", type=int, default=1500, help="Of those that do not decide.")
+    parser.add_argument("--module", action="append", choices=(*DECIDING, *RECORDED))
+    parser.add_argument("--count", type=int, default=1500, help="Of the rest.")
     parser.add_argument("--deciding", type=int, default=10_000, help="Of those that decide.")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--tests", action="append", help="Names in place of the usual ones.")
     chosen = parser.parse_args(arguments)
     os.chdir(ROOT)
     chance = random.Random(chosen.seed)
-    every = [mutant for module in chosen.module or MODULES for mutant in mutants(module)]
-    decide = [mutant for mutant in every if mutant.decides]
-    rest = [mutant for mutant in every if not mutant.decides]
+    modules = chosen.module or (*DECIDING, *RECORDED)
+    every = [mutant for module in modules for mutant in mutants(module)]
+    decide = [mutant for mutant in every if mutant.decides and mutant.module in DECIDING]
+    rest = [mutant for mutant in every if not (mutant.decides and mutant.module in DECIDING)]
     drawn = chance.sample(decide, min(chosen.deciding, len(decide)))
     drawn += chance.sample(rest, min(chosen.count, len(rest)))
     print(f"{len(every)} mutants, {len(decide)} of them decide; {len(drawn)} are run", flush=True)
     if chosen.list:
         return 0
-    for module in chosen.module or MODULES:
-        assert run(None, MODULES[module]), f"the tests of {module} fail without a mutant"
-    alive: list[Mutant] = []
-    for mutant in drawn:
-        if run(mutant, MODULES[mutant.module]):
-            alive.append(mutant)
-            kind = "decides" if mutant.decides else "does not decide"
-            print(f"survives: {mutant.module}:{mutant.line}: {mutant.what} ({kind})", flush=True)
-    print(f"{len(drawn)} mutants, {len(drawn) - len(alive)} killed, {len(alive)} survive")
-    return int(any(mutant.decides for mutant in alive))
+    counts: Counter[tuple[bool, str]] = Counter()
+
+    def work(session: Session) -> None:
+        print(f"{len(session.items)} tests, {sum(session.seconds):.0f} s", flush=True)
+        for mutant in drawn:
+            outcome = _judge(session, mutant)
+            decides = mutant.decides and mutant.module in DECIDING
+            counts[decides, outcome] += 1
+            if outcome != "killed":
+                kind = "decides" if decides else "drawn"
+                where = f"{mutant.module}:{mutant.line}"
+                print(f"{outcome}: {where}: {mutant.what} ({kind})", flush=True)
+
+    files = [f"tests/test_{name}.py" for name in chosen.tests or TESTS]
+    collected(files, {mutant.path for mutant in drawn}, work)
+    for decides in (True, False):
+        found = {outcome: counts[decides, outcome] for outcome in _OUTCOMES}
+        words = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
+        print(f"{'that decide' if decides else 'of the rest'}: {words}")
+    return int(any(decides and outcome != "killed" for decides, outcome in counts))
 
 
 if __name__ == "__main__":

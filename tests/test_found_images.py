@@ -1,0 +1,132 @@
+"""Decisions of whole runs of the gate over a recorded image, which nothing builds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizeguard.builds.build_record import Build
+from sizeguard.gate.elimination import run_checks
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.head_builds import HeadBuild
+from sizeguard.projects.project import App, BuildSteps
+from tests.support.any_project import AnyProject, made_project
+from tests.support.recorded_builds import recorded_runtime
+
+LIMITS = "limits: {load: 1 MiB}\n"
+A = "a: {image: out/app, strip: false}"
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
+
+
+def project_of(folder: Path, build: Build, apps: str, limits: str = LIMITS) -> AnyProject:
+    """An image is found, not built; main is the base, and a change is checked out."""
+    project = made_project(
+        folder / "project", f"{limits}apps: {apps}\n", {".gitignore": ".sizeguard/\nout/\n"}
+    )
+    (project.root / "out").mkdir()
+    shutil.copyfile(build.image, project.root / "out" / "app")
+    project.git("checkout", "--quiet", "-b", "change")
+    return project
+
+
+def gated(project: AnyProject, *arguments: str) -> tuple[int, dict[str, Any]]:
+    ended = project.run("gate", "--format", "json", *arguments)
+    result = json.loads(ended.out)
+    assert result["exit_code"] == ended.code
+    return ended.code, result
+
+
+def checks(result: dict[str, Any], kind: str) -> list[tuple[str, str]]:
+    return [(each["app"], each["verdict"]) for each in result["checks"] if each["kind"] == kind]
+
+
+@pytest.mark.parametrize(("limit", "code"), [("1 MiB", 0), ("1 KiB", 1)])
+def test_an_image_is_judged_by_its_limit(
+    tmp_path: Path, build: Build, limit: str, code: int
+) -> None:
+    project = project_of(tmp_path, build, f"{{{A}}}", f"limits: {{load: {limit}}}\n")
+    found, result = gated(project)
+    assert (found, [each["message"] for each in result["problems"]]) == (code, [])
+    assert checks(result, "absolute") == [("a", "fail" if code else "pass")]
+    assert checks(result, "elimination") == []  # nothing is claimed
+
+
+@pytest.mark.parametrize(
+    ("claims", "code", "verdict"),
+    [
+        ("present: [main]", 0, "pass"),
+        ("absent: [main]", 1, "fail"),
+        ("absent: [no_function_of_that_name]", 3, "inconclusive"),
+        ("present: [main], absent: [main]", 1, "fail"),
+    ],
+)
+def test_claims_of_the_configuration_decide(
+    tmp_path: Path, build: Build, claims: str, code: int, verdict: str
+) -> None:
+    project = project_of(tmp_path, build, f"{{a: {{image: out/app, strip: false, {claims}}}}}")
+    found, result = gated(project)
+    assert (found, result["verdict"]) == (code, verdict)
+    assert checks(result, "elimination") == [("a", verdict)]
+
+
+def test_an_image_that_is_missing_fails_and_the_others_are_judged(
+    tmp_path: Path, build: Build
+) -> None:
+    project = project_of(tmp_path, build, f"{{{A}, b: {{image: out/gone, strip: false}}}}")
+    code, result = gated(project)
+    assert (code != 0, result["verdict"]) == (True, "fail")
+    assert [problem["app"] for problem in result["problems"]] == ["b"]
+    assert checks(result, "absolute") == [("a", "pass")]
+    assert gated(project, "--app", "a")[0] == 0
+
+
+def test_a_trailer_that_cannot_be_read_fails_the_change_that_has_it(
+    tmp_path: Path, build: Build
+) -> None:
+    project = project_of(tmp_path, build, f"{{{A}}}")
+    assert gated(project, "--base", "main")[0] == 0
+    project.write({"x.txt": "1"})
+    commit = project.commit("Grow\n\nSize-Waiver: as much as it likes")
+    code, result = gated(project, "--base", "main")
+    assert (code, result["verdict"]) == (1, "fail")
+    (problem,) = result["problems"]
+    assert commit[:10] in problem["advice"] and "rebase" in problem["advice"]
+    assert checks(result, "absolute") == [("a", "pass")]
+    # Once it is on the base, the next change does not have it
+    project.git("branch", "--force", "main", "HEAD")
+    project.write({"x.txt": "2"})
+    project.commit("Go on")
+    assert gated(project, "--base", "main")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "failed", "has_recipe", "in_place", "expected"),
+    [
+        ("./app", "", True, False, ["pass"]),
+        ("./app", "ended with 3", True, False, ["fail"]),
+        ("", "", True, False, []),
+        ("./app", "", False, False, []),  # measured as found
+        ("./app", "ended with 3", True, True, []),
+    ],
+)
+def test_the_command_after_the_build_decides(
+    build: Build, command: str, failed: str, has_recipe: bool, in_place: bool, expected: list[str]
+) -> None:
+    steps = BuildSteps({}, build="make", run=command)
+    app = App("a", None, (), ("t",), steps={"t": steps})
+    recipe = AnyBuildRecipe("a", "t", steps) if has_recipe else None
+    head = HeadBuild(build, recipe, "", failed, in_place)
+    found = run_checks(app, "t", head)
+    assert [check.verdict for check in found] == expected
+    for check in found:
+        assert (check.actual, check.limit) == (int(bool(failed)), 0)
+        assert check.headroom == -check.actual
+        assert check.advice == (f"{command}: {failed}" if failed else "")
