@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +16,7 @@ from sizeguard.base.input_files import readable
 
 # Libraries whose versions affect the analysis of a binary.
 _LIBRARIES = ("numpy", "pycxxfilt", "PyYAML")
+_INSTALLED = ".dist-info"
 # Data folders that are inputs; their readers hash them.
 _READ_AS_INPUT = ("libraries",)
 # Folders of this package that do not affect a size: they print, judge or request results.
@@ -45,7 +46,7 @@ def code_hash() -> str:
 
     Another version may find something else in the same binary. Takes 15 ms.
     """
-    versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+    versions = {name: _version_of(name) for name in _LIBRARIES}
     return fingerprint({"python": sys.version, **versions, "code": _hash_of_code(without=())})
 
 
@@ -86,12 +87,50 @@ def _hash_of_code(without: Sequence[str]) -> str:
 
     without: folders of the package to leave out
     """
-    package = Path(__file__).resolve().parents[1]
-    files = [
-        path
-        for path in package.rglob("*")
-        if path.suffix in (".py", ".yaml", ".txt") and path.parent.name not in _READ_AS_INPUT
-    ]
-    return files_hash(
-        package, (path for path in files if path.relative_to(package).parts[0] not in without)
-    )
+    digest = hashlib.sha256()
+    for path, content in _code_files():
+        if path.partition("/")[0] not in without:
+            digest.update(f"{path} {content}\n".encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def _code_files() -> Sequence[tuple[str, str]]:
+    """List those files by their paths from the package's folder, with hashes: 15 ms, once."""
+    package = str(Path(__file__).resolve().parents[1])
+    found = []
+    for folder, _, names in os.walk(package):
+        is_input = folder.rpartition("/")[2] in _READ_AS_INPUT
+        for name in names:
+            if not is_input and name.endswith((".py", ".yaml", ".txt")):
+                with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123  (a Path takes 10 µs)
+                    content = hashlib.sha256(file.read()).hexdigest()
+                found.append((f"{folder}/{name}"[len(package) + 1 :], content))
+    return sorted(found, key=lambda row: row[0].split("/"))
+
+
+def _version_of(library: str) -> str:
+    """Return the version of an installed library.
+
+    The name of the folder that installers write tells it; its file takes 20 ms with the imports.
+    """
+    beginning = f"{library.lower()}-"
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")  # noqa: PTH208
+        except OSError:
+            continue
+        found = [
+            name[len(beginning) : -len(_INSTALLED)]
+            for name in names
+            if name.lower().startswith(beginning)
+            and name.endswith(_INSTALLED)
+            and name.count("-") == 2
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            break
+    import importlib.metadata
+
+    return importlib.metadata.version(library)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -18,6 +17,8 @@ def nearest_names(text: str, known: Iterable[str], count: int = 1) -> tuple[str,
     Case is ignored. If no name is like the whole text, its last part is compared, since another
     runtime may use other namespaces.
     """
+    import difflib  # 3 ms
+
     folded: dict[str, list[str]] = {}
     for name in sorted(known):
         folded.setdefault(name.casefold(), []).append(name)

@@ -18,7 +18,6 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.builds.linker_options import read_options
-from sizeguard.formats.elf import read_elf
 from sizeguard.formats.sniff import ELF, image_format
 
 SUFFIX = ".link.json"
@@ -157,6 +156,9 @@ def image_identity(path: Path) -> ImageIdentity:
 
     Raises InputError for a damaged or unreadable image.
     """
+    # ELF is read with numpy, 60 ms, which who only reads records need not wait for.
+    from sizeguard.formats.elf import read_elf
+
     total = hashlib.sha256()
     if image_format(path) != ELF:
         with readable(path).open("rb") as file:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sizeguard.base.errors import InputError
 from sizeguard.gate.gate_result import INCONCLUSIVE, Base, GateResult, PolicyChange, Waiver, overall
-from sizeguard.gate.policy.policy_changes import TRAILER, compare_terms
 from sizeguard.gate.policy.terms import TermsReader
 from sizeguard.gate.request import Request
 from sizeguard.git.file_versions import CommitFiles, WorktreeFiles
@@ -43,6 +42,9 @@ def changed_terms(
         why = f"cannot be read: {base.commit[:7]}: {error}"
         return (PolicyChange("policy replaced", CONFIG, why, apps, True, None, INCONCLUSIVE),)
     new = after.read(request.config)
+    # The comparison takes 15 ms to import, and most changes touch no terms.
+    from sizeguard.gate.policy.policy_changes import TRAILER, compare_terms
+
     accepted = request.history.trailers(base.commit, TRAILER)
     return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
 

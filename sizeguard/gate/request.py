@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.gate.model_runs import TIMEOUT
@@ -14,13 +15,15 @@ from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.read_limits import read_limits
 from sizeguard.gate.reference.history import History
 from sizeguard.measurement.measured_commits import MeasurementPlace
-from sizeguard.measurement.measurers import Measurer
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.head_builds import HeadBuilds
 from sizeguard.projects.project import CONFIG, App, Config, Target, chosen_apps, chosen_targets
 from sizeguard.runtimes.known import models_of, source_tree
 from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
 from sizeguard.toolchains.targets import find_target
+
+if TYPE_CHECKING:
+    from sizeguard.measurement.measurers import Measurer
 
 
 def _names(app: App, target: str) -> tuple[str, ...]:

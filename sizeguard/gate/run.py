@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizeguard.base.errors import GateError, InputError, SizeguardError
-from sizeguard.gate.cache.fan_out import build_at_once
 from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
 from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
 from sizeguard.gate.gate_result import (
@@ -62,6 +61,8 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
 
     tree = request.tree if request.is_selective else None
     if request.measurer is not None:
+        from sizeguard.gate.cache.fan_out import build_at_once
+
         build_at_once(request, base)
     pairs, failed = build_pairs(tree, request.pairs(), request.heads)
     problems = [Problem.of(each.error, each.app, each.target) for each in failed]

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 from sizeguard.base.files import cannot_read
-from sizeguard.git.git import git, git_bytes
-from sizeguard.git.trees import LINK, tree_entries
+from sizeguard.git.git import git
+from sizeguard.git.trees import LINK, blob_bytes, tree_entries
 
 _LINKS = 8  # followed at most, as many as a person would make
 _ARGUMENTS = 200  # files of one git command
@@ -49,16 +49,22 @@ class CommitFiles:
     def _entries(self) -> Mapping[str, str]:
         return tree_entries(self._repository, self._commit, "-r", "--full-tree")
 
+    @cached_property
+    def _folders(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for path in self._entries:
+            folder, _, name = path.rpartition("/")
+            found.setdefault(folder, []).append(name)
+        return found
+
     def text(self, path: str) -> bytes | None:
         """Return the bytes of a file; None if there is none."""
         blob = self._blob(path)
-        return git_bytes(self._repository, "cat-file", "blob", blob) if blob else None
+        return blob_bytes(self._repository, blob) if blob else None
 
     def names(self, folder: str) -> Sequence[str]:
         """List the names of the files in a folder, sorted; empty if there is no such folder."""
-        return sorted(
-            posixpath.basename(path) for path in self._entries if posixpath.dirname(path) == folder
-        )
+        return sorted(self._folders.get(folder, ()))
 
     def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Return git's ids of the contents of files, by path; files that are missing have none."""
@@ -72,7 +78,7 @@ class CommitFiles:
             mode, kind, blob = (self._entries.get(at, "") + "  ").split(" ")[:3]
             if mode != LINK:
                 return blob if kind == "blob" else ""
-            link = git_bytes(self._repository, "cat-file", "blob", blob).decode("utf-8", "replace")
+            link = blob_bytes(self._repository, blob).decode("utf-8", "replace")
             at = posixpath.normpath(posixpath.join(posixpath.dirname(at), link))
         return ""
 

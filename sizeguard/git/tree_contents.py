@@ -6,11 +6,13 @@ unchanged whatever it holds, and leaves out what is ignored.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import hashlib
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,15 +26,24 @@ _LINK = "120000"  # git's mode of a symbolic link
 class CommitTree:
     """The files of a commit.
 
-    entries: path → mode and id; folders: all folders that hold one
+    entries: path → mode and id; folders: all folders that hold one; paths: of entries, sorted
     """
 
     entries: Mapping[str, tuple[str, str]]
     folders: frozenset[str]
+    paths: Sequence[str]
 
     def has(self, path: str) -> bool:
         """Return whether there is a file or folder of that path."""
         return path in self.entries or path in self.folders
+
+    def below(self, beginning: str) -> Iterator[str]:
+        """List the files whose paths begin with a text."""
+        start = bisect.bisect_left(self.paths, beginning)
+        for path in itertools.islice(self.paths, start, None):
+            if not path.startswith(beginning):
+                return
+            yield path
 
 
 @functools.lru_cache(16)
@@ -42,12 +53,13 @@ def commit_files(repository: Path, commit: str) -> CommitTree:
         path: (entry.split()[0], entry.split()[2])
         for path, entry in tree_entries(repository, commit, "-r", "--full-tree").items()
     }
-    folders = {
-        path[:end]
-        for path in entries
-        for end in (i for i, letter in enumerate(path) if letter == "/")
-    }
-    return CommitTree(entries, frozenset(folders))
+    folders: set[str] = set()
+    for path in entries:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return CommitTree(entries, frozenset(folders), sorted(entries))
 
 
 def blob_id(data: bytes, like: str) -> str:
@@ -119,7 +131,10 @@ def _differs(top: str, files: CommitTree, inside: str) -> bool:
 
 def appeared(root: Path, files: CommitTree, absent: Iterable[str]) -> frozenset[str]:
     """List the paths that a build looked for in vain and a commit has, from the root."""
-    inside = (relative_to(root, path) for path in absent)
+    top = f"{root}/"
+    # Most of the 4,000 paths are the system's, and tell by their words that they are outside.
+    near = (path for path in absent if path.startswith(top) or "/." in path)
+    inside = (relative_to(root, path) for path in near)
     return frozenset(path for path in inside if path is not None and files.has(path))
 
 
@@ -138,7 +153,6 @@ def globbed(
             continue
         here = {relative_to(root, path) for path in find(pattern) if Path(path).is_file()}
         fixed = _WILD.split(inside, maxsplit=1)[0]
-        below = (path for path in files.entries if path.startswith(fixed))
-        then = {path for path in below if matches(inside, path)}
+        then = {path for path in files.below(fixed) if matches(inside, path)}
         found |= {path for path in here ^ then if path is not None}
     return frozenset(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import os
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from sizeguard.git.git import git, git_bytes
 
 LINK = "120000"  # git's mode of a symbolic link
 _FILE = "100"  # how git's modes of files begin
+_FOLDER = "040000 "
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -117,8 +119,41 @@ def _files(
 
 def tree_entries(repository: Path, tree: str, *arguments: str) -> Mapping[str, str]:
     """List a tree: path → mode, type and id, as git ls-tree prints them."""
-    is_id = _ID.fullmatch(tree) is not None
-    return (_entries_of_id if is_id else _entries)(repository, tree, arguments)
+    return (_entries_of_id if is_id(tree) else _entries)(repository, tree, arguments)
+
+
+def is_id(revision: str) -> bool:
+    """Return whether a revision is a full id, which never names anything else."""
+    return _ID.fullmatch(revision) is not None
+
+
+# What an id names never changes. A gate lists its base for each app and target: 3 ms each time.
+@functools.lru_cache(64)
+def _entries_of_id(repository: Path, tree: str, arguments: tuple[str, ...]) -> Mapping[str, str]:
+    """Answer from one listing of the whole tree what it can answer."""
+    match arguments:
+        case ("-r", "--full-tree"):
+            whole = _whole(repository, tree)
+            return {path: entry for path, entry in whole.items() if not entry.startswith(_FOLDER)}
+        case ("--full-tree",):
+            whole = _whole(repository, tree)
+            return {path: entry for path, entry in whole.items() if "/" not in path}
+        case ("--full-tree", "--", path) if _is_plain(path):
+            entry = _whole(repository, tree).get(path)
+            return {} if entry is None else {path: entry}
+    return _entries(repository, tree, arguments)
+
+
+@functools.lru_cache(16)
+def _whole(repository: Path, tree: str) -> Mapping[str, str]:
+    """List all files and folders of the tree of an id."""
+    return _entries(repository, tree, ("-r", "-t", "--full-tree"))
+
+
+def _is_plain(path: str) -> bool:
+    """Return whether git takes a path as it is written."""
+    is_name = path.isascii() and "\\" not in path and not path.startswith((":", "/", "."))
+    return is_name and posixpath.normpath(path) == path
 
 
 def _entries(repository: Path, tree: str, arguments: tuple[str, ...]) -> Mapping[str, str]:
@@ -129,17 +164,15 @@ def _entries(repository: Path, tree: str, arguments: tuple[str, ...]) -> Mapping
     return {path.encode("utf-8", "backslashreplace").decode(): entry for entry, _, path in rows}
 
 
-# What an id names never changes. A gate lists its base for each app and target: 3 ms each time.
-_entries_of_id = functools.lru_cache(16)(_entries)
-
-
 def file_of(repository: Path, commit: str, path: str) -> str | None:
     """Return the text of a file in a commit; None if the commit has no such file."""
     entry = tree_entries(repository, commit, "--full-tree", "--", path).get(path, "")
-    return _text(repository, entry.split()[2]) if " blob " in entry else None
+    if " blob " not in entry:
+        return None
+    return blob_bytes(repository, entry.split()[2]).decode("utf-8", "replace")
 
 
 @functools.lru_cache(256)
-def _text(repository: Path, blob: str) -> str:
-    """Return the text of a blob."""
-    return git_bytes(repository, "cat-file", "blob", blob).decode("utf-8", "replace")
+def blob_bytes(repository: Path, blob: str) -> bytes:
+    """Return the content of a blob, given by its id."""
+    return git_bytes(repository, "cat-file", "blob", blob)

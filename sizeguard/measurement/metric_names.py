@@ -8,7 +8,6 @@ Only symbol/GLOB is one sum.
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -134,6 +133,8 @@ def _closest(name: str, among: Iterable[str]) -> str:
     The first overload of `name` in the list of operators, else the shortest name that begins with
     it, else the most similar one.
     """
+    import difflib  # 3 ms
+
     names = list(among)
     overloads = [each for each in names if each.startswith(f"{name}.")]
     longer = overloads or sorted((each for each in names if each.startswith(name)), key=len)

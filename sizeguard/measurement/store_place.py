@@ -7,6 +7,7 @@ nobody made, so it is refused. In CI the store is outside the checkout.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -65,7 +66,9 @@ def _tracked(root: Path, folder: Path) -> str:
     written = (root / folder).absolute()
     place = written.resolve()
     existing = next(each for each in (place, *place.parents) if each.is_dir())
-    asked = ((root, written), (_top(root), written), (_top(existing), place))
+    top = _top(root)
+    own = top if _is_in_tree(existing, top) else _top(existing)
+    asked = ((root, written), (top, written), (own, place))
     # The three are one question unless there are links
     below = {
         (base, path.relative_to(base)): None
@@ -73,6 +76,17 @@ def _tracked(root: Path, folder: Path) -> str:
         if base is not None and path.is_relative_to(base)
     }
     return next(filter(None, (_tracked_at(base, path) for base, path in below)), "")
+
+
+def _is_in_tree(folder: Path, top: Path | None) -> bool:
+    """Return whether git finds a tree's root from a folder below: nothing between looks like one.
+
+    Git looks for .git, and for the files of a bare repository.
+    """
+    if top is None or not folder.is_relative_to(top):
+        return False
+    between = itertools.takewhile(lambda each: each != top, (folder, *folder.parents))
+    return not any(os.path.lexists(each / name) for each in between for name in (".git", "HEAD"))
 
 
 def _top(folder: Path) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path as File
@@ -252,6 +251,8 @@ def _pairs(path: File, table: YamlTable, known: tuple[str, ...], what: str) -> d
 
 
 def _unknown(what: str, word: str, known: tuple[str, ...]) -> str:
+    import difflib  # 3 ms
+
     near = difflib.get_close_matches(word, known, n=1)
     return f"unknown {what} '{word}'" + (
         f"; nearest is '{near[0]}'" if near else f"; there are {', '.join(known)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -42,6 +41,8 @@ def key_node(node: Node, name: str) -> Node:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most similar; one that begins with `name` comes first."""
+    import difflib  # 3 ms
+
     return max(
         known,
         key=lambda each: (each.startswith(name), difflib.SequenceMatcher(None, name, each).ratio()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +61,8 @@ def make_head(tree: Worktree, recipe: AnyBuildRecipe, commit: str, limits: Limit
 
 def packed(made: MadeHead) -> PackedHead:
     """Pack the files of all images."""
+    import tarfile  # 4 ms
+
     images = {}
     for app, place in made.images.items():
         data = io.BytesIO()
@@ -73,6 +74,8 @@ def packed(made: MadeHead) -> PackedHead:
 
 def unpacked(head: PackedHead, folder: Path) -> MadeHead:
     """Unpack all images below a folder."""
+    import tarfile
+
     images = {}
     for app, (gathered_in, data) in head.images.items():
         place = folder / app

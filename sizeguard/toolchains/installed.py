@@ -29,13 +29,22 @@ def is_installed(path: str, root: Path) -> bool:
 
     root: of the project; the package counts as the project's if it lies there
     """
+    return is_below_any(path, installed_folders(root))
+
+
+def installed_folders(root: Path) -> tuple[str, ...]:
+    """List the folders of what is_installed means, each with a slash at its end."""
     folders = [*_FOLDERS, sys.prefix, sys.base_prefix]
     ndk = android_ndk()
     if ndk is not None:
         folders += [str(Path.cwd() / ndk), os.path.realpath(ndk)]
     if not PACKAGE.is_relative_to(root):
         folders.append(str(PACKAGE))
-    below = tuple(f"{folder}/" for folder in folders)
+    return tuple(f"{folder}/" for folder in folders)
+
+
+def is_below_any(path: str, below: tuple[str, ...]) -> bool:
+    """Return whether a path leads below one of some folders, by its words or by its links."""
     # Following links takes 0.1 ms, and builds read 1,000 files: most tell by their words.
     return path.startswith(below) or os.path.realpath(path).startswith(below)
 
@@ -49,7 +58,8 @@ def is_below(path: str, root: Path) -> bool:
 def foreign_files(inputs: BuildInputs, root: Path) -> Collection[str]:
     """List the files and programs of a build that are neither below a root nor installed."""
     paths = (*inputs.files, *inputs.tools)
-    return [path for path in paths if not is_below(path, root) and not is_installed(path, root)]
+    below = installed_folders(root)
+    return [path for path in paths if not is_below(path, root) and not is_below_any(path, below)]
 
 
 def foreign_inputs(inputs: BuildInputs, root: Path) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import fingerprint
@@ -17,14 +18,14 @@ from sizeguard.gate.gate_result import Waiver
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, parse_baseline
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.read_limits import read_limits
-from sizeguard.gate.policy.waivers import parse_waivers
 from sizeguard.gate.review_result import Baseline
 from sizeguard.gate.selection.review_record import FOLDER as RECORDS
 from sizeguard.git.file_versions import FileVersions
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.project import CONFIG, App, Config
-from sizeguard.selection.read import parse_selection
-from sizeguard.selection.selection import Selection
+
+if TYPE_CHECKING:
+    from sizeguard.selection.selection import Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ class TermsReader:
 
         Raises InputError for limits or waivers that cannot be read.
         """
+        from sizeguard.gate.policy.waivers import parse_waivers
+
         names = AnyMetricNames(self.root if any(a.is_selective for a in config.apps) else None)
         text = self.files.text(f"{FOLDER}/{WAIVERS}")
         return Terms(
@@ -145,6 +148,9 @@ class TermsReader:
         return AppTerms(self._selection(app), {model: self._model(model) for model in models})
 
     def _selection(self, app: App) -> Selection | None:
+        # Who compares identities alone reads no selection, 5 ms of imports.
+        from sizeguard.selection.read import parse_selection
+
         path = next(iter(self._selections(app)), "")
         text = self.files.text(path) if path else None
         try:

@@ -17,7 +17,8 @@ from sizeguard.gate.reference.base_branch import (
 )
 from sizeguard.gate.reference.ci_event import Candidate, ci_event
 from sizeguard.git.commits import CommitLine, lines_after, read_line
-from sizeguard.git.git import branch_id, branch_ids, commit_id, git, git_bytes, top_folder
+from sizeguard.git.git import branch_id, branch_ids, commit_id, git
+from sizeguard.git.trees import blob_bytes, tree_entries
 from sizeguard.measurement.measured_commits import (
     MeasuredCommit,
     MeasurementPlace,
@@ -38,6 +39,8 @@ class History:
     def __init__(self, root: Path, store: Store | None = None) -> None:
         """Read the repository at `root`; measurements are kept in `store`, if given."""
         self.root = root
+        # By id, for this run: --unshallow gives a commit the parents that it lacked
+        self._parents: dict[str, str] = {}
         self.place = MeasurementPlace(
             root, root / ".sizeguard" / "worktrees", store or project_store(root)
         )
@@ -49,9 +52,12 @@ class History:
         None outside git, in a repository without commits, and below a repository's root.
         """
         try:
-            if top_folder(self.root).resolve() != self.root.resolve():
+            top, _, commit = git(
+                self.root, "rev-parse", "--show-toplevel", "HEAD^{commit}"
+            ).rpartition("\n")
+            if Path(top).resolve() != self.root.resolve():
                 return None
-            return self.commit("HEAD")
+            return read_line(self.root, commit)
         except InputError:
             return None
 
@@ -84,26 +90,27 @@ class History:
         if named is not None:
             return self._merge_base(named, is_pushed=event.pushed and not asked)
         usual = usual_branches()
-        ref = next(iter(branch_ids(self.root, usual)), "")
+        ref, id_ = next(iter(branch_ids(self.root, usual).items()), ("", ""))
         if not ref:
             text = (
                 f"no branch {', '.join(usual)} exists: growth is counted from the baselines, and "
                 f"terms are not compared"
             )
             return Base("", "", text=text)
-        configured = self._configured(ref)
-        found = configured or ref
-        if not exists(self.root, found):
+        configured = self._configured(ref, id_)
+        if not configured:
+            return self._merge_base(Candidate(ref, ref), is_pushed=event.pushed, other=id_)
+        if not exists(self.root, configured):
             fetch = how_to_fetch(self.root)
             raise InconclusiveError(
-                f"there is no commit '{found}' to count growth from; {fetch}, or name another with"
-                " --base"
+                f"there is no commit '{configured}' to count growth from; {fetch}, or name another"
+                " with --base"
             )
-        return self._merge_base(Candidate(found, found), is_pushed=event.pushed)
+        return self._merge_base(Candidate(configured, configured), is_pushed=event.pushed)
 
-    def _configured(self, branch: str) -> str:
+    def _configured(self, branch: str, commit: str) -> str:
         """Read `base:` of a branch's sizeguard.yaml; empty if it is missing."""
-        text = self.text_at(branch_id(self.root, branch), CONFIG)
+        text = self.text_at(commit, CONFIG)
         try:
             return parse_base(text) if text is not None else ""
         except InputError as error:
@@ -111,14 +118,18 @@ class History:
                 f"{branch}: {error}; name the base of growth with --base"
             ) from error
 
-    def _merge_base(self, ref: Candidate, *, is_pushed: bool) -> Base:
+    def _merge_base(self, ref: Candidate, *, is_pushed: bool, other: str = "") -> Base:
         """Find the merge base of HEAD and an existing branch or commit.
+
+        other: the commit of that branch, if it was read already
 
         Raises InconclusiveError if it shares no commit with HEAD.
         """
         try:
-            other = branch_id(self.root, ref.revision)
-            found = self.commit(git(self.root, "merge-base", "HEAD", other))
+            other = other or branch_id(self.root, ref.revision)
+            is_same = self.head is not None and self.head.id == other
+            common = other if is_same else git(self.root, "merge-base", "HEAD", other)
+            found = read_line(self.root, common)
         except InputError as error:
             shallow = is_shallow(self.root)
             hint = how_to_fetch(self.root) if shallow else "name another with --base"
@@ -143,14 +154,15 @@ class History:
 
     def first_parent(self, commit: str) -> str:
         """Return the id of a commit's first parent; empty for one without parents."""
-        words = git(self.root, "rev-list", "--parents", "--max-count=1", commit).split()
-        return words[1] if len(words) > 1 else ""
+        if commit not in self._parents:
+            words = git(self.root, "rev-list", "--parents", "--max-count=1", commit).split()
+            self._parents[commit] = words[1] if len(words) > 1 else ""
+        return self._parents[commit]
 
     def text_at(self, commit: str, path: str) -> bytes | None:
         """Read a file's bytes in a commit; None if the commit does not have the file."""
-        if not git_bytes(self.root, "ls-tree", "-z", "--full-tree", commit, "--", path):
-            return None
-        return git_bytes(self.root, "cat-file", "blob", f"{commit}:{path}")
+        entry = tree_entries(self.root, commit, "-r", "--full-tree").get(path, "")
+        return blob_bytes(self.root, entry.split()[2]) if " blob " in entry else None
 
     def trailers(self, base: str, key: str) -> Sequence[tuple[str, str]]:
         """Read each trailer of that key in the messages from base to HEAD: commit and text."""

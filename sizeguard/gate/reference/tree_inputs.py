@@ -13,7 +13,7 @@ from sizeguard.git.tree_contents import (
     globbed,
     relative_to,
 )
-from sizeguard.toolchains.installed import is_installed
+from sizeguard.toolchains.installed import installed_folders, is_below_any
 
 
 def differing_inputs(root: Path, commit: str, inputs: Iterable[BuildInputs]) -> frozenset[str]:
@@ -24,11 +24,15 @@ def differing_inputs(root: Path, commit: str, inputs: Iterable[BuildInputs]) -> 
     files = commit_files(root, commit)
     records = list(inputs)
     read = {path for each in records for path in (*each.files, *each.tools)}
-    inside = {path: relative_to(root, path) for path in read}
+    top = f"{root}/"
+    # Most files are the system's, and tell by their words that they are outside.
+    near = (path for path in read if path.startswith(top) or "/." in path)
+    inside = {path: relative_to(root, path) for path in near}
+    installed = installed_folders(root)
     own = [
         path
         for path, at in inside.items()
-        if at is not None and (at in files.entries or not is_installed(path, root))
+        if at is not None and (at in files.entries or not is_below_any(path, installed))
     ]
     absent = {path for each in records for path in each.absent}
     patterns = {pattern for each in records for pattern in each.globs}

@@ -24,12 +24,11 @@ from sizeguard.base.fingerprint import file_hash
 from sizeguard.base.input_files import readable
 from sizeguard.projects.project import App
 from sizeguard.runtimes.known import inputs_of
-from sizeguard.selection.selection import Selection
-from sizeguard.selection.write import word
 
 # For types only: a gate without changes reads no section graph, and these imports take 40 ms.
 if TYPE_CHECKING:
     from sizeguard.predict.full_build import FullBuild
+    from sizeguard.selection.selection import Selection
 
 FOLDER = Path("baselines") / "selections"
 AT_LOAD = "(at load)"  # the calls of static initializers and of the program itself
@@ -221,6 +220,8 @@ def _words(value: Any, what: str) -> frozenset[str]:
 
 
 def _table(key: str, entries: Mapping[str, str]) -> list[str]:
+    from sizeguard.selection.write import word
+
     return (
         [f"{key}:", *(f"  {word(name)}: {entries[name]}" for name in sorted(entries))]
         if entries
@@ -229,4 +230,6 @@ def _table(key: str, entries: Mapping[str, str]) -> list[str]:
 
 
 def _list(names: Iterable[str]) -> str:
+    from sizeguard.selection.write import word
+
     return f"[{', '.join(word(name) for name in sorted(names))}]"

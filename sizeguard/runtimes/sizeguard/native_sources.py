@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import RECORD, Build, read_build
-from sizeguard.claims.names_file import read_names
-from sizeguard.claims.universe import BuildNames
-from sizeguard.operators.library import Operator, read_operator_libraries
 from sizeguard.runtimes.runtime import BuildOptions, CallTable
 from sizeguard.runtimes.sizeguard import native_tree
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
-from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
-from sizeguard.runtimes.sizeguard.sources.asked_names import scan_features
-from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
-from sizeguard.selection.selectable import Selectable
-from sizeguard.selection.selection import Selection
+
+if TYPE_CHECKING:
+    from sizeguard.claims.universe import BuildNames
+    from sizeguard.operators.library import Operator
+    from sizeguard.runtimes.sizeguard.sources.tags import TagUse
+    from sizeguard.selection.selectable import Selectable
+    from sizeguard.selection.selection import Selection
+
+# Readers of names and of sources take 25 ms to import: each method imports its own.
 
 
 class NativeSources:
@@ -46,10 +48,14 @@ class NativeSources:
 
     def operators(self) -> Mapping[str, Operator]:
         """Read the operators.yaml files: 0.1 s."""
+        from sizeguard.operators.library import read_operator_libraries
+
         return read_operator_libraries(native_tree.operator_files(self._source))
 
     def switches(self) -> Mapping[str, Sequence[TagUse]]:
         """Scan the kernels for SG_SWITCH macros."""
+        from sizeguard.runtimes.sizeguard.sources.tags import scan_tags
+
         return scan_tags(native_tree.kernel_folders(self._source))
 
     def features(self) -> frozenset[str]:
@@ -58,6 +64,8 @@ class NativeSources:
 
     def selectable(self) -> Selectable:
         """Read names.json, op_deps.yaml and the sources: 0.3 s."""
+        from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
+
         return selectable_names(self._source)
 
     def translated(self, selection: Selection) -> Selection:
@@ -71,6 +79,8 @@ class NativeSources:
 
     def names(self) -> BuildNames:
         """Read native/operators/names.json."""
+        from sizeguard.claims.names_file import read_names
+
         return read_names(native_tree.names_file(self._source))
 
     def names_file(self) -> Path:
@@ -79,6 +89,8 @@ class NativeSources:
 
     def asked_features(self) -> tuple[str, ...]:
         """Scan all code for SG_BUILD_FEATURE."""
+        from sizeguard.runtimes.sizeguard.sources.asked_names import scan_features
+
         files = native_tree.source_files(self._source)
         return scan_features(path for path in files if path.suffix in (".cpp", ".h"))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.git.trees import tree_entries
+from sizeguard.git.trees import is_id, tree_entries
 from sizeguard.runtimes.sizeguard.native_tree import FOLDER, is_source
 
 
@@ -17,6 +17,10 @@ def runtime_hash(repository: Path, commit: str, selection: str) -> str:
 
     The generator's code is that of the package that runs.
     """
+    return (_hash_of_id if is_id(commit) else _hash)(repository, commit, selection)
+
+
+def _hash(repository: Path, commit: str, selection: str) -> str:
     top = tree_entries(repository, commit, "--full-tree")
     native = top.get(FOLDER, "")
     files = _native(repository, native.split()[2]) if " tree " in native else {}
@@ -27,6 +31,10 @@ def runtime_hash(repository: Path, commit: str, selection: str) -> str:
     # The root is in the include path, before the compiler's folders.
     shadows = {name: entry for name, entry in sorted(top.items()) if _is_header(name)}
     return fingerprint({"files": sources, "selection": chosen, "shadows": shadows})
+
+
+# A gate asks for each app and target: 3 ms each time.
+_hash_of_id = functools.lru_cache(64)(_hash)
 
 
 @functools.cache

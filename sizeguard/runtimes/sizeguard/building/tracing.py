@@ -11,8 +11,6 @@ from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.runtimes.sizeguard.building.programs import program_of
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
-from sizeguard.selection.read import read_selection
-from sizeguard.selection.write import write_selection
 from sizeguard.toolchains.bounded import run_bounded
 from sizeguard.toolchains.host import run_environment
 from sizeguard.toolchains.toolchain import find_toolchain
@@ -70,6 +68,9 @@ def trace_programs(
             f"{instrumented.image}: a {instrumented.variant} build has no model_tracer; build"
             " instrumented"
         )
+    from sizeguard.selection.read import read_selection
+    from sizeguard.selection.write import write_selection
+
     names = [program.name for program in programs]
     if len(set(names)) < len(names):
         raise InputError(
