@@ -75,10 +75,10 @@ class ImageOptions:
 
 def _rules_of_project() -> str:
     """Return the rules of the project that the command runs in; empty if there are none."""
-    from sizeguard.projects.root import find_project
+    from sizeguard.projects.root import find_project, may_have_rules
 
     folder = find_project()
-    if folder is None:
+    if folder is None or not may_have_rules(folder):
         return ""
     from sizeguard.projects.rules.own_rules import rules_for_report
 

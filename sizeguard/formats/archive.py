@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import re
 import struct
@@ -113,6 +114,16 @@ def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
     archive = Archive(path, members(path), None)
     for member in archive.members:
         yield member.name, archive.content(member).tobytes()
+
+
+def member_starts(archive: bytes, count: int) -> Iterator[bytes]:
+    """Yield the first bytes of each member in an archive, up to where it is damaged."""
+    with contextlib.suppress(InputError):
+        for header in _headers(Path(), archive):
+            start = header.position + HEADER_SIZE
+            name = header.raw_name[3:] if header.raw_name[:3] == b"#1/" else b""
+            start += int(name) if name.isdigit() else 0
+            yield archive[start : start + count]
 
 
 def _members(path: Path, depth: int) -> Iterator[Member]:

@@ -44,9 +44,7 @@ def costs_of(graph: SectionGraph) -> Costs:
     load[source[is_end]] -= nodes.size[edges.target[is_end]]
     # A relocation may have two edges, to its target and to a string in it, so count the places.
     absolute = np.isin(edges.type, ABSOLUTE) & (edges.symbol >= 0) & nodes.is_alloc[source]
-    places = np.unique(
-        np.stack([source[absolute].astype(np.int64), edges.offset[absolute]]), axis=1
-    )[0]
+    places = _holders(source[absolute].astype(np.int64), edges.offset[absolute])
     # When packed, a relative relocation is a bit of a bitmap, and any other one takes a few bytes.
     if graph.is_pic and not graph.packing:
         load += RELOCATION_SIZE * np.bincount(places, minlength=len(nodes))
@@ -64,6 +62,15 @@ def costs_of(graph: SectionGraph) -> Costs:
         )
         ram[imports] += SLOT_SIZE
     return Costs(load, ram)
+
+
+def _holders(source: Int, offset: Int) -> Int:
+    """Return the node of each place, once, ascending. np.unique would import numpy.ma, 10 ms."""
+    order = np.lexsort((offset, source))
+    source, offset = source[order], offset[order]
+    is_new = np.ones(len(source), np.bool_)
+    is_new[1:] = (source[1:] != source[:-1]) | (offset[1:] != offset[:-1])
+    return source[is_new]
 
 
 def _name_sizes(graph: SectionGraph, imports: Int) -> Int:

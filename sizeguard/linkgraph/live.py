@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import SectionGraph
 
@@ -26,7 +27,7 @@ def reachable(
     start, target = graph.edges.start, graph.edges.target
     seen = np.zeros(len(graph.nodes), bool)
     barred = seen.copy() if without is None else without.copy()
-    front: Int = np.unique(np.asarray(roots, np.int64))
+    front: Int = distinct(np.asarray(roots, np.int64))
     front = front[~barred[front]]
     while len(front):
         seen[front] = True
@@ -39,6 +40,6 @@ def reachable(
         ) + np.arange(total)
         if cut is not None:
             places = places[~cut[places]]
-        following: Int = np.unique(target[places]).astype(np.int64)
+        following: Int = distinct(target[places].astype(np.int64))
         front = following[~barred[following]]
     return seen

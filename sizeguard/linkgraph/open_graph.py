@@ -23,7 +23,6 @@ from sizeguard.linkgraph.inputs.lto import without_lto
 from sizeguard.linkgraph.inputs.objects import names_of
 from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.linkgraph.live import live
-from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
 from sizeguard.linkgraph.recorded_files import missing_record, with_record
 
 
@@ -46,6 +45,8 @@ def graph_of_files(files: Files) -> SectionGraph:
             return graph_of(load(without_lto(read_link(files.link_record))))
         return graph_of_objects(files.image, files.objects)
     if image_format(build.image) == MACHO:
+        from sizeguard.linkgraph.macho.macho_graph import build_macho_graph  # 25 ms
+
         return build_macho_graph(build.objects, library=build.link == "shared")
     if files.link_record is None:
         how = "build again with sizeguard build"

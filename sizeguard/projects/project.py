@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean
-from sizeguard.base.yaml_nodes import Node
+
+if TYPE_CHECKING:
+    from sizeguard.base.yaml_nodes import Node
 
 CONFIG = "sizeguard.yaml"
 

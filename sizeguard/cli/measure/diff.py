@@ -109,7 +109,6 @@ def command(
     from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.attribution.owners.inline_pieces import levels_asked
     from sizeguard.diff.compare import diff_of
-    from sizeguard.gate.fail_if import Judged
     from sizeguard.report.diff.render import diff_chunks
 
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
@@ -118,12 +117,17 @@ def command(
     # Conditions may name any metric, so they need all levels; otherwise read only the compared
     # levels.
     asked = None if conditions else levels_asked(levels, filters)
-    judged = Judged(conditions)
+    judged = None
+    if conditions:
+        from sizeguard.gate.fail_if import Judged  # 50 ms
+
+        judged = Judged(conditions)
 
     def opened(path: Path, options: ImageOptions, *, is_new: bool) -> Analysis:
         analysis = options.analysis_of(path, known, asked)
         require_regions(analysis, levels)
-        judged.measure(analysis, is_new=is_new)
+        if judged is not None:
+            judged.measure(analysis, is_new=is_new)
         return analysis
 
     result = diff_of(
@@ -134,6 +138,7 @@ def command(
         metric,
     )
     output.emit(diff_chunks(result, output.format, limit, output.style()))
-    for line in judged.lines():
-        click.echo(_coloured(line), err=True)
-    context.exit(BY_VERDICT[judged.verdict])
+    if judged is not None:
+        for line in judged.lines():
+            click.echo(_coloured(line), err=True)
+        context.exit(BY_VERDICT[judged.verdict])

@@ -6,13 +6,16 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.texts import Int, Texts, without_first
 from sizeguard.formats.elf import Elf
-from sizeguard.formats.macho import MachO
+
+if TYPE_CHECKING:
+    from sizeguard.formats.macho import MachO
 
 N_STAB, N_TYPE, N_SECT, N_EXT = 0xE0, 0x0E, 0x0E, 0x01
 STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC = 0, 2, 10

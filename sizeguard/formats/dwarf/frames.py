@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats import sniff
 from sizeguard.formats.dwarf.case_aliases import Branches, branch_aliases
@@ -18,8 +20,9 @@ from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
 from sizeguard.formats.dwarf.units import UT_SKELETON, DwarfError, Info
 from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
 from sizeguard.formats.elf import Elf, read_elf
-from sizeguard.formats.macho import MachO, read_macho
-from sizeguard.formats.macho.dsym import with_debug_information
+
+if TYPE_CHECKING:
+    from sizeguard.formats.macho import MachO
 
 Int32 = npt.NDArray[np.int32]
 
@@ -80,6 +83,8 @@ def inline_frames(
     it belongs to another build.
     """
     if sniff.image_format(path) == sniff.MACHO:
+        from sizeguard.formats.macho import read_macho  # 20 ms
+
         image = read_macho(path, arch)
         dsym = _dsym(image, debug)
         return _frames(
@@ -96,6 +101,8 @@ def inline_frames(
 
 def _dsym(image: MachO, debug: Path | None) -> MachO:
     """Return the image with the debug information."""
+    from sizeguard.formats.macho.dsym import with_debug_information
+
     dsym = with_debug_information(image, debug)
     if dsym is None:
         raise InconclusiveError(
@@ -151,7 +158,7 @@ def _painted(tree: InlineTree) -> _Painted:
     low, high = np.array(tree.low, np.int64), np.array(tree.high, np.int64)
     node = np.array(tree.node, np.int64)
     depth = np.array(tree.depth, np.int64)[node]
-    edges = np.unique(np.concatenate([low, high]))
+    edges = distinct(np.concatenate([low, high]))
     painted = np.full(len(edges), NONE, np.int64)
     first, last = np.searchsorted(edges, low), np.searchsorted(edges, high)
     order = np.lexsort((first, depth))

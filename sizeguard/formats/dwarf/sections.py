@@ -5,11 +5,14 @@ from __future__ import annotations
 import struct
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.elf import Elf, Section
 from sizeguard.formats.elf.layout import SHF_COMPRESSED
-from sizeguard.formats.macho import MachO
+
+if TYPE_CHECKING:
+    from sizeguard.formats.macho import MachO
 
 ZLIB, ZSTD = 1, 2
 _OLD = ".zdebug_"  # prefix of compressed sections in GNU tools before SHF_COMPRESSED

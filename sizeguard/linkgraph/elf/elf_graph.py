@@ -146,8 +146,7 @@ class _Builder:
         if self.inputs.linker.family in ("bfd", "gold") and len(pieces.whole):
             # These linkers keep all strings of a section that they keep. A string that only a table
             # entry names would not be in the object without the entry.
-            named = np.unique(pieces.content[pieces.is_entry])
-            whole = pieces.whole[~np.isin(pieces.whole[:, 1], named)]
+            whole = pieces.whole[~np.isin(pieces.whole[:, 1], pieces.content[pieces.is_entry])]
             self.lists.add(whole[:, 0], nodes[whole[:, 1]], PART)
         if self.rules.merges_ends and len(nodes):
             holder, end = merged_ends(self.sections, pieces.contents)
@@ -196,7 +195,7 @@ class _Builder:
         wanted = chosen & (number >= 0)
         wanted[wanted] = undefined[number[wanted]]
         nodes = np.full(len(names), -1, np.int64)
-        for n in np.unique(number[wanted]).tolist():
+        for n in sorted(set(number[wanted].tolist())):
             nodes[n] = self._add(IMPORT, -1, 0, 0, 1, names[n].decode("utf-8", "backslashreplace"))
             if names[n] in self.loaded.providers:
                 self.providers[int(nodes[n])] = self.loaded.providers[names[n]]

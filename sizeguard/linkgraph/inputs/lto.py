@@ -18,11 +18,9 @@ def without_lto(inputs: LinkInputs, kept: Sequence[Path] = ()) -> LinkInputs:
     Raises InconclusiveError if there are LTO inputs but no generated objects, since no other object
     contains the image's code.
     """
-    is_input = [
-        file.kind == "bitcode"
-        or (file.kind in ("object", "archive") and is_lto(read_bytes(file.content)))
-        for file in inputs.files
-    ]
+    searched = {file.content for file in inputs.files if file.kind in ("object", "archive")}
+    found = {path for path in searched if is_lto(read_bytes(path))}
+    is_input = [file.kind == "bitcode" or file.content in found for file in inputs.files]
     if not any(is_input):
         return inputs
     objects = (

@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.columns.texts import Int
+from sizeguard.formats.archive import member_starts
 from sizeguard.formats.elf import SHN_COMMON, SHT_SYMTAB, STB_LOCAL, Elf, SymbolTable, parse_elf
 
 SHT_GROUP, SHF_GROUP, GRP_COMDAT = 17, 0x200, 1
 SECTION_COMMON = SHN_COMMON - 0x10000  # as in symbol tables, where it is negative
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_SLIM = b"__gnu_lto_slim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,9 @@ def is_lto(data: npt.NDArray[np.uint8]) -> bool:
         return True
     content = data.tobytes()
     if head == b"!<ar":
-        return b"__gnu_lto_slim" in content or any(b"`\n" + magic in content for magic in _BITCODE)
-    return head == b"\x7fELF" and b"__gnu_lto_slim" in content
+        # By the headers: a search takes 3 ms for 1 MB.
+        return _SLIM in content or any(start in _BITCODE for start in member_starts(content, 4))
+    return head == b"\x7fELF" and _SLIM in content
 
 
 def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: str) -> Object:

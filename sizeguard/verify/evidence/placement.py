@@ -199,7 +199,7 @@ def _by_map(
 
 def _section_of(
     objects: Objects,
-    numbers: Iterable[int],
+    numbers: Sequence[int],
     row: InputSection,
     free: dict[tuple[int, str], list[int]],
 ) -> Node | None:
@@ -207,7 +207,9 @@ def _section_of(
 
     Objects may have several sections of one name.
     """
-    for number in sorted(numbers, key=lambda n: -common_end(objects.files[n].label, row.file)):
+    if len(numbers) > 1:
+        numbers = sorted(numbers, key=lambda n: -common_end(objects.files[n].label, row.file))
+    for number in numbers:
         indices = free.get((number, row.name), [])
         for index in indices:
             if objects.files[number].elf.sections[index].size == row.size:
