@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 import click
@@ -27,6 +25,8 @@ def print_error(error: BaseException) -> int:
     An internal error leaves its traceback in a log. With --debug the traceback is printed, too.
     """
     if os.environ.get(DEBUG, "0") not in ("", "0"):
+        import traceback  # 4 ms with what it needs
+
         click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
     if _is_interrupt(error):
         click.echo("interrupted", err=True)
@@ -80,6 +80,9 @@ def _internal(error: BaseException) -> str:
 
 def _write_log(error: BaseException) -> Path:
     """Write the traceback to a new file in the folder for temporary files."""
+    import tempfile
+    import traceback
+
     handle, name = tempfile.mkstemp(prefix="sizeguard-", suffix=".log")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as log:
         python = sys.version.split()[0]
