@@ -151,7 +151,7 @@ def hashes_of_code(sources: Sources) -> set[str]:
     return {
         where(module, node)
         for module, node in functions(sources, "__file__")
-        if "__file__" in _names(node) and _calls(node) & {"rglob", "glob"}
+        if "__file__" in _names(node) and _calls(node) & {"rglob", "glob", "walk"}
     }
 
 
@@ -274,7 +274,7 @@ ONE_OF_EACH: Mapping[Callable[[Sources], set[str]], set[str]] = {
     releases: {"base.memory.release"},
     first_errors: {"toolchains.logged.first_error"},
     table_texts: {"names.registered", "operators.name"},
-    hashes_of_code: {"base.fingerprint._hash_of_code"},
+    hashes_of_code: {"base.fingerprint._code_files"},
     shared_class_names: set(),
     equal_bodies: set(),
     private_imports: set(),
