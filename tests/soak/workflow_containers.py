@@ -230,8 +230,9 @@ def changes(source: str, text: str) -> list[Change]:
 def trial_of(jobs: Jobs, project: str, repository: Repository, apps: str, tally: Tally) -> Trial:
     """Choose the workflows of a project."""
     if project == "ours":
-        inputs = {"apps": apps, "targets": "x86_64-linux"} if apps else {}
-        return Trial(jobs, repository, OWN, "size.yml", "size-comment.yml", inputs, tally)
+        few = {"inputs.apps": apps, "inputs.targets": "x86_64-linux"}
+        jobs.asked = few if apps else {}
+        return Trial(jobs, repository, OWN, "size.yml", "size-comment.yml", {}, tally)
     inputs = {"apps": "", "targets": "", "packages": "g++ cmake make"}
     return Trial(jobs, repository, FOREIGN, "measure.yml", "comment.yml", inputs, tally)
 

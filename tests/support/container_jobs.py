@@ -104,12 +104,14 @@ class Jobs:
 
     caches: key → the branch that saved it and the packed folder
     kill:   id of a step → the seconds after which it is killed
+    asked:  inputs of the action that stand instead of the workflow's, to gate less
     """
 
     container: Container
     caches: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     runs: int = 0
     kill: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, str] = field(default_factory=dict)
 
     def place(self, path: str) -> Path:
         """Return the place of a path of the container on this machine."""
@@ -189,9 +191,8 @@ class _Job:
             self.action = self.workspace if name == "./" else f"{ACTIONS}/{OWN}"
             content = yaml.safe_load((self.jobs.place(self.action) / "action.yml").read_text())
             known = {key: str(each["default"]) for key, each in content["inputs"].items()}
-            asked = {key: text for key, text in outer.items() if key.startswith("inputs.")}
             inputs = {f"inputs.{key}": text for key, text in {**known, **given}.items()}
-            self.values = {**outer, **(asked if name == "./" else {}), **inputs}
+            self.values = {**outer, **inputs, **self.jobs.asked}
             self.steps(content["runs"]["steps"])
             self.values, self.action = outer, action
             return 0  # its failed steps counted
