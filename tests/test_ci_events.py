@@ -434,6 +434,26 @@ def test_a_wrong_setting_is_named(
     assert not hub.written
 
 
+def test_findings_go_to_code_scanning_if_asked(
+    hub: LocalHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(hub, EVENTS["growth beyond the limit"])
+    assert main(hub.environment()) == 0
+    assert not hub.scanned
+    assert main(hub.environment(SARIF="true")) == 0
+    ((found,),) = (hub.scanned,)
+    assert (found["commit_sha"], found["ref"]) == (HEAD, "refs/pull/7/head")
+    assert "vision" in json.dumps(found["sarif"]["runs"][0]["results"])
+    hub.refusals["POST code-scanning"] = [(403, {})]
+    assert main(hub.environment(SARIF="true")) == 0
+    assert "security-events: write" in capsys.readouterr().err
+    # Nothing of a result that cannot be read or believed
+    hub.archive = zipped({"gate.json": "{"})
+    assert main(hub.environment(SARIF="true")) == 0
+    assert len(hub.scanned) == 1
+    assert main(hub.environment(SARIF="yes")) == 2
+
+
 def test_comments_of_others_stay(hub: LocalHub) -> None:
     """A copied marker, another project's comment, a null body and a deleted author."""
     prepare(hub, EVENTS["pull request of a fork"])

@@ -246,6 +246,7 @@ def test_workflows_have_no_more_rights_than_they_need() -> None:
         "actions": "read",
         "contents": "read",
         "pull-requests": "write",
+        "security-events": "write",
         "statuses": "write",
     }
     assert "pull_request_target" not in (ROOT / ".github/workflows/size.yml").read_text()
@@ -303,7 +304,8 @@ def test_what_was_measured_becomes_a_comment_and_later_changes_it(
     assert code == 0, log
     assert log.splitlines()[-1] == "comment made on pull request 7"
     assert log.startswith("status failure: fail: vision x86_64-linux load +1,204 (+3.0%)")
-    assert hub.written == [f"POST statuses/{HEAD}", "POST issues/7/comments"]
+    scanned = "POST code-scanning/sarifs"
+    assert hub.written == [f"POST statuses/{HEAD}", scanned, "POST issues/7/comments"]
     body = hub.comments[0]["body"]
     assert body.startswith("<!-- sizeguard gate run 42.1 -->\n### ❌ Size gate: fail")
     assert f"Measured at `{HEAD[:7]}`, merged with the base as `3f9a0c1`." in body
@@ -315,7 +317,7 @@ def test_what_was_measured_becomes_a_comment_and_later_changes_it(
     log, code = commenting(checkout, hub)
     assert code == 0, "a refused artifact is a warning"
     assert "\n::warning title=sizeguard::not measured at 77b01de: gate.json: not JSON" in log
-    assert hub.written[3:] == ["PATCH issues/comments/1"]
+    assert hub.written[4:] == ["PATCH issues/comments/1"]
     assert "### ⚠️ Size gate: not measured at `77b01de`" in hub.comments[1]["body"]
     assert hub.comments[0]["body"] == body
 
@@ -338,7 +340,7 @@ def test_the_writer_needs_pythons_own_library_alone() -> None:
 def test_settings_reach_it_from_the_workflow_alone(checkout: Path) -> None:
     (step,) = [step for step in steps_of("size-comment.yml") if "run" in step]
     assert step["run"] == "python3 -I ci/github/size_comment.py"
-    assert set(step["env"]) == {"GITHUB_TOKEN", "RUN_ID"}
+    assert set(step["env"]) == {"GITHUB_TOKEN", "RUN_ID", "SARIF"}
 
 
 def test_the_gitlab_template(checkout: Path) -> None:
@@ -365,6 +367,7 @@ def test_the_gitlab_template(checkout: Path) -> None:
         "gate.json",
         "gate.md",
         "codequality.json",
+        "metrics.txt",
         ".gitignore",
     }
     # The variables say what growth is counted from.

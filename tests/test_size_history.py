@@ -6,6 +6,7 @@ import itertools
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -148,6 +149,22 @@ def test_every_format(project: AnyProject) -> None:
         assert done.code == 0
         assert "v1.1" in done.out
     assert "<script" not in project.run("history", "--format", "html").out
+
+
+def test_a_badge_and_a_trend(project: AnyProject) -> None:
+    lines = known(project, "--releases")["points"]
+    several = project.run("history", "--format", "badge")
+    assert (several.code, several.err.count("\n")) == (2, 1)
+    app = lines[0]["app"]
+    badge = json.loads(project.run("history", "--app", app, "--format", "badge").out)
+    loads = [point["load"] for point in lines if point["app"] == app and point["load"]]
+    assert badge["schemaVersion"] == 1
+    assert badge["label"].startswith(app)
+    assert badge["message"].startswith(f"{loads[-1]:,} bytes")
+    image = project.run("history", "--format", "svg").out
+    names = {each.tag.rpartition("}")[2] for each in ElementTree.fromstring(image).iter()}
+    assert names == {"svg", "title", "style", "text", "path", "circle"}
+    assert f"{loads[-1]:,} bytes" in image
 
 
 @pytest.mark.parametrize(

@@ -75,3 +75,31 @@ def test_json_has_the_days(waivers: Callable[..., str]) -> None:
 def test_no_waivers_are_no_failure(waivers: Callable[..., str]) -> None:
     Path("baselines/waivers.yaml").unlink()
     assert waivers("--within", "14") == ""
+
+
+OWNED = "/sizeguard.yaml @org/size\n/baselines/ @bo ann@example.org\n"
+
+
+@pytest.mark.parametrize("name", ["@Ann", "ann", "ann@example.org", "@org/ann"])
+def test_owners_that_code_owners_names_hold(waivers: Callable[..., str], name: str) -> None:
+    owner = name.replace("@org/", "").lstrip("@").replace("Ann", "ann")
+    path = Path("baselines/waivers.yaml")
+    path.write_text(path.read_text().replace("owner: ann", f"owner: {owner}"))
+    Path("CODEOWNERS").write_text(f"{OWNED}*.md {name}\n")
+    assert "200 bytes" in waivers("--owners")
+
+
+def test_unknown_owners_and_files_without_owners_fail(waivers: Callable[..., str]) -> None:
+    said = waivers("--owners", fails=True)
+    assert "CODEOWNERS does not name 'ann'" in said
+    assert "add to .github/CODEOWNERS: /sizeguard.yaml @OWNER" in said
+    assert "add to .github/CODEOWNERS: /baselines/ @OWNER" in said
+    Path("CODEOWNERS").write_text("* @org/all\n/baselines/\n")  # the last rule takes it back
+    said = waivers("--owners", fails=True)
+    assert "does not name 'ann'" in said
+    assert "/sizeguard.yaml" not in said
+    assert "/baselines/ @OWNER" in said
+    Path("CODEOWNERS").write_text("* @org/all\n*.md @anna\n")
+    assert "does not name 'ann'" in waivers("--owners", fails=True)
+    Path("CODEOWNERS").write_text("* @org/all @ann\n")
+    waivers("--owners")

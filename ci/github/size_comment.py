@@ -16,10 +16,14 @@ RUN_ID is of the run that measured. These may be set:
     PROJECT          of several projects in one repository: has its own comment and status
     ARTIFACT         sizeguard-results if empty
     COMMENT_AUTHOR   github-actions[bot] if empty; the login of another app whose token is used
+    SARIF            true: findings go to code scanning, too; needs `security-events: write`
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import os
 import re
 import sys
@@ -47,6 +51,7 @@ class Settings:
     project: str
     artifact: str
     author: str
+    is_scanned: bool = False
 
     @staticmethod
     def of(environment: Mapping[str, str]) -> Settings:
@@ -58,15 +63,19 @@ class Settings:
         informational = environment.get("INFORMATIONAL") or "false"
         if policy not in POLICIES:
             raise Refused(f"COMMENT_POLICY is '{policy}', not one of {', '.join(POLICIES)}")
-        if informational not in ("true", "false"):
-            raise Refused(f"INFORMATIONAL is '{informational}', not true or false")
+        scanned = environment.get("SARIF") or "false"
+        for name, text in (("INFORMATIONAL", informational), ("SARIF", scanned)):
+            if text not in ("true", "false"):
+                raise Refused(f"{name} is '{text}', not true or false")
         if not re.fullmatch(r"[\w ./-]{0,60}", project, re.ASCII) or "--" in project:
             raise Refused(f"PROJECT is '{project}': letters, digits, . / - and _ are allowed")
         if not re.fullmatch(r"[\w.-]{1,100}", artifact, re.ASCII):
             raise Refused(f"ARTIFACT is '{artifact}', which is not a name of an artifact")
         if not re.fullmatch(r"[\w.-]{1,60}(\[bot\])?", author, re.ASCII):
             raise Refused(f"COMMENT_AUTHOR is '{author}', which is not a login")
-        return Settings(policy, informational == "true", project, artifact, author)
+        return Settings(
+            policy, informational == "true", project, artifact, author, scanned == "true"
+        )
 
     @property
     def context(self) -> str:
@@ -121,6 +130,8 @@ def _publish(api: Api, settings: Settings, run: Run) -> int:
     for warning in report.warnings:
         _say("warning", warning)
     _status(api, settings, run, report)
+    if settings.is_scanned:
+        _scanned(api, run, report)
     if not run.is_of_pull_request:
         print(f"no comment: the run is of {run.event or 'no event'}")
     elif not report.pulls:
@@ -152,6 +163,27 @@ def _status(api: Api, settings: Settings, run: Run, report: Report) -> None:
         if error.status not in (403, 404, 422):
             raise
         _say("warning", f"no status: {error}; the job needs `statuses: write`")
+
+
+def _scanned(api: Api, run: Run, report: Report) -> None:
+    """Upload the findings to code scanning, written anew from the result that was judged."""
+    from sizeguard.report.gate.gate_ci import sarif_json
+
+    ref = f"refs/pull/{report.pulls[0]}/head" if report.pulls else f"refs/heads/{run.branch}"
+    is_known = bool(report.pulls) if run.is_of_pull_request else bool(run.branch)
+    if report.result is None or not report.is_shown or not is_known:
+        print("no findings for code scanning")
+        return
+    packed = gzip.compress(json.dumps(sarif_json(report.result)).encode("utf-8", "replace"))
+    sarif = base64.b64encode(packed).decode()
+    try:
+        content = {"commit_sha": run.head, "ref": ref, "sarif": sarif, "tool_name": "sizeguard"}
+        api.call("POST", "code-scanning/sarifs", content)
+        print(f"findings uploaded for {ref}")
+    except ApiError as error:
+        if error.status not in (403, 404):
+            raise
+        _say("warning", f"no findings: {error}; the job needs `security-events: write`")
 
 
 def _say(level: str, text: str) -> None:

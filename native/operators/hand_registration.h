@@ -257,7 +257,10 @@ struct Entries {
 
 /// The operators of `entries` in the form that the registry holds. Each text is a variable of its
 /// own, with exactly the length that it needs.
-template <const auto& entries>
+///
+/// File is a type of the file that registers. gcc 14 makes the members of a template over a
+/// variable with internal linkage visible to other files, so tables of one name would be merged.
+template <const auto& entries, typename File>
 class OperatorTable {
  public:
   static constexpr size_t size = entries.count;
@@ -311,7 +314,8 @@ consteval auto operator_table(Entries... entries) {
 #define SG_REGISTER_OPERATORS(name, dispatch_key, table)                                  \
   [[maybe_unused]] const bool SG_CONCATENATE(registered_, __LINE__) = [] {                \
     if constexpr (table.count > 0) {                                                      \
-      using Table = ::sg::hand::OperatorTable<table>;                                     \
+      struct File {};                                                                     \
+      using Table = ::sg::hand::OperatorTable<table, File>;                               \
       static constinit ::sg::Library library{name, dispatch_key, Table::operators.data(), \
                                              Table::size, nullptr};                       \
       ::sg::register_library(&library);                                                   \

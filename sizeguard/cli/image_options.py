@@ -12,7 +12,12 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import Decorator, option_group
-from sizeguard.report.result_formats import JUDGED_FORMATS, SIZE_FORMATS, TABLE_FORMATS
+from sizeguard.report.result_formats import (
+    HISTORY_FORMATS,
+    JUDGED_FORMATS,
+    SIZE_FORMATS,
+    TABLE_FORMATS,
+)
 
 if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
@@ -251,6 +256,7 @@ def _output_options(formats: Sequence[str]) -> Decorator:
 
 # Each set offers the formats of its kind of result.
 output_options = _output_options(SIZE_FORMATS)
+history_output_options = _output_options(HISTORY_FORMATS)
 table_output_options = _output_options(TABLE_FORMATS)
 judged_output_options = _output_options(JUDGED_FORMATS)
 

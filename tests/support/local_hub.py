@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
 import json
 import re
@@ -54,6 +56,7 @@ class LocalHub:
     comments: list[dict[str, Any]] = field(default_factory=list)
     statuses: list[dict[str, Any]] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
+    scanned: list[dict[str, Any]] = field(default_factory=list)
     leaked: list[str] = field(default_factory=list)
     refusals: dict[str, list[tuple[int, dict[str, str]]]] = field(default_factory=dict)
     artifact: str = "sizeguard-results"
@@ -131,6 +134,9 @@ class LocalHub:
         if route == f"statuses/{self.run.get('head_sha', HEAD)}":
             assert len(content["description"]) <= 140
             self.statuses.append(content)
+        elif method == "POST" and route == "code-scanning/sarifs":
+            sarif = json.loads(gzip.decompress(base64.b64decode(content["sarif"])))
+            self.scanned.append({**content, "sarif": sarif})
         elif method == "POST" and (found := re.fullmatch("issues/([0-9]+)/comments", route)):
             number = len(self.comments) + 1
             made = {"id": number, "issue": int(found[1]), "user": self.author, **content}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sizeguard.cli.project_options import RUNTIME_SOURCE
+
+if TYPE_CHECKING:
+    from sizeguard.gate.gate_result import Waiver
+    from sizeguard.projects.project import Config
 
 
 @click.command()
@@ -17,6 +23,12 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     help="List only waivers that have ended or end within N days, and exit 1 if there are any.",
 )
 @click.option(
+    "--owners",
+    "checks_owners",
+    is_flag=True,
+    help="Exit 1 if CODEOWNERS lacks a waiver's owner, or gives a policy file to nobody.",
+)
+@click.option(
     "--format",
     "format_",
     type=click.Choice(["terminal", "json", "github"]),
@@ -24,7 +36,9 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     show_default=True,
 )
 @RUNTIME_SOURCE
-def command(within: int | None, format_: str, runtime_source: Path | None) -> None:
+def command(
+    within: int | None, checks_owners: bool, format_: str, runtime_source: Path | None
+) -> None:
     """List the waivers of baselines/waivers.yaml, the first to end first.
 
     A weekly run with --within 14 warns before an expired waiver fails the gate.
@@ -33,6 +47,7 @@ def command(within: int | None, format_: str, runtime_source: Path | None) -> No
     Examples:
       sizeguard waivers
       sizeguard waivers --within 14 --format github
+      sizeguard waivers --owners
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     import datetime
@@ -52,8 +67,47 @@ def command(within: int | None, format_: str, runtime_source: Path | None) -> No
     text = waiver_list(shown, today, format_)
     if text:
         click.echo(text)
+    wrong = _wrong_owners(root, config, waivers) if checks_owners else []
+    for line in wrong:
+        click.echo(f"error: {line}", err=True)
     if within is not None and shown:
         count = len(shown)
         raise GateError(
             f"{count} {'waiver ends' if count == 1 else 'waivers end'} within {within} days"
         )
+    if wrong:
+        raise GateError("owners of policy are missing")
+
+
+def _wrong_owners(root: Path, config: Config, waivers: Sequence[Waiver]) -> list[str]:
+    """Say which owners CODEOWNERS lacks, and which rules would give policy files to somebody."""
+    from sizeguard.attribution.teams.code_owners import PLACES, find_code_owners
+    from sizeguard.attribution.teams.policy_owners import is_known_owner, without_owner
+    from sizeguard.gate.policy.baselines import FOLDER, WAIVERS
+    from sizeguard.projects.project import CONFIG
+    from sizeguard.report.writers.printable import printable
+
+    owners = find_code_owners(root)
+    unknown = {
+        each.owner: each.source for each in waivers if not is_known_owner(owners, each.owner)
+    }
+    found = [
+        f"{source}: CODEOWNERS does not name '{printable(owner)}'"
+        for owner, source in unknown.items()
+    ]
+    # A baseline's name has tools in it: the folder stands for all
+    policy = {CONFIG: f"/{CONFIG}", f"{FOLDER}/{WAIVERS}": f"/{FOLDER}/"}
+    policy |= {
+        path: f"/{path}"
+        for app in config.apps
+        if app.is_selective and (path := _below(app.selection, root))
+    }
+    missing = without_owner(owners, policy)
+    return found + [
+        f"{path}: nobody has to review it; add to {PLACES[0]}: {printable(policy[path])} @OWNER"
+        for path in missing
+    ]
+
+
+def _below(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""

@@ -9,7 +9,7 @@ import click
 
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import Output, output_options
+from sizeguard.cli.image_options import Output, history_output_options
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
 from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
 
@@ -51,7 +51,7 @@ from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_
     help="Rows of each change; 0 for all. JSON has all.",
 )
 @RUNTIME_SOURCE
-@output_options
+@history_output_options
 def command(
     since: str,
     are_releases: bool | None,
@@ -75,6 +75,7 @@ def command(
       sizeguard history --since v1.0
       sizeguard history --commits --last 20 --build --jobs 2
       sizeguard history --format html --output sizes.html
+      sizeguard history --app vision --target x86_64-linux --format badge
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.attribution.group import check_levels

@@ -17,6 +17,7 @@ from sizeguard.report.gate.gate_findings import (
 from sizeguard.report.gate.gate_words import offer_text, verdict_line
 from sizeguard.report.writers import github, junit, sarif
 from sizeguard.report.writers.code_quality import code_quality
+from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_place import SourcePlace, place_of
 from sizeguard.report.writers.table import csv_cell
 
@@ -30,6 +31,7 @@ _LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
 _TERMS = "terms"  # the suite of what a change does to the terms that it is judged by
 _POLICY = "sizeguard.yaml"  # the file of findings without a place
 _RELATED = 10  # causes shown with a finding
+_SIZES = ("load", "ram", "file")
 _PLACED = 50  # causes whose place is looked up
 
 
@@ -91,6 +93,29 @@ def sarif_json(result: GateResult) -> dict[str, object]:
 def quality_json(result: GateResult) -> list[dict[str, object]]:
     """Make GitLab's code quality report."""
     return code_quality(_alerts(result), _POLICY)
+
+
+def metrics_text(result: GateResult) -> str:
+    """Make GitLab's metrics report, OpenMetrics: sizes and failed checks of each build."""
+    rows: dict[str, list[str]] = {}
+    for app in result.apps:
+        names = (app.app, app.target)
+        build = ",".join(
+            f'{key}="{_label(name)}"' for key, name in zip(("app", "target"), names, strict=True)
+        )
+        shown = _SIZES if app.sizes else ()
+        values = {f"{name}_bytes": getattr(app.sizes, name) for name in shown}
+        values["failed_checks"] = sum(check.verdict == FAIL for check in app.checks)
+        for name, value in values.items():
+            rows.setdefault(f"sizeguard_{name}", []).append(f"{{{build}}} {value}")
+    lines = []
+    for name, found in rows.items():
+        lines += [f"# TYPE {name} gauge", *(f"{name}{row}" for row in found)]
+    return "\n".join([*lines, "# EOF"])
+
+
+def _label(text: str) -> str:
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _alerts(result: GateResult) -> Iterator[sarif.Alert]:

@@ -63,6 +63,8 @@ def _for_services(result: GateResult, format_: str) -> str:
         return json.dumps(gate_ci.sarif_json(result), indent=1)
     if format_ == "codequality":
         return json.dumps(gate_ci.quality_json(result), indent=1)
+    if format_ == "openmetrics":
+        return gate_ci.metrics_text(result)
     if format_ == "github":
         return gate_ci.github_text(result)
     raise ValueError(f"unknown format {format_}")

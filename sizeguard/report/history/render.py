@@ -1,4 +1,4 @@
-"""Write a history of sizes in any format: terminal, json, csv, markdown, html."""
+"""Write a history of sizes in any format: tables, JSON, pages, a badge and its trend."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from sizeguard.report.history.history_words import (
     sizes_text,
     without_size,
 )
+from sizeguard.report.history.trend import badge_json, trend_svg
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.markdown import code, prose
 from sizeguard.report.writers.markdown import row as markdown_row
@@ -51,6 +52,10 @@ def history_chunks(
         yield from csv_rows(_CSV_HEAD, (_csv(*row) for row in rows))
     elif format_ == "html":
         yield from history_html(history, limit)
+    elif format_ == "badge":
+        yield badge_json(history) + "\n"
+    elif format_ == "svg":
+        yield from trend_svg(history)
     else:
         style = style or Style()
         lines = (
