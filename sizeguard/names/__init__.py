@@ -1,4 +1,4 @@
-"""Names of symbols: demangling, and operator, kernel, dtype and component by rules.
+"""Read names of symbols: demangle them, and find operator, kernel, dtype and component by rules.
 
-Registration tables in an image are read here, too: they name functions for certain.
+Registration tables in an image are read here, too, since they name functions reliably.
 """

@@ -1,25 +1,25 @@
-"""The demangler."""
+"""Demangle names of C++, Rust, Swift and Microsoft's C++."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 
-# Longer texts are not shown; symbols with longer names end the demangler's recursion in a crash
-# (31 kB of pointers do in a thread).
+# Longer texts are not shown; longer names would crash the demangler by recursion, as 31 kB of
+# pointers do in a thread.
 MOST_SHOWN = 4 << 10
 MOST_MANGLED = 8 << 10
 
-# References at most double a name: a symbol of 210 bytes can stand for 33 MB. Up to this many
-# doublings of unknown names cost at most some megabytes, for a moment.
+# A reference at most doubles a name, so a symbol of 210 bytes can expand to 33 MB. Names with at
+# most this many unknown doublings take some megabytes for a short time.
 _DOUBLINGS = 14
 _MOST_AT_ONCE = 22
 
-# References to what a name said before, types (S_) and template arguments (T_), and what a pack
-# repeats. A pack of plain arguments, Dp…T_, does not make a name longer than its arguments are.
+# References to earlier parts of a name, types (S_) and template arguments (T_), and the repeated
+# part of a pack. A pack of plain arguments, Dp…T_, does not make a name longer than its arguments.
 _TYPE = r"S[0-9A-Z]{0,3}_"
 _ARGUMENT = r"T(?:L[0-9A-Z]{0,2}_)?[0-9A-Z]{0,2}_"
-# In an identifier, sp is rarely before an expression; dispatch says alignof(char) there.
+# In an identifier, sp is rarely before an expression; dispatch has alignof(char) there.
 _EXPRESSION = (
     r"[A-Z0-9f]|a[NSadntwz]|c[cdlmov]|d[Vaelnstv]|e[Ooq]|g[ets]|i[lx]|l[Sest]|m[ILilm]|n[aegtwx]"
     r"|o[Rnor]|p[Llmpst]|qu|r[MScms]|s[PZcprst]|t[eilprwy]"
@@ -36,20 +36,20 @@ _SWIFT_REFERENCE = re.compile(r"A[a-z]*[A-Z_]")
 _RUST_REFERENCE = re.compile(r"B[0-9a-zA-Z]*_")
 _MOST_RUST_REFERENCES = 20
 
-# As gcc's and clang's clones end: .isra.0, .cold, .llvm.4711, .constprop.0.isra.0.
+# Suffixes of gcc's and clang's clones: .isra.0, .cold, .llvm.4711, .constprop.0.isra.0.
 _CLONE = re.compile(r"\.[a-z0-9_]+(?:\.[0-9]+)*")
 
 
 def demangle(name: str) -> str:
-    """Demangle a name of C++, Rust, Swift or Microsoft's C++; others are returned unchanged.
+    """Demangle a name of C++, Rust, Swift or Microsoft's C++; return other names unchanged.
 
-    So does one whose text is longer than MOST_SHOWN. Clones are spelled as c++filt does:
-    f(int) const [clone .isra.0].
+    A name whose text is longer than MOST_SHOWN is returned unchanged, too. Clones are spelled as in
+    c++filt: f(int) const [clone .isra.0].
 
-    2 µs a name, 15 µs if its length must be checked in steps: demangle what is shown. No cache:
-    verify asks for 1,578 names 2,158 times.
+    A name takes 2 µs, or 15 µs if its length must be checked in steps, so demangle only the names
+    to show. There is no cache: verify requests 1,578 names 2,158 times.
     """
-    # Mach-O puts one more underscore before each name.
+    # Mach-O puts another underscore before each name.
     base = name[1:] if name.startswith("__Z") else name
     if not base.startswith("_Z") or len(base) > MOST_MANGLED:
         return _of_others(name) or name
@@ -65,7 +65,7 @@ def demangle(name: str) -> str:
 
 
 def demangled_path(name: str) -> str:
-    """Demangle a name whose text is too long to be shown; empty for what cannot be demangled.
+    """Demangle a name whose text is too long to show; empty if it cannot be demangled.
 
     Scopes and name are those of the symbol. Types that repeat earlier ones are left out of its
     arguments, so that the text is about as long as the name.
@@ -77,7 +77,7 @@ def demangled_path(name: str) -> str:
 
 
 def _of_others(name: str) -> str:
-    """Demangle a name of another language than C++ as gcc and clang mangle it; else empty."""
+    """Demangle a name of a language other than C++; empty if it is not one."""
     base = name[1:] if name.startswith(("__R", "__T", "_$", "_?")) else name
     text = ""
     if len(base) > MOST_MANGLED:
@@ -96,8 +96,8 @@ def _of_others(name: str) -> str:
 def demangle_rust(name: str) -> str:
     """Demangle a name of Rust's own scheme (_R…); empty for other names.
 
-    Each reference to what a name said before can double the text: behind the first ones, _ stands
-    for what they name.
+    Each reference to an earlier part of a name can double the text. After the first ones, _
+    replaces the part.
     """
     import pycxxfilt
 
@@ -112,18 +112,18 @@ def demangle_rust(name: str) -> str:
 
 
 def _swift(name: str) -> str:
-    """Demangle a name of Swift; empty for one that may have a text without end."""
+    """Demangle a name of Swift; empty for a name whose text may be endless."""
     if len(name) > _MOST_SWIFT or len(_SWIFT_REFERENCE.findall(name)) > _MOST_RUST_REFERENCES:
         return ""
     try:
-        import pydemumble  # 2 ms, for Swift alone
+        import pydemumble  # takes 2 ms; only Swift needs it
     except ImportError:
-        return ""  # there is no wheel for this platform
+        return ""  # this platform has no wheel
     return str(pydemumble.demangle(name) or "")
 
 
 def _demangled(name: str) -> str:
-    """Return what the library makes of a name; empty if it is not a mangled name, or damaged."""
+    """Return the library's result for a name; empty if the name is not mangled, or is damaged."""
     import pycxxfilt
 
     try:
@@ -133,7 +133,7 @@ def _demangled(name: str) -> str:
 
 
 def _clones(suffix: str) -> str:
-    """Spell the suffixes of clones, [clone .isra.0]; anything else stays as it is."""
+    """Spell the suffixes of clones as [clone .isra.0]; return other suffixes unchanged."""
     clones = _CLONE.findall(suffix)
     if "".join(clones) != suffix:
         return suffix
@@ -141,11 +141,11 @@ def _clones(suffix: str) -> str:
 
 
 def _may_explode(name: str) -> bool:
-    """Check that a name has a long text, without making one that is much longer.
+    """Check whether a name has a long text, without making a text that is much longer.
 
-    References count from the left: a name whose later ones are replaced by a short type is
-    demangled first, then one with more of them. Each step multiplies the length by 2 to the power
-    of _DOUBLINGS at most. Of 358,219 names of libtorch_cpu.so 18,231 need such steps.
+    References are numbered from the left: first demangle the name with later references replaced by
+    a short type, then with more of them. Each step multiplies the length by at most 2 to the power
+    of _DOUBLINGS. Of the 358,219 names in libtorch_cpu.so, 18,231 need such steps.
     """
     has_packs = "Dp" in name or "sp" in name
     if (name.count("_") <= _DOUBLINGS and not has_packs) or _is_small(name):
@@ -153,7 +153,7 @@ def _may_explode(name: str) -> bool:
     doublings, weight, pack = 0, 1, len(name).bit_length()
     for found in _GROWING.finditer(name):
         if found[0][0] not in "ST":
-            weight += pack  # of each reference behind, which may be in it
+            weight += pack  # of each later reference, which may contain this one
             continue
         doublings += weight
         if weight > _MOST_AT_ONCE:
@@ -169,14 +169,15 @@ def _may_explode(name: str) -> bool:
 
 
 def _class_name(found: re.Match[str]) -> str:
-    """Return a class name as long as a reference, 3aaa: identifiers that hold one stay whole."""
+    """Return a class name as long as a reference, 3aaa, to keep identifiers whole."""
     return _CLASS_NAMES[len(found[0])]
 
 
 def _is_small(name: str) -> bool:
     """Check that a name's references cannot make it long.
 
-    A type that is referred to n times adds n times its length, which earlier ones make up.
+    A type that is referred to n times adds n times its length, including the types that it refers
+    to.
     """
     growth = 1
     for text, count in Counter(_GROWING.findall(name)).items():

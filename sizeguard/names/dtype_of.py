@@ -10,7 +10,7 @@ from sizeguard.operators.dtypes import dtype_of_type
 def dtype_of(name: str) -> str:
     """Find the dtype that a function template was instantiated for.
 
-    Float, or Float+Double of a conversion; empty if none.
+    For a conversion, return Float+Double; empty if there is none.
     """
     found = map(dtype_of_type, last_arguments(demangle(name)))
     return "+".join(dict.fromkeys(filter(None, found)))

@@ -1,4 +1,4 @@
-"""Find the operators that a text means, among those of a registration table."""
+"""Find the operators of a registration table that a text means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sizeguard.names.globs import glob_regex
 
 
 def find_operators(text: str, operators: Collection[str]) -> tuple[str, ...]:
-    """Find the operators that a text means: one, all overloads, or a pattern's matches."""
+    """Return the operators that a text means: one, all overloads, or a pattern's matches."""
     if text in operators:
         return (text,)
     if "*" in text or "?" in text:

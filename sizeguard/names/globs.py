@@ -17,14 +17,14 @@ _OPERATOR = re.compile(r"\boperator(?:->\*|\*=?)(?=\(|<|\[|\.|\Z)")
 def is_glob(text: str) -> bool:
     """Return whether a name is a pattern: `*gemm*`, `ns::f*`, `f(*)`.
 
-    A * inside brackets is a pointer, as in f(char*), unless it is an argument by itself.
+    A * inside brackets is a pointer, as in f(char*), unless it is an entire argument.
     """
     if "*" not in text and "?" not in text:
         return False
     if has_open_brackets(text):
         return True
     if kind := _TYPE_INFO.match(text):
-        # A type may end with its own pointers, and be one of a function: void (*)(int).
+        # A type may end with its own pointers, and may be a function type: void (*)(int).
         text = _POINTERS.sub("", _POINTED.sub("(", text[kind.end() :]))
     name = split_name(text)
     rest = name.head + name.parameters + name.suffix

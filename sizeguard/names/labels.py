@@ -1,4 +1,4 @@
-"""Operator, kernel, dtype and component of names, by rules."""
+"""Find operator, kernel, dtype and component of names, by rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Bool = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class NameLabels:
-    """Labels of names, one column for each level; empty texts where nothing is known."""
+    """Labels of names, one column for each level; empty texts if unknown."""
 
     operator: Label
     kernel: Label
@@ -44,9 +44,9 @@ def label_names(names: Texts, rules: Rules) -> NameLabels:
 
 
 class _Levels:
-    """Values of each level, by name, as numbers of texts; 0 where nothing is known.
+    """Values of each level, by name, as numbers of texts; 0 if unknown.
 
-    What rules and members say of a name is sorted by its place; usually the first counts.
+    Values from rules and members of a name are sorted by place; usually the first one counts.
     """
 
     def __init__(self, scanned: Scanned, count: int, rules: Rules, pool: Pool) -> None:
@@ -56,18 +56,18 @@ class _Levels:
         self.pool = pool
         self.by_rule = _rules(scanned, rules, pool)
         self.by_member = _members(scanned, rules, pool)
-        # Rules for a namespace that the name only mentions say less than the others.
+        # Rules for a namespace that the name only mentions are weaker than the others.
         self.own = ~scanned.rules.is_mention
 
     def operator(self) -> Int32:
-        """Return the first operator; one that a rule for one identifier names goes before others.
+        """Return the first operator; one from a rule for a single identifier precedes others.
 
-        Such a rule knows more than one for members: Dist<float>::run_parallel_pdist is not Dist's
-        first operator.
+        Such a rule is more precise than a rule for members: Dist<float>::run_parallel_pdist is not
+        Dist's first operator.
         """
         is_word = [bool(rule.identifier and not rule.within) for rule in self.rules.rules]
         hits = self.scanned.rules
-        # Places from before the first one are sorted in front.
+        # Places before the first one, so that they sort first.
         earlier = np.where(np.array(is_word, bool)[hits.rule], self.scanned.places, 0)
         found = FirstValues(self.count)
         self._add_rules(found, self.by_rule.operator, self.own, hits.start - earlier)
@@ -75,7 +75,7 @@ class _Levels:
         return found.values()
 
     def kernel(self) -> Int32:
-        """Return the member that names an operator; in a name without one, its first member."""
+        """Return the member that names an operator; if there is none, the first member."""
         loose = FirstValues(self.count)
         self._add_members(loose, self.by_member.kernel)
         names_operator = self.by_member.operator > 0
@@ -85,10 +85,10 @@ class _Levels:
         return found.values(loose.values())
 
     def component(self) -> Int32:
-        """Return the component of the first rule in the preset that fits the name or its members.
+        """Return the component of the preset's first rule that matches the name or its members.
 
-        Otherwise that of the first namespace that it mentions, otherwise that of the first weak
-        rule in the preset.
+        Otherwise return the component of the first namespace that it mentions, otherwise of the
+        first weak rule in the preset.
         """
         hits = self.scanned.rules
         is_weak = np.array([rule.weak for rule in self.rules.rules], bool)[hits.rule]
@@ -107,7 +107,7 @@ class _Levels:
         return sure.values(mentioned.values(weak.values()))
 
     def dtype(self) -> Int32:
-        """Return the first dtype that a rule or a member's rule names, otherwise those found."""
+        """Return the first dtype from a rule or a member's rule, otherwise those in the name."""
         ids, texts = dtype_texts(self.scanned.dtypes, self.scanned.first_dtype)
         scanned = np.array([self.pool.number(text) for text in texts], np.int32)[ids]
         found = FirstValues(self.count)
@@ -128,9 +128,9 @@ class _Levels:
 
 
 class FirstValues:
-    """The value of each name that has the lowest place; among equals the one that was added first.
+    """The value with the lowest place for each name; among equal places, the first one added.
 
-    Places share one scale for all names, as places in a buffer do.
+    Places share one scale for all names, like places in a buffer.
     """
 
     def __init__(self, count: int) -> None:
@@ -147,16 +147,16 @@ class FirstValues:
         """Return a value for each name; `otherwise`, or 0, for names without one."""
         result = otherwise.copy() if otherwise is not None else np.zeros(self._count, np.int32)
         name, place, value = (np.concatenate(column) for column in zip(*self._columns, strict=True))
-        order = packed_order(place)[::-1]  # the first is written last
+        order = packed_order(place)[::-1]  # the first one is written last
         result[name[order]] = value[order]
         return result
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcomes:
-    """Values that rules give, by row of hits or members, as numbers of texts; 0 for none.
+    """Values from rules, by row of hits or members, as numbers of texts; 0 for none.
 
-    rule: number of the first rule that says something
+    rule: number of the first rule with a value
     """
 
     operator: Int32
@@ -179,7 +179,10 @@ def _rules(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
 
 
 def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
-    """Judge each different member once: libtorch_cpu.so has 400,000 members of 20,000 names."""
+    """Apply rules once to each distinct member.
+
+    libtorch_cpu.so has 400,000 members with 20,000 names.
+    """
     members = scanned.members
     key = members.hash ^ (members.scope.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
@@ -199,7 +202,10 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
 
 
 class _ScopeRules:
-    """Rules for members of one namespace. Most name one identifier and are found by it."""
+    """Rules for members of one namespace.
+
+    Most rules name one identifier, by which they are found.
+    """
 
     def __init__(self, rules: Rules, path: Path) -> None:
         self._exact: dict[str, list[tuple[int, Rule]]] = {}
@@ -212,7 +218,7 @@ class _ScopeRules:
                     self._patterns.append((number, rule))
 
     def of(self, identifier: str) -> list[tuple[int, Rule]]:
-        """Return the rules that fit a member, with their numbers, in order."""
+        """Return the rules that match a member, with their numbers, in order."""
         fits = [pair for pair in self._patterns if pair[1].fits(identifier)]
         if identifier not in self._exact:
             return fits
@@ -222,9 +228,9 @@ class _ScopeRules:
 def _judge(
     identifier: str, of_scope: _ScopeRules, rules: Rules, pool: Pool
 ) -> tuple[int, int, int, int, int]:
-    """Return what the rules say of a member: for each level, the first that says something.
+    """Return the values from rules for a member: for each level, the first one.
 
-    The last number is that of the first rule that said anything.
+    The last number is that of the first rule with any value.
     """
     said = ["", "", "", ""]
     first = len(rules.rules)

@@ -1,4 +1,4 @@
-"""Operators named by C++ identifiers, such as structured_add_out or LayerNormKernelImpl."""
+"""Find operators in C++ identifiers, such as structured_add_out or LayerNormKernelImpl."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WRAPPER = re.compile(r"wrapper_[A-Za-z]+_")
 
-# Beginnings that code leaves out of names: lu_factor_kernel serves linalg_lu_factor.
+# Prefixes that code omits from names: lu_factor_kernel serves linalg_lu_factor.
 _FAMILIES = ("_", "native_", "linalg_", "special_")
 
-# Shortest known name that may precede other words: max_pool3d_channels_last is not a max.
+# Length of the shortest known name that may precede other words: max_pool3d_channels_last is not a
+# max.
 _SHORTEST_BEGINNING = 5
 # Operators whose names are also words in other names.
 _COMMON_WORDS = frozenset(
@@ -54,8 +55,9 @@ class OperatorNames:
         """Prepare the tables of names.
 
         known:                   lines such as `aten::add Scalar Tensor out`: a name and its
-            overloads, - for the one without a name
-        first_words, last_words: of identifiers, between underscores: structured_…, …_kernel
+            overloads, with - for the default overload
+        first_words, last_words: words at the ends of identifiers, between underscores:
+            structured_…, …_kernel
         kernels:                 lines such as `aten::_ctc_loss ctc_loss_cpu`: an operator, and
             functions with other names that are registered for it
         """
@@ -70,7 +72,7 @@ class OperatorNames:
             base = name.partition("::")[2]
             if name.startswith("quantized::"):
                 self._quantized[base] = name
-            # aten precedes others: aten::add and quantized::add have the same identifier.
+            # aten precedes other namespaces: aten::add and quantized::add have the same identifier.
             if base not in self._exact or name.startswith("aten::"):
                 self._exact[base] = name
             for overload in own:
@@ -89,7 +91,7 @@ class OperatorNames:
         return len(self._exact)
 
     def exact(self, identifier: str) -> str:
-        """Return aten::add for add and add_Tensor; empty for anything but an operator's name."""
+        """Return aten::add for add and add_Tensor; empty for other identifiers."""
         found, by_overload = self._exact.get(identifier, ""), self._overloads.get(identifier, "")
         # add_out is an overload of aten::add rather than quantized::add_out.
         return (
@@ -99,9 +101,9 @@ class OperatorNames:
         )
 
     def find(self, identifier: str) -> str:
-        """Return the operator that an identifier names, without the words that code adds.
+        """Return the operator that an identifier names, ignoring the words that code adds.
 
-        Empty if none is known.
+        Empty if there is no known operator.
         """
         if identifier in self._registered:
             return self._registered[identifier]
@@ -172,9 +174,9 @@ class OperatorNames:
         return text
 
     def _quantized_operator(self, text: str) -> str:
-        """Return the operator of a text after a q: that of qadd_kernel is quantized::add.
+        """Return the operator of a text after a q: for qadd_kernel it is quantized::add.
 
-        Kernels of others compute with quantized tensors, too: qrelu_kernel.
+        Kernels of other operators also compute with quantized tensors: qrelu_kernel.
         """
         if text in self._quantized:
             return self._quantized[text]
@@ -182,7 +184,7 @@ class OperatorNames:
         return self._quantized.get(found.partition("::")[2], found)
 
     def _behind_overload(self, text: str) -> str:
-        """Return the operator of Tensor_add: torchgen writes the overload first."""
+        """Return the operator of Tensor_add, where torchgen writes the overload first."""
         overload, cut, name = text.partition("_")
         while cut:
             found = self._overloads.get(
@@ -195,7 +197,7 @@ class OperatorNames:
         return ""
 
     def _beginning(self, text: str) -> str:
-        """Return the operator whose name begins the text: index_select_out_cpu_dim1."""
+        """Return the operator whose name is a prefix of the text: index_select_out_cpu_dim1."""
         words = text.split("_")
         for k in range(len(words) - 1, 0, -1):
             name = "_".join(words[:k])

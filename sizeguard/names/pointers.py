@@ -1,4 +1,4 @@
-"""Addresses that the words of a linked ELF image hold once it is loaded, as columns."""
+"""Read the addresses in the words of a loaded ELF image, as columns."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _SYMBOLIC = {"x86_64": (1, 6), "aarch64": (257, 1025)}
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """Places of words, ascending, and the address that each holds."""
+    """Places of words, ascending, and the address in each."""
 
     at: Int
     target: Int
 
     @staticmethod
     def of(parts: Iterable[Pointers]) -> Pointers:
-        """Put several together; of those for one place the last holds."""
+        """Join several; if they share a place, the last one counts."""
         columns = [(part.at, part.target) for part in parts] or [(_NOTHING, _NOTHING)]
         at, target = (np.concatenate(column) for column in zip(*columns, strict=True))
         order = np.argsort(at, kind="stable")
@@ -39,12 +39,12 @@ _NOTHING = np.zeros(0, np.int64)
 
 
 def relative_pointers(image: Elf) -> Pointers:
-    """Return what relocations without a symbol write."""
+    """Return the addresses that relocations without a symbol write."""
     parts = []
     for _, table in _relocations(image):
         own = table.symbol == 0
         offset, addend = table.offset[own], table.addend[own]
-        # REL and RELR keep the addend in place.
+        # REL and RELR store the addend in place.
         in_place = np.flatnonzero(addend == 0)
         target = addend.copy()
         target[in_place] = _words_at(image, offset[in_place])
@@ -53,7 +53,7 @@ def relative_pointers(image: Elf) -> Pointers:
 
 
 def symbolic_pointers(image: Elf) -> Pointers:
-    """Return what relocations write that name a symbol of the image."""
+    """Return the addresses that relocations with a symbol of the image write."""
     parts = []
     for section, table in _relocations(image):
         symbols = image.table_of(section)
@@ -67,7 +67,7 @@ def symbolic_pointers(image: Elf) -> Pointers:
 
 
 def data_words(image: Elf) -> Pointers:
-    """Return all aligned words of data: what an image holds that is loaded where it was linked."""
+    """Return all aligned words of data, for an image that is loaded where it was linked."""
     width = image.layout.word_size
     parts = []
     for section in image.sections:
@@ -86,7 +86,7 @@ def _relocations(image: Elf) -> Iterable[tuple[Section, Relocations]]:
 
 
 def _words_at(image: Elf, address: Int) -> Int:
-    """Read the word in the file at each address; 0 for addresses that the file does not hold."""
+    """Read the word in the file at each address; 0 for addresses that are not in the file."""
     width = image.layout.word_size
     result = np.zeros(len(address), np.int64)
     for section in image.sections:

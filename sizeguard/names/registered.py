@@ -1,8 +1,8 @@
-"""Tables by which an image registers names, read without symbols or objects.
+"""Read the tables by which an image registers names, without symbols or objects.
 
-A table is an array of entries, each with a pointer to a name such as aten::add.out, or to a schema
-that begins with one, and behind it a pointer to code. In a position-independent image relocations
-hold them, as addends or in place; in others the words themselves.
+A table is an array of entries. Each has a pointer to a name such as aten::add.out, or to a schema
+that begins with a name, followed by a pointer to code. In a position-independent image the pointers
+are in relocations, as addends or in place; in other images they are in the words themselves.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _FIRST = np.array([chr(i).isalpha() or i == ord("_") for i in range(128)] + [Fal
 _WORD = _FIRST | np.isin(np.arange(256), np.frombuffer(b".0123456789", np.uint8))
 
 LONGEST_NAMESPACE = 200
-LONGEST_STRIDE = 128  # bytes from an entry to the next one of its table
+LONGEST_STRIDE = 128  # bytes from an entry to the next one in its table
 
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """The entries of a kind of table.
+    """The form of the entries of a kind of table.
 
-    text:         what the first pointer points at; group 1 is the name
-    distance:     most bytes from the first pointer to the one to code
-    fewest:       entries of a table, equally far apart
-    is_qualified: whether `::` is in every name, behind its first word
-    longest:      bytes of a text that are read
+    text:         pattern of the text of the first pointer; group 1 is the name
+    distance:     largest distance in bytes between the pointers to text and code
+    fewest:       smallest number of entries of a table, which are evenly spaced
+    is_qualified: whether every name has `::` after its first word
+    longest:      bytes of a text to read
     """
 
     text: re.Pattern[bytes]
@@ -47,16 +47,16 @@ class TableShape:
     longest: int = 512
 
 
-# Any runtime's, with other fields between the pointers. One pair of pointers proves nothing.
+# For any runtime, with other fields between the pointers. A single pair of pointers is not enough.
 NAMES = TableShape(
     re.compile(rb"([A-Za-z_]\w*::[A-Za-z_][\w.]*)(?=[\0(])"), LONGEST_STRIDE, 2, longest=200
 )
-# A schema beside its function.
+# A schema next to its function.
 SCHEMAS = TableShape(re.compile(rb"([A-Za-z_][\w.]*::[\w.]+)\("))
 
 
 def exact_names(names: Sequence[str]) -> TableShape:
-    """Return the shape of a table with these names, each beside a function."""
+    """Return the shape of a table with these names, each next to a function."""
     known = b"|".join(re.escape(name.encode()) for name in names)
     return TableShape(re.compile(rb"(%s)(?=\0)" % (known or rb"(?!)")), is_qualified=False)
 
@@ -77,7 +77,7 @@ class Registration:
 def read_registrations(image: Elf) -> tuple[Registration, ...]:
     """Return the entries of any runtime's tables, in order of address.
 
-    Empty for what has none, and for relocatable objects: their tables are not linked.
+    Empty for images without tables, and for relocatable objects, whose tables are not linked.
     """
     if image.is_relocatable:
         return ()
@@ -109,7 +109,7 @@ def read_entries(
     named = np.array([bool(name) for name in names], np.bool_)
     names = [name for name in names if name]
     rows, function = rows[named], function[named]
-    # The name of the next entry must not come first.
+    # The next entry's name must not come first.
     ok = at[function] < np.append(at[rows[1:]], np.iinfo(np.int64).max)[: len(rows)]
     names = [names[i] for i in np.flatnonzero(ok).tolist()]
     rows, function = rows[ok], function[ok]
@@ -122,9 +122,9 @@ def read_entries(
 
 
 def _tables(at: Int, distance: Int, fewest: int) -> list[tuple[int, int, int]]:
-    """Find runs [low, high) of entries of one shape, equally far apart, and how far.
+    """Find runs [low, high) of evenly spaced entries of one shape, and their spacing.
 
-    That is 0 for an entry alone.
+    The spacing is 0 for a single entry.
     """
     tables = []
     low = 0
@@ -152,7 +152,7 @@ def _inside(address: Int, sections: Sequence[Section]) -> Bool:
 
 
 def _section_of(address: Int, sections: Sequence[Section]) -> npt.NDArray[np.int32]:
-    """Return the index of the section that holds each address, -1 if none does."""
+    """Return the index of the section that contains each address; -1 if there is none."""
     result = np.full(len(address), -1, np.int32)
     for i, section in enumerate(sections):
         start = signed(section.address)
@@ -161,10 +161,10 @@ def _section_of(address: Int, sections: Sequence[Section]) -> npt.NDArray[np.int
 
 
 def may_be_names(image: Binary, sections: Sequence[Section], address: Int) -> Bool:
-    """Return whether a word and two colons stand at each address.
+    """Return whether a word and two colons are at each address.
 
-    All pointers at once, a character at a time, of which few are left after three: one by one the
-    147,927 of libtensorflow_cc.so.2 took 0.8 s.
+    All pointers are checked together, a character at a time; few remain after three. One by one,
+    the 147,927 of libtensorflow_cc.so.2 took 0.8 s.
     """
     found = np.zeros(len(address), np.bool_)
     at = np.full(len(address), -1, np.int64)

@@ -1,8 +1,8 @@
-"""Resolve names that a person writes: the one place that says which symbols or operators are meant.
+"""Resolve names that users write: the only place that decides which symbols or operators they mean.
 
 A symbol is found mangled or demangled, with or without result, parameters, template arguments, ABI
-tags, qualifiers and nameless namespaces, on ELF and Mach-O. An operator is found with or without
-its overload. Globs match any of these spellings.
+tags, qualifiers and unnamed namespaces, on ELF and Mach-O. An operator is found with or without its
+overload. Globs match any of these spellings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import glob_regex, is_glob
 from sizeguard.names.spelling import Spelling, bare_path, shown_symbol, spelling_of, spells
 
-# Words of demangled names that mangled names abbreviate or do not hold.
+# Words of demangled names that mangled names abbreviate or omit.
 _ABBREVIATED = frozenset(
     re.findall(
         r"\w+",
@@ -43,7 +43,7 @@ _ABBREVIATED = frozenset(
 _WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 # The hash of a Rust function, and the number of a lambda.
 _HASH = re.compile(r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+")
-# Tags, clones and `thunk to` stand in mangled names otherwise or not at all.
+# Tags, clones and `thunk to` are spelled differently in mangled names, or are missing.
 _UNMANGLED = re.compile(
     r"\[(?:abi:\w+|[0-9a-f]{5,16})\]|\A[a-z -]+ thunk to "
     r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
@@ -52,10 +52,10 @@ _RUST = re.compile(rb"17h[0-9a-f]{16}E")
 _OF_OTHER = re.compile(
     r"(?:vtable|VTT|typeinfo(?: name)?|guard variable|[a-z-]+ thunk) (?:for|to) "
 )
-_NEAR = 400  # symbols whose spelling is compared with an unknown one
-_GRAM = 3  # characters of a piece of a name
-# Claims ask for the instances of few templates again and again. In libtorch_cpu.so that many names
-# demangled take some 200 MB, that many places 256 MB.
+_NEAR = 400  # symbols to compare with an unknown spelling
+_GRAM = 3  # characters in a piece of a name
+# Claims request the instances of few templates again and again. In libtorch_cpu.so that many
+# demangled names take about 200 MB, that many places 256 MB.
 _SHOWN_KEPT = 1 << 19
 _PLACES_KEPT = 1 << 25
 
@@ -64,8 +64,8 @@ _PLACES_KEPT = 1 << 25
 class Resolved:
     """Names that a text means, in the order of their table.
 
-    is_glob: the text is a pattern; then no name is nearest
-    nearest: of what is known, if no name is meant; empty if nothing is near
+    is_glob: whether the text is a pattern; then there is no nearest name
+    nearest: the nearest known name if the text means none; empty if nothing is near
     """
 
     text: str
@@ -76,11 +76,11 @@ class Resolved:
 
 @dataclass(frozen=True, eq=False)
 class SymbolNames:
-    """Symbols, found by every spelling.
+    """Symbols, found by any spelling.
 
-    Nothing is demangled before it is requested: a symbol that a spelling means holds the words of
-    the spelling, each after its length. 530,469 symbols of libtorch_cpu.so take 0.3 s to join,
-    a look-up some 40 ms.
+    Names are demangled only on request: a symbol that a spelling means contains the words of the
+    spelling, each after its length. The 530,469 symbols of libtorch_cpu.so take 0.3 s to join; a
+    look-up takes about 40 ms.
     """
 
     names: tuple[str, ...]
@@ -88,7 +88,7 @@ class SymbolNames:
 
     @staticmethod
     def of(names: Iterable[str]) -> SymbolNames:
-        """Keep each name once. Names of Mach-O may have their first underscore, or lack it."""
+        """Store each name once. Names of Mach-O may have their first underscore or not."""
         return SymbolNames(tuple(dict.fromkeys(names)))
 
     @cached_property
@@ -97,7 +97,7 @@ class SymbolNames:
 
     @cached_property
     def _joined(self) -> tuple[bytes, Int]:
-        """All names in one text, and where each begins."""
+        """All names in one text, and the start of each."""
         names = [name.encode("utf-8", "surrogatepass") for name in self.names]
         length = np.fromiter(map(len, names), np.int64, len(names)) + 1
         return b"\n".join(names), np.cumsum(length) - length
@@ -110,7 +110,7 @@ class SymbolNames:
 
     @cached_property
     def _clones(self) -> dict[str, list[str]]:
-        """Names with a dot by what is before it."""
+        """Names that contain a dot, by the part before it."""
         found: dict[str, list[str]] = {}
         for name in self.names:
             if "." in name:
@@ -119,17 +119,17 @@ class SymbolNames:
 
     @cached_property
     def _shown(self) -> Callable[[str], str]:
-        """Demangle a symbol of the table; the last ones are kept."""
+        """Demangle a symbol of the table; recent results are cached."""
         return lru_cache(_SHOWN_KEPT)(shown_symbol)
 
     @cached_property
     def _bare(self) -> Callable[[str], str | None]:
-        """Take the path of a demangled name; the last ones are kept."""
+        """Return the path of a demangled name; recent results are cached."""
         return lru_cache(_SHOWN_KEPT)(bare_path)
 
     @cached_property
     def _has_rust(self) -> bool:
-        """Return whether names may be Rust's, in which words stand without their length."""
+        """Return whether there may be Rust names, in which words do not follow their length."""
         text = self._joined[0]
         return text.startswith(b"_R") or b"\n_R" in text or _RUST.search(text) is not None
 
@@ -142,7 +142,7 @@ class SymbolNames:
         return ()
 
     def find(self, text: str) -> tuple[str, ...]:
-        """Find the symbols that a spelling means; a whole path wins over the end of one."""
+        """Find the symbols that a spelling means; an entire path wins over the end of one."""
         found = self.exact(text)
         if found or text.startswith(("_Z", "__Z")):
             return found
@@ -168,7 +168,7 @@ class SymbolNames:
     def meant(self, text: str) -> Resolved:
         """Find the symbols that a text means.
 
-        A text that is a symbol as it stands is not a pattern, whatever it holds.
+        A text that is itself a symbol is not a pattern, regardless of its characters.
         """
         if found := self.find(text):
             return Resolved(text, found, False)
@@ -177,7 +177,7 @@ class SymbolNames:
         return Resolved(text, (), False)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
-        """Find the symbols of which any spelling matches a pattern."""
+        """Find the symbols with a spelling that matches a pattern."""
         matches = re.compile(glob_regex(pattern)).match
         plain = re.compile(glob_regex(pattern.replace(" ", ""))).match
         words = [word for word in _WORD.findall(pattern) if _is_kept(word)]
@@ -199,7 +199,7 @@ class SymbolNames:
         return tuple(found)
 
     def _candidates(self, text: str) -> list[str]:
-        """Find the symbols that hold all words of a spelling; what is repeated stands once."""
+        """Find the symbols that contain all words of a spelling; repeated words occur once."""
         words = {
             word for word in _WORD.findall(_UNMANGLED.sub("", text)) if not _HASH.fullmatch(word)
         }
@@ -213,24 +213,24 @@ class SymbolNames:
         return found
 
     def _with_shown(self, words: Iterable[str]) -> list[str]:
-        """Find the symbols that hold words when they are demangled, 5 µs a symbol."""
+        """Find the symbols that contain words after demangling, 5 µs a symbol."""
         found = []
         for name in self.names:
             shown = shown_symbol(name)
-            # A string's name is long: std::basic_string<char, …>.
+            # The name of a string type is long: std::basic_string<char, …>.
             if shown != name and all(word in shown or word == "string" for word in words):
                 found.append(name)
         return found
 
     def _coded(self, word: str) -> str:
-        """Spell a word as mangled names do, after its length."""
+        """Spell a word as in mangled names, after its length."""
         return word if self._has_rust else f"{len(word.encode())}{word}"
 
     def _with_word(self, word: str) -> list[str]:
         return [self.names[i] for i in self._holding(word).tolist()]
 
     def _holding(self, piece: str) -> Int:
-        """Find the names that hold a piece of text."""
+        """Find the names that contain a text."""
         if piece not in self._hits:
             if sum(map(len, self._hits.values())) > _PLACES_KEPT:
                 self._hits.clear()
@@ -240,9 +240,10 @@ class SymbolNames:
         return self._hits[piece]
 
     def _places(self, piece: bytes) -> Int:
-        """Find where a piece begins in the joined names, in order.
+        """Find where a text begins in the joined names, in order.
 
-        Its rarest byte is looked for first: 50 ms in 60 MB, where str.find takes up to a second.
+        It searches the rarest byte first, which takes 50 ms in 60 MB; str.find takes up to a
+        second.
         """
         text = np.frombuffer(self._joined[0], np.uint8)
         if not piece or len(piece) > len(text):
@@ -256,9 +257,9 @@ class SymbolNames:
         return places
 
     def nearest(self, text: str) -> str:
-        """Find the symbol whose spelling is most like a text; empty if none is.
+        """Find the symbol whose spelling is most like a text; empty if there is none.
 
-        Only symbols that share pieces of the last part with it are compared.
+        Only symbols that share substrings with its last part are compared.
         """
         mangled = text.startswith(("_Z", "__Z", "_R"))
         last = spelling_of(text).parts[-1].name if not mangled else text
@@ -276,7 +277,7 @@ class SymbolNames:
 
 @dataclass(frozen=True, eq=False)
 class KnownNames:
-    """Names of one question: operators by their registration, and symbols.
+    """Names that a question can mean: registered operators, and symbols.
 
     operators: with overloads, as registered
     """
@@ -296,18 +297,18 @@ class KnownNames:
         return Resolved(text, (), False, self.nearest(text))
 
     def nearest(self, text: str) -> str:
-        """Find what is most like a text, among operators and symbols."""
+        """Find the operator or symbol that is most like a text."""
         near = [*nearest_names(text, self.operators)]
         symbol = self.symbols.nearest(text)
         near += [symbol] if symbol else []
         return max(near, key=lambda each: _likeness(text, each), default="")
 
 
-Candidates = Sequence[tuple[str, str]]  # a symbol, and how a demangler shows it
+Candidates = Sequence[tuple[str, str]]  # a symbol, and its demangled spelling
 
 
 def _same(candidates: Candidates, text: str) -> tuple[str, ...]:
-    """Find the symbols that are shown as the text is, but for spaces, and their clones."""
+    """Find the symbols with the same demangled spelling, ignoring spaces, and their clones."""
     wanted = text.replace(" ", "")
     found = []
     for name, shown in candidates:
@@ -323,7 +324,7 @@ def _same(candidates: Candidates, text: str) -> tuple[str, ...]:
 def _spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
     last = written.parts[-1].name.partition("[")[0].replace(" ", "")
     if last.startswith("("):
-        last = ""  # a type of functions, in which template arguments may be left out
+        last = ""  # a function type, in which template arguments may be left out
     parsed = [
         (name, spelling_of(shown)) for name, shown in candidates if last in shown.replace(" ", "")
     ]
@@ -337,7 +338,7 @@ def _spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
 def _plain(
     candidates: Candidates, written: Spelling, bare_of: Callable[[str], str | None]
 ) -> tuple[str, ...]:
-    """Find a spelling of names alone, without parsing the thousands of instances of a template."""
+    """Find a spelling that has only names, without parsing a template's thousands of instances."""
     path, special = written.bare(), written.special
     whole, ends = [], []
     for name, text in candidates:
@@ -364,5 +365,5 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _is_kept(word: str) -> bool:
-    """Return whether a piece of a demangled name is in the mangled one as it is."""
+    """Return whether a word of a demangled name is unchanged in the mangled name."""
     return not any(word in each for each in _ABBREVIATED) and not _HASH.fullmatch(word)

@@ -1,4 +1,4 @@
-"""Rules that say what the names of an image mean: operator, kernel, dtype and component."""
+"""Rules for the names of an image: operator, kernel, dtype and component."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sizeguard.names.operator_words import OperatorNames
 
 ANONYMOUS = "_GLOBAL__N_1"
 
-# The words of a namespace, as they are mangled.
+# The words of a namespace, as mangled.
 Path = tuple[str, ...]
 
 
@@ -19,16 +19,16 @@ Path = tuple[str, ...]
 class Rule:
     """One rule: a condition, and values of levels.
 
-    The condition is one of these:
+    The condition is one of the following:
 
-    within:     members of a namespace; with `identifier`, those that the pattern fits
-    namespace:  names in it, and names that mention it unless `mentions` is false. A weak rule
-                yields to what a name mentions: std::vector<dnnl::memory> is oneDNN's
+    within:     members of a namespace; with `identifier`, those that match the pattern
+    namespace:  names in it, and names that mention it unless `mentions` is false. A weak rule gives
+                way to mentioned namespaces: std::vector<dnnl::memory> is oneDNN's
     prefix:     names that begin with the text
-    identifier: names that hold this identifier; its operator precedes those of members
+    identifier: names that contain this identifier; its operator precedes those of members
 
-    Values may hold {name}, the member's identifier, and {operator}, the known operator that it
-    names. A rule with {operator} does not fit a member that names none.
+    Values may contain {name}, the member's identifier, and {operator}, the known operator that it
+    names. A rule with {operator} does not match a member without an operator.
 
     place: file and line, for messages
     """
@@ -46,15 +46,15 @@ class Rule:
     component: str = ""
 
     def fits(self, identifier: str) -> bool:
-        """Return whether a member's identifier fits the rule's pattern, if it has one."""
+        """Return whether a member's identifier matches the rule's pattern, if any."""
         return not self.identifier or fnmatch.fnmatchcase(identifier, self.identifier)
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceRule:
-    """A component for all bytes of a place, whatever their names say.
+    """A component for all bytes of a place, regardless of their names.
 
-    globs: level and pattern, such as (source, */zlib/*); all of them have to fit
+    globs: level and pattern, such as (source, */zlib/*); all of them must match
     place: file and line, for messages
     """
 
@@ -65,29 +65,28 @@ class PlaceRule:
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules in order, and lists of names that are read in another way.
+    """Rules in order, and lists of names with special meanings.
 
-    For operator, kernel, dtype and component apart, the first rule that fits decides.
+    For each of operator, kernel, dtype and component, the first matching rule wins.
 
     names:       known operators
-    transparent: namespaces whose members count as members of the namespace around them
-    drivers:     templates that run any operator's loop: they belong to no operator, and a lambda
-                 that they call takes elements
+    transparent: namespaces whose members count as members of the surrounding namespace
+    drivers:     templates that run the loop of any operator: they belong to no operator, and
+                 lambdas that they call take elements
     helpers:     more names that belong to no operator
-    marks:       ends of members that follow a substitution (S3_), whose namespace is not there
-    containers:  templates whose arguments are not dtype: ArrayRef<long>
+    marks:       suffixes of members after a substitution (S3_), which hides their namespace
+    containers:  templates with arguments that are not dtypes: ArrayRef<long>
     indexed:     namespaces of templates over elements and an index type, Int or Long: Eigen's
                  gemm_pack_rhs<float, long>
     cases:       functions that a dtype switch inlines, one for each branch, with the dtype among
                  their template arguments
-    case_types:  templates that have the type of a switch's branch: a lambda that uses a local name
-                 for it, CTYPE, belongs to the branch
-    libraries:   components whose names without a meaning lie between others of theirs
+    case_types:  templates that contain the type of a switch's branch: a lambda that uses a local
+                 name for it, CTYPE, belongs to the branch
+    libraries:   components whose meaningless names are between other names of theirs
     dtypes:      class → dtype
-    absent:      dtypes that such images do not have: uint32_t stands for four bytes of any dtype
-                 there
-    places:      rules by source, section, object or symbol; they precede those by name, and the
-                 first that fits decides
+    absent:      dtypes that such images do not have: there, uint32_t means four bytes of any dtype
+    places:      rules by source, section, object or symbol; they precede rules by name, and the
+                 first match wins
     """
 
     names: OperatorNames
@@ -112,11 +111,11 @@ class Rules:
 
     @property
     def has_cases(self) -> bool:
-        """Return whether debug information may say which code belongs to a branch."""
+        """Return whether debug information can show which code belongs to a branch."""
         return bool(self.cases or self.case_types)
 
     def before(self, other: Rules) -> Rules:
-        """Join two sets of rules; where both say something, this one counts."""
+        """Join two sets of rules; if both have a value, this one wins."""
         return Rules(
             names=self.names if len(self.names) else other.names,
             transparent=_joined(self.transparent, other.transparent),
@@ -140,10 +139,10 @@ def _joined(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
 
 
 def identifier_of(word: str) -> str:
-    """Return a word of a namespace as it is mangled."""
+    """Return a word of a namespace in its mangled form."""
     return ANONYMOUS if word == "(anonymous namespace)" else word
 
 
 def mangled(path: Sequence[str]) -> str:
-    """Return a namespace as it is mangled: 2at6native. std is not: it has an abbreviation."""
+    """Return a namespace in its mangled form: 2at6native; std has an abbreviation instead."""
     return "".join(f"{len(word)}{word}" for word in path)

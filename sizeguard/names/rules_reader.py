@@ -1,4 +1,4 @@
-"""Reader of rules: a YAML file, or an error with the line that is wrong."""
+"""Read rules from a YAML file; errors name the wrong line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KEYS = (
 _CONDITIONS = ("within", "identifier", "namespace", "prefix")
 _RESULTS = ("operator", "kernel", "dtype", "component")
 _FIELDS = (*_CONDITIONS, *_RESULTS, "weak", "mentions")
-_PLACES = ("section", "object", "source", "symbol")  # those that cost least first
+_PLACES = ("section", "object", "source", "symbol")  # the cheapest first
 _PLACE_FIELDS = (*_PLACES, "component")
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _PLACEHOLDERS = ("name", "operator")
@@ -41,19 +41,19 @@ _PATH = re.compile(r"(?:\(anonymous namespace\)|\w+)(?:::(?:\(anonymous namespac
 
 
 def read_preset(path: File) -> Rules:
-    """Read rules. Raises InputError, with file and line, for what is not a rule."""
+    """Read rules. Raises InputError, with file and line, for anything that is not a rule."""
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path}: no rules: the file is empty")
     return _rules_of(path, read_nodes(path))
 
 
 def parse_preset(text: str, path: File) -> Rules:
-    """Parse rules as read_preset does; path stands in error messages."""
+    """Parse rules as read_preset does; path appears in error messages."""
     return _rules_of(path, parse_nodes(text.encode(), path, "list of rules"))
 
 
 def check_rules(node: Node, path: File) -> None:
-    """Raise InputError for a node that is no list of rules, such as `rules:` of another file."""
+    """Raise InputError for a node that is not a list of rules, such as `rules:` of another file."""
     if not isinstance(node, Listing):
         raise InputError(f"{path}:{node.line}: rules is a list, or the path of a file")
     _rules_of(path, YamlTable(node.line, [(Scalar(node.line, "str", "rules"), node)]))
@@ -99,13 +99,13 @@ def _place_rule(path: File, node: Node) -> PlaceRule:
     pairs = _pairs(path, node, _PLACE_FIELDS, "field") if isinstance(node, YamlTable) else {}
     fields = {key: _text(path, value) for key, value in pairs.items()}
     if "component" not in fields:
-        raise InputError(f"{place}: a rule by {', '.join(_PLACES)} says a component")
+        raise InputError(f"{place}: a rule by {', '.join(_PLACES)} needs a component")
     globs = tuple((key, fields[key]) for key in _PLACES if key in fields)
     return PlaceRule(place, globs, fields["component"])
 
 
 def _operator_names(path: File, keys: Mapping[str, Node], line: int) -> OperatorNames:
-    """Read the keys words, operators and kernels; the last two name files beside this one."""
+    """Read the keys words, operators and kernels; the last two name files next to this one."""
     table = keys.get("words", YamlTable(line))
     if not isinstance(table, YamlTable):
         raise InputError(f"{path}:{table.line}: words is a table with first and last")

@@ -1,7 +1,7 @@
 """Short forms of demangled names.
 
-One scanner splits a name into result, head, parameters and suffix; all else stands on it. Names are
-spelled as LLVM's demangler does: 'lambda'(int), not {lambda(int)#1}.
+One scanner splits a name into result, head, parameters and suffix; everything else uses it. Names
+are spelled as in LLVM's demangler: 'lambda'(int), not {lambda(int)#1}.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from sizeguard.names.demangle import demangle
 
 ANONYMOUS = "(anonymous namespace)::"
 
-# Brackets, spaces and commas, and what only looks like them: a nameless namespace, an arrow, an
-# operator. operator<<X> is operator< with an argument, operator<<<X> is operator<< with one.
+# Brackets, spaces and commas, and texts that only look like them: an unnamed namespace, an arrow,
+# an operator. operator<<X> is operator< with an argument, operator<<<X> is operator<< with one.
 _TOKEN = re.compile(
     r"\(anonymous namespace\)|->|[<>() ,]"
     r"|\boperator(?: |\"\" ?|(?:\(\)|\[\]|<=>|<<=?|<=?|>>=?|>=?|->\*?|[-+*/%^&|!=~,]+)"
@@ -32,7 +32,7 @@ class DemangledName:
 
     result:     `void`, or `vtable for`; empty if there is none
     head:       scopes, name and template arguments
-    parameters: `(int, float)`; empty for anything but a function
+    parameters: `(int, float)`; empty for anything except a function
     suffix:     ` const`, `::'lambda'(int)::operator()(int) const`, ` [clone .cold]`
     """
 
@@ -43,7 +43,7 @@ class DemangledName:
 
 
 def split_name(text: str) -> DemangledName:
-    """Split a demangled name. A name that is not C++ is all head."""
+    """Split a demangled name. A name of another language than C++ is entirely head."""
     clones = _CLONES.search(text) if text.endswith("]") else None
     if clones:
         parts = split_name(text[: clones.start()])
@@ -75,7 +75,7 @@ def split_name(text: str) -> DemangledName:
 
 
 def top_level(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each token outside brackets with its place; a bracket stands for all up to its end.
+    """Yield each token outside brackets with its place; a bracket extends to its end.
 
     A < that is not a bracket, as in an expression, ends with the ) around it.
     """
@@ -109,19 +109,19 @@ def qualified_name(text: str) -> str:
 
 
 def bare_name(text: str) -> str:
-    """Return the name alone: floating of std::(anonymous namespace)::floating<Exp>(int)."""
+    """Return only the name: floating of std::(anonymous namespace)::floating<Exp>(int)."""
     head = _without(qualified_name(text), "<")
     return head.rpartition("::")[2].partition(".")[0].partition("[")[0]
 
 
 def without_parameters(text: str) -> str:
-    """Leave out result and parameters: f<T>::table of `void f<T>(int)::table`."""
+    """Remove result and parameters: f<T>::table of `void f<T>(int)::table`."""
     parts = split_name(text)
     return parts.head + _without(parts.suffix, "(") or text
 
 
 def _without(text: str, bracket: str) -> str:
-    """Leave out groups in such brackets, and the qualifiers of functions."""
+    """Remove groups in such brackets, and the qualifiers of functions."""
     kept = []
     at = 0
     for token, begin, end in top_level(text):
@@ -133,9 +133,9 @@ def _without(text: str, bracket: str) -> str:
 
 
 def short_name(name: str, namespaces: Sequence[str] = ()) -> str:
-    """Shorten a mangled name to conv_body<float>; another name comes back as it is.
+    """Shorten a mangled name to conv_body<float>; return other names unchanged.
 
-    namespaces: those that are left out besides nameless ones, each with its `::`
+    namespaces: namespaces to leave out in addition to unnamed ones, each with its `::`
     """
     demangled = demangle(name)
     if demangled == name:
@@ -148,9 +148,10 @@ def short_name(name: str, namespaces: Sequence[str] = ()) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Leave out no more of a demangled name than it takes to fit `width`, if that is enough.
+    """Shorten a demangled name just enough to fit `width`, if possible.
 
-    Nameless namespaces go first, then result and parameters, then the deepest template arguments.
+    Unnamed namespaces are removed first, then result and parameters, then the deepest template
+    arguments.
     """
     if len(text) > width:
         text = text.replace(ANONYMOUS, "")
@@ -181,8 +182,8 @@ def _elided(text: str, depth: int) -> str:
 def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
     """Split off template arguments: binary_loop and (float, bool, Greater).
 
-    All without their scopes; no arguments for what is not a template. int64_t is long everywhere:
-    macOS has long long.
+    Scopes are removed; without a template there are no arguments. int64_t is written long on all
+    systems, although macOS uses long long.
     """
     text = without_parameters(demangle(symbol.partition(".")[0])).replace("long long", "long")
     for token, begin, end in top_level(text):
@@ -193,7 +194,7 @@ def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
 
 
 def last_arguments(text: str) -> tuple[str, ...]:
-    """Return the template arguments that a demangled name ends with, but for its parameters."""
+    """Return the template arguments at the end of a demangled name, before its parameters."""
     name = without_parameters(text)
     groups = [(begin, end) for token, begin, end in top_level(name) if token == "<"]
     return _arguments(name[slice(*groups[-1])]) if groups and name.endswith(">") else ()
@@ -209,7 +210,7 @@ def _arguments(group: str) -> tuple[str, ...]:
 
 
 def _unscoped(text: str) -> str:
-    """Leave out scopes: Foo<Half> of std::Foo<std::Half>, &add of &std::add."""
+    """Remove scopes: Foo<Half> of std::Foo<std::Half>, &add of &std::add."""
     scope = text.rfind("::")
     if scope < 0:
         return text
@@ -221,6 +222,6 @@ def _unscoped(text: str) -> str:
 
 
 def has_open_brackets(text: str) -> bool:
-    """Return whether brackets do not pair, as in `f(*`; arrows and operators do not count."""
+    """Return whether brackets do not match, as in `f(*`; arrows and operators do not count."""
     plain = re.sub(r"->|\boperator(?:\(\)|[-<>=]+)", "", text)
     return plain.count("(") != plain.count(")") or plain.count("<") != plain.count(">")

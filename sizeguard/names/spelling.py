@@ -1,8 +1,8 @@
-"""Spellings of one symbol: compare what a person wrote with what a demangler prints.
+"""Compare spellings of a symbol: a user's with a demangler's.
 
-A spelling is a list of parts between `::`. A person may leave out the result, parameters,
-qualifiers, template arguments, ABI tags, nameless namespaces and the suffix of a clone. All that
-is written must agree.
+A spelling is a list of parts between `::`. A user may leave out the result, parameters, qualifiers,
+template arguments, ABI tags, unnamed namespaces and the suffix of a clone. Everything that is
+written must agree.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RUST_ESCAPES = {
     "..": "::",
 }
 _RUST_ESCAPE = re.compile(r"\$(?:LT|GT|RF|BP|C|SP|LP|RP)\$|\.\.|\$u([0-9a-f]{2,6})\$")
-# What binutils' demangler and compilers' messages print otherwise than LLVM's.
+# Spellings of binutils' demangler and of compilers' messages that differ from LLVM's.
 _REWRITES = (
     (re.compile(r"\{anonymous\}|<unnamed>|\(anonymous\)"), _ANONYMOUS),
     (re.compile(r"(?<=\w)\[[0-9a-f]{5,16}\]"), ""),  # of crates
@@ -60,14 +60,14 @@ _GROUP = re.compile(r"<[^<>()]*>|\([^<>()]*\)")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _ADDRESSED = re.compile(r"(?<=[<,])&(?=[\w(])")
 _BARE = re.compile(r"(?:[\w:*& ]+[ &*])?([\w:~'$]+)")
-# Call operators, what has other brackets or another grammar, and qualifiers before a local name.
+# Call operators, names with other brackets or another grammar, and qualifiers before a local name.
 _CALL = re.compile(r"\boperator\(\)(?=[(<])")
 _ODD = re.compile(r"\boperator(?!\$)|decltype| for |\$(?<!operator\$)|''|\([*&]+\w")
 _MEMBER = re.compile(r"(?: (?:const|volatile|&&?))+(?=::)")
 _TAIL = re.compile(r"(?: (?:const|volatile|&&?))*(?:\.[\w.]+)?\Z")
-# typeinfo for void f<int>(int)::'lambda'(): what it is of may have a result.
+# typeinfo for void f<int>(int)::'lambda'(): the name after `for` may have a result.
 _SPECIAL = re.compile(r"((?:[\w#-]+ )+?(?:for|to))(?: (.*))?\Z")
-# The end of a result, also where _tight left out the space behind it.
+# The end of a result, even if _tight removed the space after it.
 _BEFORE_NAME = re.compile(
     r" (?!(?:int|long|short|char|double|const|volatile)\b)"
     r"(?=\w+(?:::|[<(])|\(anonymous ?namespace\)::)"
@@ -79,7 +79,7 @@ _FUNCTION = re.compile(r"&\((?![*&])")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of a spelling: foo, <int>, (float) and const; empty where it is not written."""
+    """A part of a spelling: foo, <int>, (float) and const; each is empty if not written."""
 
     name: str
     arguments: str
@@ -89,10 +89,10 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A name as somebody spells it.
+    """A name as a user spells it.
 
     special: `vtable for` and the like, which is part of the name
-    result:  of a function
+    result:  result type of a function
     clone:   `.cold`, `.isra.0`
     """
 
@@ -103,7 +103,7 @@ class Spelling:
 
     @property
     def is_nameless(self) -> bool:
-        """Return whether it spells a nameless namespace anywhere."""
+        """Return whether it contains an unnamed namespace."""
         return any(
             _ANONYMOUS in text
             for part in self.parts
@@ -112,7 +112,7 @@ class Spelling:
 
     @property
     def has_tags(self) -> bool:
-        """Return whether it spells an ABI tag anywhere."""
+        """Return whether it contains an ABI tag."""
         return any(
             "[abi:" in text
             for part in self.parts
@@ -121,7 +121,7 @@ class Spelling:
 
     @property
     def has_arguments(self) -> bool:
-        """Return whether it spells template arguments anywhere."""
+        """Return whether it contains template arguments."""
         return any(
             "<" in text
             for part in self.parts
@@ -130,7 +130,7 @@ class Spelling:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether it is a path of names, with nothing that a person may leave out."""
+        """Return whether it is a path of names, without optional parts."""
         return not (self.result or self.clone) and all(
             _WORDS.fullmatch(part.name)
             and not (part.arguments or part.parameters or part.qualifiers)
@@ -138,12 +138,12 @@ class Spelling:
         )
 
     def bare(self) -> str:
-        """Return the parts' names alone, joined."""
+        """Return only the names of the parts, joined."""
         return "::".join(part.name for part in self.parts)
 
 
 def shown_symbol(symbol: str) -> str:
-    """Demangle a symbol of C++ or Rust as a person would spell it; others come back unchanged."""
+    """Demangle a symbol of C++ or Rust as a user would spell it; return others unchanged."""
     base = symbol[1:] if symbol.startswith(("__Z", "__R")) else symbol
     if base.startswith("_R"):
         # Suffixes of clones and of LLVM, such as .llvm.123, are not part of the name
@@ -156,7 +156,7 @@ def shown_symbol(symbol: str) -> str:
 def _legacy_rust(symbol: str) -> str:
     """Read _ZN4core3fmt5Write17h0123456789abcdefE: lengths, words and escapes.
 
-    Empty for what is no such name. Escapes are `$LT$` for < and `..` for ::.
+    Empty for other names. Escapes are `$LT$` for < and `..` for ::.
     """
     words = []
     at = len("_ZN")
@@ -178,7 +178,7 @@ def _unescaped(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def spelling_of(text: str) -> Spelling:
-    """Split a name into what a person may leave out."""
+    """Split a name into the parts that a user may leave out."""
     text = _SHOWN_HASH.sub("", _normal(text))
     name = split_name(text)
     rest = name.head + name.parameters + name.suffix
@@ -193,10 +193,10 @@ def spelling_of(text: str) -> Spelling:
 
 
 def bare_path(shown: str) -> str | None:
-    """Return scopes and name of a demangled function or variable, quickly; None for all else.
+    """Return scopes and name of a demangled function or variable, quickly; None for other names.
 
-    9 µs, where spelling_of takes 0.2 ms and more: templates have thousands of instances, each with
-    lambdas. Operators other than the call are among all else.
+    It takes 9 µs; spelling_of takes 0.2 ms and more, and templates have thousands of instances,
+    each with lambdas. Operators other than the call are not handled.
     """
     text = _CALL.sub("operator$", shown)
     if _ODD.search(text):
@@ -218,14 +218,14 @@ def _normal(text: str) -> str:
 
 
 def _llvm_number(match: re.Match[str]) -> str:
-    """Spell {lambda(int)#2} as LLVM does: 'lambda0'(int); the first has no number."""
+    """Spell {lambda(int)#2} as LLVM does: 'lambda0'(int); the first one has no number."""
     number = int(match[3])
     word = "lambda" if match[1] == "lambda" else "unnamed"
     return f"'{word}{number - 2 if number > 1 else ''}'{match[2] or ''}"
 
 
 def _tight(text: str) -> str:
-    """Leave out each space that is not between two words."""
+    """Remove each space that is not between two words."""
     return _SPACE.sub("", text)
 
 
@@ -242,7 +242,7 @@ def _split(text: str) -> list[str]:
 
 
 def _part(text: str) -> _Part:
-    """Split `foo<int>(float) const` into its four."""
+    """Split `foo<int>(float) const` into its four parts."""
     arguments = parameters = ""
     kept = []
     at = 0
@@ -266,9 +266,9 @@ def _part(text: str) -> _Part:
 
 
 def spells(written: Spelling, actual: Spelling, *, ends: bool = False) -> bool:
-    """Return whether a person's spelling means a name.
+    """Return whether a user's spelling means a name.
 
-    ends: outer scopes may be left out, too
+    ends: whether outer scopes may be left out, too
     """
     if written.special != actual.special or (written.clone and written.clone != actual.clone):
         return False
@@ -294,7 +294,7 @@ def _part_agrees(written: Spelling, one: _Part, other: _Part) -> bool:
 
 
 def _parameters_agree(written: Spelling, one: str, other: str) -> bool:
-    """Compare parameters; a demangler may show what `auto` of a generic lambda stands for."""
+    """Compare parameters; a demangler may show the type of `auto` in a generic lambda."""
     if _agree(written, one, other):
         return True
     pieces = re.split(r"\bauto\b", other)
@@ -302,7 +302,7 @@ def _parameters_agree(written: Spelling, one: str, other: str) -> bool:
 
 
 def _agree(written: Spelling, one: str, other: str) -> bool:
-    """Compare two texts; tags and nameless namespaces count only if a person spells any."""
+    """Compare two texts; tags and unnamed namespaces count only if the user writes any."""
     if one == other:
         return True
     written_text = one
@@ -325,7 +325,7 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
 
 
 def _without_results(text: str) -> str:
-    """Leave out the results of functions that others are local to: <void f<int>(int)::'lambda'>.
+    """Remove the results of enclosing functions: <void f<int>(int)::'lambda'>.
 
     LLVM's demangler writes them, binutils' does not. The latter writes &(int f(int)).
     """
@@ -333,7 +333,7 @@ def _without_results(text: str) -> str:
         end = _group_end(text, match.start() + 1)
         text = f"{text[: match.start()]}&{text[match.end() : end - 1]}{text[end:]}"
     kept: list[str] = []  # pieces between brackets and commas
-    begins = [0]  # where the argument at each depth begins, as a place in `kept`
+    begins = [0]  # index in `kept` of the argument's begin, by depth
     for piece in _PIECE.findall(_BEFORE_NAME.sub("\n", text).replace(" ", "")):
         if piece == "\n":
             del kept[begins[-1] :]
@@ -349,7 +349,7 @@ def _without_results(text: str) -> str:
 
 
 def _without_addressed(text: str) -> str:
-    """Write &f for &f(int): binutils' demangler leaves out what a function's address takes."""
+    """Write &f for &f(int), since binutils' demangler omits these parameters."""
     for match in reversed(list(_ADDRESSED.finditer(text))):
         begin = _name_end(text, match.end())
         if text[begin : begin + 1] == "(":
@@ -358,7 +358,7 @@ def _without_addressed(text: str) -> str:
 
 
 def _name_end(text: str, at: int) -> int:
-    """Return where a name with its template arguments ends: at its parameters, if it has any."""
+    """Return the end of a name with its template arguments, before its parameters."""
     while at < len(text):
         if text[at] == "<" or text.startswith(("(anonymousnamespace)", "(anonymous "), at):
             at = _group_end(text, at)

@@ -1,4 +1,4 @@
-"""The table of dtypes: a row for each with all that files, names and headers call it."""
+"""The table of dtypes: a row for each, with its names in files, symbols and headers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 class Dtype:
     """A dtype of PyTorch.
 
-    name:      ScalarType's
-    code:      ScalarType's; .sgp and .pte files and template arguments have it, too
-    size:      bytes of an element, or of the byte that several share
-    pt2:       code of the export schema; 0 if it has none
+    name:      name of the ScalarType
+    code:      code of the ScalarType; .sgp and .pte files and template arguments use it, too
+    size:      bytes of an element, or of the byte that several elements share
+    pt2:       code in the export schema; 0 if it has none
     npy:       descriptor in .npy files; kernels compute with the dtypes that have one
-    letters:   of the C++ type in mangled names, of 64-bit targets
-    spellings: the C++ type without its namespace: as demanglers write it, then as gcc's debug
+    letters:   the C++ type in mangled names, on 64-bit targets
+    spellings: the C++ type without its namespace, first as demanglers write it, then as gcc's debug
                information does
-    c_type:    the type in sources, if they write another
-    real:      of a complex dtype, the dtype of its parts
+    c_type:    the type in sources, if it differs
+    real:      for a complex dtype, the dtype of its parts
     """
 
     name: str
@@ -34,8 +34,7 @@ class Dtype:
 
 _LONG = ("long", "long long", "long int", "long long int")  # int64_t is long long on macOS
 
-# In the order of their codes. NumPy has no bfloat16: .npy files keep it as two bytes without a
-# meaning.
+# In the order of their codes. NumPy has no bfloat16, so .npy files store it as two raw bytes.
 TABLE = (
     Dtype("Byte", 0, 1, 1, "|u1", "h", ("unsigned char",), "uint8_t"),
     Dtype("Char", 1, 1, 2, "|i1", "a", ("signed char",), "int8_t"),
@@ -71,7 +70,7 @@ TABLE = (
     Dtype("Float4_e2m1fn_x2", 45, 1),
 )
 
-# All dtypes, and what else stands for a name.
+# All dtypes, and other texts that replace a name.
 SCALAR_TYPES = tuple(row.name for row in TABLE)
 CODE_OF_NAME = {row.name: row.code for row in TABLE}
 NAME_OF_CODE = {row.code: row.name for row in TABLE}
@@ -79,7 +78,7 @@ NAME_OF_PT2 = {row.pt2: row.name for row in TABLE if row.pt2}
 NAME_OF_LETTER = {letter: row.name for row in TABLE for letter in row.letters}
 COMPLEX_OF_REAL = {row.real: row.name for row in TABLE if row.real}
 
-# The dtypes that kernels compute with: what a dtype switch can have.
+# The dtypes that kernels compute with, which a dtype switch can have.
 _COMPUTED = tuple(row for row in TABLE if row.npy)
 DTYPES = tuple(row.name for row in _COMPUTED)
 NAMES = {row.code: row.name for row in _COMPUTED}
@@ -94,7 +93,7 @@ SUPPORTED = ", ".join(DTYPES)
 
 
 def element_size(code: int) -> int:
-    """Bytes of one element of a dtype that kernels compute with."""
+    """Return the bytes of one element of a dtype that kernels compute with."""
     return ELEMENT_SIZES[NAMES[code]]
 
 

@@ -1,4 +1,4 @@
-"""Operators of kernel libraries, read from operators.yaml files."""
+"""Read the operators of kernel libraries from operators.yaml files."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MAXIMUM_FILE_SIZE = 16 << 20  # bytes; PyTorch's own native_functions.yaml has 0
 class Operator:
     """Entry of an operators.yaml.
 
-    kernel:   C++ function that serves it
+    kernel:   C++ function that implements it
     kind:     one of KINDS
     dispatch: one of DISPATCH_KEYS
     wrap:     Scalar argument that the kernel takes as a Tensor, or None
-    library:  name of the folder that holds the file
+    library:  name of the folder that contains the file
     """
 
     schema: FunctionSchema
@@ -55,8 +55,8 @@ class Operator:
 def read_operator_libraries(files: Iterable[Path]) -> dict[str, Operator]:
     """Read the operators of libraries that are linked together, by name with overload.
 
-    They are in the order of the files. Raises InputError, with file and line, for what is wrong in
-    a file and for an operator that is defined twice.
+    They are in the order of the files. Raises InputError, with file and line, for errors in a file
+    and for an operator that is defined twice.
     """
     operators: dict[str, Operator] = {}
     for file in files:
@@ -83,7 +83,7 @@ def _read_file(file: Path) -> list[Operator]:
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: not UTF-8 text (byte {error.start})") from error
     try:
-        # Nodes, unlike values, know their lines, and composing them runs no constructors.
+        # Nodes, unlike values, have line numbers, and composing them runs no constructors.
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 OPERATOR = re.compile(r"[A-Za-z_][\w.]*::\w+(?:\.\w+)?")
-# A name or a schema as it is in constant data.
+# A name or a schema in constant data.
 OPERATOR_TEXT = re.compile(rb"[A-Za-z_][\w.]*::[\x21-\x7e]+")
 
 
@@ -17,6 +17,6 @@ def family_of(name: str) -> str:
 def operator_of(text: str) -> str:
     """Return the name in the text of a table entry: aten::add.Tensor for "aten::add.Tensor(tts)t".
 
-    A text that is not a schema is returned as it is.
+    A text that is not a schema is returned unchanged.
     """
     return text.partition("(")[0]

@@ -30,10 +30,10 @@ class Type:
 
     name:             one of PLAIN_TYPES, or a custom class such as
         __torch__.torch.classes.xnnpack.LinearOpContext
-    optional:         Tensor? and int[]?: None is a value
-    is_list:          int[]
-    element_optional: Tensor?[]: elements may be None
-    length:           2 for int[2]: one number stands for two
+    optional:         Tensor? and int[]?, for which None is a value
+    is_list:          whether it is a list, such as int[]
+    element_optional: Tensor?[], whose elements may be None
+    length:           2 for int[2], where one number means two equal ones
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Read the names in a list of operators, this project's or ExecuTorch's, and merge two lists."""
+"""Read the names in a list of operators, our own or ExecuTorch's, and merge two lists."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _WHAT = "list of operators"
 
 
 def schema_names(files: Iterable[Path]) -> list[str]:
-    """List the operators of such files, with their namespaces.
+    """List the operators in such files, with their namespaces.
 
-    ExecuTorch's lists have `op: add.out` or `func: ns::add.out(…) -> …`, with `kernels`. A list of
-    this project's is checked in full.
+    ExecuTorch's lists have `op: add.out` or `func: ns::add.out(…) -> …`, with `kernels`. A list in
+    this project's format is checked in full.
 
-    Raises InputError with the place for another file, and for an operator of two lists.
+    Raises InputError with the place for other files, and for an operator in two lists.
     """
     names: dict[str, tuple[Path, int]] = {}
     own = []
@@ -47,7 +47,7 @@ def schema_names(files: Iterable[Path]) -> list[str]:
 
 
 def merged_lists(functions: Path, fallback: Path) -> str:
-    """Merge two lists: an operator of both is that of `functions`, entry for entry."""
+    """Merge two lists; for an operator in both, the entry of `functions` wins."""
     chosen = {name: _plain(entry) for name, entry in _entries(fallback).items()}
     chosen |= {name: _plain(entry) for name, entry in _entries(functions).items()}
     return yaml.safe_dump(
@@ -77,7 +77,7 @@ def _entries(path: Path) -> dict[str, Mapping[str, Node]]:
 
 
 def _plain(node: Node | Mapping[str, Node]) -> Any:
-    """Return the values of nodes. A number or a boolean stays the word that it is."""
+    """Convert nodes to values. Numbers and booleans stay strings."""
     if isinstance(node, Mapping):
         return {key: _plain(value) for key, value in node.items()}
     if isinstance(node, YamlTable):

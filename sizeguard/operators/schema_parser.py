@@ -1,4 +1,4 @@
-"""Parser of PyTorch's operator schemas: aten::add.Tensor(Tensor self, …) -> Tensor."""
+"""Parse PyTorch's operator schemas: aten::add.Tensor(Tensor self, …) -> Tensor."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _TOKEN = re.compile(
 
 
 class SchemaError(InputError):
-    """Schema that PyTorch would refuse, or that uses a type of PyTorch that is not known here."""
+    """Raised for a schema that PyTorch would refuse, or that uses a type unknown here."""
 
 
 def parse_schema(text: str) -> FunctionSchema:
-    """Parse one schema. Raises SchemaError with what is wrong and where in the text."""
+    """Parse one schema. Raises SchemaError with the error and its place in the text."""
     return _Parser(text).schema()
 
 
 class _Parser:
-    """Parser of one schema, from left to right. Each method reads the part that it is named for."""
+    """Parse one schema, from left to right. Each method reads the part in its name."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -210,7 +210,7 @@ class _Parser:
         return _as_list(values)
 
     def scalar(self, name: str, optional: bool) -> _Scalar:
-        """Parse a default of a type: None only where the type is optional."""
+        """Parse a default of a type; None only if the type is optional."""
         if self.next >= len(self.tokens):
             raise self.fail("a default")
         kind, text, _ = self.tokens[self.next]
@@ -224,7 +224,7 @@ class _Parser:
 
 @dataclass(frozen=True, slots=True)
 class _NoDefault:
-    """Mark of a token that is not a default of the type."""
+    """Marks a token that is not a default of the type."""
 
 
 def _scalar(kind: str, text: str, type_name: str, optional: bool) -> _Scalar | _NoDefault:
@@ -255,8 +255,8 @@ def _scalar(kind: str, text: str, type_name: str, optional: bool) -> _Scalar | _
 def _as_list(values: list[_Scalar]) -> Default:
     """Make values a tuple of one kind.
 
-    Other values than numbers were refused by the element's type, or are not list default of
-    PyTorch's.
+    Values other than numbers were refused by the element's type, or are not list defaults in
+    PyTorch.
     """
     if all(isinstance(value, bool) for value in values):
         return tuple(bool(value) for value in values)

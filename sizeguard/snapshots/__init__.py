@@ -1,1 +1,1 @@
-"""Analyses saved as small files, and a store of results by the hash of their inputs."""
+"""Save analyses as small files, and store results by the hash of their inputs."""

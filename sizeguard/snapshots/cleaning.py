@@ -1,4 +1,4 @@
-"""Remove from a store what is old or too much, but nothing that a running process may use."""
+"""Remove old and excess entries from a store, except those that a running process may use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECOND = 1_000_000_000  # nanoseconds
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """Limits of a store. max_size: bytes; max_age: seconds; place: where they stand."""
+    """Limits of a store. max_size: bytes; max_age: seconds; place: where they are configured."""
 
     max_size: int = USUAL_SIZE
     max_age: int = USUAL_AGE
@@ -28,7 +28,7 @@ class StoreLimits:
 
 @dataclass(frozen=True, slots=True)
 class _StoreEntry:
-    """A file of facts. size: without its snapshot, a digest; used: last, in nanoseconds."""
+    """A file of facts. size: without its snapshot, a digest; used: time of last use, in ns."""
 
     path: Path
     size: int
@@ -37,7 +37,7 @@ class _StoreEntry:
 
 
 def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
-    """Remove old entries, then those used longest ago until the rest is within the size."""
+    """Remove old entries, then the least recently used ones until the rest fits the size limit."""
     users = running_users(folder)
     entries = sorted(_entries(folder), key=lambda entry: (entry.used, entry.path.name))
     snapshots = {path.stem: path for path in (folder / "snapshots").glob("*.snapshot")}
@@ -109,7 +109,7 @@ def _entries(folder: Path) -> Iterable[_StoreEntry]:
         except (OSError, ValueError, AttributeError, RecursionError):
             digest, stat = None, None
         if stat is None:
-            yield _StoreEntry(path, _size(path), "", 0)  # damaged: nobody can use it
+            yield _StoreEntry(path, _size(path), "", 0)  # damaged, so nobody can use it
         else:
             yield _StoreEntry(
                 path, stat.st_size, digest if isinstance(digest, str) else "", stat.st_mtime_ns
@@ -117,7 +117,7 @@ def _entries(folder: Path) -> Iterable[_StoreEntry]:
 
 
 def _remove(entries: Iterable[_StoreEntry], users: StoreUsers) -> None:
-    """Remove entries, but those that a process has begun to use meanwhile."""
+    """Remove entries, except those that a process has begun to use in the meantime."""
     _unlink(
         entry.path
         for entry in entries

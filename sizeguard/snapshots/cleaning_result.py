@@ -1,4 +1,4 @@
-"""Entries of a store, and those that cleaning removes, as plain data."""
+"""Entries of a store, and the entries that cleaning removes, as plain data."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class StorePart:
 
 @dataclass(frozen=True, slots=True)
 class Cleaning:
-    """The cleaning of a store.
+    """The result of cleaning a store.
 
-    folder:   of the store
-    held:     all entries before it
+    folder:   the store's folder
+    held:     all entries before cleaning
     max_size: bytes; max_age: seconds
-    place:    where the limits stand; empty for the usual ones
+    place:    where the limits are configured; empty for the defaults
     old:      entries that nobody used for longer than max_age
-    over:     entries over max_size, those used longest ago
-    lost:     snapshots that belong to no entry
-    in_use:   entries that stay because a running process may use them, whatever the limits say
+    over:     entries over max_size, the least recently used ones
+    lost:     snapshots that no entry refers to
+    in_use:   entries that stay because a running process may use them, regardless of the limits
     users:    running processes
-    is_dry:   nothing was removed
+    is_dry:   whether nothing was removed
     """
 
     folder: str
@@ -43,6 +43,6 @@ class Cleaning:
 
     @property
     def goes(self) -> StorePart:
-        """All that goes."""
+        """All entries to remove."""
         parts = (self.old, self.over, self.lost)
         return StorePart(sum(p.count for p in parts), sum(p.size for p in parts))

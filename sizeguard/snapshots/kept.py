@@ -1,4 +1,4 @@
-"""Keep results under a key of all that they depend on: equal keys, equal results."""
+"""Store results under a key of everything that they depend on, so that equal inputs reuse them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def kept(
     write: Callable[[T], Facts],
     read: Callable[[Facts], T],
 ) -> T:
-    """Return the kept result of the same inputs, else make it and keep it.
+    """Return the stored result for the same inputs, else make and store it.
 
-    Without a store it is made. A kept result that cannot be read, from another version or by
-    somebody else, is made again.
+    Without a store it is always made. An unreadable result, such as one from another version, is
+    made again.
     """
     if store is None:
         return make()

@@ -1,9 +1,9 @@
 """Save an analysis as a small file, and read it back as an equal analysis.
 
-Equal analyses make equal bytes: rows and strings have one order, and nothing depends on when or
-where the file was made. Layout: MAGIC, version (2 bytes, little endian as all numbers), SHA-256 of
-all that follows, length of the header (4 bytes), header, blocks. The header is JSON: image, rows,
-and blocks with name, size and packed size.
+Equal analyses give equal bytes: rows and strings have one order, and nothing depends on when or
+where the file was made. Layout: MAGIC, version (2 bytes, little endian like all numbers), SHA-256
+of everything that follows, length of the header (4 bytes), header, blocks. The header is JSON:
+image, rows, and blocks with name, size and packed size.
 """
 
 from __future__ import annotations
@@ -49,14 +49,15 @@ VERSION = 1
 _HEAD = struct.Struct("<H32sI")
 _OF_REGIONS = ("origin", "length", "used", "stored", "run")
 _COLUMNS = ("file", "load", "ram", "count")
-# Bytes of all blocks and strings, unpacked; a snapshot of 1,237,881 symbols has 0.3 of it.
+# Bytes of all blocks and strings, unpacked; a snapshot of 1,237,881 symbols has 0.3 times as many.
 _LARGEST = 1 << 30
 _MOST_ROWS = 1 << 23  # 72 bytes each when all labels are unpacked
 _HEADER_LARGEST = 1 << 20
 _NEEDED, _REGIONS = "needed", "regions"
 _ORIGIN = "origin"
 
-# The order of rows: neighbours that share a symbol compress best. Any fixed order would be right.
+# The order of rows: neighbours with the same symbol compress best, but any fixed order would be
+# correct.
 _ORDER = (
     "symbol",
     "object",
@@ -104,7 +105,7 @@ def snapshot_bytes(analysis: Analysis, origin: Origin | None = None) -> bytes:
     blocks |= {name: pack_numbers(column) for name, column in sums.items()}
     packed = {name: compress(blocks[name]) for name in sorted(blocks)}
     header: dict[str, object] = {
-        # The folder is where somebody works, not part of the measurement.
+        # The folder is the user's working directory, not part of the measurement.
         "image": _stated(analysis.image),
         "rows": len(first),
         "texts": sizes,
@@ -118,14 +119,14 @@ def snapshot_bytes(analysis: Analysis, origin: Origin | None = None) -> bytes:
 
 
 def _several(analysis: Analysis) -> tuple[str, ...]:
-    """Return the level of images unless all rows are of the one that the header states."""
+    """Return the level of images, unless all rows belong to the image in the header."""
     texts = distinct(analysis.label("image")).texts
     shown = [texts[i] for i in range(len(texts))]
     return () if shown in ([], [analysis.image.title]) else ("image",)
 
 
 def _stated(image: ImageInfo) -> dict[str, object]:
-    """Return what the header says of an image; what is not known of it takes no bytes."""
+    """Return the header's description of an image; unknown values take no bytes."""
     found = asdict(image) | {"path": Path(image.path).name}
     if image.needed is None:
         del found[_NEEDED]
@@ -135,15 +136,15 @@ def _stated(image: ImageInfo) -> dict[str, object]:
 
 
 def _relative(load: Int, file: Int) -> Int:
-    """Encode loaded bytes: 0 for rows loaded as a whole, 1 for none loaded, else load + 2.
+    """Encode loaded bytes: 0 for rows that are entirely loaded, 1 for none loaded, else load + 2.
 
-    Saves 0.5 MB for libtorch_cpu.so.
+    It saves 0.5 MB for libtorch_cpu.so.
     """
     return np.where(load == file, 0, np.where(load == 0, 1, load + 2))
 
 
 def _sorted_texts(label: Label) -> tuple[npt.NDArray[np.int32], list[bytes]]:
-    """Return each row's place in the sorted strings, and these."""
+    """Return each row's index in the sorted strings, and these strings."""
     found = distinct(label)
     texts = [found.texts.raw(i) for i in range(len(found.texts))]
     order = sorted(range(len(texts)), key=texts.__getitem__)
@@ -183,10 +184,10 @@ def _add_aliases(
 
 
 class Snapshot:
-    """An Analysis from a file. Labels are unpacked when requested."""
+    """An Analysis from a file. Labels are unpacked on request."""
 
     def __init__(self, path: Path, data: bytes) -> None:
-        """Read the header and the sizes; path is for messages. Raises DamagedError."""
+        """Read the header and the sizes; path appears in messages. Raises DamagedError."""
         self._path = path
         header, self._blocks = _header(data)
         self.image = _image(header)
@@ -227,7 +228,7 @@ class Snapshot:
         return self._labels[level]
 
     def _read(self, level: str) -> Label:
-        """Read a level's texts, or make them of what another level or the header says."""
+        """Read a level's texts, or derive them from another level or the header."""
         if level == "image" and f"{level}/count" not in self._blocks:
             return Label(np.zeros(self._rows, np.int32), Texts.of([self.image.title]))
         try:
@@ -238,26 +239,26 @@ class Snapshot:
 
     @property
     def users(self) -> None:
-        """Nothing: a snapshot keeps rows."""
+        """None, since a snapshot stores only rows."""
         return None
 
     @property
     def rules(self) -> None:
-        """Nothing: a snapshot keeps labels, not the rules for them."""
+        """None, since a snapshot stores labels, not the rules for them."""
         return None
 
     @property
     def has_pieces(self) -> bool:
-        """Return whether there are rows of pieces that debug information cuts out of functions."""
+        """Return whether some rows are pieces that debug information cuts out of functions."""
         texts = self.label("analyzer").texts
         return any(texts.raw(i) == INLINE for i in range(len(texts)))
 
     def inlined(self) -> dict[tuple[str, str], int]:
-        """Return nothing; see `users`."""
+        """Return an empty mapping; see `users`."""
         return {}
 
     def aliases(self) -> Aliases | None:
-        """Return the groups of aliases, None if none were saved."""
+        """Return the groups of aliases; None if none were saved."""
         if "aliases/group" not in self._blocks:
             return None
         try:
@@ -307,7 +308,7 @@ class Snapshot:
 
 
 def read_snapshot(path: Path) -> Snapshot:
-    """Read a snapshot. Raises InputError for one that is damaged or of another version."""
+    """Read a snapshot. Raises InputError if it is damaged or of another version."""
     try:
         data = readable(path).read_bytes()
     except OSError as error:
@@ -344,7 +345,7 @@ def _header(data: bytes) -> tuple[dict[str, object], Blocks]:
     if hashlib.sha256(data[start - 4 :]).digest() != digest:
         raise DamagedError("its checksum is wrong")
     if length > min(_HEADER_LARGEST, len(data) - start):
-        raise DamagedError("its header is cut off")
+        raise DamagedError("its header is truncated")
     try:
         header = json.loads(data[start : start + length])
     except (ValueError, RecursionError) as error:
@@ -373,7 +374,7 @@ def _header(data: bytes) -> tuple[dict[str, object], Blocks]:
 
 
 def _is_size(value: object) -> bool:
-    """Check for an integer that a size can be."""
+    """Check for an integer that is a valid size."""
     return type(value) is int and 0 <= value <= _LARGEST
 
 
@@ -412,7 +413,7 @@ def _image(header: dict[str, object]) -> ImageInfo:
 
 
 def _regions_of(content: object) -> tuple[RegionUse, ...] | None:
-    """Return the memory regions of an image, if they were known."""
+    """Return the memory regions of an image; None if not known."""
     if content is None:
         return None
     damaged = DamagedError("its header has damaged memory regions")

@@ -1,15 +1,15 @@
-"""A store of measurements by content key: facts as JSON, and a snapshot where there is one.
+"""A store of measurements by content key: facts as JSON, and a snapshot if there is one.
 
-Snapshots, measurements, the gate and bisect share it. A key is the hash of all that was measured
-(see content_key), so an entry never changes. Of two writers of one key either may come last. Layout
-of the store's folder:
+Snapshots, measurements, the gate and bisect share it. A key is the hash of everything that was
+measured (see content_key), so an entry never changes. If two processes write the same key, either
+may win. Layout of the store's folder:
 
     facts/KEY.json            the facts, and the hash of the snapshot that belongs to them
     snapshots/HASH.snapshot   named by its content: commits of one size share it
     users/PID.lock            held by a process that uses the store; see store_users
 
-Facts are written after their snapshot, each file whole or not at all, so facts always have their
-snapshot. A damaged entry, or one with a damaged snapshot, is removed and is a miss.
+Facts are written after their snapshot, each file atomically, so facts always have their snapshot. A
+damaged entry, or one with a damaged snapshot, is removed and counts as a miss.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from sizeguard.snapshots.store_users import note_use
 if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
 
-# The functions that read and write snapshots import that module themselves: with numpy it takes 100
-# ms, and facts alone do not need it.
+# The functions that read and write snapshots import that module themselves, since it takes 100 ms
+# with numpy and facts do not need it.
 
 FOLDER_VARIABLE = "SIZEGUARD_STORE"
 _VERSION = 1
-_MOST_FACTS = 16 << 20  # bytes; those of a measurement have under 1,000
+_MOST_FACTS = 16 << 20  # bytes; those of a measurement are below 1,000
 
 Facts = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An entry; analysis is None if facts alone were stored."""
+    """An entry; analysis is None if only facts were stored."""
 
     facts: Facts
     analysis: Analysis | None
 
 
 def content_key(inputs: Mapping[str, object]) -> str:
-    """Return the key for results of these inputs: equal inputs, equal results."""
+    """Return the key for results of these inputs; equal inputs give equal results."""
     return fingerprint({"store": _VERSION, **inputs})
 
 
 class Store:
-    """A folder of measurements; it is made when first written to, not by reading."""
+    """A folder of measurements, created on the first write."""
 
     def __init__(self, folder: Path) -> None:
         """Use a folder."""
@@ -65,7 +65,7 @@ class Store:
         return read[0] if read is not None else None
 
     def get(self, key: str) -> Stored | None:
-        """Return an entry with its analysis, None for a miss."""
+        """Return an entry with its analysis; None for a miss."""
         read = self._read(key)
         if read is None:
             return None
@@ -79,7 +79,7 @@ class Store:
         return Stored(facts, analysis)
 
     def put(self, key: str, facts: Facts, analysis: Analysis | None = None) -> Stored:
-        """Keep facts and an analysis; an entry of that key is replaced.
+        """Store facts and an analysis, replacing an entry with that key.
 
         Raises InputError if the folder cannot be written.
         """
@@ -90,7 +90,7 @@ class Store:
         return self.put_snapshot(key, facts, snapshot_bytes(analysis))
 
     def put_snapshot(self, key: str, facts: Facts, snapshot: bytes | None) -> Stored:
-        """Keep facts and an analysis that is snapshot_bytes already, as put does."""
+        """Store facts and an analysis that is already packed by snapshot_bytes."""
         digest = None if snapshot is None else hashlib.sha256(snapshot).hexdigest()
         path = self._facts_path(key)
         note_use(self.folder, path)
@@ -101,11 +101,11 @@ class Store:
                 write_atomic(file, snapshot)
             note_use(self.folder, file)
             analysis = self._snapshot(digest)
-            if analysis is None:  # the file that was there is damaged
+            if analysis is None:  # the existing file is damaged
                 write_atomic(file, snapshot)
                 analysis = self._snapshot(digest)
             if analysis is None:
-                raise InputError(f"{file}: is damaged as soon as it is written: check the disk")
+                raise InputError(f"{file}: is damaged right after it was written: check the disk")
         text = json.dumps(
             {"schema_version": _VERSION, "key": key, "snapshot": digest, "facts": dict(facts)},
             sort_keys=True,
@@ -144,7 +144,7 @@ class Store:
 
         path = self._snapshot_path(digest)
         try:
-            return read_snapshot(path)  # this checks the checksum
+            return read_snapshot(path)  # this verifies the checksum
         except InputError:
             path.unlink(missing_ok=True)
             return None

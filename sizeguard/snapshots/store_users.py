@@ -1,8 +1,8 @@
-"""Running processes that use a store, so that cleaning takes nothing from them.
+"""Track running processes that use a store, so that cleaning keeps their entries.
 
-A process holds a lock on a file of its own in the store's folder `users` as long as it runs; the
-system releases it however the process ends. What a process uses has its use noted as the time of
-the entry's file. So all that was used since the oldest running user began may be in use.
+A process locks its own file in the store's folder `users` while it runs; the system releases the
+lock when the process ends. The modification time of an entry's file is the time of its last use. So
+everything used since the oldest running user began may be in use.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import IO
 
 _FOLDER = "users"
-# The lock of this process by store: its file, which stays open, and its time in nanoseconds.
+# This process's lock on each store: its file, which stays open, and its time in nanoseconds.
 _LOCKS: dict[tuple[int, Path], tuple[IO[bytes], int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class StoreUsers:
-    """The running users of a store. since: when the oldest began, in ns; None without users."""
+    """The running users of a store. since: when the oldest one began, in ns; None without users."""
 
     count: int
     since: int | None
 
 
 def note_use(folder: Path, entry: Path) -> None:
-    """Note that this process uses an entry of a store; nothing in a folder that it cannot write."""
+    """Record that this process uses an entry of a store, if the folder is writable."""
     began = _began(folder)
     if began is None:
         return
@@ -38,7 +38,7 @@ def note_use(folder: Path, entry: Path) -> None:
 
 
 def _began(folder: Path) -> int | None:
-    """Return since when this process uses a store; it begins with the first call."""
+    """Return when this process began to use a store; the first call begins it."""
     key = os.getpid(), folder
     if key not in _LOCKS:
         try:

@@ -1,1 +1,1 @@
-"""Scan of half a million mangled names at once: identifiers, namespaces and dtypes in them."""
+"""Scan half a million mangled names at once for identifiers, namespaces and dtypes."""

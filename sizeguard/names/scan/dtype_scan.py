@@ -1,6 +1,6 @@
-"""Dtypes in mangled names: in template arguments, lambda parameters, classes and enum values.
+"""Find dtypes in mangled names: in template arguments, lambda parameters, classes, enum values.
 
-All names of a chunk are read at once, each step with numpy.
+All names of a chunk are read together, each step with numpy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from sizeguard.names.scan.type_grammar import (
 )
 from sizeguard.operators.dtypes import CODE_OF_NAME, NAME_OF_CODE
 
-# Elements of std::vector<long> and the like are sizes and indices, not what a kernel computes with.
+# Elements of std::vector<long> and the like are sizes and indices; kernels do not compute with
+# them.
 _CONTAINERS = [
     "ArrayRef",
     "vector",
@@ -63,7 +64,7 @@ _CONTAINERS = [
     "integer_sequence",
 ]
 
-# Of all numbers that number_at reads, those that are the code of a dtype.
+# Marks the numbers of number_at that are codes of dtypes.
 _IS_CODE = np.isin(np.arange(100), list(NAME_OF_CODE))
 
 
@@ -72,9 +73,9 @@ class WordKinds:
     """Meanings of a dictionary's words, as columns by the word's number.
 
     dtype:               code, or NONE
-    is_container:        its template arguments are not dtype
-    is_driver:           it runs any operator's loop
-    is_indexed:          namespace of templates over elements and an index type
+    is_container:        whether its template arguments are not dtypes
+    is_driver:           whether it runs any operator's loop
+    is_indexed:          whether it is a namespace of templates over elements and an index type
     scalar_type, complex: numbers of these two words
     """
 
@@ -87,7 +88,7 @@ class WordKinds:
 
 
 class DtypeScan:
-    """Collector of the dtypes of names.
+    """Collect the dtypes of names.
 
     mask:  uint64 by name; bit c is set if dtype c occurs in it
     first: int8 by name; code of the first dtype, or NONE
@@ -108,7 +109,7 @@ class DtypeScan:
         self.first = np.full(count, NONE, np.int8)
 
     def kinds(self, dictionary: Dictionary) -> WordKinds:
-        """Look up what the words of a dictionary, which has all of `words`, mean."""
+        """Look up the meanings of the words of a dictionary, which contains all of `words`."""
         words = dictionary.identifiers
         code = [CODE_OF_NAME[self._classes[w]] if w in self._classes else NONE for w in words]
         return WordKinds(
@@ -141,7 +142,7 @@ class DtypeScan:
         self._add(chunk, found)
 
     def _add(self, chunk: Chunk, found: list[Found]) -> None:
-        """Note the dtypes at these places for the names that hold them."""
+        """Record the dtypes at these places for the names that contain them."""
         position = np.concatenate([places for places, _ in found])
         code = np.concatenate([codes for _, codes in found])
         name = chunk.name_at(position)
@@ -155,7 +156,7 @@ class DtypeScan:
 
 @dataclass(frozen=True)
 class ChunkDtypes:
-    """Steps that find dtypes in the names of one chunk; DtypeScan.take says what the fields are."""
+    """Find the dtypes in the names of one chunk; DtypeScan.take describes the fields."""
 
     chunk: Chunk
     candidates: Int
@@ -163,7 +164,7 @@ class ChunkDtypes:
     kinds: WordKinds
 
     def classes(self) -> Found:
-        """Find classes that are a dtype, such as c10::Half, or complex with one of them."""
+        """Find classes that are a dtype, such as c10::Half, or a complex of one."""
         rows = self._classes
         position = self.words.position[rows]
         code = self.kinds.dtype[self.words.word[rows]].astype(np.int64)
@@ -186,7 +187,7 @@ class ChunkDtypes:
     def argument_lists(self) -> Int:
         """Find lists of template arguments that begin with a builtin type, after their I.
 
-        Arguments of containers, and of templates whose name is not there, are left out.
+        Arguments of containers, and of templates with a hidden name, are left out.
         """
         text = self.chunk.text
         after_i = np.flatnonzero(text[:-2] == ord("I")) + 1
@@ -204,7 +205,7 @@ class ChunkDtypes:
         return self._of_builtin_types(after_ul, opening=2)
 
     def split_complex(self, lists: Int) -> tuple[Int, Found]:
-        """Split argument lists into those of other templates, and complex<float> and the like."""
+        """Separate argument lists such as complex<float> from those of other templates."""
         is_complex = self._is_after(lists, self._ends_of_complex)
         complexes = lists[is_complex]
         code = COMPLEX_OF[CODE_OF_LETTER[self.chunk.text[complexes]]].astype(np.int64)
@@ -220,8 +221,8 @@ class ChunkDtypes:
     def without_bounds(self, lambdas: Int) -> Int:
         """Return where the element types of lambdas begin.
 
-        Longs in front are bounds, such as parallel_for's and parallel_reduce's, unless a driver of
-        loops calls the lambda. A lambda that takes only bounds is left out.
+        Longs in front are bounds, such as those of parallel_for and parallel_reduce, unless a
+        driver of loops calls the lambda. A lambda with only bounds is left out.
         """
         text = self.chunk.text
         elements = lambdas.copy()
@@ -234,7 +235,7 @@ class ChunkDtypes:
         return starts
 
     def split_indexed(self, lists: Int) -> tuple[Int, list[Found]]:
-        """Split argument lists into others, and the elements of those with an index type."""
+        """Separate the elements of argument lists with an index type from other lists."""
         text = self.chunk.text
         spaces = self.words.position[self.kinds.is_indexed[self.words.word]]
         is_indexed = is_behind(self.chunk, lists, spaces)
@@ -255,13 +256,13 @@ class ChunkDtypes:
 
     @cached_property
     def _is_driven(self) -> Bool:
-        """Names of the chunk that name a driver of loops; the last is for places in no name."""
+        """Whether each name of the chunk names a driver; the last entry is for other places."""
         is_driven = np.zeros(len(self.chunk.start) + 1, np.bool_)
         is_driven[self.words.name[self.kinds.is_driver[self.words.word]] - self.chunk.first] = True
         return is_driven
 
     def _character(self, at: Int) -> Bytes:
-        """Return the character at each place, also where a damaged name leads beyond the text."""
+        """Return the character at each place, even if a damaged name leads past the text."""
         return self.chunk.text[np.minimum(at, len(self.chunk.text) - 1)]
 
     def _of_builtin_types(self, starts: Int, opening: int) -> Int:
@@ -271,7 +272,7 @@ class ChunkDtypes:
         return starts[is_grammar(text, self.candidates, starts - opening)]
 
     def _is_after(self, starts: Int, ends: Int) -> Bool:
-        """Tell which argument lists follow a word that ends at one of the places."""
+        """Return which argument lists follow a word that ends at one of the places."""
         is_end = np.zeros(len(self.chunk.text), np.bool_)
         is_end[np.minimum(ends, len(is_end) - 1)] = True
         return is_end[starts - 1]
@@ -280,12 +281,12 @@ class ChunkDtypes:
 def dtype_texts(
     mask: npt.NDArray[np.uint64], first: npt.NDArray[np.int8]
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
-    """Make a label such as Float+Double, the first dtype first, for each name.
+    """Make a label such as Float+Double for each name, the first dtype first.
 
     Returns indices into the labels by name, and the labels.
     """
     key = mask | ((first + 1).astype(np.uint64) << np.uint64(56))
-    some = np.flatnonzero(key)  # most names have none: only the others are sorted
+    some = np.flatnonzero(key)  # most names have none, so only the others are sorted
     keys = np.concatenate([np.zeros(1, np.uint64), distinct(key[some])])
     ids = np.zeros(len(key), np.int32)
     ids[some] = np.searchsorted(keys, key[some])

@@ -1,4 +1,4 @@
-"""Tables to find rules by a word in a name: the last word of a namespace, or an identifier."""
+"""Find rules by a word in a name: the last word of a namespace, or an identifier."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _UNDERSCORE = ord("_")
 class MentionTable:
     """Rules for namespaces that names mention, or for identifiers (paths of one word).
 
-    A word has one rule in a table; `mention_tables` makes as many tables as it takes.
+    A word has one rule in a table; `mention_tables` makes as many tables as needed.
     """
 
     def __init__(self, rules: Sequence[tuple[int, Path]], number: Mapping[str, int]) -> None:
-        """Fill a table: rules are numbers with paths that end in different words.
+        """Fill a table: rules are numbers, with paths that end in different words.
 
         number: numbers of the dictionary's words
         """
@@ -41,10 +41,10 @@ class MentionTable:
             self.has_tens[word] = len(path[-1]) > 9
 
     def find(self, chunk: Chunk, words: FoundWords) -> tuple[Int, Int]:
-        """Return rows of words that a rule fits, and the rules.
+        """Return rows of words that match a rule, and the rules.
 
-        The words before a path's last one must precede it, or a substitution (S3_), whose text is
-        not there.
+        The words before a path's last word must precede it, or a substitution (S3_) that hides
+        them.
         """
         rows = np.flatnonzero(self.rule[words.word] != NONE)
         kind, at = words.word[rows], words.position[rows]
@@ -59,7 +59,7 @@ class MentionTable:
 def mention_tables(
     rules: Sequence[tuple[int, Path]], number: Mapping[str, int]
 ) -> list[MentionTable]:
-    """Make tables of all rules, the first rule of each word in the first table."""
+    """Make tables of all rules, with the first rule of each word in the first table."""
     tables = []
     while rules:
         first: dict[str, tuple[int, Path]] = {}

@@ -1,4 +1,4 @@
-"""Results of scanning names: members of namespaces, and rules that fit a name, as columns."""
+"""Results of scanning names as columns: members of namespaces, and rules that match a name."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class RuleHits:
-    """Rules that fit a name by themselves, in order of name and place.
+    """Rules that match a name by themselves, in order of name and place.
 
     name, rule: numbers
     start:      place in the names' buffers
-    is_mention: the namespace is inside the name, not in front
+    is_mention: whether the namespace is inside the name, not in front
     """
 
     name: Int
@@ -46,12 +46,12 @@ class RuleHits:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """All that a scan finds in names.
+    """Everything that a scan finds in names.
 
     buffers:     the names' texts; places count through both, one after the other
     scopes:      namespaces that rules name
-    dtypes:      by name, bit c is set if the dtype with code c occurs in it
-    first_dtype: by name, code of the first dtype, -1 for none
+    dtypes:      by name; bit c is set if the dtype with code c occurs in it
+    first_dtype: by name, code of the first dtype; -1 for none
     """
 
     buffers: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
@@ -99,7 +99,7 @@ class ChunkHits:
         )
 
     def add_rules(self, rule: int | Int, name: Int, start: Int, is_mention: bool = False) -> None:
-        """Add names that a rule, or one rule each, fits."""
+        """Add names that match a rule; `rule` is one number or one for each name."""
         if len(name):
             rules = np.full(len(name), rule, np.int64) if isinstance(rule, int) else rule
             self.rules.append((name, rules, start, np.full(len(name), is_mention, np.int64)))

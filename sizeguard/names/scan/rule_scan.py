@@ -1,4 +1,4 @@
-"""Scan of mangled names for the namespaces, words and dtypes that rules name."""
+"""Scan mangled names for the namespaces, words and dtypes that rules name."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _THUNK = np.isin(np.arange(256), np.frombuffer(b"hvc", np.uint8))
 
 
 def scan_names(names: Texts, rules: Rules) -> Scanned:
-    """Scan names that are sorted by their place, each once."""
+    """Scan names that are sorted by place, without duplicates."""
     is_inside = np.zeros(len(names), np.bool_)
     is_inside[1:] = names.start[1:] < np.maximum.accumulate(names.end)[:-1]
     apart, inside = np.flatnonzero(~is_inside), np.flatnonzero(is_inside)
-    # Names that end others (tail merging) lie inside them and are copied: 1,604 of the 489,687
-    # of libtorch_cpu.so 2.12.
+    # Names that end other names (tail merging) overlap them and are copied: 1,604 of the 489,687 in
+    # libtorch_cpu.so 2.12.
     copies = side_by_side(names.take(inside))
     scan = _Scan(rules, len(names))
     found = [ChunkHits.nothing(), *in_threads(scan.take, _chunks(names.take(apart), copies))]
@@ -111,14 +111,14 @@ class _Scan:
         return hits
 
     def _members(self, hits: ChunkHits, chunk: Chunk, words: FoundWords) -> None:
-        """Find what follows a namespace that rules name.
+        """Find the identifiers after a namespace that rules name.
 
-        That includes what follows a transparent namespace later in the same name.
+        This includes identifiers after a transparent namespace later in the same name.
         """
         passes = self.is_transparent[words.word]
         scope, is_sure = self._scopes(chunk, words)
         _inherit(scope, words.name, passes, is_sure | ~passes)
-        # at::(anonymous namespace) as S5_12_GLOBAL__N_1: what follows is a member, too.
+        # at::(anonymous namespace) as S5_12_GLOBAL__N_1: the identifier after it is a member, too.
         _inherit(scope, words.name, passes, scope != NONE)
 
         rows = np.flatnonzero(scope != NONE)
@@ -133,9 +133,9 @@ class _Scan:
             self._substituted(hits, chunk, inner, scope)
 
     def _scopes(self, chunk: Chunk, words: FoundWords) -> tuple[Int, Bool]:
-        """Return the scope that each word names, NONE if none, and whether that is certain.
+        """Return the scope that each word names, NONE if there is none, and whether it is certain.
 
-        It is not where a substitution precedes the word.
+        It is uncertain if a substitution precedes the word.
         """
         scope = np.full(len(words.word), NONE, np.int64)
         is_sure = np.zeros(len(words.word), bool)
@@ -149,7 +149,7 @@ class _Scan:
     def _substituted(self, hits: ChunkHits, chunk: Chunk, words: FoundWords, scope: Int) -> None:
         """Find members of a namespace that occurred earlier in the name: NS3_10add_kernelE.
 
-        Only identifiers that end as members do count.
+        Only identifiers with the suffix of a member count.
 
         words, scope: words that name a scope
         """
@@ -170,7 +170,7 @@ class _Scan:
 
     @staticmethod
     def _after_substitutions(chunk: Chunk) -> Int:
-        """Find identifiers' lengths, or an L before them, behind a substitution (S3_, SB_)."""
+        """Find identifiers' lengths, or an L before them, after a substitution (S3_, SB_)."""
         text = chunk.text
         is_end = text[1:-2] == _UNDERSCORE
         is_end &= ((text[2:-1] - np.uint8(48)) < 10) | (text[2:-1] == ord("L"))
@@ -186,7 +186,7 @@ class _Scan:
                 hits.add_rules(rule, words.name[rows], start, is_mention)
 
     def _prefixes(self, hits: ChunkHits, chunk: Chunk) -> None:
-        """Find the rules for the beginnings of names that are not mangled."""
+        """Find the rules for prefixes of names that are not mangled."""
         text, words = chunk.text, chunk.words()
         is_mangled = (text[chunk.start] == _UNDERSCORE) & (text[chunk.start + 1] == ord("Z"))
         plain = np.flatnonzero(~is_mangled)
@@ -202,11 +202,11 @@ class _Scan:
 
 
 def _inherit(scope: Int, name: Int, passes: Bool, gives: Bool) -> None:
-    """Give transparent words the scope of the last word before them in the same name.
+    """Give transparent words the scope of the previous word in the same name.
 
-    scope:  by word, NONE if none; changed in place
+    scope:  by word; NONE if there is none; changed in place
     passes: transparent words
-    gives:  words whose scope, if they have one, is their own: they give it, and receive none
+    gives:  words that pass on their own scope, if any, and do not receive one
     """
     own = (scope != NONE) & gives
     last = np.maximum.accumulate(np.where(own, np.arange(len(scope)), NONE))
@@ -251,7 +251,7 @@ class _Leads:
             begin, length = following(chunk, at)
             ok = begin >= 0
             live, begin, length, start = live[ok], begin[ok], length[ok], start[ok]
-            # The path as it is mangled is one text: 2at6native.
+            # The mangled path is one text: 2at6native.
             key = fingerprints(chunk, start, begin + length - start)
             rule = _look(self.keys, self.rules, key)
             known = rule != NONE
@@ -265,7 +265,7 @@ class _Leads:
 
 
 def _first_lengths(chunk: Chunk, candidates: Int) -> tuple[Int, Int]:
-    """Return the mangled names of a chunk that hold an identifier, and where its length begins."""
+    """Return a chunk's mangled names that contain an identifier, and where its length begins."""
     text = chunk.text
     index = np.minimum(np.searchsorted(candidates, chunk.start), len(candidates) - 1)
     # _ZThn16_N2at: the first digits are a thunk's offset.
@@ -280,7 +280,7 @@ def _first_lengths(chunk: Chunk, candidates: Int) -> tuple[Int, Int]:
 
 
 def _look(known: Words, rules: Int, wanted: Words) -> Int:
-    """Look up hashes among sorted known ones; NONE for those that are not known."""
+    """Look up hashes among sorted known ones; NONE for unknown hashes."""
     if not len(known):
         return np.full(len(wanted), NONE, np.int64)
     index = np.minimum(np.searchsorted(known, wanted), len(known) - 1)

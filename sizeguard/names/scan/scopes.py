@@ -1,4 +1,4 @@
-"""Namespace and package of symbols, read off their mangled names."""
+"""Read namespace and package of symbols from their mangled names."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Scopes:
 
 @dataclass(slots=True)
 class ScopeReader:
-    """Reads names of one image.
+    """Read the names of one image.
 
-    What has a constructor, a virtual table or template arguments is a class, not a namespace.
+    A scope with a constructor, a virtual table or template arguments is a class, not a namespace.
     """
 
     is_go: bool = False
     _classes: set[tuple[str, ...]] = field(default_factory=set)
 
     def read(self, names: Iterable[str]) -> list[Scopes]:
-        """Return the scopes of names, and note the classes that they tell of."""
+        """Return the scopes of names, and remember the classes in them."""
         found = [self._scopes(name) for name in names]
         for scopes in found:
             if scopes.is_class:
@@ -48,7 +48,7 @@ class ScopeReader:
         return found
 
     def namespace(self, scopes: Scopes) -> str:
-        """Return the innermost namespace; empty for anything but a name of code or data."""
+        """Return the innermost namespace; empty for anything except a name of code or data."""
         path = scopes.path
         for end in range(1, len(path) + 1):
             if path[:end] in self._classes:
@@ -141,6 +141,6 @@ def _words(name: str, at: int) -> tuple[list[str], bool]:
         word = name[number.end() : at]
         words.append(ANONYMOUS_SPACE if word.startswith("_GLOBAL__N") else word)
         if name.startswith("I", at):
-            # A template: a class if names follow its arguments, else the function itself.
+            # A template is a class if names follow its arguments, else the function itself.
             return words, False
     return words, False

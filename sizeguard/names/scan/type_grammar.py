@@ -1,4 +1,4 @@
-"""Grammar of mangled types: which characters of a chunk's text are a dtype, or no type at all.
+"""Grammar of mangled types: which characters of a chunk's text are a dtype, or not a type.
 
 Places are positions in the text, as columns.
 """
@@ -36,11 +36,11 @@ _AFTER[np.frombuffer(b"123456789", np.uint8)] = True
 
 _INDICES = (CODE_OF_NAME["Int"], CODE_OF_NAME["Long"])
 
-MOST = 4  # adjacent builtin types that are read
+MOST = 4  # adjacent builtin types to read
 
 
 def builtin_types(text: Bytes, starts: Int) -> list[Found]:
-    """Find adjacent builtin types from each place on, the first MOST of them."""
+    """Find adjacent builtin types from each place, at most MOST of them."""
     found = []
     at = starts
     for _ in range(MOST):
@@ -56,7 +56,7 @@ def builtin_types(text: Bytes, starts: Int) -> list[Found]:
 def or_complex(text: Bytes, code: Int, position: Int, complexes: Int) -> Int:
     """Replace codes of classes that are arguments of complex, as in complexIN3c104HalfE.
 
-    complexes: where the words "complex" end, in order
+    complexes: sorted places where the words "complex" end
     """
     if not len(complexes):
         return code
@@ -67,7 +67,7 @@ def or_complex(text: Bytes, code: Int, position: Int, complexes: Int) -> Int:
 
 
 def is_behind(chunk: Chunk, at: Int, words: Int) -> Bool:
-    """Tell for each place whether one of the words, in order, precedes it in the same name."""
+    """Return for each place whether one of the words precedes it in the same name."""
     if not len(words):
         return np.zeros(len(at), np.bool_)
     last = np.searchsorted(words, at) - 1
@@ -78,7 +78,7 @@ def is_behind(chunk: Chunk, at: Int, words: Int) -> Bool:
 def element_types(text: Bytes, at: Int) -> list[Found]:
     """Find the element types in lists such as <int, 6, double, false>.
 
-    An Int or a Long is an index there. Literals (Li6E) may be between the types.
+    An Int or a Long in them is an index. Literals (Li6E) may be between the types.
     """
     found = []
     last = len(text) - 1
@@ -97,7 +97,7 @@ def element_types(text: Bytes, at: Int) -> list[Found]:
 
 
 def number_at(text: Bytes, at: Int) -> Int:
-    """Read the number at each place, of one or two digits before an E; NONE where there is none."""
+    """Read the number of one or two digits before an E at each place; NONE if there is none."""
     value = np.zeros(len(at), np.int64)
     at = np.minimum(at, len(text) - 4)
     start = at.copy()
@@ -110,9 +110,9 @@ def number_at(text: Bytes, at: Int) -> Int:
 
 
 def is_grammar(text: Bytes, candidates: Int, at: Int) -> Bool:
-    """Tell for each place whether it is outside the identifier before it.
+    """Return for each place whether it is outside the preceding identifier.
 
-    The I of IsEmpty begins no list of arguments.
+    The I of IsEmpty does not begin a list of arguments.
 
     candidates: last digits of the lengths of all identifiers, in order
     """
@@ -121,13 +121,13 @@ def is_grammar(text: Bytes, candidates: Int, at: Int) -> Bool:
     index = np.searchsorted(candidates, at) - 1
     last = candidates[np.maximum(index, 0)]
     length = _length(text, last)
-    # 12general_c2r_: the 2 is a part of the identifier before it, and begins none.
+    # 12general_c2r_: the 2 is a part of the identifier before it, and does not begin another.
     before = candidates[np.maximum(index - 1, 0)]
     is_covered = (before < last) & (before + _length(text, before) >= last)
     last = np.where(is_covered, before, last)
     length = np.where(is_covered, _length(text, before), length)
     is_outside = last + 1 + length <= at
-    # _GLOBAL__N_13add: of two digits after an underscore, only the second may be a length.
+    # _GLOBAL__N_13add: of two digits after an underscore, only the second can be a length.
     units = (text[last] - np.uint8(48)).astype(np.int64)
     tens = text[np.maximum(last - 1, 0)] - np.uint8(48)
     is_alone = (tens < 10) & (text[np.maximum(last - 2, 0)] == ord("_")) & (last + 1 + units <= at)
@@ -135,7 +135,7 @@ def is_grammar(text: Bytes, candidates: Int, at: Int) -> Bool:
 
 
 def _length(text: Bytes, last: Int) -> Int:
-    """Read the number, of one or two digits, that ends at each place."""
+    """Read the number of one or two digits that ends at each place."""
     units = (text[last] - np.uint8(48)).astype(np.int64)
     tens = text[np.maximum(last - 1, 0)] - np.uint8(48)
     length: Int = np.where((tens < 10) & (tens > 0), tens.astype(np.int64) * 10 + units, units)
@@ -143,16 +143,16 @@ def _length(text: Bytes, last: Int) -> Int:
 
 
 def is_allocator(text: Bytes, at: Int) -> Bool:
-    """Tell for the I of argument lists whether they are an allocator's: SaIlE."""
+    """Return for the I of argument lists whether they belong to an allocator: SaIlE."""
     return np.asarray(
         (text[np.maximum(at - 1, 0)] == ord("a")) & (text[np.maximum(at - 2, 0)] == ord("S"))
     )
 
 
 def is_substituted(text: Bytes, candidates: Int, at: Int) -> Bool:
-    """Tell for the I of argument lists whether a substitution precedes them: SB_IlE.
+    """Return for the I of argument lists whether a substitution precedes them: SB_IlE.
 
-    The template's name occurred earlier and cannot be seen; it is most often std::optional.
+    The template's name occurred earlier and is hidden; most often it is std::optional.
     """
     start = at - 2
     for _ in range(2):
