@@ -207,7 +207,7 @@ def test_a_selected_operator_lost_without_whole_archive_fails(linker: str, tmp_p
     lost = link(case, "gcc", linker, tmp_path, (main, archive))
     verdict = verify_symbols(files(lost), [], ["selected"]).verdicts[0]
     assert (verdict.verdict, verdict.how) == (FAIL, "discarded_by_linker")
-    assert "link the archive whole (--whole-archive)" in verdict.cause
+    assert "link the whole archive (--whole-archive)" in verdict.cause
     whole = replace(case, link=("-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive"))
     kept = link(whole, "gcc", linker, tmp_path, (main,))
     found = verify_symbols(replace(files(kept), objects=(main, archive)), [], ["selected"])

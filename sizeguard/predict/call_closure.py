@@ -1,4 +1,4 @@
-"""Call graph of operators: which operator can call which others through the dispatcher.
+"""Call graph of operators: which operators can call which others through the dispatcher.
 
 Calls are found by the operator names that code passes to the dispatcher.
 """
@@ -24,7 +24,7 @@ from sizeguard.predict.reach_result import Unknown
 from sizeguard.runtimes.build_facts import Dispatch
 from sizeguard.selection.op_deps import OpDeps
 
-# Roots whose code runs whatever the model.
+# Roots whose code runs for any model.
 _AT_LOAD = ("init_array", "preinit_array", "init", "entry")
 _INITIALIZERS = _AT_LOAD[:3]
 
@@ -35,7 +35,7 @@ class Dependencies:
 
     calls:   operator or custom class → operators that its code names to the dispatcher
     at_load: operators that static initializers and the program itself call, for any model
-    unknown: calls whose name is not constant, by operator; those of static initializers under ""
+    unknown: calls whose name is not constant, by operator; calls of static initializers under ""
     """
 
     calls: Mapping[str, frozenset[str]]
@@ -43,11 +43,11 @@ class Dependencies:
     unknown: Mapping[str, tuple[Unknown, ...]]
 
     def closure(self, roots: Iterable[str]) -> frozenset[str]:
-        """Return the roots, what is called at load, and all that these call, directly or not."""
+        """Return the roots, the operators called at load, and all that these call."""
         return frozenset(self.callers(roots))
 
     def callers(self, roots: Iterable[str]) -> dict[str, str]:
-        """Map each operator of the closure to the one that calls it on a shortest way from a root.
+        """Map each operator of the closure to its caller on a shortest path from a root.
 
         The caller is "" for roots and for operators called at load.
         """
@@ -70,7 +70,7 @@ class CallGraph:
 
     @cached_property
     def _cut(self) -> Bool:
-        """Edges that run no code: groups, unwind tables, strings beside strings."""
+        """Edges that do not run code: groups, unwind tables, adjacent strings."""
         edges = self.graph.edges
         runs = np.isin(edges.reason, (RELOCATION, START_STOP)) | (
             (edges.reason == PART) & self._entries[edges.target]
@@ -84,9 +84,9 @@ class CallGraph:
         return barred
 
     def reached(self, nodes: list[int]) -> Bool:
-        """Return which nodes run when the given ones run, as a mask over all nodes.
+        """Return a mask of the nodes that run when the given ones run.
 
-        Entries of registration tables are not passed: each is an operator of its own.
+        Entries of registration tables are not passed, since each is a separate operator.
         """
         barred = self._barred.copy()
         barred[nodes] = False
@@ -95,7 +95,8 @@ class CallGraph:
     def called(self, reached: Bool, *, tables: bool) -> tuple[frozenset[str], tuple[Unknown, ...]]:
         """Return the operators that reached code names to the dispatcher, and calls without a name.
 
-        tables: also return operators taken out of a table, which initializers do to register them.
+        tables: whether to include operators taken out of a table, as initializers do to register
+            them.
         """
         graph = self.graph
         names: set[str] = set()
@@ -144,7 +145,7 @@ def dependencies(calls: CallGraph) -> Dependencies:
     for owner, nodes in operators(graph).items():
         found[owner], unknown[owner] = calls.called(calls.reached(nodes), tables=True)
     at_load, _ = calls.called(calls.reached(_roots(graph, _AT_LOAD)), tables=False)
-    # Calls of the program itself whose name is not constant are those of the model it runs.
+    # Calls of the program itself without a constant name are those of the model it runs.
     _, unknown[""] = calls.called(calls.reached(_roots(graph, _INITIALIZERS)), tables=False)
     return Dependencies(found, at_load, {owner: where for owner, where in unknown.items() if where})
 
@@ -190,5 +191,6 @@ def _check_sections(calls: CallGraph) -> None:
             f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
         )
         raise InconclusiveError(
-            f"compiled without -ffunction-sections, so who calls what cannot be told: {shown}"
+            "compiled without -ffunction-sections, so calls cannot be assigned to functions:"
+            f" {shown}"
         )

@@ -1,4 +1,4 @@
-"""Dispatcher calls in a section graph: where they are and which operator names they pass."""
+"""Find dispatcher calls in a section graph, and the operator names that they pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sizeguard.names.short import qualified_name
 from sizeguard.operators.name import operator_of
 from sizeguard.runtimes.build_facts import Dispatch
 
-# Direct calls and jumps: R_X86_64_PLT32, R_X86_64_GOTPCRELX (of a load it has a REX form),
+# Direct calls and jumps: R_X86_64_PLT32, R_X86_64_GOTPCRELX (a load has its REX form),
 # R_AARCH64_JUMP26, R_AARCH64_CALL26; X86_64_RELOC_BRANCH, X86_64_RELOC_GOT (a load has GOT_LOAD),
 # ARM64_RELOC_BRANCH26.
 _CALLS = (4, 41, 282, 283, 0x1002, 0x1004, 0x2002)
@@ -39,7 +39,7 @@ class Sites:
     """Dispatcher calls of a whole graph.
 
     dispatchers: nodes of the dispatcher's own functions
-    by_node:     section → its calls; data that holds the dispatcher's address is included
+    by_node:     section → its calls; includes data that contains the dispatcher's address
     """
 
     dispatchers: frozenset[int]
@@ -49,9 +49,9 @@ class Sites:
 def dispatch_sites(graph: SectionGraph, dispatch: Dispatch) -> Sites:
     """Find the calls of functions that take an operator's name.
 
-    A name belongs to the first call after it in the code. A call with no name before it is unknown:
-    the compiler loaded the name elsewhere. Where the dispatcher's address is loaded (-fno-plt), the
-    call may be anywhere, so all names of the function count for it.
+    A name belongs to the first call after it in the code. A call without a preceding name is
+    unknown: the compiler loaded the name elsewhere. If the dispatcher's address is loaded
+    (-fno-plt), the call may be anywhere, so all names of the function count for it.
 
     Raises InconclusiveError if the graph has no such function.
     """
@@ -66,8 +66,8 @@ def dispatch_sites(graph: SectionGraph, dispatch: Dispatch) -> Sites:
     is_by_name = np.array([kinds.get(name, -1) for name in graph.symbols.names], np.int8)
     if not (is_by_name == 1).any():
         raise InconclusiveError(
-            f"no function {' or '.join(sorted(by_name))} in the objects: who calls operators by"
-            " name is not known"
+            f"no function {' or '.join(sorted(by_name))} in the objects, so calls of operators by"
+            " name are unknown"
         )
     edges = graph.edges
     source = edges.source
@@ -85,7 +85,7 @@ def dispatch_sites(graph: SectionGraph, dispatch: Dispatch) -> Sites:
 
 def _site(graph: SectionGraph, node: int, calls: npt.NDArray[np.int64]) -> CallSite:
     if not graph.nodes.is_exec[node]:
-        # A pointer to the dispatcher: the names that it is called with are unknown.
+        # A pointer to the dispatcher: the names in its calls are unknown.
         return CallSite(frozenset(), False)
     edges = graph.edges
     given = _names(graph, node)
@@ -102,7 +102,7 @@ def _site(graph: SectionGraph, node: int, calls: npt.NDArray[np.int64]) -> CallS
 def _names(graph: SectionGraph, node: int) -> list[tuple[int, str]]:
     """List the operator names that a section refers to, with the relocation's offset.
 
-    Names are referred to directly or through constant data.
+    The reference may be direct or through constant data.
     """
     nodes = graph.nodes
     found = _own_names(graph, node)

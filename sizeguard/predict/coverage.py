@@ -1,4 +1,4 @@
-"""Comparison of a model's trace with what the section graph says the model can reach."""
+"""Compare a model's trace with the operators and dtypes that it can reach in the section graph."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sizeguard.selection.selection import Selection
 def adequacy(full: FullBuild, info: OperatorInfo, trace: Selection) -> Adequacy:
     """Compare a trace with the operators and dtypes that the model can reach.
 
-    In a selection of several models only what is credited to this model counts. Raises InputError
-    for a trace that includes all operators.
+    In a selection of several models only operators and dtypes credited to this model count. Raises
+    InputError for a trace that includes all operators.
     """
     if trace.include_all_operators:
         raise InputError(
-            "the trace includes all operators, so it says nothing of what was seen; trace the model"
+            "the trace includes all operators, so it does not show what was seen; trace the model"
         )
     found = static_selection(full, [info], frozenset())
     callers = reachable_operators(full, info)
@@ -49,7 +49,7 @@ def adequacy(full: FullBuild, info: OperatorInfo, trace: Selection) -> Adequacy:
 def _observed_dtypes(info: OperatorInfo, trace: Selection) -> Mapping[str, Collection[str]]:
     """Return the dtypes that a trace saw in this model, by tag.
 
-    Nothing is known if the trace is of several models and does not say which one saw them.
+    Empty if the trace covers several models and does not say which one saw them.
     """
     asked = trace.provenance.get(info.model)
     if asked is not None:

@@ -1,7 +1,7 @@
-"""Prices of build features, as two full builds measured them.
+"""Prices of build features, measured with two full builds.
 
-A feature is code of the runtime, which every image has. One whose functions are found in the full
-build's graph costs nothing where none of them stays.
+A feature is code of the runtime, which every image contains. A feature with functions in the full
+build's graph costs nothing if none of them stays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sizeguard.runtimes.build_facts import BuildFacts
 
 
 class FeaturePrices:
-    """Prices of the features of one full build. The feature of messages is not among them."""
+    """Prices of the features of one full build. The messages feature is not among them."""
 
     def __init__(self, graph: SectionGraph, facts: BuildFacts) -> None:
         """Find the functions of each feature."""
@@ -33,8 +33,8 @@ class FeaturePrices:
     def left_out(self, features: Collection[str] | None, seen: Bool) -> tuple[int, int]:
         """Return the bytes that an image lacks without the other features, and their slack.
 
-        features: those that it has; None for all
-        seen:     the nodes that it has
+        features: the image's features; None for all
+        seen:     the image's nodes
         """
         if features is None or self._facts.calibration.feature is None:
             return 0, 0
@@ -46,14 +46,14 @@ class FeaturePrices:
         return sum(gone), sum(map(self.slack, gone))
 
     def slack(self, price: int) -> int:
-        """Return the bytes that a price may be off by, either way."""
+        """Return the bytes by which a price may be off, in either direction."""
         if self._facts.calibration.feature is None:
             return 0
         constant, share = self._facts.calibration.feature
         return constant + abs(price) * share // 100
 
     def _price(self, name: str, features: Collection[str]) -> int:
-        """Return the bytes of a feature. Messages go with the feature of messages alone."""
+        """Return the bytes of a feature. Messages are removed only with the messages feature."""
         facts, marks = self._facts, self._facts.features[name]
         if facts.verbose_feature in features:
             return marks.load

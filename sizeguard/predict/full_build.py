@@ -33,7 +33,7 @@ class FullBuild:
 
     @property
     def op_deps(self) -> OpDeps:
-        """The calls and tags of all operators and classes, as op_deps.yaml has them."""
+        """The calls and tags of all operators and classes, as in op_deps.yaml."""
         found = self.dependencies
         unknown = {
             owner: frozenset(where.function for where in places)
@@ -50,8 +50,7 @@ def read_full_build(path: Path, dispatchers: Sequence[str] = ()) -> FullBuild:
     build = read_build(path)
     if build.variant != "full":
         raise InputError(
-            f"{path}: a build of {build.variant}; what models can reach is read from the variant"
-            " full"
+            f"{path}: a build of {build.variant}; reachability is read from the variant full"
         )
     graph = graph_of_path(path)
     facts = build_facts(build)

@@ -1,4 +1,4 @@
-"""Section sizes of an image in which only a part of a section graph is kept.
+"""Compute the section sizes of an image that keeps only a part of a section graph.
 
 The linker's layout is modelled: order and alignment of input sections, merged strings, PLT, GOT and
 dynamic tables.
@@ -25,7 +25,7 @@ from sizeguard.predict.merged_pieces import MergedPieces
 
 Bool = npt.NDArray[np.bool_]
 
-# An input section goes into the first of these output sections whose name its own begins with.
+# An input section belongs to the first of these output sections whose name is a prefix of its own.
 _OUTPUTS = (
     ".text",
     ".rodata",
@@ -53,7 +53,7 @@ SYMBOL, VERSION, NEED, AUXILIARY, DYNAMIC = 24, 2, 16, 16, 16
 def output_of(name: str) -> str:
     """Return the output section of an input section: .text for .text.unlikely._Z1fv.
 
-    A name that no rule fits is an output section of its own.
+    A name without a matching rule is a separate output section.
     """
     for output in _OUTPUTS:
         if name == output or name.startswith(f"{output}."):
@@ -78,13 +78,13 @@ class _Output:
 
 @dataclass(eq=False)
 class ImageLayout:
-    """Sizes for any part of a graph. One layout serves thousands of questions."""
+    """Compute sizes for any part of a graph. One layout answers thousands of queries."""
 
     graph: SectionGraph
     outputs: dict[str, _Output] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Prepare all that does not depend on what is kept."""
+        """Prepare everything that does not depend on which nodes are kept."""
         graph, nodes = self.graph, self.graph.nodes
         self.outputs = self._input_sections()
         self._parts = np.flatnonzero(nodes.kind == ENTRY)
@@ -130,11 +130,11 @@ class ImageLayout:
     def sizes(
         self, kept: Bool, shrunk: dict[int, int] | None = None, cut: Bool | None = None
     ) -> dict[str, int]:
-        """Return the bytes of each output section and each table that depends on what is kept.
+        """Return the bytes of each output section and table that depends on which nodes are kept.
 
         kept:   mask over all nodes
         shrunk: node → bytes that it loses
-        cut:    edges that do not exist; all exist if left out
+        cut:    missing edges; by default all edges exist
         """
         nodes = self.graph.nodes
         size = nodes.size.copy()

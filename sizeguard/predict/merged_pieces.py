@@ -1,4 +1,4 @@
-"""Places of merged strings and constants: which input section holds the one copy of each."""
+"""Find the input section that contains the single copy of each merged string or constant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sizeguard.linkgraph.graph import CONSTANT, PART, STRING, SectionGraph
 Bool = npt.NDArray[np.bool_]
 
 # GNU ld and gold leave each content in the first section that has it. The others make one section
-# of all that are merged, in the place of the first.
+# of all merged ones, in the place of the first.
 _IN_PLACE = ("bfd", "gold")
 
 
@@ -22,9 +22,9 @@ _IN_PLACE = ("bfd", "gold")
 class _Group:
     """Pieces that are merged with each other.
 
-    nodes: sorted by their text backwards, so that a string precedes those that it ends
-    keys:  texts backwards; empty where ends are not merged
-    first: sections that hold pieces of the group, ascending
+    nodes: sorted by reversed text, so that a string precedes those that it ends
+    keys:  reversed texts; empty if suffixes are not merged
+    first: sections with pieces of the group, ascending
     """
 
     align: int
@@ -41,7 +41,7 @@ class MergedPieces:
     groups: list[_Group] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Group the pieces, and list which sections have which."""
+        """Group the pieces, and list their sections."""
         graph, nodes = self.graph, self.graph.nodes
         pieces = np.flatnonzero((nodes.kind == STRING) | (nodes.kind == CONSTANT))
         self._own = np.full(len(nodes), -1, np.int64)
@@ -80,9 +80,9 @@ class MergedPieces:
         return groups
 
     def add_to(self, size: Int, kept: Bool, cut: Bool | None) -> None:
-        """Add the bytes of kept pieces to the sizes of the sections that hold them.
+        """Add the bytes of kept pieces to the sizes of the sections that contain them.
 
-        cut: edges that do not exist; a section without its edge to a piece does not have it
+        cut: missing edges; a section without its edge to a piece does not contain it
         """
         homes = self._homes(kept, cut)
         for group in self.groups:
@@ -101,7 +101,7 @@ class MergedPieces:
                 size[alive[0] if len(alive) else homes[pieces[0]]] += sizes.sum()
 
     def _homes(self, kept: Bool, cut: Bool | None) -> Int:
-        """Return by piece the first kept section that has it, else the first one at all."""
+        """Return for each piece the first kept section that contains it, else the first of all."""
         here = kept[self._holder]
         if cut is not None:
             here &= ~cut[self._holds]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PredictedSaving:
-    """Loaded bytes that go with one part of an image alone; negative if the image grows.
+    """Loaded bytes that removing one part of an image saves; negative if the image grows.
 
-    low, high: the interval, both ends included
+    low, high: the interval, including both ends
     """
 
     bytes: int
@@ -21,7 +21,7 @@ class PredictedSaving:
 class OperatorCost:
     """Bytes of an operator in the predicted image: its own, and those it shares with others.
 
-    saving: what a build without the operator saves; None if that is not known
+    saving: bytes that a build without the operator saves; None if not known
     """
 
     operator: str
@@ -34,7 +34,7 @@ class OperatorCost:
 class DtypeCost:
     """Bytes of one dtype branch of a kernel tag.
 
-    saving: what a build without the branch saves; None if that is not known
+    saving: bytes that a build without the branch saves; None if not known
     """
 
     tag: str
@@ -46,8 +46,8 @@ class DtypeCost:
 class FeatureCost:
     """Bytes of one build feature.
 
-    is_kept: the selection keeps it
-    price:   what a build without it saves, or what one with it has more; None if not known
+    is_kept: whether the selection keeps it
+    price:   bytes that a build without it saves, or that one with it adds; None if not known
     """
 
     feature: str
@@ -59,7 +59,7 @@ class FeatureCost:
 class ModelCost:
     """Cost of one model of a selection.
 
-    marginal:  bytes that would go without the model
+    marginal:  bytes that removing the model saves
     operators: operators that only this model needs
     """
 
@@ -70,7 +70,7 @@ class ModelCost:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A what-if, such as +operator or -model.
+    """A what-if change, such as +operator or -model.
 
     delta: bytes by which it changes the image
     new:   operators that are added or removed with it
@@ -85,13 +85,13 @@ class Change:
 class Prediction:
     """Predicted sizes of a selective build, in bytes.
 
-    before:        load of the selection as it is
+    before:        load of the original selection
     load, ram:     after the changes
-    margin:        load may be off by this much, either way
-    is_calibrated: the margin was measured with this compiler (gcc -Os); it is wider for other
-                   compilers and for -O2
-    handler:       bytes that the first dtype left out adds: the handler that all deselected cases
-                   call. Each saving of a dtype counts it; 0 if the image has the handler
+    margin:        bytes by which load may be off, in either direction
+    is_calibrated: whether the margin was measured with this compiler (gcc -Os); it is wider for
+                   other compilers and for -O2
+    handler:       bytes that the first omitted dtype adds for the handler that all deselected cases
+                   call. Each saving of a dtype includes it; 0 if the image has the handler
     unknown:       reasons why savings are not known
     """
 

@@ -1,11 +1,11 @@
-"""Sizes of a selective build, predicted from the full build's graph and a selection.
+"""Predict the sizes of a selective build from the full build's graph and a selection.
 
-The model covers the link: what is kept, and how it is laid out. It covers the compiler only in a
+The model covers the link: which nodes are kept, and their layout. It covers the compiler only in a
 few effects, each measured on the eleven sample models:
 
-- a message of verbose_errors takes 6 bytes of code beside its text
-- a switch without any dtype is gone, from its first case to its last
-- branches that are left out call one handler
+- a message of verbose_errors takes 6 bytes of code in addition to its text
+- a switch without any dtype disappears, from its first case to its last
+- omitted branches call one handler
 - clang's table of bodies becomes a jump
 
 Other effects of inlining are not modelled, so dtypes are predicted with an interval. Measured
@@ -65,7 +65,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Bytes of a predicted image. load may be off by `margin`, either way."""
+    """Bytes of a predicted image. load may be off by `margin`, in either direction."""
 
     load: int
     ram: int
@@ -78,10 +78,10 @@ class Remaining:
 
     seen:    its nodes, as a mask
     shrunk:  node → bytes that it loses compared with the full build
-    margin:  bytes that the whole may be off by
+    margin:  bytes by which the total may be off
     roots:   nodes that are kept unconditionally
     without: nodes that it lacks, as a mask
-    cut:     edges that it lacks, as a mask
+    cut:     mask of the edges that it lacks
     tables:  tables of bodies that it lacks
     """
 
@@ -95,10 +95,10 @@ class Remaining:
 
 
 class Predictor:
-    """Predictor of the selective builds of one full build.
+    """Predict the selective builds of one full build.
 
-    full:  measured sizes of the full build; the model only tells the differences
-    facts: what the runtime knows of the build
+    full:  measured sizes of the full build; the model only computes differences
+    facts: the runtime's facts about the build
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Predictor:
         return Size(size.load - less, size.ram, size.margin + slack)
 
     def feature_costs(self, kept: Kept) -> tuple[FeatureCost, ...]:
-        """Price every build feature in an image: those that it has and those that it lacks."""
+        """Price every build feature in an image, present or not."""
         names = self.facts.features.keys() | (kept.features or set())
         return tuple(self._feature_cost(name, kept, names) for name in sorted(names))
 
@@ -166,7 +166,7 @@ class Predictor:
         return FeatureCost(name, is_kept, PredictedSaving(price, price - slack, price + slack))
 
     def remaining(self, kept: Kept) -> Remaining:
-        """Return what stays of the graph."""
+        """Return the part of the graph that remains."""
         graph = self.graph
         what = self.unselected(kept)
         shrunk = dict(what.shrunk)
@@ -190,7 +190,7 @@ class Predictor:
         return Remaining(seen, shrunk, margin, roots, what.gone, cut, tables)
 
     def unselected(self, kept: Kept) -> Unselected:
-        """Return what goes with the entries that are not selected."""
+        """Return the code that disappears with entries that are not selected."""
         gone = [
             node
             for name, nodes in self._table.items()
@@ -202,9 +202,10 @@ class Predictor:
     def _cut(
         self, dtypes: Mapping[str, Collection[str]], seen: Bool, cut: Bool, shrunk: dict[int, int]
     ) -> int:
-        """Mark the edges of branches that are left out; return the margin in bytes.
+        """Mark the edges of omitted branches; return the margin in bytes.
 
-        A switch with no branch left also loses its jump table and the code between its cases.
+        A switch without remaining branches also loses its jump table and the code between its
+        cases.
         """
         branches, edges = self.branches, self.graph.edges
         gone = branches.is_unselected(dtypes)
@@ -228,7 +229,7 @@ class Predictor:
             if not dtypes.get(tag):
                 for node, targets in guarded:
                     self._cut_guarded(node, targets, cut, shrunk)
-        # A branch that one of two tags leaves out may be gone.
+        # A branch that only one of two tags omits may be missing.
         doubtful = branches.is_unselected(dtypes, by_any=True) & seen[branches.holder]
         count = len(np.unique(branches.holder[doubtful]))
         return (self._sizes_of.unseen if count else 0) + self._sizes_of.per_switch * count
@@ -238,8 +239,7 @@ class Predictor:
     ) -> Int:
         """Return the tables of bodies that are no longer tables.
 
-        A case that ends in the handler has no value to put into a table, so the function jumps
-        instead.
+        A case that ends in the handler has no value for a table, so the function jumps instead.
         """
         branches = self.branches
         in_table = (branches.table >= 0) & seen[branches.holder]

@@ -1,4 +1,4 @@
-"""Results of reachability: what models can reach, and how a trace compares with it."""
+"""Results of reachability: operators and dtypes that models can reach, compared with a trace."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from sizeguard.selection.selection import Selection
 class StaticSelection:
     """Selection of everything that models can reach.
 
-    whole_tags: tags that keep every dtype, since the models do not tell which their switches see
-    unknown:    calls in reach whose operator is not constant, with the operator that makes them
+    whole_tags: tags that keep every dtype, since the models do not show which ones their switches
+        see
+    unknown:    reachable calls without a constant operator, with the operator that makes them
     absent:     names passed to the dispatcher that no library registers
     """
 
@@ -28,11 +29,11 @@ class Adequacy:
 
     reachable, observed:     numbers of operators
     reachable_not_observed:  branches that no input took, or that no input of this model can take
-    observed_not_reachable:  not empty if the graph is wrong, or of another runtime
+    observed_not_reachable:  not empty if the graph is wrong, or belongs to another runtime
     callers:                 caller of each in reachable_not_observed; "" if the model names it
         itself
     dtypes_observed_not_reachable: "tag:Dtype" that the trace saw and the static selection omits
-    unknown:                 calls in reach whose operator is not constant
+    unknown:                 reachable calls without a constant operator
     """
 
     model: str
@@ -46,13 +47,13 @@ class Adequacy:
 
     @property
     def is_contained(self) -> bool:
-        """Return whether all that the trace saw is reachable."""
+        """Return whether everything that the trace saw is reachable."""
         return not self.observed_not_reachable and not self.dtypes_observed_not_reachable
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unknown:
-    """Function that calls an operator whose name is not constant, and its object."""
+    """A function that calls an operator without a constant name, and its object."""
 
     function: str
     object: str

@@ -1,4 +1,4 @@
-"""Static selections: all operators and dtypes that models can reach.
+"""Make static selections: all operators and dtypes that models can reach.
 
 Operators come from the section graph, dtypes from the models that state them.
 """

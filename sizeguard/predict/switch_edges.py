@@ -1,4 +1,4 @@
-"""Dtype switches in a section graph: the edges from each switch to its cases' bodies."""
+"""Find dtype switches in a section graph: the edges from each switch to its cases' bodies."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class SwitchEdges:
     dtype:   index into `dtypes`
     tag:     index into `tags`
     table:   the data where the edge begins, if the compiler made the switch a table of its bodies'
-             addresses; -1 otherwise. Its edges are there once for each function that uses it
+             addresses; -1 otherwise. Its edges are repeated for each function that uses it
     dtypes:  names
-    tags:    sets of tags: a function with two switches may have two
+    tags:    sets of tags; a function with two switches may have two
     guarded: tag → functions that lose code when the tag has no dtype, each with the targets of the
-             edges that go
+             removed edges
     """
 
     edge: Int
@@ -45,9 +45,9 @@ class SwitchEdges:
     def is_unselected(
         self, selected: Mapping[str, Collection[str]], *, by_any: bool = False
     ) -> Bool:
-        """Tell for each branch whether it is left out: none of its tags selects the dtype.
+        """Return for each branch whether it is omitted: none of its tags selects the dtype.
 
-        by_any: or one of its tags does not
+        by_any: a branch is omitted if any of its tags does not select the dtype
         """
         leaves = any if by_any else all
         matrix = np.array(
@@ -60,7 +60,7 @@ class SwitchEdges:
         return matrix[self.tag, self.dtype] if len(self.edge) else np.zeros(0, bool)
 
     def edges_gone(self, gone: Bool) -> Int:
-        """Return the edges that are left out: those of a table when none of its users stays."""
+        """Return the omitted edges; edges of a table are omitted when none of its users stays."""
         return np.setdiff1d(self.edge[gone], self.edge[~gone])
 
 
@@ -69,9 +69,9 @@ def find_branches(
 ) -> SwitchEdges:
     """Find the edges from the functions of dtype switches to the bodies of their cases.
 
-    A body is a function whose mangled name carries a dtype. The switch's function carries none.
-    Both are told from names alone, so a switch that was inlined is looked for in all functions of
-    its file that have no switch of their own.
+    A body is a function with a dtype in its mangled name. The switch's function has none. Both are
+    recognised only by name, so an inlined switch is looked for in all functions of its file without
+    a switch of their own.
     """
     functions = _named_functions(graph, dtype_of)
     switch_tags = _SwitchTags(facts, functions)
@@ -137,7 +137,7 @@ def _named_functions(graph: SectionGraph, dtype_of: Callable[[str], str]) -> _Fu
 
 
 class _SwitchTags:
-    """Tags of the dtype switches that a function holds, according to the sources."""
+    """Tags of the dtype switches in a function, according to the sources."""
 
     def __init__(self, facts: BuildFacts, functions: _Functions) -> None:
         self.functions = functions
@@ -166,8 +166,8 @@ class _SwitchTags:
 def _code_edges(graph: SectionGraph) -> Iterator[tuple[int, int, int, int]]:
     """Yield edges from code to code: the edge, its function, its target and its table.
 
-    An edge that begins in a switch's table counts for each function that uses the table; without
-    one the table is -1.
+    An edge that begins in a switch's table counts for each function that uses the table; without a
+    table it is -1.
     """
     nodes, edges = graph.nodes, graph.edges
     source = edges.source
@@ -182,10 +182,10 @@ def _code_edges(graph: SectionGraph) -> Iterator[tuple[int, int, int, int]]:
 
 
 def switch_tables(graph: SectionGraph) -> dict[int, tuple[int, ...]]:
-    """Find the tables that clang makes of switches, each with the functions that use it.
+    """Find the tables that clang makes from switches, each with the functions that use it.
 
-    clang makes a table of a switch whose cases differ only in a value, such as a body's address.
-    Switches with equal values share one.
+    clang makes a table from a switch whose cases differ only in a value, such as a body's address.
+    Switches with equal values share a table.
     """
     nodes, edges = graph.nodes, graph.edges
     source = edges.source
@@ -200,7 +200,7 @@ def switch_tables(graph: SectionGraph) -> dict[int, tuple[int, ...]]:
 def _guarded_calls(
     graph: SectionGraph, facts: BuildFacts, functions: _Functions, tag: str
 ) -> tuple[tuple[int, frozenset[int]], ...]:
-    """Return the functions with code that needs a dtype of the tag, and what that code calls."""
+    """Return the functions with code that needs a dtype of the tag, and the functions it calls."""
     guards = {(guard.file, guard.function) for guard in facts.guards if guard.tag == tag}
     switches = {(switch.file, switch.function) for switch in facts.switches if switch.tag == tag}
     switch_files = {file for file, _ in switches}
@@ -210,10 +210,10 @@ def _guarded_calls(
 
 
 def _guarded_by(graph: SectionGraph, node: int, inside: set[int]) -> frozenset[int]:
-    """Return the functions that a function calls in the code that a guard encloses.
+    """Return the functions that a function calls in guarded code.
 
-    A function of the switch's own file calls its own cold parts (f.part.0) there; one of another
-    file calls functions of the switch's file.
+    A function in the switch's own file calls its own cold parts (f.part.0) there; a function in
+    another file calls functions of the switch's file.
     """
     edges = graph.edges
     called = set(edges.target[int(edges.start[node]) : int(edges.start[node + 1])].tolist())
@@ -226,10 +226,10 @@ def _guarded_by(graph: SectionGraph, node: int, inside: set[int]) -> frozenset[i
 
 
 def tag_holders(graph: SectionGraph, facts: BuildFacts) -> dict[str, Int]:
-    """Find the functions that hold one of a tag's switches, for each tag.
+    """Find the functions that contain one of a tag's switches, for each tag.
 
-    A switch whose function was inlined may be in any function of its file, one of a header
-    anywhere.
+    A switch whose function was inlined may be in any function of its file; a switch in a header may
+    be anywhere.
     """
     nodes = graph.nodes
     code = np.flatnonzero(nodes.is_exec[: nodes.sections]).astype(np.int64)

@@ -1,6 +1,6 @@
-"""Code that would not be compiled if table entries were not selected.
+"""Find code that would not be compiled if table entries were not selected.
 
-Found in the full build's graph: nodes that go, and bytes that remaining code loses.
+The full build's graph gives the removed nodes, and the bytes that remaining code loses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Unselected:
     """Effects of leaving out table entries.
 
     gone:   mask of the nodes that would not exist
-    shrunk: node → bytes that it loses though it stays
+    shrunk: node → bytes that it loses although it stays
     """
 
     gone: Bool
@@ -34,11 +34,11 @@ class Unselected:
 
 
 def without_entries(graph: SectionGraph, entries: npt.ArrayLike) -> Unselected:
-    """Find what goes with table entries that are not selected.
+    """Find the nodes that disappear with table entries that are not selected.
 
-    Registration macros and generated code leave out more than the entry when nothing is selected: a
-    table without entries, the record that passes it on, the call that does, and the initializer.
-    The full graph holds all of these.
+    Registration macros and generated code omit more than the entry when nothing is selected: a
+    table without entries, the record that passes it on, the call that passes the record, and the
+    initializer. The full graph contains all of these.
     """
     nodes, source = graph.nodes, graph.edges.source
     gone = np.zeros(len(nodes), bool)
@@ -84,7 +84,7 @@ def _data_that_names(graph: SectionGraph, function: int) -> list[int]:
 
 
 def _has_nothing_else(graph: SectionGraph, function: int, gone: Bool) -> bool:
-    """Return whether an initializer writes nothing but what goes and what is its own."""
+    """Return whether an initializer writes nothing except removed data and its own."""
     return all(
         gone[target] or not graph.nodes.is_write[target] or _is_private(graph, target, function)
         for target in _targets(graph, function)

@@ -1,4 +1,4 @@
-"""Predictions of changed selections: add operators to a selection, drop models, compare the sizes.
+"""Predict changed selections: add operators to a selection, drop models, compare the sizes.
 
 Nothing is compiled and no source is read.
 """
@@ -46,9 +46,7 @@ def predictor_of(path: Path) -> Predictor:
     """
     build = read_build(path)
     if build.variant != "full":
-        raise InputError(
-            f"{path}: a build of {build.variant}; predictions are made from the variant full"
-        )
+        raise InputError(f"{path}: a build of {build.variant}; predictions need the variant full")
     graph = graph_of_path(path)
     facts = build_facts(build)
     full = Size(build.sizes.load, build.sizes.ram)
@@ -58,7 +56,7 @@ def predictor_of(path: Path) -> Predictor:
 def kept_by(selection: Selection, predictor: Predictor, *, dtypes: bool) -> Kept:
     """Return the parts that a build of the selection keeps.
 
-    dtypes: keep only selected dtypes; otherwise keep all
+    dtypes: whether to keep only selected dtypes; otherwise all are kept
     """
     chosen = frozenset(selection.selected_operators(predictor.operators))
     if selection.all_non_operators_included:
@@ -84,8 +82,9 @@ def predict(
     """Predict the sizes of a selection after changes.
 
     add:     operators to add first, such as aten::gelu or aten::gelu:Float
-    drop:    models to drop then
-    savings: of the full build; then the prediction says what each operator and dtype saves
+    drop:    models to drop after that
+    savings: of the full build; if given, the prediction includes the saving of each operator and
+        dtype
     """
     _check(selection, predictor.operators)
 
@@ -139,7 +138,7 @@ def _lost(selection: Selection, smaller: Selection) -> tuple[str, ...]:
 def _model_costs(
     selection: Selection, load: int, size_of: Callable[[Selection], Size]
 ) -> tuple[ModelCost, ...]:
-    """Return the cost of each model of a selection; none if it has only one model.
+    """Return the cost of each model of a selection; empty if it has only one model.
 
     load: predicted bytes of the whole selection
     """
@@ -196,7 +195,7 @@ def _with_operator(
 ) -> tuple[Selection, tuple[str, ...]]:
     """Add an operator and all that it calls; also return the names that are new.
 
-    The dtype (all dtypes if none is named) is added to every tag on the way.
+    The dtype (by default all dtypes) is added to every tag on the way.
     """
     head, colon, dtype = what.rpartition(":")
     operator, dtypes = (head, [dtype]) if colon and not head.endswith(":") else (what, list(DTYPES))
@@ -221,7 +220,7 @@ def _with_operator(
 def _tags(predictor: Predictor, names: Collection[str]) -> set[str]:
     """Return the tags of the switches that operators' kernels reach.
 
-    Tags that guard code are left out: what converts dtypes stays as it is selected.
+    Tags that guard code are left out, since code that converts dtypes stays as selected.
     """
     table = operators(predictor.graph)
     reached = reachable(predictor.graph, [node for name in names for node in table[name]])

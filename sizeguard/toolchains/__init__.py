@@ -1,1 +1,1 @@
-"""Compilers, linkers and targets of this machine, and commands run with limits."""
+"""Find compilers, linkers and targets of this machine, and run commands with limits."""

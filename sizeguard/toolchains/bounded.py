@@ -1,4 +1,4 @@
-"""Run a command with bounded time, output and disk."""
+"""Run a command with bounded time, output and disk space."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-LARGEST_FILE = 256 << 20  # bytes that a program may write into one file, its output included
-_SAID = 1 << 16  # bytes of its output that are read
+LARGEST_FILE = 256 << 20  # bytes that a program may write to one file, including its output
+_SAID = 1 << 16  # bytes of its output to read
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The end of a command.
 
-    code: as in subprocess; said: its stderr; trouble: why there is no code to judge, empty if the
-    program ended itself.
+    code: as in subprocess; said: its stderr; trouble: the reason if there is no valid code, empty
+    if the program ended itself.
     """
 
     code: int
@@ -35,7 +35,7 @@ def run_bounded(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Run a program; when its time is over it ends with all that it started."""
+    """Run a program; after the timeout, end it and all processes that it started."""
     with tempfile.TemporaryFile() as file:
         try:
             process = subprocess.Popen(

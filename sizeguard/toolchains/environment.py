@@ -1,6 +1,6 @@
-"""The environment of builds: variables that compilers, linkers and CMake act on, and no others.
+"""The environment of builds: only variables that compilers, linkers and CMake use.
 
-A variable that is not passed on cannot change a build, so what is recorded is complete.
+Variables that are not passed on cannot change a build, so the record is complete.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-# What the tools' manuals name: gcc (Environment Variables), clang, ld, CMake, ccache, Python.
+# Variables in the tools' manuals: gcc (Environment Variables), clang, ld, CMake, ccache, Python.
 _REACHES = re.compile(
     r"PATH|CC|CXX|CPP|AR|AS|LD|NM|RANLIB|STRIP|\w*FLAGS|\w*(CPATH|INCLUDE_PATH)"
     r"|(COMPILER|LIBRARY|PKG_CONFIG)_PATH|(LD|GCC|CCC|CLANG|LLVM|CMAKE|CCACHE|PYTHON|QEMU)_?\w*"
     r"|COLLECT_\w+|ANDROID_NDK(_HOME|_ROOT)?|SOURCE_DATE_EPOCH|SDKROOT|\w+_DEPLOYMENT_TARGET|ZERO_AR_DATE|VIRTUAL_ENV"
 )
-# Passed on and not recorded: they name places and people, which are not input of a build.
+# Passed on but not recorded: they name places and people, which are not inputs of a build.
 _PLACES = frozenset({"HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SIZEGUARD_WORKTREE"})
-# Not passed on: they write files of their own, or put the path of a machine into an image.
+# Not passed on: they write additional files, or put the path of a machine into an image.
 _REFUSED = frozenset({"LD_RUN_PATH", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"})
-# Recorded, but another value does not change what the same compilers make of the same files: which
-# tools CMake finds and what the generator writes, seen when a build is configured again.
+# Recorded, but with the same compilers and files another value does not change the code. They
+# affect which tools CMake finds and what the generator writes, which shows when a build is
+# configured again.
 _NOT_OF_COMPILERS = re.compile(r"PATH|VIRTUAL_ENV|PKG_CONFIG_PATH|(PYTHON|QEMU)\w*")
 # A cache of compilations hands out what the compiler makes. Those that compile on other machines
 # (distcc, icecc) are none of these: compilers there may be others.
@@ -46,13 +47,13 @@ def recorded_environment(given: Mapping[str, str] = os.environ) -> dict[str, str
 
 
 def build_environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the whole environment of CMake, ninja and what they start."""
+    """Return the whole environment of CMake, ninja and their child processes."""
     places = {name: given[name] for name in _PLACES if name in given}
     return {**recorded_environment(given), **places, "LC_ALL": "C.UTF-8"}
 
 
 def android_ndk(given: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the folder of the Android NDK that the environment names; None without one.
+    """Return the folder of the Android NDK that the environment names; None if it names none.
 
     native/cmake/toolchains/arm64-android.cmake reads the same variables in the same order.
     """
@@ -61,7 +62,7 @@ def android_ndk(given: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def code_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return those of recorded variables that change code with the same tools, such as CPATH."""
+    """Return the recorded variables that can change code even with the same tools: CPATH."""
     return {
         name: value
         for name, value in environment.items()

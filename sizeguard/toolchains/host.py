@@ -1,4 +1,4 @@
-"""This machine as far as results depend on it: emulator, libraries, processor, compilers."""
+"""Properties of this machine that results depend on: emulator, libraries, processor, compilers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from sizeguard.toolchains.targets import QEMU_SYSROOT, run_prefix
 _VARIABLES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "SOURCE_DATE_EPOCH")
 
 _LOADED = re.compile(r"(?:=> )?(/\S+) \(0x[0-9a-f]+\)")
-_TIMEOUT = 60  # seconds for the loader to list what it would load
+_TIMEOUT = 60  # seconds for the loader to list the libraries
 
 
 def run_environment() -> dict[str, str]:
-    """Return the environment that models run with: of the caller's only where libraries are."""
+    """Return the environment for running models; from the caller, only the library paths."""
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     return {"LC_ALL": "C", **kept}
 
 
 def machine_files(image: Path, target: str) -> tuple[Path, ...]:
-    """Return the emulator, if one is needed, and the libraries that the loader takes for the image.
+    """Return the emulator, if needed, and the libraries that the loader loads for the image.
 
     Raises InconclusiveError if the target does not run here.
     """
@@ -46,8 +46,7 @@ def machine_files(image: Path, target: str) -> tuple[Path, ...]:
             f"{prefix[0]} not found, which runs {target} here; install with: apt-get install"
             " qemu-user"
         )
-    # The emulator itself is started by this machine's loader: only its guest must see the
-    # variable.
+    # This machine's loader starts the emulator itself; only its guest must see the variable.
     command = [emulator, *prefix[1:], "-E", "LD_TRACE_LOADED_OBJECTS=1", str(image)]
     libraries = _loaded(image, command, run_environment(), Path(QEMU_SYSROOT))
     return tuple(dict.fromkeys((Path(emulator), *libraries)))
@@ -68,9 +67,9 @@ def _loaded(
             timeout=_TIMEOUT,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InconclusiveError(f"{image}: what it loads cannot be listed: {error}") from error
-    # A static program starts instead of being listed, and prints its usage, in which nothing looks
-    # like a library.
+        raise InconclusiveError(f"{image}: cannot list its libraries: {error}") from error
+    # A static program starts instead of being listed, and prints its usage, which contains no
+    # libraries.
     found = []
     for name in _LOADED.findall(done.stdout):
         inside = sysroot / name.removeprefix("/")
@@ -80,7 +79,7 @@ def _loaded(
 
 @functools.cache
 def processor() -> str:
-    """Hash the processor's description: libraries choose code by it."""
+    """Hash the description of the processor, since libraries select code by it."""
     text = platform.machine()
     try:
         lines = (
@@ -122,7 +121,7 @@ def _tools() -> Mapping[str, str]:
 
 
 def _version(command: str) -> str:
-    """Return the first line of a tool's --version, "none" if it does not run."""
+    """Return the first line of a tool's --version; "none" if it does not run."""
     try:
         done = subprocess.run(
             [*shlex.split(command), "--version"], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Inputs of a build that are neither a project's nor installed on the machine."""
+"""Find inputs of a build that are neither a project's nor installed on the machine."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from sizeguard.base.import_closure import PACKAGE
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.toolchains.environment import android_ndk, code_variables
 
-# Where systems install programs and headers. Builds of all commits read the same ones.
+# Where systems install programs and headers, which the builds of all commits share.
 _FOLDERS = ("/usr", "/opt", "/lib", "/lib64", "/bin", "/sbin", "/nix")
 
 
-# Lists of installed packages: they pin headers, libraries and tools whose versions are not asked.
+# Lists of installed packages: they pin headers, libraries and tools whose versions are not checked.
 _PACKAGES = ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed")
 
 
 def package_lists() -> list[Path]:
-    """List the files that say what is installed on this machine; empty if it has none."""
+    """List the files that list the packages installed on this machine; empty if there are none."""
     return [path for path in map(Path, _PACKAGES) if path.is_file()]
 
 
 def is_installed(path: str, root: Path) -> bool:
     """Return whether a file belongs to the system, the interpreter, the NDK or this package.
 
-    root: of the project; the package counts as the project's if it lies there
+    root: root of the project; the package counts as the project's if it is inside
     """
     return is_below_any(path, installed_folders(root))
 
 
 def installed_folders(root: Path) -> tuple[str, ...]:
-    """List the folders of what is_installed means, each with a slash at its end."""
+    """List the folders that is_installed checks, each with a slash at its end."""
     folders = [*_FOLDERS, sys.prefix, sys.base_prefix]
     ndk = android_ndk()
     if ndk is not None:
@@ -44,19 +44,19 @@ def installed_folders(root: Path) -> tuple[str, ...]:
 
 
 def is_below_any(path: str, below: tuple[str, ...]) -> bool:
-    """Return whether a path leads below one of some folders, by its words or by its links."""
-    # Following links takes 0.1 ms, and builds read 1,000 files: most tell by their words.
+    """Return whether a path leads into one of some folders, by its spelling or through links."""
+    # Following links takes 0.1 ms, and builds read 1,000 files; for most the spelling is enough.
     return path.startswith(below) or os.path.realpath(path).startswith(below)
 
 
 def is_below(path: str, root: Path) -> bool:
-    """Return whether a path leads below a folder, by its words or by its links."""
+    """Return whether a path leads into a folder, by its spelling or through links."""
     lexical = os.path.normpath(path).startswith(f"{root}/")
     return lexical or os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
 
 
 def foreign_files(inputs: BuildInputs, root: Path) -> Collection[str]:
-    """List the files and programs of a build that are neither below a root nor installed."""
+    """List the files and programs of a build that are neither inside a root nor installed."""
     paths = (*inputs.files, *inputs.tools)
     below = installed_folders(root)
     return [path for path in paths if not is_below(path, root) and not is_below_any(path, below)]
@@ -65,7 +65,7 @@ def foreign_files(inputs: BuildInputs, root: Path) -> Collection[str]:
 def foreign_inputs(inputs: BuildInputs, root: Path) -> tuple[str, ...]:
     """List variables that change code, and foreign files.
 
-    Builds of other commits read them as they are now, so their growth would not be seen.
+    Builds of other commits read their present content, so growth in them would not be seen.
     """
     names = code_variables(inputs.environment)
     return (*sorted(names), *sorted(foreign_files(inputs, root)))

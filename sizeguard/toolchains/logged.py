@@ -18,7 +18,7 @@ from sizeguard.git.git import git_environment
 from sizeguard.git.worktrees import MARKER, Worktree, end_orphans, processes
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, StoppedError
 
-# Messages that show a failure of the machine, not of the commit: such a build tells nothing.
+# Messages of failures of the machine, not of the commit; such builds are inconclusive.
 _TRANSIENT = re.compile(
     r"No space left on device|Cannot allocate memory|virtual memory exhausted|out of memory|Disk"
     r" quota exceeded|Killed signal terminated|"
@@ -28,8 +28,8 @@ _TRANSIENT = re.compile(
 _ERROR = re.compile(
     r"(?<![\w-])(?:fatal )?error[: ]|^\w+Error: |undefined reference|ERROR:", re.IGNORECASE
 )
-_LOG_END = 1 << 20  # bytes of a log that are searched
-_LARGEST_LOG = 63 << 20  # bytes that are kept besides the end
+_LOG_END = 1 << 20  # bytes of a log to search
+_LARGEST_LOG = 63 << 20  # bytes that are kept in addition to the end
 _PIECE = 1 << 16
 _PIPE_WAIT = 5.0  # seconds
 
@@ -41,17 +41,17 @@ def run_logged(
     limits: Limits,
     inherited: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a build with its output in the tree's log; it ends with all that it started.
+    """Run a build with its output in the tree's log; end all processes that it starts with it.
 
-    more:      variables besides those that it inherits
-    inherited: None for all that this process has
+    more:      additional variables
+    inherited: inherited variables; None for all of this process
 
     Raises DoesNotBuildError if the commit does not build, StoppedError if limits.stop is set,
     BuildError if the machine fails or the time is over.
     """
     given = git_environment() if inherited is None else inherited
     environment = {**given, **more, MARKER: str(tree.path)}
-    # Colours and the person's terminal have no place in a log.
+    # A log must not contain colours or depend on the user's terminal.
     environment |= {"TERM": "dumb", "NO_COLOR": "1"}
     before = processes()
     process = subprocess.Popen(
@@ -73,16 +73,16 @@ def run_logged(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        # Processes left running would write into the next commit's files
+        # Remaining processes would write to the next commit's files
         end_orphans(tree.path, before)
-        # All that held the pipe has ended, unless it is hidden from us
+        # Every process that held the pipe has ended, except hidden ones
         copy.join(_PIPE_WAIT)
     if code != 0:
         raise _failure(command, tree, code)
 
 
 def _keep_output(source: IO[bytes], path: Path) -> None:
-    """Copy output to a log: its beginning, and its end if it is longer than a log may be."""
+    """Copy output to a log: the beginning, and the end if it exceeds the size of a log."""
     size, end = 0, b""
     with path.open("wb") as log:
         while piece := os.read(source.fileno(), _PIECE):
@@ -98,13 +98,13 @@ def _keep_output(source: IO[bytes], path: Path) -> None:
 
 
 def _failure(command: Sequence[str], tree: Worktree, code: int) -> BuildError:
-    """Tell from the log why a build ended with a code, or by a signal if that is negative."""
+    """Make the error for a build that ended with a code, or a signal if negative, from its log."""
     output = _end_of(tree.log)
     transient = _TRANSIENT.search(output)
     if transient or code < 0:
         why = transient[0] if transient else f"signal {-code}"
         return BuildError(
-            f"{shlex.join(command)} was stopped ({why}), which says nothing of the commit; log:"
+            f"{shlex.join(command)} was stopped ({why}), which says nothing about the commit; log:"
             f" {tree.log}"
         )
     return DoesNotBuildError(
@@ -124,8 +124,8 @@ def _wait(process: subprocess.Popen[bytes], command: Sequence[str], limits: Limi
                 raise StoppedError("stopped") from None
             if limits.timeout is not None and time.monotonic() - start > limits.timeout:
                 raise BuildError(
-                    f"{shlex.join(command)} did not end within {limits.timeout:g} seconds: give"
-                    f" {limits.timeout_option} more"
+                    f"{shlex.join(command)} did not end within {limits.timeout:g} seconds; increase"
+                    f" {limits.timeout_option}"
                 ) from None
 
 
@@ -137,9 +137,9 @@ def _end_of(log: Path) -> str:
 
 
 def first_error(output: str) -> str:
-    """Find the first line that says what is wrong: a compiler's, a linker's or CMake's message.
+    """Find the first line with an error message of a compiler, a linker or CMake.
 
-    Otherwise the last line; empty without any.
+    Otherwise return the last line; empty if there is no output.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for i, line in enumerate(lines):
@@ -152,5 +152,5 @@ def first_error(output: str) -> str:
 
 
 def _without_folder(message: str, folder: str) -> str:
-    """Leave out the tree's path, which differs by job."""
+    """Remove the tree's path, which differs between jobs."""
     return message.replace(f"{folder}/", "").replace(folder, ".").partition("; log: ")[0][:500]

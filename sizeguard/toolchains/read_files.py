@@ -1,8 +1,8 @@
-"""Tracked files of a worktree that a build reads, told by their times of access.
+"""Find the tracked files of a worktree that a build reads, by their access times.
 
-Each file and folder gets a time of access before its last change. Linux then notes the first
-read, whoever reads (`relatime`, the usual option of file systems, and `strictatime` do). Where
-nothing is noted, or git itself was asked for files, it is unknown what was read.
+The access time of each file and folder is set before its last change. Linux then records the first
+read by anybody (with `relatime`, the usual mount option, and with `strictatime`). If nothing is
+recorded, or the build asked git itself for files, it is unknown what was read.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _PROBE = "probe"
 class ReadFiles:
     """Files read since the access times were reset, by path from the worktree's root.
 
-    folders: those that were listed; the root is empty
+    folders: listed folders; the root is empty
     """
 
     files: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
 
     def __or__(self, other: ReadFiles) -> ReadFiles:
-        """Unite two."""
+        """Combine two."""
         return ReadFiles(self.files | other.files, self.folders | other.folders)
 
 
 def watch(tree: Path) -> bool:
-    """Begin to watch a worktree; False if this file system does not tell what is read."""
+    """Begin to watch a worktree; return False if this file system does not record reads."""
     if not sys.platform.startswith("linux") or not _is_told(tree):
         return False
     names = _tracked(tree)
@@ -53,7 +53,7 @@ def watch(tree: Path) -> bool:
 
 
 def read_since(tree: Path) -> ReadFiles | None:
-    """Return what was read since `watch`; None if it is unknown: git was asked for files.
+    """Return the files read since `watch`; None if unknown, since git was asked for files.
 
     A file that the build replaced or removed counts as read.
     """
@@ -79,7 +79,7 @@ def _tracked(tree: Path) -> list[str]:
 
 
 def _folders(names: list[str]) -> set[str]:
-    """List the folders of files, with all that they are in; the root is empty."""
+    """List the folders of files, with all parent folders; the root is empty."""
     found = {os.path.dirname(name) for name in names}  # noqa: PTH120  (the root is empty)
     for name in list(found):
         while name:
@@ -89,7 +89,7 @@ def _folders(names: list[str]) -> set[str]:
 
 
 def _is_told(folder: Path) -> bool:
-    """Try whether a read is noted, and whether files can be copied without one."""
+    """Test whether reads are recorded, and whether files can be copied without a read."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="read-") as place:
             probe = Path(place) / _PROBE

@@ -1,4 +1,4 @@
-"""The interface Recipe: how a commit becomes a build."""
+"""The interface Recipe, which builds a commit."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sizeguard.git.worktrees import Worktree
 class Limits:
     """Limits of one build.
 
-    jobs:    compilers at once, all cores for None
-    timeout: seconds; timeout_option: what a person gives more
-    stop:    set by another thread to end the build
+    jobs:    number of compilers at the same time; None for all cores
+    timeout: seconds; timeout_option: the option that sets it
+    stop:    another thread sets it to end the build
     """
 
     jobs: int | None = None
@@ -28,18 +28,19 @@ class Limits:
 
 
 class ReadsElsewhereError(BuildError):
-    """The build of a commit reads files that are not the commit's, or that its key leaves out.
+    """The build of a commit reads files outside the commit, or files that its key leaves out.
 
-    Its measurement would stand for commits that differ in them, so it is not kept.
+    Its measurement would be reused for commits with other versions of these files, so it is not
+    stored.
     """
 
 
 class StoppedError(BuildError):
-    """A build that ended because Limits.stop was set."""
+    """Raised if a build ended because Limits.stop was set."""
 
 
 class DoesNotBuildError(BuildError):
-    """The commit's own build fails: a fact about the commit. str() is the first error."""
+    """The commit's own build fails. str() is the first error."""
 
 
 class Recipe(Protocol):
@@ -47,42 +48,43 @@ class Recipe(Protocol):
 
     @property
     def map(self) -> str:
-        """The path of a linker map from the worktree's root; empty if the build's record has it."""
+        """Path of a linker map from the worktree's root; empty if the build's record has it."""
         ...
 
     @property
     def text(self) -> str:
-        """The build in words, for people."""
+        """A description of the build for display."""
         ...
 
     @property
     def build_name(self) -> str:
-        """The build itself: of one commit, recipes of equal names build the same files."""
+        """Name of the build; recipes with equal names build the same files of a commit."""
         ...
 
     @property
     def kept_folders(self) -> tuple[str, ...]:
-        """Folders of the worktree that stay from one commit to the next."""
+        """Folders of the worktree that are kept from one commit to the next."""
         ...
 
     def check(self, repository: Path, commit: str) -> None:
-        """Raise InputError if the recipe reads nothing of a commit: all would look equal."""
+        """Raise InputError if the recipe reads nothing from a commit: all would look equal."""
         ...
 
     def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
         """Everything that the measurement depends on.
 
-        path_length: of the worktree's path, in bytes; compilers write that path into binaries.
+        path_length: length of the worktree's path in bytes; compilers write that path into
+            binaries.
         """
         ...
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
-        """Build what is checked out; return the path of the image or of its build.json.
+        """Build the checked-out commit; return the path of the image or of its build.json.
 
         Raises DoesNotBuildError if the commit does not build, BuildError if the machine fails.
         """
         ...
 
     def also_built(self, tree: Worktree, commit: str) -> Iterable[tuple[Recipe, Path]]:
-        """Yield other images of the same build: their recipes, and what build would return."""
+        """Yield other images of the same build: their recipes, and their paths as from build."""
         ...

@@ -1,4 +1,4 @@
-"""Make the stripped twin of an image with the tool of its machine."""
+"""Make the stripped twin of an image with the strip tool for its machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LLVM = ("llvm-strip", "llvm-strip-19", "llvm-strip-14")
 
 
 def strip_tool(image: Path) -> str | None:
-    """Find a program that strips an image; None if there is none here."""
+    """Find a program that strips an image; None if this machine has none."""
     return next(filter(None, map(shutil.which, _tools(image_tools(image).machine))), None)
 
 
@@ -31,7 +31,10 @@ def _tools(machine: str) -> Iterator[str]:
 
 
 def strip(tool: str, image: Path, shipped: Path) -> None:
-    """Strip an image, and be sure that the twin loads the same bytes. Raises BuildError."""
+    """Strip an image, and check that the twin loads the same bytes.
+
+    Raises BuildError if it does not.
+    """
     try:
         done = subprocess.run(
             [tool, "-o", str(shipped), str(image)],
@@ -52,5 +55,5 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
     if before != after:
         raise BuildError(
             f"{tool} {image.name}: loads {after} bytes afterwards and {before} before: stripping"
-            " changed what is loaded"
+            " changed the loaded bytes"
         )

@@ -1,4 +1,4 @@
-"""Targets: the machines and systems that can be built for, and how they run here."""
+"""Targets: machines and systems to build for, and how to run their programs here."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class TargetMachine:
     """A machine and system to build for.
 
     triple:     the prefix of Debian's cross tools, and clang's --target
-    is_macho:   macOS or iOS, not ELF
-    is_android: ELF for bionic, not glibc
+    is_macho:   whether it is macOS or iOS, instead of ELF
+    is_android: whether it is ELF for bionic, instead of glibc
     """
 
     name: str
@@ -36,7 +36,7 @@ class TargetMachine:
 
     @property
     def tool_prefix(self) -> str:
-        """The prefix of binutils' names, empty for this machine."""
+        """The prefix of binutils' names; empty for this machine."""
         return "" if self.is_native or self.is_llvm_only else f"{self.triple}-"
 
     @property
@@ -64,7 +64,7 @@ def host_target() -> str:
 
 
 def find_target(name: str | None) -> TargetMachine:
-    """Return a target by its name; this machine's for None.
+    """Return a target by its name; None means this machine's.
 
     Raises InputError for an unknown name.
     """
@@ -79,9 +79,9 @@ def find_target(name: str | None) -> TargetMachine:
 
 
 def run_prefix(target: str) -> list[str] | None:
-    """Return the command before an executable's path that runs it here; empty if it needs none.
+    """Return the command prefix that runs an executable here; empty if it needs none.
 
-    None if it cannot be run.
+    Returns None if it cannot be run.
     """
     if target == host_target():
         return []

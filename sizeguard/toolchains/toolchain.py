@@ -43,8 +43,8 @@ PACKAGES = {
 class Toolchain:
     """A compiler with a linker, for a target.
 
-    linker:          as chosen, such as lld-22
-    headers:         folder with C and C++ headers for a target whose own are not here; else None
+    linker:          as requested, such as lld-22
+    headers:         folder of C and C++ headers for a target without installed headers; else None
     headers_version: such as ziglang 0.17.0; empty without headers
     """
 
@@ -72,7 +72,7 @@ def find_toolchain(
 
     Defaults: gcc with bfd, lld with clang, clang for macOS, and this machine's target.
 
-    Raises InputError for what cannot be combined, BuildError with what to install.
+    Raises InputError for combinations that do not work, BuildError with the packages to install.
     """
     what = find_target(target)
     compiler, linker = _choice(what, compiler, linker)
@@ -91,7 +91,7 @@ def find_toolchain(
     elif what.is_android:
         needed += ["llvm-ar-19"]
     elif not what.is_native:
-        # Clang takes libc, start files and archives from gcc's cross toolchain.
+        # Clang uses libc, start files and archives of gcc's cross toolchain.
         needed += [f"{what.tool_prefix}gcc", f"{what.tool_prefix}ar"]
     require(*needed)
     is_borrowed = what.is_llvm_only and ndk is None
@@ -135,12 +135,12 @@ def _linker_command(target: TargetMachine, linker: str) -> str:
 def _headers(target: TargetMachine) -> tuple[Path, str]:
     """Return the lib folder of the Python package ziglang, and its version.
 
-    It has the headers of libSystem, musl and libc++, which no Debian package has.
+    It has the headers of libSystem, musl and libc++, which Debian does not package.
     """
     found = importlib.util.find_spec("ziglang")
     if found is None or not found.submodule_search_locations:
         raise BuildError(
-            f"ziglang not found, whose headers builds for {target.name} take; install with: pip"
+            f"ziglang not found; builds for {target.name} need its headers; install with: pip"
             " install ziglang"
         )
     return (
@@ -150,7 +150,7 @@ def _headers(target: TargetMachine) -> tuple[Path, str]:
 
 
 def _ndk_tool(ndk: Path, name: str) -> str:
-    """Return the path of a tool of the NDK. Raises BuildError if there is none."""
+    """Return the path of a tool of the NDK. Raises BuildError if it does not exist."""
     found = sorted(ndk.glob(f"toolchains/llvm/prebuilt/*/bin/{name}"))
     if not found:
         raise BuildError(f"{ndk}: no {name} in this Android NDK; unset ANDROID_NDK to do without")
@@ -158,7 +158,7 @@ def _ndk_tool(ndk: Path, name: str) -> str:
 
 
 def require(*tools: str) -> None:
-    """Raise BuildError that names all missing tools and the one command that installs them."""
+    """Raise BuildError that names all missing tools and the command that installs them."""
     missing = [tool for tool in dict.fromkeys(tools) if shutil.which(tool) is None]
     if missing:
         packages = sorted({_package(tool) for tool in missing})
@@ -168,7 +168,7 @@ def require(*tools: str) -> None:
 
 
 def _package(tool: str) -> str:
-    """Return the package of a tool; names of lld's and of cross tools tell it."""
+    """Return the package of a tool; names of lld's and of cross tools contain it."""
     if match := re.fullmatch(r"ld(?:64)?\.lld-(\d+)", tool):
         return f"lld-{match[1]}"
     if match := re.fullmatch(r"(\w+)-linux-gnu-(.+)", tool):
@@ -178,7 +178,7 @@ def _package(tool: str) -> str:
 
 
 def _path(tool: str) -> str:
-    """Return the path of a tool. Raises BuildError if there is none."""
+    """Return the path of a tool. Raises BuildError if it does not exist."""
     path = shutil.which(tool)
     if path is None:
         raise BuildError(f"{tool} not found")
@@ -199,7 +199,7 @@ def _version(tool: str) -> str:
 def _asked(tool: str, modified: int, size: int) -> str:
     """Ask a tool for its version, once for each state of the file.
 
-    A gate of 6 builds looks for its tools 24 times, 20 ms each.
+    A gate with 6 builds looks for its tools 24 times, 20 ms each.
     """
     text = subprocess.run(
         [tool, "--version"], capture_output=True, text=True, check=False
@@ -207,7 +207,7 @@ def _asked(tool: str, modified: int, size: int) -> str:
     # Text in brackets is the distribution's, and would hide the version.
     versions = re.findall(r"\d+(?:\.\d+)+", re.sub(r"\(.*?\)", "", text))
     if not versions:
-        raise BuildError(f"{tool} --version says no version: {text}")
+        raise BuildError(f"{tool} --version prints no version: {text}")
     return str(versions[0])
 
 

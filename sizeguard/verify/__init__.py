@@ -1,1 +1,1 @@
-"""Verification: judge by evidence whether code is absent from an image, or present in it."""
+"""Verification: decide by evidence whether code is absent from an image, or present in it."""

@@ -1,4 +1,4 @@
-"""Names of a full build: of its registrations, objects and debug information."""
+"""Collect the names of a full build, from its registrations, objects and debug information."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sizeguard.verify.registrations import Kernels, Registrations, function_text
 
 
 def names_of(evidence: Evidence, words: Vocabulary) -> BuildNames:
-    """Read the names; of features it takes two builds (feature_marks)."""
+    """Read the names, except those of features, which need two builds (feature_marks)."""
     tables = Registrations(evidence)
     kernels = Kernels(evidence, words.kernels)
     at = {symbol.address: name for name, found in evidence.symbols.items() for symbol in found}
@@ -41,7 +41,7 @@ def names_of(evidence: Evidence, words: Vocabulary) -> BuildNames:
 def _helpers(
     evidence: Evidence, kernels: Kernels, wrappers: dict[str, str], names: set[str]
 ) -> frozenset[str]:
-    """Find functions that have the name of a kernel and are not registered."""
+    """Find functions that have the name of a kernel but are not registered."""
     registered = " ".join(function_text(symbol) for symbol in set(wrappers.values()))
     found = set()
     for symbol in evidence.objects.index:
@@ -54,7 +54,7 @@ def _helpers(
 
 
 def feature_marks(full: Evidence, without: Evidence) -> FeatureMarks:
-    """Compare the full build with one that leaves a feature out and keeps all else."""
+    """Compare the full build with a build that leaves out only one feature."""
     texts, other = _texts(full), _texts(without)
     functions = {*full.symbols} - {*without.symbols}
     changed = {
@@ -71,16 +71,16 @@ def feature_marks(full: Evidence, without: Evidence) -> FeatureMarks:
 
 
 def _functions(symbols: set[str]) -> tuple[str, ...]:
-    """Leave out clones, which a compiler makes as it likes."""
+    """Leave out clones, which compilers make as they like."""
     return tuple(sorted(name for name in symbols if name.startswith("_Z") and "." not in name))
 
 
-# Shorter texts may stand anywhere.
+# Shorter texts may occur anywhere.
 _TELLING = 8
 
 
 def _texts(evidence: Evidence) -> set[str]:
-    """List the constants of an image that are texts, names of imports and of versions aside."""
+    """List the constants of an image that are texts, except names of imports and versions."""
     found: set[str] = set()
     for section in evidence.shipped.sections:
         is_data = section.is_allocated and not section.is_executable and not section.is_writable

@@ -1,6 +1,6 @@
-"""Canaries: claims that must fail. A verifier that passes them is broken.
+"""Canaries: claims that must fail. If they pass, the verifier is broken.
 
-They are made of what is known to be in an image.
+They are made from facts that are known about an image.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _ALIVE = ("main", "_start", "_main")
 
 
 def check_symbols(evidence: Evidence) -> list[str]:
-    """List what is wrong with the verdicts on symbols; empty if nothing is.
+    """List the errors in the verdicts on two symbols; empty if there are none.
 
-    One symbol is in no file, another one is known to run.
+    One symbol does not exist, the other one is known to run.
     """
     notes = []
     names = ClaimNames(evidence)
     if any(each.verdict == PASS for each in judge_named(names, DEAD, PRESENT)):
-        notes.append(f"a claim that {DEAD} is present passed, and nothing of that name exists")
+        notes.append(f"a claim that {DEAD} is present passed, although nothing has that name")
     alive = _living(evidence)
     if alive and all(each.verdict != FAIL for each in judge_named(names, alive, ABSENT)):
-        notes.append(f"a claim that {alive} is absent did not fail, and it is in the image")
+        notes.append(f"a claim that {alive} is absent did not fail, although it is in the image")
     return notes + _check_bytes(evidence)
 
 
@@ -64,7 +64,7 @@ def _living(evidence: Evidence) -> str:
 
 
 def _check_bytes(evidence: Evidence) -> list[str]:
-    """Check that the largest function in the image is found by its machine code alone."""
+    """Check that the largest function in the image is found by its machine code."""
     placement = evidence.placement
     code = [
         node
@@ -77,6 +77,6 @@ def _check_bytes(evidence: Evidence) -> list[str]:
     if placement.address[largest] in evidence.shipped_bytes.find(placement.pattern(largest)):
         return []
     return [
-        f"the machine code of {placement.section(largest).name} was not found in the image, and it"
-        " is there"
+        f"the machine code of {placement.section(largest).name} was not found in the image,"
+        " although it is there"
     ]

@@ -1,4 +1,4 @@
-"""Verdicts on code: whether it is absent from the image, or present."""
+"""Verdicts on whether code is absent from the image or present in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.why_there import explain
 
-# Kinds of claims on code that compilers put into other functions.
+# Kinds of claims on code that compilers inline into other functions.
 _MAY_BE_INLINED = frozenset({"kernel", "dtype"})
 
 
@@ -35,8 +35,8 @@ class FoundCode:
 
     there:  address → bytes of each place in the image
     pieces: its definitions in the objects
-    placed: those of them that are in the image
-    host:   function that it was inlined into
+    placed: the definitions that are in the image
+    host:   the function that it was inlined into
     """
 
     there: tuple[tuple[int, int], ...]
@@ -52,7 +52,7 @@ class FoundCode:
 
 
 def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence[str]) -> FoundCode:
-    """Look for definitions by the map, by the image's names, and by their machine code."""
+    """Look for definitions in the map, in the image's names, and by their machine code."""
     there: dict[int, int] = {}
     notes: list[str] = []
     placed = [piece for piece in pieces if evidence.placement.where(piece) is not None]
@@ -64,7 +64,7 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
         for symbol in evidence.symbols.get(name, ()):
             if symbol.address not in there:
                 there[symbol.address] = symbol.size
-                notes.append(f"the image calls {symbol.size} bytes at {symbol.address:#x} {name}")
+                notes.append(f"the image names {symbol.size} bytes at {symbol.address:#x} {name}")
     hosts: list[NamedPiece] = []
     if not there:
         there, hosts, notes = _inlined(evidence, {*symbols, *(piece.symbol for piece in pieces)})
@@ -79,7 +79,7 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
 def _inlined(
     evidence: Evidence, names: Iterable[str]
 ) -> tuple[dict[int, int], list[NamedPiece], list[str]]:
-    """Find the subject inside other functions, where it has no symbol of its own."""
+    """Find the subject inside other functions, where it has no symbol."""
     there: dict[int, int] = {}
     hosts: list[NamedPiece] = []
     notes: list[str] = []
@@ -116,13 +116,11 @@ def _by_bytes(evidence: Evidence, pieces: Sequence[NamedPiece]) -> tuple[dict[in
             weak += 1
         for address in copies or ():
             there[address] = piece.size
-            notes.append(
-                f"the machine code of {evidence.objects.label(piece)} stands at {address:#x}"
-            )
+            notes.append(f"the machine code of {evidence.objects.label(piece)} is at {address:#x}")
     if pieces and not there:
         code = len(pieces) - weak
         notes.append(
-            f"in no place of the image: the map has none of its {len(pieces)} definitions"
+            f"not in the image: the map has none of its {len(pieces)} definitions"
             + (f", and the machine code of {code} is nowhere" if code else "")
         )
     return there, notes
@@ -139,7 +137,7 @@ def judge_code(
 ) -> Verdict:
     """Judge whether code is absent or present, as expected.
 
-    not_generated: no object has the code, so it was never generated, rather than removed later
+    not_generated: no object has the code, so it was never generated instead of removed later
     """
     if expect == ABSENT:
         return _judge_absent(
@@ -196,7 +194,7 @@ def _judge_absent(
 
 
 def _discarded(evidence: Evidence, kind: str, name: str, found: FoundCode) -> Verdict:
-    """Judge code that the map lacks; the section graph, made without it, must agree."""
+    """Judge code that the map lacks; the section graph, which does not use the map, must agree."""
     said = sorted({line for piece in found.pieces if (line := evidence.removed.says(piece))})
     notes = (*found.evidence, *said)
     if evidence.reachable is not None:
@@ -206,7 +204,7 @@ def _discarded(evidence: Evidence, kind: str, name: str, found: FoundCode) -> Ve
         if kept:
             doubt = (
                 f"the section graph says that {evidence.objects.label(kept[0])} keeps"
-                f" {kept[0].symbol}, and the map does not have it"
+                f" {kept[0].symbol}, but the map does not have it"
             )
             return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (doubt, *notes))
         notes = (*notes, "no root of the section graph leads to it")
@@ -214,7 +212,7 @@ def _discarded(evidence: Evidence, kind: str, name: str, found: FoundCode) -> Ve
 
 
 def explain_any(evidence: Evidence, found: FoundCode) -> tuple[str, tuple[ChainStep, ...]]:
-    """Explain why code is there: by a definition that was placed, otherwise by any."""
+    """Explain why code is present, by a definition in the image, otherwise by any."""
     for piece in (*found.placed, *found.pieces):
         return explain(evidence, piece)
     return "", ()
@@ -232,7 +230,7 @@ def _why_lost(evidence: Evidence, found: FoundCode) -> str:
     ]
     if len(unused) == len(files) and files[0].member:
         return (
-            f"archive member not linked: nothing refers to {unused[0]}; link the archive whole"
+            f"archive member not linked: nothing refers to {unused[0]}; link the whole archive"
             " (--whole-archive)"
         )
     return f"discarded: nothing in the image refers to {found.pieces[0].symbol}"

@@ -1,4 +1,4 @@
-"""Verdicts on build features, selected or not, by what only builds with or without them have."""
+"""Verdicts on build features, by contents that only builds with or without them have."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.leaks.written_names import text_places
 
-_NO_SIGN = "nothing in the image tells whether it is there"
+_NO_SIGN = "nothing in the image shows whether it is there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def judge_present_feature(evidence: Evidence, feature: str, signs: FeatureSigns)
         INCONCLUSIVE,
         UNKNOWN,
         0,
-        ("nothing in the image tells whether it is there", *evidence.gaps),
+        ("nothing in the image shows whether it is there", *evidence.gaps),
     )
 
 
@@ -89,14 +89,14 @@ def judge_absent_feature(evidence: Evidence, feature: str, signs: FeatureSigns) 
 
 
 def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) -> FeatureSigns:
-    """Look for the signs of a build feature. ambiguous: texts of other features, too."""
+    """Look for the signs of a build feature. ambiguous: texts that other features also have."""
     for_: list[str] = []
     against: list[str] = []
     others = set(ambiguous)
     own = [text for text in marks.texts if text not in others]
     there = [text for text in own if _is_told(evidence, text)]
     if there:
-        for_.append(f"{len(there)} of its texts stand in the image, such as “{there[0]}”")
+        for_.append(f"{len(there)} of its texts are in the image, such as “{there[0]}”")
     elif own:
         against.append(f"none of its {len(own)} texts is in the image")
     instead = [text for text in marks.without if _stands(evidence, text)]
@@ -105,8 +105,7 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
     hosts = [name for name in marks.hosts if name in evidence.symbols or name in evidence.inlined]
     if marks.without and not instead and hosts:
         for_.append(
-            f"{demangle(hosts[0])} is in the image, and the text that stands there only without it"
-            " is not"
+            f"{demangle(hosts[0])} is in the image, and the text of images without it is not"
         )
     functions = [name for name in marks.functions if name in evidence.symbols]
     if functions:

@@ -1,4 +1,4 @@
-"""Judge claims on a build, one verdict each; what a runtime calls its parts comes with them."""
+"""Judge claims on a build, one verdict each; the claims include the runtime's names."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Judge:
 
     @cached_property
     def branches(self) -> BranchVerdicts:
-        """Code of dtype branches; a claim that one is present keeps it."""
+        """Code of dtype branches; a claim that a branch is present keeps it."""
         kept = {
             (claim.question.tag, claim.question.dtype)
             for claim in self.given.claims
@@ -82,7 +82,7 @@ class Judge:
         return BranchVerdicts(bodies, frozenset(kept), self.given.others)
 
     def verdicts(self) -> list[Verdict]:
-        """Judge all claims, and those that only this build's objects make necessary."""
+        """Judge all claims, and additional claims about contents of this build's objects."""
         claims = [*self.given.claims, *self.unexpected()]
         return [self.judge(claim) for claim in claims]
 
@@ -159,7 +159,7 @@ class Judge:
         return united(claim, list(found)) or self._nothing_found(claim)
 
     def _deselected(self) -> Deselected:
-        """Name what is claimed to be gone; what has an entry fails by itself."""
+        """Return the names that are claimed absent; names with an entry fail by themselves."""
         gone = [c for c in self.given.claims if c.expect == ABSENT and not c.reason]
         named = {
             table: tuple(
@@ -173,14 +173,14 @@ class Judge:
         return Deselected(named["operator"], kernels, named["class"])
 
     def _nothing_found(self, claim: Claim) -> Verdict:
-        """Judge a claim on the whole image of which no object has anything."""
+        """Judge a claim on the whole image for which no object has any evidence."""
         if not self.evidence.is_complete:
             gaps = self.evidence.gaps
             return Verdict(claim.kind, claim.name, claim.expect, INCONCLUSIVE, UNKNOWN, 0, gaps)
         if isinstance(claim.question, StartUp):
             notes: tuple[str, ...] = ("no object has a function that runs before main",)
             return Verdict(claim.kind, claim.name, claim.expect, PASS, NOT_GENERATED, 0, notes)
-        notes = ("the image is a library: what it exports leads on",)
+        notes = ("the image is a library, whose exports are roots",)
         return Verdict(claim.kind, claim.name, claim.expect, NOT_APPLICABLE, UNKNOWN, 0, notes)
 
     def canary_notes(self) -> list[str]:
@@ -211,14 +211,14 @@ class Judge:
                 )
         if kept and self.evidence.is_complete:
             notes.append(
-                "of no selected operator the kernel was found in the image, and their entries are"
-                " there"
+                "the kernel of no selected operator was found in the image, although their entries"
+                " are there"
             )
         return notes
 
 
 def united(claim: Claim, found: Sequence[Verdict]) -> Verdict | None:
-    """Unite findings into the verdict of one claim: the worst decides, and names come first."""
+    """Combine findings into one verdict: the worst one decides, and names come first."""
     if not found:
         return None
     worst = min(found, key=lambda each: _RANK.index(each.verdict))

@@ -1,7 +1,7 @@
-"""Keep the names of a full build beside it, by the content of all files that they were read from.
+"""Store the names of a full build next to it, by the content of all files that they come from.
 
-Each verification of an app reads them. What was kept counts only if the same code would read the
-same bytes: each file is hashed again.
+Each verification of an app reads them. Stored names count only if the same code would read the same
+bytes: each file is hashed again.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from sizeguard.claims.universe import BuildNames
 from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence, gather
 
-FILE = ".full_names.json"  # beside build.json
+FILE = ".full_names.json"  # next to build.json
 _VERSION = 1
-_MOST = 16 << 20  # bytes; those of the runtime's own full build are 0.1 MB
+_MOST = 16 << 20  # bytes; those of the runtime's own full build have 0.1 MB
 
 
 def names_of_build(build: Build, words: Vocabulary) -> BuildNames:
-    """Read the names of a full build, or what was kept of the same files.
+    """Read the names of a full build, or the names stored for the same files.
 
-    Raises what gather raises.
+    Raises the errors of gather.
     """
     place = build.image.parent / FILE
     text = _kept(place, build, words)
@@ -41,13 +41,13 @@ def names_of_build(build: Build, words: Vocabulary) -> BuildNames:
         text = names_text(names_of(evidence, words))
         read = _read(build, evidence)
         entry = {"version": _VERSION, "key": _key(build, words, read), "read": read, "names": text}
-        with contextlib.suppress(SizeguardError):  # a folder that is read-only keeps nothing
+        with contextlib.suppress(SizeguardError):  # a read-only folder stores nothing
             write_atomic(place, json.dumps({**entry, "digest": _digest(text)}))
     return parse_names(text, str(place))
 
 
 def _kept(place: Path, build: Build, words: Vocabulary) -> str | None:
-    """Return the kept text; None if there is none of the same files, or it is damaged."""
+    """Return the stored text; None if it is missing, damaged or belongs to other files."""
     try:
         with place.open("rb") as file:
             entry = json.loads(file.read(_MOST))
@@ -65,7 +65,7 @@ def _digest(text: str) -> str:
 
 
 def _key(build: Build, words: Vocabulary, read: Iterable[str]) -> str:
-    """Hash the code that reads, what it looks for, and each file with its path."""
+    """Hash the code that reads the names, the words to look for, and each file with its path."""
     given = [str(path) for path in _given(build)]
     hashes = {path: content_hash(path) for path in read}
     said = {"words": repr(words), "given": given, "folder": str(build.image.parent)}
@@ -73,13 +73,13 @@ def _key(build: Build, words: Vocabulary, read: Iterable[str]) -> str:
 
 
 def _given(build: Build) -> list[Path]:
-    """List the files that the record names and that are read; objects may be folders of objects."""
+    """List the files to read that the record names; objects may be folders of objects."""
     debug = sorted(path for path in build.debug.rglob("*") if path.is_file()) if build.debug else []
     told = (build.shipped, build.map, build.gc_log, build.link_command)
     return [build.image, *filter(None, told), *build.objects, *debug]
 
 
 def _read(build: Build, evidence: Evidence) -> list[str]:
-    """List what was read: the files of the record, and what its map names of the toolchain."""
+    """List the files that were read: those in the record, and the toolchain's in its map."""
     objects = (str(file.path) for file in evidence.objects.files)
     return sorted({*map(str, _given(build)), *objects})

@@ -20,16 +20,16 @@ from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.object_registrations import registered_by
 from sizeguard.verify.evidence.tables import registered_in
 
-FULL = "full"  # folder of the full build, beside those of apps
+FULL = "full"  # folder of the full build, next to those of apps
 
 
 @dataclass(frozen=True, eq=False)
 class ClaimNames:
     """The names of one link.
 
-    others:       images or builds whose names are known, too: the base, the full build
-    operators:    that a selection chooses from
-    unknown_ok:   whether a claim on a name that nothing knows is decided
+    others:       other images or builds with known names: the base, the full build
+    operators:    operators that a selection chooses from
+    unknown_ok:   whether to decide a claim on an unknown name
     """
 
     evidence: Evidence
@@ -81,7 +81,8 @@ class ClaimNames:
     def resolve(self, text: str) -> Resolved:
         """Find the symbols that a text means; those of the image and its objects come first.
 
-        Claims ask for one text twice, absent and present; a look-up takes 0.1 s in a large image.
+        A claim looks up a text twice, as absent and as present; each look-up takes 0.1 s in a large
+        image.
         """
         if text not in self._resolved:
             self._resolved[text] = self._resolve(text)
@@ -97,7 +98,7 @@ class ClaimNames:
 
 
 def known_builds(path: Path, base: Path | None) -> tuple[Path, ...]:
-    """List the builds whose names are known besides those of the build in a folder."""
+    """List the builds with known names, in addition to the build in a folder."""
     full = path.parent / FULL
     has_full = full != path and (full / RECORD).is_file()
     return (*((base,) if base else ()), *((full,) if has_full else ()))

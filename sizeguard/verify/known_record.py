@@ -1,4 +1,4 @@
-"""Files of a link with what its record knows, if there is one that still fits."""
+"""Add the facts from a link's record to its files, if there is a valid record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sizeguard.linkgraph.recorded_files import with_record
 
 
 def with_known_record(files: Files) -> Files:
-    """Add what the record of the link knows; the files as they are if it cannot be followed."""
+    """Add the facts from the link's record; without a valid record, return the files unchanged."""
     try:
         return with_record(files)
     except InconclusiveError:

@@ -1,4 +1,4 @@
-"""Verdicts on symbols and operators of any image that a person named, in any spelling."""
+"""Verdicts on symbols and operators of any image that a user named, in any spelling."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MARKED = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
 
 
 def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
-    """Judge what a text names: `f`, `_Z1fv`, `ns::f`, `ns::f(int)`, `aten::gelu` or `ns::f*`.
+    """Judge a named symbol: `f`, `_Z1fv`, `ns::f`, `ns::f(int)`, `aten::gelu` or `ns::f*`.
 
-    `f@0x1122334455667788` adds a constant that is in its code and nowhere else. A pattern and an
-    operator without its overload make a verdict for each match.
+    `f@0x1122334455667788` adds a constant that occurs only in its code. A pattern and an operator
+    without its overload get a verdict for each match.
     """
     if not text.strip():
         raise InputError("a claim needs a symbol's name")
@@ -73,11 +73,11 @@ def _unknown(evidence: Evidence, found: Resolved, text: str, expect: str) -> Ver
     return Verdict("symbol", text, expect, INCONCLUSIVE, UNKNOWN, 0, notes, (), note)
 
 
-# Over 40 lines: one search over all images and objects for a constant.
+# More than 40 lines: one search over all images and objects for a constant.
 def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCode:
     """Look for a constant, which survives inlining and renaming.
 
-    If it is anywhere in the image, the code is still there.
+    If it is anywhere in the image, the code is still present.
     """
     size = 8 if value >> 32 else 4
     places = evidence.shipped_bytes.constant(value.to_bytes(size, "little"))
@@ -86,7 +86,7 @@ def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCod
             found.there,
             found.pieces,
             found.placed,
-            (*found.evidence, f"its constant {value:#x} stands nowhere in the image"),
+            (*found.evidence, f"its constant {value:#x} is not in the image"),
         )
     there = dict(found.there)
     notes = list(found.evidence)
@@ -101,7 +101,7 @@ def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCod
         )
         notes.insert(
             0,
-            f"its constant {value:#x} stands at {place:#x}"
+            f"its constant {value:#x} is at {place:#x}"
             + (f", in {demangle(inside)}" if inside and not covered else ""),
         )
         if not covered:

@@ -35,11 +35,11 @@ ENTRY_BYTES = 2 * POINTER
 
 
 class RegisteredNames(Protocol):
-    """Entries of registration tables by kind and name: of the shipped image and of objects."""
+    """Entries of registration tables by kind and name: in the shipped image and in objects."""
 
     @property
     def evidence(self) -> Evidence:
-        """Evidence on the image that they are of."""
+        """Evidence on the image of the entries."""
         ...
 
     def entries(self, kind: str, name: str) -> tuple[Registration, ...]:
@@ -63,7 +63,7 @@ class Registrations:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """Classes that are known, and those that objects register besides."""
+        """Known classes, and other classes that objects register."""
         return tuple(sorted({*self.known_classes, *written_classes(self.evidence.objects)}))
 
     @cached_property
@@ -97,7 +97,7 @@ class Registrations:
         }
 
 
-# Over 40 lines: one claim, decided by evidence in order of strength; the order is the logic.
+# More than 40 lines: one claim, decided by evidence in order of strength; the order is the logic.
 def judge_registered(tables: RegisteredNames, kind: str, name: str, expect: str) -> Verdict:
     """Judge an operator or a custom class by its entries in objects and shipped image."""
     entries = tables.entries(kind, name)
@@ -154,7 +154,7 @@ def judge_registered(tables: RegisteredNames, kind: str, name: str, expect: str)
 
 
 def function_text(symbol: str) -> str:
-    """Demangle a function as names are kept: int64_t is long everywhere, macOS has long long."""
+    """Demangle a function for comparison: int64_t is always written long; macOS has long long."""
     return demangle(symbol.partition(".")[0]).replace("long long", "long")
 
 
@@ -162,10 +162,10 @@ def function_text(symbol: str) -> str:
 class Kernels:
     """Code of kernels in the objects.
 
-    That is functions of a kernel's name in the kernels' namespace or in a nameless one inside, and
-    functions with their address as a template argument.
+    These are functions with a kernel's name in the kernels' namespace or in an unnamed one inside
+    it, and functions with their address as a template argument.
 
-    helpers: functions that have the name of a kernel and are none
+    helpers: functions that have the name of a kernel but are not kernels
     """
 
     evidence: Evidence
@@ -179,19 +179,19 @@ class Kernels:
 
     @cached_property
     def _marker(self) -> str:
-        """Part of every mangled name of the namespace."""
+        """Part of every mangled name in the namespace."""
         last = self.namespace.removesuffix("::").rpartition("::")[2]
         return f"{len(last)}{last}"
 
     def function_of(self, symbol: str) -> str:
-        """Return the kernel that a mangled symbol is, or takes as a template argument."""
+        """Return the kernel that a mangled symbol names, or takes as a template argument."""
         if self._marker not in symbol:
             return ""
         match = self._pattern.search(demangle(symbol.partition(".")[0]))
         return match[2] if match else ""
 
     def is_helper(self, symbol: str) -> bool:
-        """Return whether a function has the name of a kernel and is none."""
+        """Return whether a function has the name of a kernel but is not a kernel."""
         return function_text(symbol) in self.helpers
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Verdict on a handler that never returns: whether its callers know that, by debug information.
+"""Verdict on a handler that never returns: whether debug information shows its callers know it.
 
-If they do not, each deselected case continues after the call with code that nothing can reach and
-no symbol shows.
+If they do not, each deselected case continues after the call with unreachable code that no symbol
+shows.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def judge_returns(evidence: Evidence, handler: str) -> Verdict:
 
 
 def declarations(image: Binary, wanted: bytes) -> list[tuple[str, bool]]:
-    """List the units that declare or define a function, and whether each says noreturn.
+    """List the units that declare or define a function, and whether each declares it noreturn.
 
-    Empty without debug information, and for damaged one, which says nothing.
+    Empty without debug information, or if it is damaged.
     """
     try:
         if isinstance(image, MachoImage):

@@ -1,4 +1,4 @@
-"""Verdicts on what runs before main, what the image exports, and which code the program keeps.
+"""Verdicts on code before main, on the image's exports, and on the code that the program keeps.
 
 Before main only registrations may run.
 """
@@ -36,15 +36,15 @@ from sizeguard.verify.why_there import explain
 
 # Functions that an initializer calls to register something.
 _REGISTERING = frozenset({"register_library", "register_class"})
-# Names that compilers bring themselves: -fstack-protector-all checks start-up functions, too.
+# Names that compilers add themselves: -fstack-protector-all checks start-up functions, too.
 _COMPILERS = ("", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail")
 
 
-# Over 40 lines: each verdict is written out with its evidence.
+# More than 40 lines: each verdict is written out with its evidence.
 def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Verdict]:
     """Judge the initializers of each object.
 
-    They may only register what is selected, and do nothing else.
+    They may only register selected names.
     """
     registering = tables.files_with_entries()
     for number, file in enumerate(evidence.own_files()):
@@ -91,7 +91,7 @@ def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Ve
 
 
 def _others(evidence: Evidence, array: Node) -> list[str]:
-    """List what initializers refer to besides the registry's functions and data of their own."""
+    """List references of initializers, except to the registry's functions and to their own data."""
     notes = []
     for entry in evidence.reasons.edges_from(array):
         for edge in evidence.reasons.edges_from(entry.target):
@@ -115,7 +115,7 @@ def _others(evidence: Evidence, array: Node) -> list[str]:
 
 
 def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
-    """Judge what the image exports: a program exports no function of its objects.
+    """Judge what the image exports: a program must not export functions of its objects.
 
     The exports of a shared library are decided by its version script.
     """
@@ -150,16 +150,16 @@ def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
         yield Verdict("export", "any definition", ABSENT, verdict, how, 0, (note,))
 
 
-# Over 40 lines: one walk from the roots, with the notes that explain each verdict.
+# More than 40 lines: one walk from the roots, with the notes that explain each verdict.
 def judge_ways(evidence: Evidence) -> Iterator[Verdict]:
     """Judge why the objects' code is in a program.
 
     It may be reached only from the program itself, or from a table that the program registers.
     """
     if not evidence.is_program:
-        return  # of a library what is exported leads on
+        return  # in a library, exports are roots, too
     if not evidence.placement.has_map:
-        note = "without a map it is not known where everything lies"
+        note = "without a map, the places of the sections are unknown"
         yield Verdict(
             "section",
             "anything without a way from the program",

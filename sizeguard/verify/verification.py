@@ -1,4 +1,4 @@
-"""Verification of claims on the evidence of one link."""
+"""Verify claims on the evidence of one link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sizeguard.verify.named_symbols import judge_named
 
 
 def named_claims(absent: Sequence[str], present: Sequence[str]) -> list[Claim]:
-    """Claim what a person named; a pattern makes a verdict for each match."""
+    """Claim the symbols that a user named; a pattern gets a verdict for each match."""
     return [
         Claim("symbol", text, expect, NamedByUser(text))
         for expect, texts in ((ABSENT, absent), (PRESENT, present))

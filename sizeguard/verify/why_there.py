@@ -1,4 +1,4 @@
-"""Causes why something is still in an image, in words and as a chain."""
+"""Explain why something is still in an image, in words and as a chain."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _unreached(evidence: Evidence, piece: NamedPiece) -> str:
 
 
 def _is_nothing_removed(evidence: Evidence) -> bool:
-    """Return whether the image has every section of its objects, the start-up objects' too."""
+    """Return whether the image has every section of its objects, including start-up objects."""
     placement = evidence.placement
     present = {node[0] for node in placement.address}
     placed = {placement.section(node).name for node in placement.address}
@@ -121,7 +121,7 @@ def _category(evidence: Evidence, way: Way, piece: NamedPiece) -> str:
                 f"{BOUNDS}: {edge.symbol} keeps every"
                 f" {evidence.placement.section(edge.target).name}"
             )
-    # A root is the cause of what it names; further away, the last step is the cause.
+    # A root is the cause if it names the piece; further away, the last reference is the cause.
     if way.root == RETAINED and len(way.edges) < 2:
         return f"{RETAIN}: {evidence.short(way.symbol or piece.symbol)} is marked SHF_GNU_RETAIN"
     if way.root == EXPORTED and len(way.edges) < 2:

@@ -1,8 +1,8 @@
-"""Savings of dtype branches, each with an interval, from the full build alone.
+"""Predict the savings of dtype branches, each with an interval, from the full build.
 
-A branch leaves with its bodies and all that only they need, which the section graph tells exactly.
-In each function that holds the switch, its case becomes a call of the handler of deselected dtypes.
-What that changes is bounded by what the function is made of.
+Omitting a branch removes its bodies and everything that only they need, which the section graph
+gives exactly. In each function with the switch, its case becomes a call of the handler of
+deselected dtypes. The effect of that is bounded by the contents of the function.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from sizeguard.predict.savings.recompiled import Absent, Recompiler
 
 
 class BranchSavings:
-    """Savings in one image: the full build, or what a selection leaves of it.
+    """Savings in one image: the full build, or the part that a selection leaves.
 
     selected: tag → dtypes that the image has; None for all
-    coarse:   objects whose functions share a section; nothing is known of switches in them
+    coarse:   objects whose functions share a section; nothing is known about switches in them
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class BranchSavings:
         selected: Mapping[str, Collection[str]] | None,
         coarse: Collection[str] = (),
     ) -> None:
-        """Prepare what all branches have in common."""
+        """Prepare the data that all branches share."""
         self._change = change
         self._graph = change.graph
         self._recompiler = recompiler
@@ -55,7 +55,7 @@ class BranchSavings:
         self._users = self._table_users()
 
     def all(self) -> dict[Branch, PredictedSaving | None]:
-        """Return the saving of every branch of the image; None where the build does not tell it."""
+        """Return the saving of every branch of the image; None if the build does not show it."""
         found: dict[Branch, PredictedSaving | None] = {}
         for branch in sorted(self._branches.cases):
             cases = self._cases(branch)
@@ -64,9 +64,9 @@ class BranchSavings:
         return found
 
     def deselected(self, node: int) -> Span | None:
-        """Bound what a function lost to the dtypes that the image left out.
+        """Bound the bytes that a function lost to the dtypes that the image omits.
 
-        None if that is not known: a switch without any case takes the code behind it along.
+        Returns None if not known: a switch without any case also removes the code after it.
         """
         if self._selected is None:
             return Span()
@@ -97,7 +97,7 @@ class BranchSavings:
         objects = np.unique(self._graph.nodes.object[list(cases)])
         is_coarse = any(self._graph.objects[k] in self._coarse for k in objects.tolist())
         if branch in self._branches.unclear or is_coarse or is_last:
-            return None  # without any case, the code behind the switch goes, too
+            return None  # without any case, the code after the switch disappears, too
         lost_tables = self._lost_tables(branch, cases)
         cut = np.zeros(len(self._graph.edges.target), bool)
         for case in cases.values():
@@ -121,7 +121,7 @@ class BranchSavings:
         return self._change.saving(seen, compiled.cut, spans)
 
     def _span(self, branch: Branch, node: int, case: CompiledCase) -> Span:
-        """Bound the change of one function that holds the switch."""
+        """Bound the change of one function with the switch."""
         tag, dtype = branch
         all_others = self._branches.dtypes_in(tag, node, dtype)
         others = [d for d in all_others if self._has(tag, d)]
@@ -130,7 +130,8 @@ class BranchSavings:
             span = table_span(len(others), len(case.tables))
         else:
             code = case.code
-            if not code:  # its body's address is loaded before the switch: another's will be
+            # its body's address is loaded before the switch; another address will be loaded instead
+            if not code:
                 rest = sorted(self._branches.cases[tag, d][node].code for d in others)
                 code = rest[len(rest) // 2] if rest else 0
             copies = self._branches.copies.get((tag, case.switch), 1)

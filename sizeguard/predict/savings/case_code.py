@@ -1,4 +1,4 @@
-"""Code that a switch's function has for one dtype, by the debug information of the image."""
+"""Find a switch function's code for one dtype by the debug information of the image."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sizeguard.names.short import bare_name
 class CasePiece:
     """Code [start, end) of a function that serves one dtype; offsets in its section.
 
-    node:     section of the function that holds the code
-    function: bare name of the function that holds the switch, which may be inlined there
+    node:     section of the function that contains the code
+    function: bare name of the function that contains the switch, which may be inlined there
     """
 
     node: int
@@ -35,9 +35,9 @@ class CasePiece:
 
 @dataclass(frozen=True, slots=True)
 class CaseCode:
-    """Pieces of all switches, and where functions were inlined.
+    """Pieces of all switches, and the places where functions were inlined.
 
-    inlined: (inlined function, with its template arguments; node that holds it) → bytes
+    inlined: (inlined function, with its template arguments; node that contains it) → bytes
     """
 
     pieces: tuple[CasePiece, ...]
@@ -47,12 +47,12 @@ class CaseCode:
 def read_case_code(
     graph: SectionGraph, build: Build, rules: Rules, functions: Collection[str]
 ) -> CaseCode:
-    """Read the pieces of a build. `functions`: bare names of those that hold switches.
+    """Read the pieces of a build. `functions`: bare names of functions with switches.
 
     Raises InconclusiveError for a build without debug information or without a map.
     """
     if build.map is None:
-        raise InconclusiveError(f"{build.image}: there is no linker map of this build")
+        raise InconclusiveError(f"{build.image}: this build has no linker map")
     frames = inline_frames(build.image, build.debug)
     places = _Places(graph, build.map)
     dtypes = case_dtypes(frames.names, rules)
@@ -84,12 +84,12 @@ def _ranges(frames: InlineFrames) -> Iterable[tuple[int, int, list[int]]]:
 
 
 def bare_of(name: str) -> str:
-    """Return the bare name of a mangled name, or of one as the source spells it."""
+    """Return the bare name of a mangled name, or of one in the source's spelling."""
     return bare_name(demangle(name))
 
 
 class _Places:
-    """Sections of the graph by address in the image, as the linker's map says."""
+    """Sections of the graph by address in the image, from the linker's map."""
 
     def __init__(self, graph: SectionGraph, path: Path) -> None:
         nodes: dict[tuple[str, str], list[int]] = {}
@@ -107,7 +107,7 @@ class _Places:
         self._starts = [address for address, _, _ in found]
 
     def at(self, address: int) -> tuple[int, int]:
-        """Return the section at an address and the offset in it; -1 if none is known."""
+        """Return the section at an address and the offset in it; -1 if not known."""
         k = bisect_right(self._starts, address) - 1
         if k < 0:
             return -1, 0
@@ -116,5 +116,5 @@ class _Places:
 
 
 def _leaf(label: str) -> str:
-    """Return archive and member, or the file's last two folders: maps and links root them apart."""
+    """Return archive and member, or the last two path parts, since roots may differ."""
     return "/".join(label.rsplit("/", 3)[-1 if label.endswith(")") else -3 :])

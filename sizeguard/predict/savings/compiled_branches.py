@@ -17,10 +17,10 @@ Branch = tuple[str, str]  # tag, dtype
 
 @dataclass(slots=True)
 class CompiledCase:
-    """A branch in one function that holds its switch.
+    """A branch in one function that contains its switch.
 
-    code:   bytes that serve it alone
-    switch: bare name of the function that the sources write the switch in
+    code:   bytes that only the branch uses
+    switch: bare name of the function that contains the switch in the sources
     tables: tables of bodies that the switch became, each with the edge to this branch's body
     edges:  references that its code makes
     """
@@ -36,8 +36,8 @@ class CompiledBranches:
     """All branches of a full build.
 
     cases:    (tag, dtype) → node of the function → its case
-    copies:   (tag, bare name of a function) → how many switches over the tag it has
-    unclear:  branches whose code may belong to another tag's switch of the same function
+    copies:   (tag, bare name of a function) → number of its switches over the tag
+    unclear:  branches whose code may belong to another tag's switch in the same function
     inlined:  (tag, node) → bytes of inlined copies of its switches' functions that may become calls
     """
 
@@ -47,7 +47,7 @@ class CompiledBranches:
     inlined: Mapping[tuple[str, int], int]
 
     def dtypes_in(self, tag: str, node: int, but: str) -> list[str]:
-        """Return the dtypes that a tag's switches have in a function, but for one."""
+        """Return the dtypes in a tag's switches in a function, except one."""
         return [
             d for (t, d), cases in self.cases.items() if t == tag and d != but and node in cases
         ]
@@ -56,7 +56,7 @@ class CompiledBranches:
 def compiled_branches(
     graph: SectionGraph, facts: BuildFacts, named: SwitchEdges, found: CaseCode
 ) -> CompiledBranches:
-    """Join what debug information says of branches with what the names of bodies say."""
+    """Combine branches from debug information with those from the names of bodies."""
     collected = _Collected(graph, facts, found)
     for piece in found.pieces:
         inside = collected.edges_in(piece.node, piece.start, piece.end)
@@ -89,7 +89,7 @@ class _Collected:
             self.by_function.setdefault(switch.function, set()).add(switch.tag)
 
     def tags(self, node: int, function: str) -> set[str]:
-        """Return the tags that a function switches over; one of a header is known by name alone."""
+        """Return the tags that a function switches over; a header's are known only by name."""
         source = source_of(self.graph.objects[int(self.graph.nodes.object[node])])
         return self.by_place.get((source, function)) or self.by_function.get(function, set())
 
@@ -114,7 +114,7 @@ class _Collected:
             dtype = named.dtypes[named.dtype[k]]
             tags = self._inlined_there(named.tags[named.tag[k]], holder)
             if edge in claimed:
-                continue  # debug information tells the branch
+                continue  # debug information shows the branch
             for tag in tags:
                 case = self.case(tag, dtype, holder)
                 if table >= 0:
@@ -125,7 +125,7 @@ class _Collected:
                     self.unclear.add((tag, dtype))
 
     def _inlined_there(self, tags: frozenset[str], node: int) -> frozenset[str]:
-        """Return those of several tags whose switch was inlined there, if that is known of any."""
+        """Return the tags whose switch was inlined there, if that is known for any."""
         there = frozenset(
             tag for tag, function in self.copies if tag in tags and (function, node) in self.inlined
         )
@@ -161,7 +161,8 @@ class _Collected:
     def _may_be_called(self) -> dict[tuple[str, int], int]:
         """Return the bytes of inlined copies that a call could replace.
 
-        All of them, if the function also stands alone; else all but the largest, which remains.
+        All of them, if the function is also present itself; else all except the largest, which
+        remains.
         """
         alone = {
             (int(self.graph.nodes.object[node]), bare_of(self.graph.symbol_of(node)))

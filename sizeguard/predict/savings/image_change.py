@@ -1,4 +1,4 @@
-"""Difference between an image and the same image without a part, as an interval."""
+"""Compute the difference between an image and the same image without a part, as an interval."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ImageChange:
     def _paddings(self) -> dict[str, int]:
         """Padding of output sections that is not known, in bytes at most.
 
-        The full build is laid out exactly. Where some functions lost an estimated number of bytes,
-        what is aligned behind them may be anywhere within its alignment.
+        The full build is laid out exactly. Where functions lost an estimated number of bytes, the
+        following data may be anywhere within its alignment.
         """
         if not self.base.shrunk and not self.base.margin:
             return {}
@@ -42,7 +42,7 @@ class ImageChange:
 
     @property
     def handler(self) -> int:
-        """Bytes that the handler of deselected dtypes adds, 0 if the image has it."""
+        """Bytes that the handler of deselected dtypes adds; 0 if the image has it."""
         sizes = self.predictor.layout.sizes(
             self.base.seen | self._handler, self.base.shrunk, self.base.cut
         )
@@ -51,13 +51,13 @@ class ImageChange:
     def reached(self, cut: Bool, *, handler: bool = False, without: Bool | None = None) -> Bool:
         """Return the nodes of the image that remain without edges and nodes.
 
-        handler: the handler of deselected dtypes is there, too
+        handler: whether the handler of deselected dtypes is included
         """
         base = self.base
         roots = np.concatenate([base.roots, self.predictor.handler]) if handler else base.roots
         absent = base.without if without is None else base.without | without
         seen = reachable(self.graph, roots, without=absent, cut=base.cut | cut)
-        # What the image lacks on other grounds stays away, such as messages.
+        # Nodes that the image lacks for other reasons, such as messages, stay absent.
         return seen & (base.seen | self._handler) if handler else seen & base.seen
 
     def saving(
@@ -65,7 +65,7 @@ class ImageChange:
     ) -> PredictedSaving:
         """Compare the layouts; the functions in `spans` lose these bytes.
 
-        besides: bytes that functions that go have less than the layout says
+        besides: bytes that removed functions have less than in the layout
         """
         sizes = [self._without(seen, cut, spans, k) for k in range(3 if spans else 1)]
         totals = [self.predictor.load_less(self._sizes, each) for each in sizes]

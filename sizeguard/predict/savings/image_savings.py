@@ -29,8 +29,8 @@ from sizeguard.runtimes.known import rules_of
 class ImageSavings:
     """Savings of each part of an image.
 
-    operators: by name; dtypes: by tag and dtype; None where one is not known
-    handler:   bytes that the first dtype left out adds, 0 if the image has the handler
+    operators: by name; dtypes: by tag and dtype; None if a saving is not known
+    handler:   bytes that the first omitted dtype adds; 0 if the image has the handler
     unknown:   reasons why all savings of a kind are missing
     """
 
@@ -41,12 +41,12 @@ class ImageSavings:
 
 
 class Savings:
-    """Savings in the images that selections make of a full build."""
+    """Compute savings in the images that selections make from a full build."""
 
     def __init__(self, predictor: Predictor, path: Path) -> None:
         """Read the code of the dtype branches.
 
-        path: the full build's folder or its build.json, which the predictor was made of
+        path: the full build's folder or its build.json, from which the predictor was made
         """
         self._predictor = predictor
         self._unknown: list[str] = []
@@ -73,7 +73,7 @@ class Savings:
         if self._refusal:
             return ImageSavings(unknown=tuple(self._unknown))
         if self._branches is None and kept.dtypes is not None:
-            reason = "savings of operators: unknown what the dtypes that are left out took along"
+            reason = "savings of operators: the effect of omitted dtypes on them is unknown"
             return ImageSavings(unknown=(*self._unknown, reason))
         change = ImageChange(self._predictor, kept)
         if self._branches is None:
@@ -87,7 +87,7 @@ class Savings:
 
 
 def _refusal(build: Build) -> str:
-    """Say why nothing is known of a kind of build."""
+    """Explain why savings are not known for a kind of build."""
     if build.lto:
         return "savings: the linker moves code between objects with LTO"
     if not build.target.startswith("x86_64-linux"):

@@ -1,7 +1,8 @@
-"""Savings of operators, each with an interval, from the full build alone.
+"""Predict the savings of operators, each with an interval, from the full build.
 
-An operator leaves with its table entry and all that only it needs, which the section graph tells
-exactly. The registering code is recompiled, so other calls of the same functions may change.
+Omitting an operator removes its table entry and everything that only it needs, which the section
+graph gives exactly. The registering code is recompiled, so other calls of the same functions may
+change.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from sizeguard.predict.unselected import Unselected
 
 
 class OperatorSavings:
-    """Savings in one image: the full build, or what a selection leaves of it.
+    """Savings in one image: the full build, or the part that a selection leaves.
 
-    coarse:     objects whose functions share a section; nothing is known of operators in them
-    deselected: what a function lost to dtypes that the image left out; None if that is not known
+    coarse:     objects whose functions share a section; nothing is known about operators in them
+    deselected: bytes that a function lost to dtypes that the image omits; None if not known
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class OperatorSavings:
         self._deselected = deselected
 
     def all(self, kept: Kept) -> dict[str, PredictedSaving | None]:
-        """Return the saving of every operator; None where the build does not tell it."""
+        """Return the saving of every operator; None if the build does not show it."""
         every = self._change.predictor.operators
         chosen = every if kept.operators is None else kept.operators & every
         return {
@@ -77,7 +78,7 @@ class OperatorSavings:
         return {node: statement_span(bytes_) for node, bytes_ in less.items() if bytes_}
 
     def _sizes_that_go(self, gone: Bool) -> Span | None:
-        """Bound how much less goes with functions that lost some bytes to deselected dtypes."""
+        """Bound the saving that removed functions already lost to deselected dtypes."""
         total = Span()
         for node in np.flatnonzero(gone & self._change.graph.nodes.is_exec).tolist():
             lost = self._deselected(node)

@@ -1,4 +1,4 @@
-"""Code and constants that a compiler no longer emits when references to them are gone."""
+"""Find code and constants that a compiler no longer emits without some references."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sizeguard.names.short import split_name
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recompiled:
-    """Effects of compiling objects again without some references.
+    """Effects of recompiling objects without some references.
 
-    gone:   sections that are not emitted any more, as a mask
-    cut:    all edges that do not exist any more: those given, and those of sections to strings and
-            constants that only gone code used
-    shared: functions that gone code refers to and other code of the object, too → the number of
-            references that remain; a compiler may inline or specialize them now
+    gone:   mask of sections that are no longer emitted
+    cut:    all edges that no longer exist: the given ones, and those of sections to strings and
+            constants that only removed code used
+    shared: functions that both removed code and other code of the object refer to → the number of
+            remaining references; a compiler may inline or specialize them now
     """
 
     gone: Bool
@@ -41,7 +41,7 @@ class Recompiler:
     """Contents of each object after recompilation: exported names and their references."""
 
     def __init__(self, graph: SectionGraph) -> None:
-        """Tell which sections are emitted only on demand."""
+        """Find the sections that are emitted only on demand."""
         self.graph = graph
         nodes, edges = graph.nodes, graph.edges
         self._source = edges.source.astype(np.int64)
@@ -58,7 +58,7 @@ class Recompiler:
         self._emitted[: nodes.sections] = True
 
     def _on_demand(self) -> Bool:
-        """Local functions and template instances, and data that has no global symbol."""
+        """Local functions, template instances, and data without a global symbol."""
         graph = self.graph
         found = np.zeros(len(graph.nodes), bool)
         found[: graph.nodes.sections] = True
@@ -71,9 +71,9 @@ class Recompiler:
         return found
 
     def without(self, objects: npt.NDArray[np.int32], had: Absent, lacks: Absent) -> Recompiled:
-        """Compile objects again that lacked something before and lack more now.
+        """Recompile objects that lacked something before and lack more now.
 
-        lacks: all that is absent now, what was absent before included
+        lacks: everything that is absent now, including what was absent before
         """
         nodes = self.graph.nodes
         inside = self._emitted & np.isin(nodes.object, objects)
@@ -104,7 +104,7 @@ class Recompiler:
         return found
 
     def _shared(self, before: Bool, after: Bool, lost: Bool, cut: Bool) -> dict[int, int]:
-        """Count the references that remain to functions that lose some.
+        """Count the remaining references to functions that lose some.
 
         A template instance is compiled in each object that uses it, though the link keeps one.
         """

@@ -1,1 +1,1 @@
-"""Records of a build's links: made while it runs, or asked of a build that is done."""
+"""Records of a build's links, made during the build or after it."""

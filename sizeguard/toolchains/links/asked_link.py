@@ -34,7 +34,7 @@ def record_link(line: Sequence[str], folder: Path, image: Path) -> Path:
 def link_command(driver: Sequence[str], folder: Path) -> LinkRecord:
     """Ask the driver for the linker's command (-###), and the linker for its name.
 
-    Raises BuildError if either does not tell.
+    Raises BuildError if either answer is missing.
     """
     done = _run([*driver, "-###"], folder)
     words = next(
@@ -61,7 +61,7 @@ def link_command(driver: Sequence[str], folder: Path) -> LinkRecord:
         "",
     )
     if not name:
-        raise BuildError(f"{driver[0]} -Wl,--version names no linker that is known")
+        raise BuildError(f"{driver[0]} -Wl,--version names no known linker")
     return LinkRecord(name, tuple(words[1:]), folder)
 
 

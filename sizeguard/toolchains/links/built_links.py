@@ -1,7 +1,7 @@
-"""Records of links that are done: by ninja's commands, or CMake's link.txt.
+"""Record links of finished builds, from ninja's commands or CMake's link.txt.
 
-The driver's command is known of such a link; the driver itself tells the linker's (`-###`). Files
-that the build removed again are not known. A link with inputs newer than its output is left out.
+These contain the driver's command; the driver itself prints the linker's (`-###`). Files that the
+build has removed again are unknown. A link with inputs newer than its output is left out.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _NO_LINK = frozenset({"-c", "-E", "-S", "-fsyntax-only", "-M", "-MM"})
 
 
 def record_built(build: Path, folder: Path) -> RecordedLinks:
-    """Record the links of a build folder of ninja or CMake; `failed` counts those left out.
+    """Record the links of a build folder of ninja or CMake; `failed` counts the omitted ones.
 
-    folder: where the records are kept
+    folder: where the records are stored
 
     Raises InputError for a folder that neither ninja nor CMake built.
     """
@@ -53,7 +53,7 @@ def record_built(build: Path, folder: Path) -> RecordedLinks:
 
 
 def _record(driver: Sequence[str], place: Path) -> LinkRecord | None:
-    """Ask for a link; None if its output is not there or is older than an input."""
+    """Ask for a link; None if its output is missing or older than an input."""
     record = link_command(driver, place)
     options = list(read_options(record.arguments, place))
     names = [value for option, value in options if option == "-o"] or ["a.out"]
@@ -73,7 +73,7 @@ def _record(driver: Sequence[str], place: Path) -> LinkRecord | None:
 
 
 def _driver_of(words: Sequence[str]) -> Sequence[str]:
-    """Return the driver's words of a command that links; empty if it does not link."""
+    """Return the driver's words in a command that links; empty if it does not link."""
     start = next((i for i, word in enumerate(words) if _DRIVER.fullmatch(word)), None)
     if start is None or _NO_LINK & set(words) or "-o" not in words[start:]:
         return ()
@@ -81,7 +81,7 @@ def _driver_of(words: Sequence[str]) -> Sequence[str]:
 
 
 def _commands(build: Path) -> Iterator[tuple[list[str], Path]]:
-    """Yield the words of each command of a build, and where it runs."""
+    """Yield the words of each command of a build, and its working directory."""
     scripts = sorted(build.rglob("CMakeFiles/*.dir/link.txt"))
     if (build / "build.ninja").is_file():
         lines = _ninja_commands(build)
@@ -90,13 +90,13 @@ def _commands(build: Path) -> Iterator[tuple[list[str], Path]]:
             (line, path.parents[2]) for path in scripts for line in path.read_text().splitlines()
         ]
     else:
-        raise InputError(f"{build}: neither build.ninja nor CMake's link.txt is there")
+        raise InputError(f"{build}: contains neither build.ninja nor CMake's link.txt")
     for line, place in lines:
         yield from _split(line, place)
 
 
 def _split(line: str, place: Path) -> Iterator[tuple[list[str], Path]]:
-    """Split a shell line at && into commands; a cd changes the folder of those behind it."""
+    """Split a shell line at && into commands; a cd changes the folder of the following ones."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -114,7 +114,7 @@ def _split(line: str, place: Path) -> Iterator[tuple[list[str], Path]]:
 
 
 def _ninja_commands(build: Path) -> list[tuple[str, Path]]:
-    """List ninja's commands, with the words of response files that it has removed again."""
+    """List ninja's commands, with the words of response files that ninja has removed again."""
     found = _run(["ninja", "-C", str(build), "-t", "compdb", "-x"])
     try:
         content = json.loads(found)

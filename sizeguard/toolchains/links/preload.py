@@ -13,16 +13,16 @@ from pathlib import Path
 SOURCE = Path(__file__).with_name("record_links.c")
 _FLAGS = ("-O2", "-fPIC", "-shared", "-w")
 _COMPILERS = ("cc", "gcc", "clang")
-# ld.so splits LD_PRELOAD there, and has no way to quote.
+# ld.so splits LD_PRELOAD at these characters and supports no quoting.
 _UNLOADABLE = (" ", ":", "\n", "\t")
 
 
 def preload_library(cache: Path | None = None) -> Path | None:
-    """Return the compiled library, from the cache if it is there.
+    """Return the compiled library, from the cache if it contains it.
 
-    cache: folder of compiled libraries; that of the user for None
+    cache: folder of compiled libraries; None for the user's
 
-    Returns None where nothing can be preloaded: not on Linux, or without a compiler.
+    Returns None where preloading is impossible: on systems other than Linux, or without a compiler.
     """
     if sys.platform != "linux":
         return None
@@ -48,7 +48,7 @@ def _of_user() -> Path:
 
 
 def _of_machine() -> Path:
-    """Return a folder for temporary files that belongs to this user alone."""
+    """Return a folder for temporary files that belongs only to this user."""
     return Path(tempfile.gettempdir()) / f"sizeguard-{os.getuid()}"
 
 
@@ -73,5 +73,5 @@ def _compile(compiler: str, library: Path) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment without flags of the build that is to be recorded."""
+    """Return the environment without the compiler flags of the recorded build."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}

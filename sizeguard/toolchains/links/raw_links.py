@@ -1,4 +1,4 @@
-"""Raw notes of links, as the preloaded library and the wrapper write them, and records of them."""
+"""Read raw notes of links from the preloaded library and the wrapper, and make records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IMAGE, _MAP, _LOCK = "image", "map", "lock"
 _LTO = re.compile(r"lto(\d*)")
 _DEFAULT_OUTPUT = "a.out"
 _KNOWN = ("GNU ld", "GNU gold", "LLD", "mold", "wild")
-_WAIT = 20.0  # seconds in which a linker tells its version, or ends when the build has
+_WAIT = 20.0  # seconds for a linker to print its version, or to end after the build
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RawLink:
 def raw_links(folder: Path) -> list[RawLink]:
     """Read the notes in a folder, in the order in which the linkers ended.
 
-    A linker that left a child behind, as mold does, is waited for.
+    It waits for linkers that leave a child process behind, as mold does.
     """
     places = list(folder.iterdir())
     end = time.monotonic() + _WAIT
@@ -57,11 +57,11 @@ def raw_links(folder: Path) -> list[RawLink]:
 
 
 def _wait_for(path: Path, end: float) -> None:
-    """Wait until nobody holds a lock, at most until a time."""
+    """Wait until nobody holds a lock, but at most until a time."""
     try:
         lock = path.open("rb")
     except OSError:
-        return  # the wrapper runs the linker to its end
+        return  # the wrapper waits for the linker itself
     with lock:
         while time.monotonic() < end:
             try:
@@ -81,7 +81,7 @@ def _read(place: Path) -> RawLink | None:
 
 
 def _fields(path: Path) -> list[str]:
-    """Read fields that end with NUL; empty if the file is not there or not whole."""
+    """Read fields that end with NUL; empty if the file is missing or incomplete."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -90,21 +90,21 @@ def _fields(path: Path) -> list[str]:
 
 
 def record_of(raw: RawLink, files: Path, version: str) -> LinkRecord | None:
-    """Make the record of a link that ended well; None if it linked nothing.
+    """Make the record of a successful link; None if it linked nothing.
 
-    files:   folder to which the copies of what is gone are moved
-    version: as the linker prints it
+    files:   folder for the copies of deleted files
+    version: version text of the linker
     """
     states, seconds = _inputs(raw)
     try:
         options = list(read_options(raw.words[1:], raw.folder, seconds))
     except SizeguardError:
-        return None  # the linker asked for its last value, too, and ended
+        return None  # the last option lacks its value, so the linker failed
     names = [value for option, value in options if option == "-o"]
     output = Path(os.path.normpath(raw.folder / (names[-1] if names else _DEFAULT_OUTPUT)))
     image = raw.place / _IMAGE
     if not _is_made(image, raw.began) and not _is_made(output, raw.began):
-        return None  # it told its version, or wrote to /dev/null
+        return None  # it printed its version, or wrote to /dev/null
     copies = {
         path: _store(second, files, path.name)
         for path, second in seconds.items()
@@ -141,7 +141,7 @@ def _is_made(path: Path, began: int) -> bool:
 
 
 def _inputs(raw: RawLink) -> tuple[dict[Path, FileState], dict[Path, Path]]:
-    """Read the states of the inputs, and the second names of those that have one."""
+    """Read the states of the inputs, and their hard links if any."""
     states: dict[Path, FileState] = {}
     seconds: dict[Path, Path] = {}
     for name, size, changed, copy in _groups(_fields(raw.place / _INPUTS), 4):
@@ -154,7 +154,7 @@ def _inputs(raw: RawLink) -> tuple[dict[Path, FileState], dict[Path, Path]]:
 
 
 def _with_time(copy: Path, state: FileState) -> Path:
-    """Give a copy on another file system the time of its original; a second name has it."""
+    """Give a copy on another file system its original's time; a hard link has it already."""
     found = state_of_file(copy)
     if found is not None and found.size == state.size and copy.stat().st_nlink == 1:
         os.utime(copy, ns=(state.changed, state.changed))
@@ -162,7 +162,7 @@ def _with_time(copy: Path, state: FileState) -> Path:
 
 
 def _lto_objects(raw: RawLink, output: Path) -> dict[Path, Path]:
-    """Return the objects that the linker made: those that it removed, and those of lld."""
+    """Return the objects that the linker generated: those that it removed, and those of lld."""
     found = {
         Path(name): raw.place / copy
         for name, copy in _groups(_fields(raw.place / _REMOVED), 2)
@@ -186,7 +186,7 @@ def _groups(fields: list[str], count: int) -> Iterator[list[str]]:
 def _link_map(
     raw: RawLink, options: Sequence[tuple[str, str]], files: Path, image: str
 ) -> tuple[Path | None, FileState | None]:
-    """Return the map that the linker wrote for the record, or for the build with its state."""
+    """Return the map written for the record, or the build's own map with its state."""
     own = raw.place / _MAP
     if own.is_file() and own.stat().st_size:
         return _store(own, files, f"{image}.map"), None
@@ -198,7 +198,7 @@ def _link_map(
 
 
 def _store(file: Path, files: Path, name: str) -> Path:
-    """Give a file a place among the copies: FILES/HASH/NAME, by its content."""
+    """Store a file among the copies as FILES/HASH/NAME, where HASH is that of its content."""
     with file.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     target = files / digest[:32] / name
@@ -209,7 +209,7 @@ def _store(file: Path, files: Path, name: str) -> Path:
 
 
 def linker_version(raw: RawLink) -> str:
-    """Return what a linker prints for --version; empty if it does not tell."""
+    """Return a linker's --version output; empty if there is none."""
     flavor = raw.words[1:3] if raw.words[1:2] == ("-flavor",) else ()
     try:
         done = subprocess.run(

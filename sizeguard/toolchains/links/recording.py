@@ -4,9 +4,9 @@
         subprocess.run(command, env=recording.environment(os.environ))
     recording.result.links  # also after a failed build, those that were made
 
-A recipe that runs its build in its own way does this: begin before the build, give the build
-`environment(...)`, and leave the block when the build and all that it started have ended.
-`record_build` does it for a plain command. The records lie in `folder`, where `find_record` of
+A recipe that runs its build in its own way follows this example: begin before the build, give the
+build `environment(...)`, and leave the block when the build and all its child processes have ended.
+`record_build` does this for a plain command. The records are in `folder`, where `find_record` of
 sizeguard/builds/recorded_links.py and the commands find them by the image.
 """
 
@@ -44,9 +44,9 @@ _PRELOAD = "LD_PRELOAD"
 class RecordedLinks:
     """Result of a recording.
 
-    links:  the records, one an output, in the order in which the links ended
+    links:  the records, one for each output, in the order in which the links ended
     files:  the file of each
-    failed: how many runs of linkers failed or were ended
+    failed: number of linker runs that failed or were stopped
     """
 
     links: tuple[LinkRecord, ...] = ()
@@ -55,11 +55,11 @@ class RecordedLinks:
 
 
 class Recording:
-    """A build's links, from begin to end.
+    """Record a build's links, from begin to end.
 
-    folder:   where the records are kept
-    cache:    where the preloaded library is kept; the user's cache for None
-    wrappers: use no preloaded library
+    folder:   where the records are stored
+    cache:    folder of the preloaded library; None for the user's cache
+    wrappers: whether to use wrappers instead of the preloaded library
     """
 
     def __init__(self, folder: Path, *, cache: Path | None = None, wrappers: bool = False) -> None:
@@ -83,7 +83,7 @@ class Recording:
         return self
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment for the build: `given`, and what makes linkers tell."""
+        """Return the environment for the build: `given`, and variables that make linkers record."""
         if self._raw is None:
             raise ValueError("the recording has not begun")
         found = {
@@ -104,7 +104,7 @@ class Recording:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End: write the records of all links that ended well."""
+        """End: write the records of all successful links."""
         if self._raw is None:
             return
         try:
@@ -135,7 +135,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class RecordedBuild:
-    """A build that was recorded: its exit code (as in subprocess), and its links."""
+    """The exit code of a recorded build (as in subprocess), and its links."""
 
     code: int
     links: RecordedLinks
@@ -151,7 +151,7 @@ def record_build(
 ) -> RecordedBuild:
     """Run a build command and record its links.
 
-    folder:      where it runs
+    folder:      working directory of the command
     environment: whole environment of the build
     records:     folder of the records
 
@@ -168,7 +168,7 @@ def record_build(
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a build; an interrupt reaches it, too, and it may end as it does."""
+    """Wait for a build; it receives interrupts, too, and decides itself how to end."""
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -178,7 +178,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let one recording at a time write a folder."""
+    """Lock a folder, so that only one recording writes to it at a time."""
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""Folders of wrappers that note links, for builds into whose linkers nothing can be preloaded."""
+"""Make folders of wrappers that record links, for builds whose linkers cannot be preloaded."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LINKER = re.compile(r"(.+-)?(ld|ld\.(bfd|gold|lld|mold)|mold|gold|ld64\.lld)(-[
 
 
 def wrapper_folders(place: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """Make wrappers below a folder, and return the variables that put them before the linkers.
+    """Make wrappers in a folder, and return the variables that put them before the linkers.
 
     given: the environment of the build
 
-    A linker that is found by -B, or named by its path, comes before them and is not noted.
+    A linker that is found by -B, or named by its path, precedes them and is not recorded.
     """
     path = given.get("PATH", os.defpath)
     compilers, programs = place / "wrappers" / "compilers", place / "wrappers" / "programs"

@@ -1,7 +1,7 @@
-"""Functions that serve a dtype of a tag: what cases call, and what has the same template.
+"""Functions that serve a dtype of a tag: those that cases call, and instances of the same template.
 
-A pattern is a template's name with its arguments, T for the case's type: `binary_loop<T, bool,
-Greater>`; or a dtype and a function that serves it alone: `Double: totals`.
+A pattern is a template's name with its arguments, with T for the case's type: `binary_loop<T, bool,
+Greater>`; or a dtype and a function that serves only this dtype: `Double: totals`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _T = "T"
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A function of the objects: its name without scopes and its template arguments."""
+    """A function of the objects: its name without scopes, and its template arguments."""
 
     name: str
     arguments: tuple[str, ...]
@@ -30,7 +30,7 @@ class Instance:
 
     @property
     def text(self) -> str:
-        """As patterns are written."""
+        """The text of the instance, as in patterns."""
         return _written(self.name, self.arguments)
 
 
@@ -39,7 +39,7 @@ def _written(name: str, arguments: Iterable[str]) -> str:
 
 
 def dtype_in(pattern: str, instance: Instance) -> str:
-    """Return the dtype that an instance serves by a pattern; empty if it is none of its."""
+    """Return the dtype that an instance serves according to a pattern; empty if none."""
     dtype, colon, function = pattern.partition(": ")
     if colon and "<" not in dtype:
         return dtype if not instance.arguments and instance.name == function else ""
@@ -69,7 +69,7 @@ def _split(text: str) -> list[str]:
 class DtypeBodies:
     """Bodies of the dtype branches in the objects of a build.
 
-    known: patterns of each tag that a full build has
+    known: patterns of each tag in a full build
     """
 
     evidence: Evidence
@@ -78,7 +78,7 @@ class DtypeBodies:
     known: Mapping[str, tuple[str, ...]]
 
     def host_pieces(self, tag: str) -> list[NamedPiece]:
-        """Find the functions of the image that have a switch of a tag, with their cold parts."""
+        """Find the functions of the image that contain a switch of a tag, with their cold parts."""
         found: dict[NamedPiece, None] = {}
         for host, address in self.noted.hosts(tag).items():
             names = {host, host.partition(".")[0]}
@@ -118,7 +118,7 @@ class DtypeBodies:
         return {tag: tuple(patterns) for tag, patterns in found.items()}
 
     def own_patterns(self) -> dict[str, tuple[str, ...]]:
-        """Make patterns of what this build's cases call."""
+        """Make patterns from the functions that this build's cases call."""
         found: dict[str, tuple[str, ...]] = {}
         for tag, dtypes in self.noted.switches.items():
             called = {dtype: self._called(tag, dtype) for dtype in dtypes}
@@ -127,7 +127,7 @@ class DtypeBodies:
         return found
 
     def _called(self, tag: str, dtype: str) -> set[str]:
-        """Return the functions of a case; if its code is not told, those of its type."""
+        """Return the functions of a case; if its code is unknown, those of its type."""
         own = self.in_cases.get((tag, dtype))
         if own is not None:
             return set(own)
@@ -143,7 +143,7 @@ class DtypeBodies:
 
     @cached_property
     def instances(self) -> list[Instance]:
-        """Functions of the objects with a name that patterns have."""
+        """Functions of the objects with a name that occurs in patterns."""
         heads: set[str] = set()
         for patterns in self.patterns.values():
             for pattern in patterns:
@@ -185,7 +185,7 @@ def _is_plain(pattern: str) -> bool:
 
 
 def _patterns(called: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Make patterns of the functions that the cases of one tag call.
+    """Make patterns from the functions that the cases of one tag call.
 
     An argument is T if it is the type of the case in all dtypes whose instances differ in it.
     """

@@ -38,8 +38,8 @@ _NO_SWITCH = "no switch of the tag is in the image"
 class BranchVerdicts:
     """Judge dtype branches.
 
-    kept:   branches that are selected
-    others: instances that belong to no branch and may be there: `binary_loop<bool, bool, And>`
+    kept:   the selected branches
+    others: allowed instances that belong to no branch: `binary_loop<bool, bool, And>`
     """
 
     bodies: DtypeBodies
@@ -63,7 +63,7 @@ class BranchVerdicts:
         return {tag: frozenset(pieces) for tag, pieces in found.items()}
 
     def judge(self, claim: Claim, question: DtypeBranch) -> Verdict:
-        """Judge whether the branch of a dtype is there."""
+        """Judge whether the branch of a dtype is present."""
         branch = question.tag, question.dtype
         return (
             self._judge_present(claim, branch)
@@ -78,7 +78,7 @@ class BranchVerdicts:
         if found.there:
             return judge_code(self._evidence, claim.kind, claim.name, PRESENT, found)
         if ranges:
-            note = f"{size} bytes of its case stand in {demangle(ranges[0].host)}"
+            note = f"{size} bytes of its case are in {demangle(ranges[0].host)}"
             return Verdict(claim.kind, claim.name, PRESENT, PASS, THERE, size, (note,))
         if not self._evidence.is_complete or self._is_undescribed:
             return self._undecided(claim, (*found.evidence, *self._evidence.gaps))
@@ -134,7 +134,7 @@ class BranchVerdicts:
         return self._failed(claim, verdict, note, size, None)
 
     def _compiled(self, claim: Claim, branch: Branch, verdict: Verdict) -> Verdict | None:
-        """Judge a case that was compiled and that debug information of the image places nowhere."""
+        """Judge a case that was compiled, but that the image's debug information does not place."""
         hosts = self.bodies.host_pieces(branch[0])
         if branch not in self.bodies.noted.compiled or not hosts:
             return None
@@ -147,8 +147,8 @@ class BranchVerdicts:
     def _referring(self, claim: Claim, branch: Branch, verdict: Verdict) -> Verdict | None:
         """Find a function with such a switch that refers to the dtype's body.
 
-        A selected branch of another function calls the body, too. clang names no case in its debug
-        information that is one jump to a body.
+        A selected branch of another function calls the body, too. clang does not name a case in its
+        debug information if the case is only a jump to a body.
         """
         own = self._kept_of_tag.get(branch[0], frozenset())
         wanted = {p.symbol for p in self.bodies.pieces(*branch) if p not in own}
@@ -163,7 +163,7 @@ class BranchVerdicts:
         return None
 
     def _kept_in(self, host: NamedPiece) -> set[str]:
-        """Return the bodies of selected branches of all tags that have a switch in a function."""
+        """Return the bodies of selected branches of all tags with a switch in a function."""
         return {
             piece.symbol
             for tag, pieces in self._kept_of_tag.items()
@@ -172,7 +172,7 @@ class BranchVerdicts:
         }
 
     def _described(self, claim: Claim, branch: Branch, verdict: Verdict) -> Verdict:
-        """Pass only what debug information could have shown."""
+        """Pass only claims that debug information could have contradicted."""
         if verdict.verdict != PASS:
             return verdict
         if self._is_undescribed:
@@ -184,7 +184,7 @@ class BranchVerdicts:
         return verdict
 
     def judge_others(self, claim: Claim) -> Verdict:
-        """Judge the bodies that no selected branch calls and that no other claim covers."""
+        """Judge the bodies that no selected branch calls and no other claim covers."""
         claimed = {p for found in self.bodies.of_branch.values() for i in found for p in (i.piece,)}
         others = [
             instance.piece
@@ -226,9 +226,9 @@ class BranchVerdicts:
         return Verdict(claim.kind, claim.name, PRESENT, PASS, THERE, 0, (note,))
 
     def _judge_handler_of_lto(self, claim: Claim, question: SwitchHandler, handler: str) -> Verdict:
-        """Judge whether the handler is there, if a switch is.
+        """Judge whether the handler is present if a switch is.
 
-        Calls may have moved into other functions, so nothing more can be asked.
+        Calls may have moved into other functions, so nothing more can be checked.
         """
         evidence = self._evidence
         if not self.bodies.noted.hosts(question.tag):

@@ -1,4 +1,4 @@
-"""Switches and cases that debug information names, in objects and in the image.
+"""Find the switches and cases that debug information of objects and image names.
 
 `leave_switch<SwitchNote<selected::cumsum, (ScalarType)6, …>>` is inlined where a switch ends, and
 `run_case<(ScalarType)6, float, selected::cumsum, lambda>` where a case begins. Both are always
@@ -29,7 +29,7 @@ Branch = tuple[str, str]  # a tag and a dtype
 
 @dataclass(frozen=True, slots=True)
 class CodeRange:
-    """Code [start, end) of the image, in a function that the linker knows."""
+    """Code [start, end) of the image, in a function with a symbol."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class CodeRange:
 
 @dataclass(frozen=True, eq=False)
 class NotedCode:
-    """Contents of one build's notes about switches and cases."""
+    """Switches and cases that one build's debug information notes."""
 
     evidence: Evidence
     words: Vocabulary
@@ -54,20 +54,20 @@ class NotedCode:
         return re.compile(rf"\b{word}<\({_SCOPES}\w+\)(\d+), [^,<>]+, \(?&?{_SCOPES}(\w+)\)?[,>]")
 
     def switch_of(self, name: str) -> tuple[str, tuple[str, ...]] | None:
-        """Return the tag and the dtypes of a switch that a demangled name has."""
+        """Return the tag and the dtypes of the switch in a demangled name."""
         match = self._switch.search(name)
         if match is None:
             return None
         return match[1], tuple(_dtype(code) for code in _CODE.findall(match[2]))
 
     def case_of(self, name: str) -> Branch | None:
-        """Return the tag and the dtype of a case that a demangled name has."""
+        """Return the tag and the dtype of the case in a demangled name."""
         match = self._case.search(name)
         return (match[2], _dtype(match[1])) if match else None
 
     @cached_property
     def undescribed_notes(self) -> tuple[str, ...]:
-        """Say where it is unknown what is inlined; empty if it is known everywhere."""
+        """Name the places where inlined code is unknown; empty if it is known everywhere."""
         unknown = "has no debug information: what is inlined there is unknown"
         if self.evidence.undescribed:
             return tuple(f"{label} {unknown}" for label in self.evidence.undescribed[:3])
@@ -75,7 +75,7 @@ class NotedCode:
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        """Names in the objects' debug information that have one of the words."""
+        """Names in the objects' debug information that contain one of the words."""
         words = (self.words.switch.encode(), self.words.case.encode())
         found: dict[bytes, None] = {}
         for file in self.evidence.own_files():
@@ -90,7 +90,7 @@ class NotedCode:
 
     @cached_property
     def switches(self) -> Mapping[str, tuple[str, ...]]:
-        """Dtypes of each tag's switches, in the order in which they stand there."""
+        """Dtypes of each tag's switches, in the order of the switches."""
         dtypes: dict[str, dict[str, None]] = {}
         for text in self._texts:
             found = self.switch_of(text)
@@ -145,7 +145,7 @@ def _dtype(code: str) -> str:
 
 
 def strings(binary: Binary) -> Iterator[bytes]:
-    """Yield the debug information of an object that has names."""
+    """Yield the debug information sections of an object that contain names."""
     for section in binary.sections:
         if section.name not in (".debug_str", ".debug_info", ".debug_str.dwo"):
             continue
@@ -154,4 +154,4 @@ def strings(binary: Binary) -> Iterator[bytes]:
         try:
             yield unpacked(binary, section) if isinstance(binary, Elf) else binary.content(section)
         except InputError:
-            continue  # damaged: treated as absent
+            continue  # damaged, so treated as absent

@@ -1,4 +1,4 @@
-"""Functions that code refers to, directly or by a table of addresses."""
+"""Find the functions that code refers to, directly or by a table of addresses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.placement import Node
 
-# A function of at most so many bytes continues in another: gcc merges functions that are alike.
+# A function of at most this many bytes continues in another: gcc merges similar functions.
 _THUNK_BYTES = 16
 _DEEPEST = 4
 
@@ -49,7 +49,7 @@ class References:
         return (piece.object, piece.section), piece.offset, piece.offset + piece.size
 
     def between(self, start: int, end: int) -> Place | None:
-        """Return the bytes of the image from `start` to `end` as those of a section."""
+        """Return the bytes of the image from `start` to `end` as a range of a section."""
         node = self.evidence.placement.owner(start)
         if node is None or node[0] >= self.evidence.own:
             return None
@@ -57,9 +57,9 @@ class References:
         return node, start - base, end - base
 
     def symbols_of(self, place: Place, depth: int = 0) -> Iterator[tuple[str, NamedPiece | None]]:
-        """Yield the name of each function that bytes refer to, and its definition if it is here.
+        """Yield the names of functions that bytes refer to, with definitions in the objects.
 
-        A table of addresses stands for the functions in it.
+        A table of addresses is replaced by the functions in it.
         """
         node, low, high = place
         file = self.evidence.objects.files[node[0]]
@@ -89,7 +89,7 @@ class References:
                 yield from self.symbols_of((target, start, end), depth + 1)
 
     def called(self, place: Place, depth: int = 0) -> set[str]:
-        """Return the symbols that bytes refer to, and those behind functions of a jump or two."""
+        """Return the symbols that bytes refer to, including those behind up to `depth` jumps."""
         names: set[str] = set()
         for name, piece in self.symbols_of(place):
             names.add(name)

@@ -1,1 +1,1 @@
-"""Evidence that claims are judged by: what objects, maps, logs and the image itself show."""
+"""Evidence for verdicts: the contents of objects, maps, logs and the image itself."""

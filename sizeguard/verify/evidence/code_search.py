@@ -1,6 +1,6 @@
-"""Search of an image for the bytes of an input section, under any name.
+"""Search an image for the bytes of an input section, under any name.
 
-Bytes that a relocation changes are masked. So are the bytes before it that linkers rewrite when
+Bytes that a relocation changes are masked. So are the preceding bytes that linkers rewrite when
 they relax a load of an address into the address itself.
 """
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import Elf, Relocations, Section
 
-# Fewer fixed bytes than this may occur anywhere: `xor eax, eax; ret` does.
+# Fewer fixed bytes than this may occur anywhere, such as `xor eax, eax; ret`.
 DECISIVE = 12
 
 _MAX_CANDIDATES = 4096
@@ -56,7 +56,7 @@ class Pattern:
         return int(self.fixed.sum())
 
     def matches(self, found: npt.NDArray[np.uint8]) -> bool:
-        """Return whether bytes equal the pattern where it is not masked."""
+        """Return whether bytes equal the pattern outside the masked bytes."""
         return len(found) == len(self.data) and bool(
             np.array_equal(found[self.fixed], self.data[self.fixed])
         )
@@ -95,7 +95,7 @@ class ImageBytes:
 
     @cached_property
     def parts(self) -> tuple[tuple[int, npt.NDArray[np.uint8], bytes], ...]:
-        """Sections with content: address, bytes as numbers, bytes."""
+        """Sections with content: address, bytes as an array, bytes."""
         found = []
         for section in self.elf.sections:
             if section.is_allocated and section.file_size:
@@ -105,18 +105,18 @@ class ImageBytes:
 
     @cached_property
     def joined(self) -> bytes:
-        """The bytes of all sections, to see quickly that something is in none."""
+        """The bytes of all sections, to rule out quickly that any of them contains something."""
         return b"\0".join(content for _, _, content in self.parts)
 
     def at(self, address: int, size: int) -> npt.NDArray[np.uint8]:
-        """Return the bytes at an address; fewer if the image has no more."""
+        """Return the bytes at an address; fewer if the image ends before."""
         for start, numbers, _ in self.parts:
             if start <= address < start + len(numbers):
                 return numbers[address - start : address - start + size]
         return np.zeros(0, np.uint8)
 
     def around(self, address: int) -> tuple[str, int, bytes]:
-        """Return name, address and content of the section that holds an address."""
+        """Return name, address and content of the section that contains an address."""
         for section in self.elf.sections:
             if section.is_allocated and section.file_size:
                 start = section.address

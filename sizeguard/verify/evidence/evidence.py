@@ -1,4 +1,4 @@
-"""Evidence of one link: image, objects, map, linker's log, and what is missing of them."""
+"""Evidence of one link: image, objects, map, linker's log, and the missing parts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
-    """Code of a function inside others.
+    """Code of a function inside other functions.
 
-    It has the first address, all bytes, and the first function that holds some of them.
+    It has the first address, all bytes, and the first function that contains some of them.
     """
 
     address: int
@@ -44,15 +44,15 @@ class Inlined:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Evidence that claims on one image are judged by.
+    """Evidence on one image, by which claims are judged.
 
     image:           with symbols if there are any
     twin:            stripped form with the same bytes, or None
-    gaps:            what is missing to prove that something is absent
-    own:             how many of the objects were given; the others are the toolchain's
-    removed:         what the linker says that it removed
-    record, given:   the linker's command line, and the objects as they were named
-    hidden_prefixes: namespaces with their `::` that short names leave out
+    gaps:            evidence that is missing to prove that something is absent
+    own:             number of objects that were given; the others are the toolchain's
+    removed:         sections that the linker reports as removed
+    record, given:   the linker's command line, and the paths of the objects as given
+    hidden_prefixes: namespaces, with `::`, that short names leave out
     """
 
     image: Binary
@@ -69,9 +69,9 @@ class Evidence:
 
     @cached_property
     def linked(self) -> Linked:
-        """Section graph of the link, by its record if that names the objects at hand.
+        """Section graph of the link, by its record if it names the given objects.
 
-        Otherwise it is the graph of what is in the image.
+        Otherwise the graph is made from the contents of the image.
         """
         if isinstance(self.image, MachoImage):
             if self.objects.lto and not self.has_lto:
@@ -86,7 +86,7 @@ class Evidence:
 
     @cached_property
     def _recorded(self) -> tuple[Linked | None, str]:
-        """Graph of the link as it is recorded, or why there is none."""
+        """Graph of the recorded link, or the reason why there is none."""
         if self.record is None or not self.record.is_file() or not self.objects.files:
             return None, ""
         try:
@@ -103,13 +103,13 @@ class Evidence:
     def reachable(self) -> frozenset[Node] | None:
         """Sections that must be kept, by the section graph of the recorded link.
 
-        None without a record of the link.
+        Returns None without a record of the link.
         """
         return self.linked.reachable
 
     @cached_property
     def reasons(self) -> Reasons:
-        """References between sections, which explain why one is there."""
+        """References between sections, which explain why a section is present."""
         return Reasons(self.placement, self.linked.graph, self.linked.nodes)
 
     @cached_property
@@ -128,7 +128,8 @@ class Evidence:
     @cached_property
     def frames(self) -> InlineFrames | None:
         """Functions over each range of the image's code; None without debug information."""
-        from sizeguard.formats.dwarf import inline_frames  # 17 ms, for claims on inlined code
+        # takes 17 ms; only claims on inlined code need it
+        from sizeguard.formats.dwarf import inline_frames
 
         section = self.image.section(".debug_info")
         if not isinstance(self.image, MachoImage) and (section is None or not section.file_size):
@@ -136,11 +137,11 @@ class Evidence:
         try:
             return inline_frames(self.image.path)
         except (InputError, InconclusiveError):
-            return None  # damaged, or split into files that are missing: nothing is known
+            return None  # damaged, or split into missing files: nothing is known
 
     @cached_property
     def inlined(self) -> dict[str, Inlined]:
-        """Functions that debug information says are part of others, by name.
+        """Functions that are inlined into others according to debug information, by name.
 
         Empty without debug information.
         """
@@ -165,7 +166,7 @@ class Evidence:
 
     @property
     def shipped(self) -> Binary:
-        """Return the shipped file, or the image where there is no twin."""
+        """Return the shipped file, or the image if there is no twin."""
         return self.twin or self.image
 
     @cached_property
@@ -175,7 +176,7 @@ class Evidence:
 
     @property
     def is_program(self) -> bool:
-        """Return whether the image is a program; what a library exports leads on."""
+        """Return whether the image is a program; in a library, exports are roots, too."""
         if isinstance(self.image, MachoImage):
             return self.image.is_program
         return any(section.name == ".interp" for section in self.image.sections)
@@ -187,7 +188,7 @@ class Evidence:
 
     @cached_property
     def undescribed(self) -> tuple[str, ...]:
-        """Objects with code in the image and no debug information, which names inlined code."""
+        """Objects with code in the image but without debug information, so inlining is unknown."""
         used = {
             number
             for number, index in self.placement.address
@@ -202,12 +203,12 @@ class Evidence:
 
     @property
     def has_lto(self) -> bool:
-        """Return whether LTO made the objects: it places functions in any object."""
+        """Return whether LTO made the objects, since LTO moves functions between objects."""
         return bool(self.objects.made_by_lto)
 
     @cached_property
     def foreign_data(self) -> bytes:
-        """Constants of the toolchain's objects: a text in them says nothing of the program."""
+        """Constants of the toolchain's objects, which say nothing about the program."""
         return b"\0".join(
             file.elf.content(section)
             for file in self.objects.files[self.own :]
@@ -216,7 +217,7 @@ class Evidence:
         )
 
     def short(self, symbol: str) -> str:
-        """Shorten a mangled symbol: conv_body<float>; other names stay as they are."""
+        """Shorten a mangled symbol to conv_body<float>; return other names unchanged."""
         return short_name(symbol, self.hidden_prefixes)
 
     def own_files(self) -> Sequence[ObjectFile]:
@@ -224,7 +225,7 @@ class Evidence:
         return self.objects.files[: self.own]
 
 
-# Over 40 lines: it names each kind of missing evidence where that is looked for.
+# More than 40 lines: each kind of missing evidence is named where it is looked for.
 def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
     """Read all files of a link and check that they belong together.
 
@@ -321,7 +322,7 @@ def _check_machine(image: Binary, objects: Objects) -> None:
 def _with_toolchain(
     objects: Objects, placement: Placement, image: Binary, link_map: LinkMap | None, files: Files
 ) -> tuple[Objects, Placement, list[str]]:
-    """Add what the linker took from elsewhere: start-up objects, members of libraries."""
+    """Add files that the linker read from elsewhere: start-up objects, members of libraries."""
     paths, lost = toolchain_files(placement.missing, files.folder or Path())
     wanted = {_file(name) for name in placement.missing}
     added: list[ObjectFile] = []
@@ -329,7 +330,7 @@ def _with_toolchain(
         try:
             read = read_objects([path])
         except InputError:
-            lost.append(str(path))  # no object: bytes that the linker was given as they are
+            lost.append(str(path))  # not an object, but bytes that the linker copied
             continue
         added += (
             f for f in read.files if _file(f.label) in wanted and f.elf.machine == image.machine
@@ -351,7 +352,7 @@ def _lost(missing: Iterable[str], objects: Objects) -> list[str]:
     if objects.lto and any(
         "ltrans" in name or ".lto." in name or name.startswith("lto") for name in names
     ):
-        return []  # _missing says it
+        return []  # _missing reports it
     return [
         f"{len(names)} files that the map names were not given:"
         f" {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
@@ -362,8 +363,8 @@ def _missing(image: Binary, own: int, objects: Objects, link_map: LinkMap | None
     gaps = []
     if objects.lto and (link_map is None or not own or not objects.made_by_lto):
         gaps.append(
-            f"{len(objects.lto)} LTO objects hold no machine code, such as {objects.lto[0]}: "
-            "link with -save-temps and pass what it leaves, too"
+            f"{len(objects.lto)} LTO objects contain no machine code, such as {objects.lto[0]}:"
+            " link with -save-temps and pass the objects that it keeps, too"
         )
     elif not own:
         gaps.append("no objects were given (--objects), and no link is recorded (sizeguard record)")

@@ -1,4 +1,4 @@
-"""Presence of a section graph's nodes in the image itself, and files that belong to one link."""
+"""Check which nodes of a section graph are in the image, and that files belong to one link."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_one_link(files: Files) -> Evidence:
 
 
 def _check_named(evidence: Evidence) -> None:
-    """Check without a map: a function that the image names is one of the objects' of that name."""
+    """Check without a map that each named function in the image equals an object's definition."""
     placed = evidence.placement.address
     wanted: dict[str, str] = {}
     found: set[str] = set()
@@ -46,9 +46,9 @@ def _check_named(evidence: Evidence) -> None:
 
 
 def check_presence(evidence: Evidence, graph: SectionGraph, subject: GraphSubject) -> None:
-    """Check that the image holds a subject if, and only if, the graph keeps it.
+    """Check that the image contains a subject if, and only if, the graph keeps it.
 
-    Raises InconclusiveError where they disagree: then the graph is not that of this link.
+    Raises InconclusiveError if they disagree, since the graph then belongs to another link.
     """
     nodes = subject.nodes
     is_live = bool(live(graph)[list(nodes)].any())
@@ -63,7 +63,7 @@ def check_presence(evidence: Evidence, graph: SectionGraph, subject: GraphSubjec
 
 
 def is_present(evidence: Evidence, graph: SectionGraph, nodes: Iterable[int]) -> bool | None:
-    """Return whether the image holds one of the nodes; None if the files do not tell."""
+    """Return whether the image contains one of the nodes; None if the files do not show it."""
     placed = evidence.placement
     known = True
     for node in nodes:
@@ -76,7 +76,7 @@ def is_present(evidence: Evidence, graph: SectionGraph, nodes: Iterable[int]) ->
 
 
 def _section(evidence: Evidence, graph: SectionGraph, node: int) -> Node | None:
-    """Return the section of the evidence that a node of the graph stands for."""
+    """Return the section of the evidence for a node of the graph."""
     if node < 0 or graph.nodes.object[node] < 0:
         return None
     label = graph.objects[int(graph.nodes.object[node])]

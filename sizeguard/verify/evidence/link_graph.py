@@ -1,4 +1,4 @@
-"""Section graph of a verification: by the link's record, or else by the image."""
+"""Make the section graph for a verification, from the link's record, else from the image."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from sizeguard.verify.evidence.placement import Node, Placement
 class Linked:
     """Section graph of a link, with roots as if unreached sections were removed.
 
-    nodes:     nodes of the sections of the objects at hand
-    reachable: what the linker must keep by its own rules, found with neither map nor image; None if
-               that is not known
+    nodes:     nodes of the sections of the given objects
+    reachable: sections that the linker must keep by its own rules, found without map and image;
+               None if not known
     """
 
     graph: SectionGraph
@@ -38,7 +38,7 @@ class Linked:
 
 
 def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
-    """Make the graph of the link as it is recorded."""
+    """Make the graph of the recorded link."""
     inputs = read_link(record)
     used = without_lto(replace(inputs, gc_sections=True), given if objects.lto else ())
     graph = graph_of(load(used))
@@ -62,7 +62,7 @@ def dead_stripped(
 ) -> Linked:
     """Make the graph of Mach-O objects, by the rules of -dead_strip.
 
-    If the image has atoms that nothing reaches, the linker was not told to strip.
+    If the image has atoms that nothing reaches, the linker did not strip dead code.
     """
     graph = build_macho_graph(expand(given), library=not image.is_program)
     numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
@@ -88,15 +88,16 @@ def dead_stripped(
 
 
 def placed(objects: Objects, placement: Placement, image: Binary) -> Linked:
-    """Make the graph of the objects that have something in the image, in the given order.
+    """Make the graph of the objects with sections in the image, in the given order.
 
-    A group is represented by the copy that was placed.
+    A group is represented by the copy in the image.
     """
     numbers = sorted({number for number, _ in placement.address})
     sections: dict[int, set[int]] = {}
     for number, section in placement.address:
         sections.setdefault(number, set()).add(section)
-    # There are no section graphs of 32-bit and big-endian objects; their placed sections are known.
+    # 32-bit and big-endian objects have no section graphs, but their sections in the image are
+    # known.
     files = [
         (n, f)
         for n in numbers

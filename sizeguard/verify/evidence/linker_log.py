@@ -1,4 +1,4 @@
-"""Removals by the linker, read from its log or its map."""
+"""Read the linker's removals from its log or its map."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Key = tuple[tuple[str, str], str]
 
 @dataclass(frozen=True, eq=False)
 class LinkerRemovals:
-    """Sections that the linker says it removed.
+    """Sections that the linker reports as removed.
 
-    Silence says nothing: archive members that were not taken are not listed, nor are GNU ld's empty
-    sections.
+    The list is incomplete: linkers do not list archive members that they did not load, and GNU ld
+    does not list empty sections.
     """
 
     objects: Objects
@@ -33,7 +33,7 @@ class LinkerRemovals:
     folded: Mapping[Key, str]
 
     def says(self, piece: NamedPiece) -> str:
-        """Return one line for a removed section or symbol; empty if the linker lists none."""
+        """Return one line for a removed section or symbol; empty if the linker does not list it."""
         file = file_key(self.objects.label(piece))
         section = (file, self.objects.section(piece).name)
         if section in self.folded:
@@ -46,9 +46,9 @@ class LinkerRemovals:
 def read_removed(
     objects: Objects, placement: Placement, link_map: LinkMap | None, log: Path | None
 ) -> LinkerRemovals:
-    """Read the removals that a log or map states.
+    """Read the removals in a log or map.
 
-    Raises InconclusiveError for a log of another build: it removes what the map places.
+    Raises InconclusiveError for a log of another build, which removes sections that the map places.
     """
     text = (
         readable(log).read_text(encoding="utf-8", errors="backslashreplace")
@@ -76,7 +76,7 @@ def _is_macho(link_map: LinkMap | None) -> bool:
 
 
 def _check(objects: Objects, placement: Placement, removed: Mapping[Key, int], log: Path) -> None:
-    """Check that an object has no fewer sections of a name than are placed and removed."""
+    """Check that an object has at least as many sections of a name as are placed and removed."""
     if not removed or not placement.has_map:
         return
     having: Counter[Key] = Counter()

@@ -1,6 +1,6 @@
 """Mach-O images with the interface that verification uses for ELF.
 
-Names lose their first underscore. `macho_objects` has the objects.
+Names lose their first underscore. Objects are in `macho_objects`.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class MachoImage(View):
         return tuple(found)
 
     def section(self, name: str) -> Section | None:
-        """Return the section of that name, if there is one."""
+        """Return the first section with that name; None if there is none."""
         return next((section for section in self.sections if section.name == name), None)
 
     @cached_property
@@ -152,7 +152,7 @@ class MachoImage(View):
     def dynamic_symbols(self) -> tuple[MachoSymbolTable, ...]:
         """Symbol tables of exports.
 
-        The entry of a program is left out: it is exported whatever its visibility.
+        The entry of a program is left out, since it is exported in any case.
         """
         hidden = {_HEADER, *(["main"] if self.is_program else [])}
         rows = []
@@ -172,12 +172,12 @@ class MachoImage(View):
 
     @cached_property
     def is_stripped(self) -> bool:
-        """Return whether no local symbol is left (hidden functions are local)."""
+        """Return whether it has no local symbols (hidden functions are local)."""
         return not any(not self.macho.symbols.type[i] & N_EXT for i in defined(self.macho))
 
     @cached_property
     def pointers(self) -> Mapping[int, int]:
-        """Places of pointers into the image → the addresses that dyld puts there."""
+        """Places of pointers into the image → the addresses that dyld writes there."""
         found = fixups(self.macho)
         inside = found.symbol < 0
         return dict(zip(found.address[inside].tolist(), found.target[inside].tolist(), strict=True))
@@ -203,7 +203,7 @@ class MachoImage(View):
 
 
 def read_macho_image(path: Path) -> MachoImage:
-    """Read a Mach-O image. Raises InputError for a damaged one."""
+    """Read a Mach-O image. Raises InputError if it is damaged."""
     return MachoImage(read_macho(path), path)
 
 
@@ -238,5 +238,5 @@ def section_flags(section: MachoSection, is_writable: bool) -> int:
 def made_section(
     index: int, name: str, kind: int, flags: int, address: int, offset: int, size: int, align: int
 ) -> Section:
-    """Make a section as ELF has it."""
+    """Make a section with the fields of ELF."""
     return Section(index, name, kind, flags, address, offset, size, 0, 0, align, 0)

@@ -1,4 +1,4 @@
-"""Mach-O objects with the interface that verification uses for ELF: atoms stand for sections."""
+"""Mach-O objects with the interface that verification uses for ELF; atoms appear as sections."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _MAGICS = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe")
 
 @dataclass(frozen=True, eq=False)
 class MachoObject(View):
-    """Mach-O object with atoms as sections, from 1 on.
+    """Mach-O object with atoms as sections, numbered from 1.
 
-    Debug information follows under ELF's section names.
+    Debug information follows, with ELF's section names.
     """
 
     atoms: Atoms
@@ -91,14 +91,14 @@ class MachoObject(View):
         return tuple(found)
 
     def section(self, name: str) -> Section | None:
-        """Return the section of that name, if there is one."""
+        """Return the first section with that name; None if there is none."""
         return next((section for section in self.sections if section.name == name), None)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """Symbols in the file's order, then one for each atom.
 
-        The latter stand for references to a section and a place in it.
+        The latter are used for references to a section and a place in it.
         """
         table = self.macho.symbols
         rows = []
@@ -149,7 +149,7 @@ class MachoObject(View):
 
     @property
     def dynamic_symbols(self) -> tuple[MachoSymbolTable, ...]:
-        """No symbol tables: objects export nothing."""
+        """No symbol tables, since objects do not export anything."""
         return ()
 
     @cached_property
@@ -179,7 +179,7 @@ class MachoObject(View):
     def changed(self) -> dict[int, list[tuple[int, int]]]:
         """Numbers of atoms → the bytes that linking changes.
 
-        Relocated fields change, and instructions that hints let the linker rewrite.
+        These are relocated fields, and instructions that hints let the linker rewrite.
         """
         is_arm = self.macho.cpu == CPU_ARM64
         found: dict[int, list[tuple[int, int]]] = {}
@@ -190,7 +190,7 @@ class MachoObject(View):
                 holder = self.atoms.at(section.index, reference.place)
                 begin = reference.place - self.atoms.rows[holder].start
                 before = 2 if not is_arm and reference.type == _GOT_LOAD else 0
-                # In linked arm64 images pointers are links of chains.
+                # In linked arm64 images, pointers are links of chains.
                 length = (
                     8 if reference.length == 8 or (is_arm and reference.type == _UNSIGNED) else 4
                 )
@@ -214,7 +214,7 @@ class MachoObject(View):
     def _hinted(self) -> list[int]:
         """Return the addresses of instructions that LC_LINKER_OPTIMIZATION_HINT names.
 
-        Each hint is a kind, a count, and as many addresses.
+        Each hint is a kind, a count, and that many addresses.
         """
         part = self.macho.part("linker optimization hints").tobytes()
         reader = UlebReader(part)

@@ -1,4 +1,4 @@
-"""Places of Mach-O objects' atoms in an image, by the map of ld64.lld."""
+"""Find the places of Mach-O objects' atoms in an image from the map of ld64.lld."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def place_atoms(
     )
 
 
-# Over 40 lines: one pass over the rows of the map, with the places that are still free.
+# More than 40 lines: one pass over the rows of the map, with the places that are still free.
 def _by_map(
     objects: Objects, link_map: LinkMap, image: Path
 ) -> tuple[dict[Node, int], tuple[str, ...]]:
@@ -95,9 +95,9 @@ def _by_map(
 
 
 def _made_of(objects: Objects, file: str, name: str) -> tuple[Node, int] | None:
-    """Find a symbol of a bitcode file in the object that LTO made of it.
+    """Find a symbol of a bitcode file in the object that LTO generated from it.
 
-    Maps give symbols that outlive LTO, such as main, to the file that first defined them. A
+    Maps assign symbols that outlive LTO, such as main, to the file that first defined them. A
     linker has one global definition of a name; its bytes are compared with the image.
     """
     if file.endswith((".tbd", ".dylib")):
@@ -123,7 +123,7 @@ def _initializers(
 ) -> dict[Node, int]:
     """Place pointers to functions that run at start-up, which have no symbol.
 
-    They are there if the image runs the functions.
+    They are placed if the image runs the functions.
     """
     found: dict[Node, int] = {}
     for number, file in enumerate(objects.files):

@@ -1,4 +1,4 @@
-"""Input sections of a link's objects and archives, found by symbol."""
+"""Find the input sections of a link's objects and archives by symbol."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OWN_SECTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NamedPiece:
-    """Bytes [offset, offset + size) of an input section that carry a name."""
+    """Bytes [offset, offset + size) of an input section that have a name."""
 
     object: int
     section: int
@@ -54,7 +54,7 @@ class NamedPiece:
 
 @dataclass(frozen=True, eq=False)
 class ObjectFile(ABC):
-    """Object of the link.
+    """An object of the link.
 
     label: as linkers name it: libk.a(add.o)
     path:  the file; for a member, its archive
@@ -73,7 +73,7 @@ class ObjectFile(ABC):
     @property
     @abstractmethod
     def symbols(self) -> tuple[Symbol, ...]:
-        """Symbols in the order in which relocations count them."""
+        """Symbols in the order in which relocations number them."""
 
     @property
     @abstractmethod
@@ -85,12 +85,12 @@ class ObjectFile(ABC):
 
     @abstractmethod
     def pattern(self, section: Section) -> Pattern:
-        """Return the section's bytes in the image, as far as they are known before linking."""
+        """Return the section's bytes in the image, with unknown ones masked."""
 
 
 @dataclass(frozen=True, eq=False)
 class ElfFile(ObjectFile):
-    """ELF object of the link."""
+    """An ELF object of the link."""
 
     elf: Elf
 
@@ -144,7 +144,7 @@ class ElfFile(ObjectFile):
                 named.add((symbol.name, symbol.section))
         for section in sections:
             own = _OWN_SECTION.fullmatch(section.name) if section.is_allocated else None
-            # A symbol may be renamed while the name of its section stays.
+            # A symbol may be renamed while its section keeps its name.
             if (
                 own
                 and section.size
@@ -170,7 +170,7 @@ class ElfFile(ObjectFile):
 class Objects:
     """All objects of a link, in its order.
 
-    lto: objects without machine code, of which nothing can be said
+    lto: objects without machine code, which cannot be judged
     """
 
     files: tuple[ObjectFile, ...]
@@ -190,7 +190,7 @@ class Objects:
 
     @cached_property
     def made_by_lto(self) -> tuple[int, ...]:
-        """Numbers of the objects that the linker made of others, by how linkers name them."""
+        """Numbers of the objects that the linker generated, recognised by their names."""
         return tuple(
             number
             for number, file in enumerate(self.files)
@@ -223,9 +223,9 @@ class Objects:
 
 
 def read_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
-    """Read files, archives, and folders of them.
+    """Read files, archives, and folders that contain them.
 
-    folder: where the linker ran; maps name objects relative to it
+    folder: the linker's working directory; maps name objects relative to it
 
     Raises InputError for files that are not objects, and for objects of two machines.
     """
@@ -251,7 +251,7 @@ def read_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
 
 
 def _is_lto(elf: Elf) -> bool:
-    """Return whether an object is a slim LTO object of gcc, which has bytecode and no code."""
+    """Return whether an object is a slim LTO object of gcc, which has bytecode but no code."""
     has_bytecode = any(section.name.startswith(".gnu.lto_") for section in elf.sections)
     return has_bytecode and not any(
         section.is_executable and section.size for section in elf.sections
@@ -273,7 +273,7 @@ def contents(
 ) -> Iterator[tuple[Path, str, str, bytes]]:
     """Yield file, label, member and bytes of each object; folders are searched.
 
-    magics: first bytes of objects; those of LLVM's bitcode are accepted, too
+    magics: first bytes of objects; those of LLVM bitcode are accepted, too
     """
     for path in _expanded(paths):
         shown = (

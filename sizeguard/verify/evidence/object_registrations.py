@@ -17,7 +17,7 @@ def registered_by(
 ) -> tuple[dict[str, list[NamedPiece]], dict[str, list[NamedPiece]]]:
     """Find the entries in the objects.
 
-    Operators and classes by name, as pieces of two pointers.
+    Returns operators and classes by name, as pieces of two pointers.
     """
     shapes = (SCHEMAS, exact_names(tuple(classes)))
     operators: dict[str, list[NamedPiece]] = {}
@@ -34,9 +34,9 @@ def registered_by(
 
 
 def written_classes(objects: Objects) -> set[str]:
-    """Return the names of the classes that objects register, however.
+    """Return the names of the classes that objects register in any way.
 
-    A word beside a function, in an object that calls register_class.
+    A name is a word next to a function, in an object that calls register_class.
     """
     found: set[str] = set()
     for file in objects.files:
@@ -63,4 +63,4 @@ def _is_code(file: ObjectFile, symbol: int) -> bool:
     target = file.symbols[symbol]
     if 0 < target.section < len(file.elf.sections):
         return file.elf.sections[target.section].is_executable
-    return target.section == 0  # another object's: what else would be beside a schema
+    return target.section == 0  # in another object: nothing else would be next to a schema

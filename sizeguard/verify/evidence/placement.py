@@ -1,7 +1,6 @@
-"""Places of the objects' input sections in an image, by its map.
+"""Find the places of the objects' input sections in an image from its map.
 
-Places that the map states are checked against the bytes, so a map or objects of another build are
-found out.
+The map's places are checked against the bytes, to detect a map or objects of another build.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ _EDITED = (".eh_frame", ".comment", ".stab", ".ARM.exidx", ".sframe", ".reginfo"
 class Placement:
     """Places of input sections.
 
-    address: of each placed section
-    missing: objects that the map names and that were not given
+    address: address of each placed section
+    missing: objects that the map names but that were not given
     """
 
     objects: Objects
@@ -70,7 +69,7 @@ class Placement:
         return None if start is None else start + piece.offset
 
     def owner(self, address: int) -> Node | None:
-        """Return the input section that holds an address."""
+        """Return the input section that contains an address."""
         i = bisect_right(self._starts, address) - 1
         if i < 0:
             return None
@@ -78,9 +77,9 @@ class Placement:
         return node if address < self._starts[i] + self.section(node).size else None
 
     def copies(self, piece: NamedPiece) -> list[int] | None:
-        """Return the addresses of a piece's bytes outside placed sections with the same bytes.
+        """Return the addresses of a piece's bytes outside placed sections with these bytes.
 
-        None if there are too few bytes to tell.
+        Returns None if the piece is too small to recognise.
         """
         section = self.section((piece.object, piece.section))
         if section.is_nobits or not section.is_executable:
@@ -95,8 +94,8 @@ class Placement:
     def _is_other(self, address: int, pattern: Pattern) -> bool:
         """Return whether a placed section accounts for bytes of the image.
 
-        Two functions may be compiled to the same code, but for an end that linking rewrites: a
-        jump of 6 bytes matches one of 5 and whatever follows it.
+        Two functions may have the same code except for an end that linking rewrites: a jump of 6
+        bytes matches one of 5 and any byte after it.
         """
         node = self.owner(address)
         if node is None:
@@ -104,7 +103,7 @@ class Placement:
         offset = address - self.address[node]
         own = self.pattern(node).part(offset, len(pattern.data))
         if pattern.fixed[len(own.data) :].any():
-            return False  # bytes that count lie beyond the section
+            return False  # bytes that count are beyond the section
         pattern = pattern.part(0, len(own.data))
         return own.matches(pattern.data) or (
             pattern.strength <= own.strength
@@ -121,7 +120,8 @@ def place(
 ) -> Placement:
     """Find the objects' sections in the image.
 
-    trusted: number of objects that are checked byte by byte; those after them are the toolchain's
+    trusted: number of objects that are checked byte by byte; the objects after them are the
+        toolchain's
 
     Raises InconclusiveError if the map or the objects are of another build.
     """
@@ -149,7 +149,7 @@ def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
             continue
         if (output.address, output.size) != (section.address, section.size):
             raise InconclusiveError(
-                f"{path} is a map of another build: {section.name} lies at {output.address:#x} with"
+                f"{path} is a map of another build: {section.name} is at {output.address:#x} with"
                 f" {output.size} bytes there, at {section.address:#x} with {section.size} in"
                 f" {image.path}; pass the map made with this image"
             )
@@ -189,7 +189,7 @@ def _by_map(
             address[found] = row.address
         elif row.name.startswith(
             ".text"
-        ):  # linkers shrink, and list under an object, what is not code
+        ):  # linkers shrink sections other than code, and list them under an object
             raise InconclusiveError(
                 f"{row.file} is of another build: it has no {row.name} of {row.size} bytes, "
                 f"which is at {row.address:#x} in {image}; pass the objects of this image"
@@ -203,9 +203,9 @@ def _section_of(
     row: InputSection,
     free: dict[tuple[int, str], list[int]],
 ) -> Node | None:
-    """Take the section that a row of the map stands for out of the free ones.
+    """Remove the section for a row of the map from the free ones and return it.
 
-    Objects may have several sections of one name.
+    Objects may have several sections with the same name.
     """
     if len(numbers) > 1:
         numbers = sorted(numbers, key=lambda n: -common_end(objects.files[n].label, row.file))
@@ -240,17 +240,17 @@ def check_bytes(placement: Placement, checked: int) -> None:
         if not pattern.matches(placement.image.at(address, section.size)):
             label = placement.objects.files[node[0]].label
             raise InconclusiveError(
-                f"{label} is of another build: its {section.name} is not what the image holds at"
+                f"{label} is of another build: its {section.name} differs from the image's bytes at"
                 f" {address:#x}; pass the objects of this image"
             )
 
 
-# Over 40 lines: one pass, in which sections that were placed exclude others.
+# More than 40 lines: one pass, in which placed sections exclude others.
 def by_symbols(objects: Objects, image: Binary, content: ImageBytes) -> dict[Node, int]:
     """Place definitions without a map.
 
-    Symbols of the image tell the place, and the bytes whether it is this definition. Sections
-    without a symbol are found by their bytes alone.
+    Symbols of the image give the place, and the bytes confirm the definition. Sections without a
+    symbol are found only by their bytes.
     """
     named: dict[str, list[int]] = {}
     if not image.is_stripped:
@@ -293,7 +293,7 @@ def by_symbols(objects: Objects, image: Binary, content: ImageBytes) -> dict[Nod
 
 
 def toolchain_files(missing: Iterable[str], folder: Path) -> tuple[list[Path], list[str]]:
-    """Return the files that a map names and that were not given: readable ones, then others."""
+    """Return the files that a map names but that were not given: readable ones, then others."""
     found: dict[Path, None] = {}
     lost: list[str] = []
     for name in missing:

@@ -1,7 +1,7 @@
 """Read the names that an image registers, stripped or not.
 
-No symbol is read: an operator's entry is its schema and its kernel, a custom class's its name and
-its constructor, wherever they lie and whatever they are called.
+It does not use symbols: an operator's entry is its schema and its kernel, a custom class's entry is
+its name and its constructor, anywhere and under any name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Registered:
 
 
 def registered_in(image: Binary, classes: Iterable[str]) -> Registered:
-    """Find every entry in the image's data. classes: names that count as those of classes."""
+    """Find every entry in the image's data. classes: names that count as class names."""
     pointers = _pointers(image)
     return Registered(
         _by_name(read_entries(image, pointers, SCHEMAS)),
@@ -47,7 +47,7 @@ def _by_name(entries: Sequence[Registration]) -> dict[str, tuple[Registration, .
 
 
 def _pointers(image: Binary) -> Pointers:
-    """Return the words of an image as the program sees them, as far as they may be addresses."""
+    """Return the words of an image that may be addresses, as the program sees them."""
     if isinstance(image, MachoImage):
         at, target = image.pointers.keys(), image.pointers.values()
         return Pointers.of([Pointers(np.array([*at], np.int64), np.array([*target], np.int64))])

@@ -1,4 +1,4 @@
-"""Shortest ways from a root of the link to a section, which explain why it is in the image."""
+"""Find shortest paths from a root of the link to a section, to explain why it is in the image."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _NONE = -1
 class Edge:
     """Reference from a section to bytes of another.
 
-    symbol:  that it names
-    bounds:  the symbol is __start_X or __stop_X, which reaches all of section X
-    is_jump: it is in a jump table, and its offset is not an address
+    symbol:  the symbol that it names
+    bounds:  whether the symbol is __start_X or __stop_X, which reaches all of section X
+    is_jump: whether it is in a jump table, so that its offset is not an address
     """
 
     source: Node
@@ -61,7 +61,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Way from a root: the kind of root and its symbol, and the references in order.
+    """Path from a root: the kind of root and its symbol, and the references in order.
 
     There are no references for a root itself.
     """
@@ -74,9 +74,9 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """Section graph of a link in which only what was placed in the image counts.
+    """Section graph of a link, restricted to sections in the image.
 
-    It shows what the linker kept, whatever its rules.
+    It shows the sections that the linker kept, regardless of its rules.
 
     nodes: node of the graph → section of an object; nodes of objects that were not given are
            missing
@@ -157,7 +157,7 @@ class Reasons:
                 yield edge
 
     def symbol_at(self, node: Node, offset: int = 0) -> str:
-        """Return the symbol that covers an offset of a section; functions come first.
+        """Return the symbol that covers an offset of a section; functions take precedence.
 
         Empty if there is none.
         """
@@ -183,7 +183,7 @@ class Reasons:
     def roots(self) -> dict[Node, tuple[str, str]]:
         """Sections that are roots → kind and symbol.
 
-        main is one: what leads to it belongs to the toolchain.
+        main is a root, since the code that leads to it belongs to the toolchain.
         """
         roots: dict[Node, tuple[str, str]] = {}
         symbols = self.graph.symbols
@@ -211,7 +211,7 @@ class Reasons:
 
     @cached_property
     def _ways(self) -> dict[int, int]:
-        """Map each node to the reference in which the shortest way to it ends, by its row.
+        """Map each node to the row of the last reference on the shortest path to it.
 
         The row is -1 for a root. Stronger roots are followed first.
         """
@@ -237,11 +237,11 @@ class Reasons:
         return ways
 
     def knows(self, node: Node) -> bool:
-        """Return whether the section graph has a section."""
+        """Return whether the section graph contains a section."""
         return node in self._numbers
 
     def way_to(self, node: Node) -> Way | None:
-        """Find the shortest way from a root to a section; None if nothing placed leads there."""
+        """Find the shortest path from a root to a section; None if there is none in the image."""
         at = self._numbers.get(node, _NONE)
         if at not in self._ways:
             return None

@@ -1,1 +1,1 @@
-"""Search of an image for what was deselected and stands there in disguise."""
+"""Search an image for deselected code and names in any disguise."""

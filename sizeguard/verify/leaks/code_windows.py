@@ -1,4 +1,4 @@
-"""Machine code that two builds share, under any name."""
+"""Find machine code that two builds share, under any name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sizeguard.verify.evidence.code_search import Pattern
 
 # Bytes of a window. Relocations interrupt the code of x86-64 every 15 to 25 bytes.
 WINDOW = 12
-_FEWEST_VALUES = 5  # a window of fewer different bytes is padding or a table of small numbers
+_FEWEST_VALUES = 5  # a window with fewer distinct bytes is padding or a table of small numbers
 
 Hashes = npt.NDArray[np.uint64]
 Bool = npt.NDArray[np.bool_]
@@ -21,7 +21,7 @@ Int = npt.NDArray[np.int64]
 
 
 def window_hashes(data: npt.NDArray[np.uint8]) -> Hashes:
-    """Hash the bytes from each position on, as far as a window fits."""
+    """Hash the window of bytes at each position that has room for one."""
     count = len(data) - WINDOW + 1
     if count <= 0:
         return np.zeros(0, np.uint64)
@@ -43,9 +43,9 @@ def covered(hits: Bool) -> int:
 
 
 def densest(hits: Bool, length: int) -> tuple[int, int]:
-    """Find the range of a length whose windows at true positions have most bytes.
+    """Find the range of a given length with most bytes in windows at true positions.
 
-    Returns where it begins, and these bytes. Equal bytes far apart prove nothing.
+    Returns the start of the range, and these bytes. Equal bytes far apart do not show a copy.
     """
     places = np.flatnonzero(hits)
     if not len(places):
@@ -61,7 +61,7 @@ def densest(hits: Bool, length: int) -> tuple[int, int]:
 class CodeWindows:
     """Windows of functions.
 
-    names, patterns: of each function
+    names, patterns: by function
     """
 
     names: Sequence[str]
@@ -73,13 +73,13 @@ class CodeWindows:
 
     @cached_property
     def data(self) -> npt.NDArray[np.uint8]:
-        """The bytes of all functions, one behind the other."""
+        """The bytes of all functions, one after the other."""
         none = np.zeros(0, np.uint8)
         return np.concatenate([none, *(pattern.data for pattern in self.patterns)])
 
     @cached_property
     def _all(self) -> tuple[Hashes, Bool]:
-        """The hash of each window of all functions, and whether it is one: of fixed bytes alone."""
+        """The hash of each window of all functions, and whether the window has only fixed bytes."""
         if not self.patterns:
             return np.zeros(0, np.uint64), np.zeros(0, np.bool_)
         data = self.data
@@ -93,7 +93,7 @@ class CodeWindows:
 
     @cached_property
     def hashes(self) -> Hashes:
-        """The different hashes of all windows, sorted."""
+        """The distinct hashes of all windows, sorted."""
         hashes, valid = self._all
         return np.unique(hashes[valid])
 
@@ -113,9 +113,9 @@ class CodeWindows:
                 yield number, (low, high)
 
     def matches(self, found: Hashes, fewest: int) -> list[tuple[int, int]]:
-        """Find functions with at least so many bytes in windows of given hashes.
+        """Find functions with at least `fewest` bytes in windows of given hashes.
 
-        Returns their numbers and bytes, the largest first; of one name the largest alone.
+        Returns their numbers and bytes, the largest first, and only the largest one of each name.
         """
         hashes, valid = self._all
         hits = valid & is_in(hashes, np.unique(found))

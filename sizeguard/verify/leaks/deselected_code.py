@@ -1,4 +1,4 @@
-"""Machine code of the functions that a selective build leaves out, and where it stands."""
+"""Find the machine code of functions that a selective build leaves out."""
 
 from __future__ import annotations
 
@@ -36,21 +36,22 @@ from sizeguard.verify.leaks.code_windows import (
 )
 from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
 
-FULL = "full"  # folder of the full build, beside those of apps
+FULL = "full"  # folder of the full build, next to those of apps
 
-# Bytes of one deselected function. In 4 selective builds (vision: gcc, clang, macOS; language: gcc)
-# at most 25 stand outside functions that the full build has, and at most 80 in one of those.
+# Fewest bytes of one deselected function to report. In 4 selective builds (vision: gcc, clang,
+# macOS; language: gcc) at most 25 occur outside functions that the full build has, and at most 80
+# in one of those.
 FEWEST_BYTES = 32
 FEWEST_IN_KNOWN = 128
-_FEWEST_PART = 0.6  # of the function, for one that is in a function of another name
+_FEWEST_PART = 0.6  # part of the function, for a copy in a function with another name
 
 
-_LOCAL = "_GLOBAL__N_"  # of a name in an anonymous namespace
+_LOCAL = "_GLOBAL__N_"  # marks a name in an anonymous namespace
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCopy:
-    """Bytes of a deselected function that stand somewhere.
+    """Bytes of a deselected function that were found in an image.
 
     where: the section or the function; piece: that function; None outside the objects
     """
@@ -64,7 +65,7 @@ class FoundCopy:
 
 @dataclass(frozen=True, slots=True)
 class LinkedFunction:
-    """A function of an object: its name without endings, its place and bytes."""
+    """A function of an object: its name without clone suffixes, its place and bytes."""
 
     name: str
     piece: NamedPiece
@@ -72,7 +73,7 @@ class LinkedFunction:
 
 
 def full_build(evidence: Evidence) -> Build | None:
-    """Return the full build beside a build's folder, made by the same tools; None without one."""
+    """Return the full build next to a build's folder, made by the same tools; else None."""
     folder = evidence.image.path.parent
     record = folder.parent / FULL / RECORD
     own = folder / RECORD
@@ -92,14 +93,14 @@ def full_build(evidence: Evidence) -> Build | None:
 
 
 def plain_name(symbol: str) -> str:
-    """Drop what compilers append to the names of clones: f.isra.0, f.cold."""
+    """Drop the suffixes that compilers give to clones: f.isra.0, f.cold."""
     return symbol.partition(".")[0] or symbol
 
 
 def key_of(symbol: str, file: ObjectFile | None) -> str:
-    """Return the name by which two builds know a function; a local one belongs to a file.
+    """Return the name by which two builds identify a function; a local one includes its file.
 
-    file: None if functions have moved between objects, by LTO
+    file: None if LTO has moved functions between objects
     """
     name = plain_name(symbol)
     if file is None or _LOCAL not in name:
@@ -109,9 +110,9 @@ def key_of(symbol: str, file: ObjectFile | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class DeselectedCode:
-    """The functions of the full build that are not in an image, under their names.
+    """The functions of the full build that are not in an image under their names.
 
-    full: objects of the full build; None without one, when those of the image alone are known
+    full: objects of the full build; None without one, when only those of the image are known
     """
 
     evidence: Evidence
@@ -135,12 +136,12 @@ class DeselectedCode:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """Names of functions that the full build has, without endings; all if there is none."""
+        """Names of functions in the full build, without clone suffixes; all if there is none."""
         return frozenset(code.name for code in self._of_full or self._written)
 
     @cached_property
     def texts(self) -> list[tuple[int, Section, bytes]]:
-        """Content of the sections that may hold texts: object, section and bytes."""
+        """Content of the sections that may contain texts: object, section and bytes."""
         used = {number for number, _ in self.evidence.placement.address}
         return [
             (number, section, file.elf.content(section))
@@ -152,7 +153,7 @@ class DeselectedCode:
     def is_known(self, symbol: str, number: int) -> bool:
         """Return whether the full build has a function, as a definition or inlined in others.
 
-        number: of the object that has it in this image
+        number: number of its object in this image
         """
         key = self.key(symbol, number)
         if key in self.known or self.full is None:
@@ -166,14 +167,14 @@ class DeselectedCode:
         )
 
     def key(self, symbol: str, number: int) -> str:
-        """Return the name by which a function of one of the image's objects is known."""
+        """Return the name that identifies a function of one of the image's objects."""
         file = None if self.evidence.has_lto else self.evidence.objects.files[number]
         return key_of(symbol, file)
 
     def is_of_full(self, node: Node, offset: int) -> bool:
         """Return whether an offset is in a function that the full build has in the same object.
 
-        Without a full build, in any function.
+        Without a full build, any function counts.
         """
         evidence = self.evidence
         if not evidence.placement.section(node).is_executable:
@@ -197,9 +198,9 @@ class DeselectedCode:
 
     @cached_property
     def gone(self) -> list[LinkedFunction]:
-        """Functions that are not in the image, as the full build and the objects have them.
+        """Functions that are not in the image, from the full build and the objects.
 
-        Of a program's own functions, which the full build does not have, nothing is claimed.
+        Functions of the program itself, which the full build does not have, are not claimed.
         """
         written = [c for c in self._written if c.name in self.known]
         return [c for c in (*self._of_full, *written) if c.name not in self._in_image]
@@ -287,7 +288,7 @@ def _windows(codes: Sequence[LinkedFunction]) -> CodeWindows:
 
 
 def _functions(objects: Objects, count: int, has_lto: bool) -> Iterator[LinkedFunction]:
-    """Yield the functions of objects, with their bytes as far as these are known."""
+    """Yield the functions of objects, with their bytes where known."""
     for number, file in enumerate(objects.files[:count]):
         patterns: dict[int, Pattern] = {}
         for name, index, offset, size in file.pieces:
@@ -302,7 +303,7 @@ def _functions(objects: Objects, count: int, has_lto: bool) -> Iterator[LinkedFu
 
 
 def read_full(evidence: Evidence) -> Objects | None:
-    """Read the objects of the full build beside an image; None if there is none."""
+    """Read the objects of the full build next to an image; None if there is none."""
     full = full_build(evidence)
     if full is None:
         return None

@@ -1,4 +1,4 @@
-"""Verdicts on executable bytes, and on the files that they came from."""
+"""Verdicts on executable bytes, and on their input files."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ STRANGERS = "inputs that the build's record does not have"
 
 # The linker writes these itself: calls into shared libraries.
 _LINKERS_OWN = re.compile(r"\.i?plt(\.\w+)?|__TEXT,__(stubs|stub_helper|objc_stubs|auth_stubs)")
-_STUBS = ("linker stubs", "<internal>")  # as maps call the file of what a linker adds to code
+_STUBS = ("linker stubs", "<internal>")  # names in maps for the file of code that a linker adds
 # crti.o and crtn.o begin and end the functions in .init and .fini.
 _BRACKETS = re.compile(r"crt[in]\.o")
-# Instructions that do nothing, between functions: x86-64 up to 15 bytes, aarch64.
+# Instructions without effect between functions: x86-64 up to 15 bytes, aarch64.
 _PADDING = re.compile(
     rb"(?:\x00|\x90|\xcc|\x66\x90|\x0f\x1f\x00|\x0f\x1f\x40\x00|\x0f\x1f\x44\x00\x00"
     rb"|\x66\x0f\x1f\x44\x00\x00|\x0f\x1f\x80\x00{4}|\x0f\x1f\x84\x00{5}"
     rb"|\x66{1,9}\x0f\x1f\x84\x00{5}|\x66{0,9}\x2e\x0f\x1f\x84\x00{5}"
     rb"|\x1f\x20\x03\xd5|\x00\x00\x20\xd4|\x20\x00\x20\xd4"
-    # mold's jump to what is far away on aarch64: adrp x16; add x16, x16, n; br x16.
+    # mold's jump to distant code on aarch64: adrp x16; add x16, x16, n; br x16.
     rb"|[\x10\x30\x50\x70\x90\xb0\xd0\xf0]..[\x90\xb0\xd0\xf0]\x10.[\x00-\x3f]\x91\x00\x02\x1f\xd6)*",
     re.DOTALL,
 )
@@ -47,12 +47,12 @@ _MOST_SHOWN = 4
 
 
 def judge_explained(evidence: Evidence) -> Iterator[Verdict]:
-    """Judge that the recorded inputs and the toolchain's account for all code of the image."""
+    """Judge that the recorded inputs and the toolchain account for all code of the image."""
     if evidence.image.type == ET_REL or not evidence.own:
         return  # nothing is linked yet, or nothing was given
     if not evidence.placement.has_map:
         for name in (UNEXPLAINED, STRANGERS):
-            yield _undecided(name, "without a map it is not known where everything lies")
+            yield _undecided(name, "without a map, the places of the sections are unknown")
         return
     yield _explained(evidence)
     yield _fragments(evidence)
@@ -67,7 +67,7 @@ def _explained(evidence: Evidence) -> Verdict:
         for address, size in _unexplained(evidence, section)
     ]
     if not found:
-        note = "sections of the link's inputs, and padding, are all there is of code"
+        note = "all code belongs to sections of the link's inputs, or is padding"
         return Verdict("section", UNEXPLAINED, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
     notes = tuple(
         f"{size} bytes at {address:#x} in {name} belong to no input of the link"
@@ -100,7 +100,7 @@ def _unexplained(evidence: Evidence, section: Section) -> Iterator[tuple[int, in
 
 
 def _unlisted(evidence: Evidence) -> Iterator[tuple[int, int]]:
-    """Yield the places of the toolchain's code to which a map gives no address.
+    """Yield the places of the toolchain's code without an address in the map.
 
     gold's map has 0xffffffffffffffff for the last section before its own stubs; it lists empty
     sections of the same object.
@@ -121,7 +121,7 @@ def _unlisted(evidence: Evidence) -> Iterator[tuple[int, int]]:
 
 
 def _stubs(evidence: Evidence) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of what the linker added to code, to reach what is far away."""
+    """Yield the ranges of code that the linker added to reach distant code."""
     for row in evidence.link_map.placed if evidence.link_map is not None else ():
         if row.file in _STUBS:
             yield row.address, row.address + row.size
@@ -140,7 +140,7 @@ def _fragments(evidence: Evidence) -> Verdict:
             if node[0] < evidence.own or not _BRACKETS.fullmatch(name):
                 found.append((node, address))
     if not found:
-        note = "crti.o and crtn.o alone have code there"
+        note = "only crti.o and crtn.o have code there"
         return Verdict("section", FRAGMENTS, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
     notes = tuple(
         f"{evidence.placement.section(node).size} bytes at {address:#x}:"
@@ -157,7 +157,7 @@ def _file_name(evidence: Evidence, number: int) -> str:
 
 
 def _strangers(evidence: Evidence) -> Verdict:
-    """Judge the files that the map names besides those of the record: the toolchain's alone."""
+    """Judge the files in the map but not in the record, which must be the toolchain's."""
     sizes: dict[str, int] = {}
     for node in evidence.placement.address:
         file = evidence.objects.files[node[0]]
@@ -170,11 +170,11 @@ def _strangers(evidence: Evidence) -> Verdict:
             STRANGERS,
             sum(sizes.values()),
             notes[:_MOST_SHOWN],
-            "linked, and not among the objects of the build's record",
+            "linked, but not among the objects of the build's record",
         )
     if evidence.link_doubt:
         return _undecided(STRANGERS, evidence.link_doubt)
-    note = "the map names files of the record and of the toolchain alone"
+    note = "the map names only files of the record and of the toolchain"
     return Verdict("section", STRANGERS, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
 
 

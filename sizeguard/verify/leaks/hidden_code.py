@@ -1,4 +1,4 @@
-"""Verdicts on deselected code under other names, or in other places than its own."""
+"""Verdicts on deselected code under other names or in unexpected places."""
 
 from __future__ import annotations
 
@@ -30,17 +30,16 @@ _LAMBDA = re.compile(r"::(?:\{lambda|operator\(\)|\$_|_FUN|__invoke)")
 
 
 def judge_copies(code: DeselectedCode) -> Verdict:
-    """Judge that no bytes of a deselected function stand in the image, whatever holds them."""
+    """Judge that the image contains no bytes of a deselected function, under any name."""
     evidence = code.evidence
-    # Without all places, code that is rightly there cannot be told from copies.
+    # Unless all places are known, legitimate code cannot be distinguished from copies.
     copies = code.copies() if _knows_places(evidence) else []
     if not copies:
         count = len(set(code.functions.names))
-        note = f"no bytes of {count} functions that were left out stand in the image"
+        note = f"no bytes of {count} functions that were left out are in the image"
         return _gone(evidence, COPIES, note)
     notes = tuple(
-        f"{copy.bytes} bytes of {demangle(copy.function)} stand at {copy.address:#x}, in"
-        f" {copy.where}"
+        f"{copy.bytes} bytes of {demangle(copy.function)} are at {copy.address:#x}, in {copy.where}"
         for copy in copies
     )
     piece = next((copy.piece for copy in copies if copy.piece is not None), None)
@@ -58,7 +57,7 @@ def _knows_places(evidence: Evidence) -> bool:
 def judge_namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Verdict:
     """Judge that no function of the image has the name of a deselected kernel, in any scope.
 
-    The full build's own functions may: a method of a tensor is called `view`, too.
+    The full build's own functions may: a method of a tensor is also called `view`.
     """
     evidence = code.evidence
     found = list(_namesakes(code, kernels))
@@ -77,7 +76,7 @@ def judge_namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Verdict:
 def _namesakes(
     code: DeselectedCode, kernels: Iterable[str]
 ) -> Iterator[tuple[NamedPiece, int, str]]:
-    """Yield namesakes of kernels with their address and what holds them."""
+    """Yield functions named like kernels, with their address and where they are."""
     names = frozenset(kernels)
     if not names:
         return
@@ -104,10 +103,10 @@ def _is_namesake(
     names: frozenset[str],
     mangled: re.Pattern[str],
 ) -> bool:
-    """Return whether a function is called like a kernel and is none of the full build's others.
+    """Return whether a function has a kernel's name and is not another function of the full build.
 
-    Without a full build, a function is a namesake if it also takes what the kernel takes, and is
-    not local: a helper may have the name of a kernel.
+    Without a full build, a function counts only if it also has the kernel's parameters and is not
+    local, since a helper may have the name of a kernel.
     """
     name = template_of(symbol)[0]
     if name not in names:
@@ -124,13 +123,13 @@ def _is_namesake(
 
 
 def _arguments(symbol: str) -> str:
-    """Return the parameters of a function, as they are written behind its name."""
+    """Return the parameters of a function, as written after its name."""
     text = demangle(plain_name(symbol))
     return text[text.find("(", len(text) - _last_group(text)) :] if text.endswith(")") else ""
 
 
 def _last_group(text: str) -> int:
-    """Return the length of the bracketed group that ends a text."""
+    """Return the length of the bracketed group at the end of a text."""
     depth = 0
     for i, letter in enumerate(reversed(text)):
         depth += (letter == ")") - (letter == "(")

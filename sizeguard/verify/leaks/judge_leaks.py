@@ -1,4 +1,4 @@
-"""Verdicts on everything that is in an image and should not be, under whatever name."""
+"""Verdicts on deselected contents of an image, under any name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sizeguard.verify.leaks.written_names import judge_written_names
 
 @dataclass(frozen=True, slots=True)
 class Deselected:
-    """Names of what a selection leaves out."""
+    """Names that a selection leaves out."""
 
     operators: tuple[str, ...]
     kernels: tuple[str, ...]

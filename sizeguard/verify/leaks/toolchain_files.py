@@ -1,10 +1,10 @@
-"""Files that compilers link by themselves, by their paths."""
+"""Recognise files that compilers link by themselves, by their paths."""
 
 from __future__ import annotations
 
 import re
 
-# What a compiler's driver links by itself, wherever it is installed.
+# Files that a compiler's driver links by itself, wherever it is installed.
 _START_FILE = re.compile(r"\w{0,3}crt(?:1|i|n|begin\w?|end\w?|fastmath)(?:-\w+)?\.o")
 _LIBRARY = re.compile(
     r"(?:lib(?:c|m|g|gcc|gcc_eh|gcov|stdc\+\+|supc\+\+|c\+\+|c\+\+abi|unwind"
@@ -17,7 +17,7 @@ _SYSTEM = ("/usr/", "/lib/", "/lib64/", "/opt/")
 def is_of_toolchain(path: str) -> bool:
     """Return whether a file is one that compilers link by themselves.
 
-    A library of such a name is in a system's folder; start-up files may have been moved.
+    A library with such a name must be in a system's folder; start-up files may have been moved.
     """
     name = path.rpartition("/")[2]
     is_system = path.startswith(_SYSTEM) or "/ziglang/" in path

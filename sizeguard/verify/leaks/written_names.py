@@ -1,4 +1,4 @@
-"""Verdicts on the names of deselected operators and classes, wherever an image holds them."""
+"""Verdicts on the names of deselected operators and classes, anywhere in an image."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _MOST_SHOWN = 8
 
 
 def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
-    """Judge that an image holds no such name, except where code calls an operator by name.
+    """Judge that an image contains no such name, except where code calls an operator by name.
 
-    A table may pair names with code in any order, by pointers, distances or in place: each such
-    table needs the names. A kernel that is kept may call an operator that is not; then a function
-    that the full build has, too, refers to the name.
+    A table may pair names with code in any order, by pointers, by distances or in place, but it
+    needs the names in any case. A kept kernel may call a deselected operator; then a function that
+    the full build also has refers to the name.
     """
     evidence = code.evidence
     said: dict[str, bool] = {}
@@ -38,10 +38,10 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
             said[place[0]] = _is_said_by_code(code, place[0].encode())
         if not said[place[0]]:
             found.append(place)
-    # Without objects it is not known whether a table has a name, or a call.
+    # Without objects it is unknown whether a name belongs to a table or a call.
     if found and evidence.own:
         size = sum(length for _, length, _, _ in found)
-        notes = [f"{name} stands at {at:#x} in {where}" for name, _, at, where in found]
+        notes = [f"{name} is at {at:#x} in {where}" for name, _, at, where in found]
         shown = tuple(notes[:_MOST_SHOWN])
         cause = "a name without an entry of the known shape: another kind of table, or a message"
         return Verdict("section", NAMES, ABSENT, FAIL, STILL_THERE, size, shown, (), cause)
@@ -61,7 +61,7 @@ def _places(evidence: Evidence, names: Sequence[str]) -> Iterator[tuple[str, int
 
 
 def text_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, str, bool]]:
-    """Find a text in the shipped image, in any encoding and with anything behind it.
+    """Find a text in the shipped image, in any encoding and with anything after it.
 
     Yields bytes of a letter, address, size, section, and whether it is not part of a longer word.
     """
@@ -78,7 +78,7 @@ def text_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, 
 
 
 def _is_said_by_code(code: DeselectedCode, name: bytes) -> bool:
-    """Return whether known functions alone refer to a text, in all objects that have it."""
+    """Return whether only known functions refer to a text, in all objects that contain it."""
     evidence = code.evidence
     referring = []
     for number, section, content in code.texts:
@@ -102,7 +102,7 @@ def _references(
             table.offset.tolist(), table.symbol.tolist(), table.addend.tolist(), strict=True
         ):
             row = file.symbols[symbol] if symbol < len(file.symbols) else None
-            # Distances count from the next instruction: up to 8 bytes less.
+            # Distances are relative to the next instruction: up to 8 bytes less.
             if row is not None and row.section == index:
                 target = row.address + addend
                 if start - 8 <= target <= start:
@@ -110,7 +110,7 @@ def _references(
 
 
 def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
-    """Return whether a text is not part of a longer word: aten::add is one of aten::add.Tensor."""
+    """Return whether a text is not part of a longer word, unlike aten::add in aten::add.Tensor."""
     before = [content[max(at, 0) : at + width] for at in (start - width, start - 2 * width)]
     behind = [content[at : at + width] for at in (end, end + width)]
     return not any(
@@ -120,7 +120,7 @@ def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
 
 
 def _whole_in(content: bytes, name: bytes) -> int:
-    """Return where a name begins that is not part of a longer word, -1 if it is nowhere."""
+    """Return the place of a name that is not part of a longer word; -1 if there is none."""
     at = content.find(name)
     while at >= 0 and not _is_whole(content, at, at + len(name), 1):
         at = content.find(name, at + 1)
