@@ -84,7 +84,10 @@ def test_the_first_rule_that_fits_decides(project: AnyProject, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("{source: a}", "rules.yaml:2: a rule by section, object, source, symbol needs a component"),
+        (
+            "{source: a}",
+            "rules.yaml:2: a rule by section, object, source, symbol needs a component",
+        ),
         ("{source: a, operator: aten::add}", "unknown field 'operator'"),
         ("{sorce: a, component: b}", "nearest is 'source'"),
         ("{section: , component: b}", "expected a text"),
