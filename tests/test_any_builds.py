@@ -231,7 +231,7 @@ def test_submodules_come_along_with_their_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{image: x, setup: y}", "setup is for a build command, and there is no build"),
+        ("{image: x, setup: y}", "setup needs a build command, but there is no build"),
         ("{build: make}", "names no image"),
         ("{build: make, image: /bin/sh}", "'/bin/sh' is not a path inside the source tree"),
         ("{build: make, image: ../x}", "'../x' is not a path inside the source tree"),

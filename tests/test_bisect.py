@@ -698,7 +698,7 @@ def test_an_end_that_does_not_build_is_an_error(
     repository, names = spike
     done = run(repository.path, "bisect", names["good"], names["broken 2"], *BUILD, expect=4)
     told = (
-        f"error: {names['broken 2']} ({names['broken 2'][:12]}) does not build, and both ends must:"
+        f"error: {names['broken 2']} ({names['broken 2'][:12]}) does not build, but both ends must:"
         " main.c"
     )
     assert done.stderr.splitlines()[-1].startswith(told)

@@ -284,7 +284,7 @@ def test_sources_that_are_gone(tmp_path: Path) -> None:
     put(root / "build/CMakeCache.txt", CACHE.format(source=tmp_path / "gone"))
     put(root / "build/build.ninja", "build a: C_EXECUTABLE_LINKER__a_ CMakeFiles/a.dir/a.c.o\n")
     put(root / "build/a")
-    with pytest.raises(InputError, match="sources are gone"):
+    with pytest.raises(InputError, match="sources no longer exist"):
         propose(root)
 
 

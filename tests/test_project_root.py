@@ -90,8 +90,8 @@ def test_a_stranger_has_no_sources(stranger: Path, command: Sequence[str]) -> No
     done = sizeguard(stranger, *command)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error: this needs the runtime's sources, and there is no native/ in"
-        f" {stranger}; name the folder that has it with --runtime-source DIR\n"
+        "error: this needs the runtime's sources, but there is no native/ in"
+        f" {stranger}; name its folder with --runtime-source DIR\n"
     )
     done = sizeguard(stranger, *command, "--runtime-source", stranger / "src")
     assert done.returncode == 2

@@ -1,1 +1,1 @@
-"""Find every commit of a range that moved a metric, each with its bytes."""
+"""Find every commit of a range that changed a metric, and by how many bytes."""

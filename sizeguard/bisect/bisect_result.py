@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sizeguard.git.commits import Commit
 from sizeguard.measurement.metric import Metric
 
-LEVELS = ("operator", "dtype", "symbol")  # of the rows of a culprit
+LEVELS = ("operator", "dtype", "symbol")  # levels of a culprit's rows
 
-# Sources of a commit's size. Between equals: the commit was not measured, since the measured ones
-# on both sides are alike.
+# Sources of a commit's size. Between equals: the commit was not measured, because the measured
+# commits on both sides are equal.
 BUILT = "built"
 EQUAL_INPUTS = "equal inputs"
 BETWEEN_EQUALS = "between equals"
@@ -33,7 +33,7 @@ class CulpritRow:
 
     @property
     def delta(self) -> int:
-        """Bytes that the row grew."""
+        """Bytes by which the row grew."""
         return self.new - self.old
 
 
@@ -47,16 +47,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """Commits that moved the metric.
+    """Commits that changed the metric.
 
-    One commit, or a range of which only the last commit builds, so that they cannot be told apart.
+    This is one commit, or a range in which only the last commit builds, so the cause may be any of
+    them.
 
     delta:    bytes
-    total:    running sum of all culprits up to this one, smaller ones included
+    total: running sum of all culprits up to this one, including smaller ones
     sizes:    change of load, ram and file
-    rows:     they sum to delta; the largest first
+    rows: the largest first; they sum to delta
     failures: the commits of the range that do not build
-    branch:   the culprits on the branch that a merge brought, if they were searched
+    branch: the culprits on a merge's branch, if it was searched
     """
 
     commits: tuple[Commit, ...]
@@ -73,9 +74,7 @@ class Branch:
     """The commits of a merge.
 
     culprits, smaller: on the branch
-    merge_itself:      bytes that come from joining both lines; with the others they sum to the
-    merge's
-                       delta
+    merge_itself: bytes from joining both lines; all three sum to the merge's delta
     """
 
     commits: int
@@ -107,7 +106,7 @@ class Smaller:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Commits that were not measured because the measured ones on both sides are alike.
+    """Commits that were not measured because the measured commits on both sides are equal.
 
     None of `commits` was measured.
     """
@@ -119,7 +118,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Builds:
-    """Counts of a run.
+    """Build counts of a run.
 
     done:   builds, failed ones included
     failed: builds that failed
@@ -135,17 +134,15 @@ class Builds:
 class BisectResult:
     """The result of one bisect.
 
-    culprits:     in order of time; with `smaller` their deltas sum to bad minus good
-    good, bad:    as they were named
+    culprits: in order of time; their deltas and `smaller` sum to bad minus good
+    good, bad: as given
     points:       the series, from good's commit to bad's
     what:         what was built
-    equal_inputs: commits that were not built since their inputs equal those of one that was
-    neutral:      commits that moved bytes between buckets and did not change the metric
-    skipped:      ranges in which culprits that cancel each other to the byte, in every bucket,
-    would
-                  not have been seen
-    nearest:      if neither end has the metric's name, the most similar name that an end has
-    is_unknown:   neither end has the metric's name, so that its 0 bytes say nothing
+    equal_inputs: commits that were not built because a commit with equal inputs was
+    neutral: commits that moved bytes between buckets but did not change the metric
+    skipped: ranges that may hide culprits that cancel each other to the byte in every bucket
+    nearest: the most similar name in an end, if neither end has the metric's name
+    is_unknown: neither end has the metric's name, so 0 bytes do not mean that it is unchanged
     """
 
     metric: Metric
@@ -182,17 +179,17 @@ class BisectResult:
 
     @property
     def failures(self) -> int:
-        """Commits of the series that were tried and do not build."""
+        """Commits of the series that failed to build."""
         return sum(point.how == DOES_NOT_BUILD for point in self.points)
 
     @property
     def not_measured(self) -> int:
-        """Commits whose own build was not needed, in this run or before."""
+        """Commits that needed no build of their own, in this run or before."""
         return sum(point.how in (EQUAL_INPUTS, BETWEEN_EQUALS) for point in self.points[1:])
 
     @property
     def blind_spot(self) -> str:
-        """A note on what the ranges that were not entered could hide; empty if there are none."""
+        """A note on changes that skipped ranges could hide; empty without such ranges."""
         hidden = sum(each.commits for each in self.skipped)
         if not hidden:
             return ""
@@ -200,16 +197,16 @@ class BisectResult:
         ranges = "range" if len(self.skipped) == 1 else "ranges"
         return (
             f"{hidden} commits in {len(self.skipped)} {ranges} were not measured: {alike} equal at"
-            " both ends. Commits there that cancel each other to the byte would not be seen;"
-            " --exhaustive builds them all"
+            " both ends. Changes there that cancel each other to the byte are not found; "
+            "--exhaustive builds all commits"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A commit was measured, built or out of the store.
+    """A commit was measured: built, or found in the store.
 
-    remaining: about how many builds are left
+    remaining: estimate of the remaining builds
     """
 
     commit: Commit

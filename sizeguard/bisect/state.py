@@ -1,6 +1,6 @@
-"""Write the question of a bisect to a file, and read the last one, for --resume.
+"""Write the question of a bisect to a file, and read the last question for --resume.
 
-Measurements are in the store. The ends are full ids: branches may have moved since.
+Measurements are in the store. The ends are full ids, because branches may have moved since.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_state(path: Path, kind: type[Asked]) -> tuple[Asked, Question]:
     try:
         content = json.loads(readable(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError("there is no run to go on with: give GOOD and BAD") from error
+        raise InputError("there is no run to resume; give GOOD and BAD") from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot read the last run: {error}; give GOOD and BAD") from error
     try:

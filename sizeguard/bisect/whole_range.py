@@ -1,4 +1,4 @@
-"""Search a range of commits, measure those that the search asks for, and diff the culprits."""
+"""Search a range of commits: measure the commits that the search chooses, and diff the culprits."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from sizeguard.toolchains.recipe import DoesNotBuildError, Recipe
 class Question:
     """The question about a range of commits.
 
-    names, ends: GOOD and BAD, as they were named and as full ids
-    threshold:   culprits of fewer bytes are summed in one row
+    names, ends: GOOD and BAD, as given and as full ids
+    threshold: culprits with fewer bytes are summed in one row
     exhaustive:  every commit is built
     narrow:      a range is entered only if the metric's own buckets differ
-    into_merges: the branch of a merge that is a culprit is searched, too
+    into_merges: the branch of a merge that is a culprit is also searched
     """
 
     names: tuple[str, str]
@@ -110,15 +110,15 @@ def bisect(
 def _require_built(name: str, commit: Commit, outcome: Outcome) -> None:
     if isinstance(outcome, Failed):
         raise DoesNotBuildError(
-            f"{name} ({commit.id[:12]}) does not build, and both ends must: {outcome.message}"
+            f"{name} ({commit.id[:12]}) does not build, but both ends must: {outcome.message}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _EndedSearch:
-    """A search that has ended.
+    """A finished search.
 
-    moved: the intervals whose ends differ
+    moved: the intervals with different ends
     """
 
     search: Search
@@ -152,12 +152,12 @@ class _Run:
         self._outcomes: dict[str, Outcome] = {}
         self._measured: set[str] = set()
         self.builds = Builds(0, 0, 0)
-        # Metrics of an image in which the metric has 0 bytes
+        # metrics of an image in which the metric has 0 bytes
         self.known: list[str] = []
         self.has_name = False
 
     def series(self, history: CommitRange) -> tuple[tuple[Point, ...], _EndedSearch]:
-        """Measure as many commits of a line as the search asks for."""
+        """Measure the commits of a line that the search chooses."""
         keys = [measurement_key(self._place, commit.id, self._recipe) for commit in history.commits]
         undone = [] if self._question.exhaustive else undone_pairs(self._place.repository, history)
         search = Search(keys, undone, self._question.exhaustive)
@@ -256,8 +256,8 @@ class _Run:
         stored = self._place.store.get(key)
         if stored is None or stored.analysis is None:
             raise InconclusiveError(
-                f"{self._place.store.folder}: a measurement of this run is gone; run again with"
-                " --resume"
+                f"{self._place.store.folder}: a measurement of this run was removed; run again "
+                f"with --resume"
             )
         return stored.analysis
 
@@ -280,7 +280,8 @@ class _Run:
 def buckets_hash(analysis: Analysis, question: Question) -> str:
     """Hash the sizes of all buckets.
 
-    The file's size is left out: build ids and names change it. Narrow: only the metric's buckets.
+    The file's size is left out, because build ids and names change it. narrow: only the metric's
+    buckets.
     """
     if question.narrow:
         report = group(analysis, ("operator", "dtype", "section"), question.metric.filters)
@@ -336,9 +337,9 @@ def _skipped(history: CommitRange, search: Search) -> tuple[Skipped, ...]:
 def check_question(question: Question) -> None:
     """Check the options of a question.
 
-    Raises InputError for options that contradict each other.
+    Raises InputError for contradicting options.
     """
     if question.threshold < 0:
-        raise InputError(f"--threshold {question.threshold}: a number of bytes")
+        raise InputError(f"--threshold {question.threshold}: expected a number of bytes")
     if question.exhaustive and question.narrow:
         raise InputError("--exhaustive builds every commit, so --narrow has no effect")

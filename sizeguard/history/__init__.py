@@ -1,1 +1,1 @@
-"""The sizes of a project's releases and commits, one after the other."""
+"""The sizes of a project's releases and commits over time."""

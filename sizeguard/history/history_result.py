@@ -11,12 +11,12 @@ from sizeguard.git.commits import Commit
 RELEASES, COMMITS = "releases", "commits"  # the kinds of points
 
 # Sources of a point's sizes.
-MEASURED = "measured"  # the commit was built, or one with equal inputs
-REVIEWED = "baseline"  # the baseline that the commit holds: it can be older than the commit
-NOT_KNOWN = "not known"  # neither: --build builds it
+MEASURED = "measured"  # the commit, or one with equal inputs, was built
+REVIEWED = "baseline"  # the baseline in the commit; it can be older than the commit
+NOT_KNOWN = "not known"  # neither; --build builds it
 DOES_NOT_BUILD = "does not build"
 
-NO_NAME = "(none)"  # bytes that a level has no name for
+NO_NAME = "(none)"  # bytes without a name on a level
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ChangedPart:
     """A row that differs between two points, in loaded bytes.
 
     keys:  a value for each level of the change
-    cause: one of diff_result.CAUSES; empty if a baseline is one of the two
+    cause: one of diff_result.CAUSES; empty in a comparison with a baseline
     """
 
     keys: tuple[str, ...]
@@ -47,17 +47,17 @@ class ChangedPart:
 
     @property
     def delta(self) -> int:
-        """Bytes that the row grew."""
+        """Bytes by which the row grew."""
         return self.new - self.old
 
 
 @dataclass(frozen=True, slots=True)
 class SizeChange:
-    """The difference of a point and the last known one before it.
+    """The difference between a point and the last known point before it.
 
-    since: that one's commit
+    since: the commit of the earlier point
     by:    the levels of the rows
-    rows:  they sum to the change of the load, the largest first; None if a baseline does not tell
+    rows: the largest first; they sum to the change of the load; None if a baseline lacks them
     """
 
     since: Release
@@ -72,11 +72,11 @@ class SizeChange:
 class HistoryPoint:
     """The sizes of one app for one target at one commit.
 
-    sizes:  None if they are not known
+    sizes: None if unknown
     source: MEASURED, REVIEWED, NOT_KNOWN or DOES_NOT_BUILD
-    why:    of unknown sizes: the build's first error, or what is missing; of a baseline: why the
-            commit could not be built, if that was tried
-    parts:  loaded bytes by name of the line's level; they sum to the load; empty if not known
+    why: for unknown sizes, the build's first error or the missing part; for a baseline, the error
+            of a failed build of the commit
+    parts: loaded bytes by name of the line's level; they sum to the load; empty if unknown
     change: None for the first known point
     """
 
@@ -92,7 +92,7 @@ class HistoryPoint:
 class HistoryLine:
     """The points of one app for one target, the oldest first.
 
-    by: the level that the points' parts are of
+    by: the level of the points' parts
     """
 
     app: str
@@ -102,7 +102,7 @@ class HistoryLine:
 
     @property
     def known(self) -> tuple[HistoryPoint, ...]:
-        """The points whose sizes are known."""
+        """The points with known sizes."""
         return tuple(point for point in self.points if point.sizes is not None)
 
 
@@ -111,9 +111,9 @@ class SizeHistory:
     """The history of a project's apps.
 
     kind:  RELEASES or COMMITS
-    since: as it was requested; empty for the whole history
-    built: builds that this run made
-    older: whether there are older points that were not asked for
+    since: as requested; empty for the whole history
+    built: number of builds in this run
+    older: whether there are older points that were not requested
     """
 
     kind: str

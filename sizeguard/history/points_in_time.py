@@ -14,9 +14,9 @@ from sizeguard.history.history_result import COMMITS, RELEASES, Release
 def releases(root: Path, since: str, last: int) -> tuple[tuple[Release, ...], bool]:
     """List the tagged commits of HEAD's history, the oldest first, and HEAD.
 
-    since: the first of them; last: the most that are listed, 0 for all
+    since: the first of them; last: the maximum number, 0 for all
 
-    The second value tells whether older ones were left out.
+    The second value is whether older ones were left out.
     """
     tags = tags_of(root, since)
     start = commit_id(root, since) if since else ""
@@ -29,7 +29,7 @@ def releases(root: Path, since: str, last: int) -> tuple[tuple[Release, ...], bo
 
 
 def commits(root: Path, since: str, last: int) -> tuple[tuple[Release, ...], bool]:
-    """List the first parents from `since` to HEAD; the last of them without `since`."""
+    """List the first parents from `since` to HEAD; without `since`, the last ones."""
     tags = tags_of(root, since)
     if since:
         found = line_of(root, _ancestor(root, since), "HEAD").commits
@@ -45,7 +45,7 @@ def kind_of(root: Path, since: str) -> str:
 
 
 def tags_of(root: Path, since: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the tags in the history of HEAD by commit, of those that contain `since`."""
+    """Return the tags in HEAD's history that contain `since`, by commit."""
     contains = ("--contains", _ancestor(root, since)) if since else ()
     form = "--format=%(objecttype) %(*objecttype) %(objectname) %(*objectname) %(refname:short)"
     listing = git(root, "for-each-ref", "--merged", "HEAD", *contains, form, "refs/tags/")
@@ -62,7 +62,7 @@ def _ancestor(root: Path, since: str) -> str:
     """Return the id of `since`. Raises InputError if HEAD does not descend from it."""
     start = commit_id(root, since)
     if git(root, "rev-list", "--max-count=1", start, "^HEAD"):
-        raise InputError(f"--since {since}: it is not an ancestor of what is checked out")
+        raise InputError(f"--since {since}: not an ancestor of HEAD")
     return start
 
 

@@ -1,4 +1,4 @@
-"""Read the sizes of a commit from the baselines that it holds."""
+"""Read the sizes of a commit from its baselines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sizeguard.gate.review_result import Baseline
 from sizeguard.git.git import git, git_bytes
 from sizeguard.history.history_result import NO_NAME
 
-_ZEROED = ("bss", "common")  # sections of zeros, whose baselines hold bytes that are not loaded
+_ZEROED = ("bss", "common")  # sections of zeros; their bytes in baselines are not loaded
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class CommitBaselines:
         return {path: head.split()[2] for head, _, path in rows if path.endswith(".yaml")}
 
     def of(self, app: str, target: str, toolchain: str) -> tuple[Baseline | None, str]:
-        """Return the baseline of an app for a target; else say why there is none.
+        """Return the baseline of an app for a target, or the reason for its absence.
 
-        toolchain: the one that was seen last; of several baselines its own is taken
+        toolchain: the last known one; it selects one of several baselines
         """
         prefix = f"{FOLDER}/{app}.{target}."
         paths = [path for path in self._files if path.startswith(prefix)]
@@ -42,9 +42,9 @@ class CommitBaselines:
             paths = [path for path in paths if path == f"{prefix}{toolchain}.yaml"]
             if not paths:
                 which = f", none of {toolchain}" if toolchain else ""
-                return None, f"it was not measured, and has baselines of several toolchains{which}"
+                return None, f"not measured, and it has baselines for several toolchains{which}"
         if not paths:
-            return None, "it was not measured, and it has no baseline"
+            return None, "not measured, and it has no baseline"
         try:
             data = git_bytes(self.root, "cat-file", "blob", self._files[paths[0]])
             return parse_baseline(data, f"{self.commit[:7]}:{paths[0]}"), ""
@@ -58,12 +58,12 @@ def sizes_of(baseline: Baseline) -> Sizes:
 
 
 def level_of(baseline: Baseline) -> str:
-    """Return the level that tells most of a baseline: operators where there are kernels."""
+    """Return the most useful level of a baseline: operators if it has kernels."""
     return "operator" if (baseline.tables or {}).get("kernel") else "section"
 
 
 def parts_of(baseline: Baseline, level: str) -> Mapping[str, int]:
-    """Return the loaded bytes by name; empty if the baseline does not tell them exactly."""
+    """Return the loaded bytes by name; empty if the baseline does not have them exactly."""
     tables = {**(baseline.tables or {}), "operator": baseline.operators}
     if level not in tables:
         return {}

@@ -1,4 +1,4 @@
-"""Read the sizes of commits from the store and from baselines; build what is missing on request."""
+"""Read the sizes of commits from the store and baselines, and build missing ones on request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from sizeguard.projects.project import App, Target
 from sizeguard.toolchains.recipe import Recipe
 from sizeguard.toolchains.toolchain import find_toolchain
 
-_LEVELS = ("operator", "namespace")  # that fit an image, the best first; else its sections
+_LEVELS = ("operator", "namespace")  # preferred levels, the best first; else sections
 Tell = Callable[[int, int, str], None]  # builds done, builds in all, what was built last
 
 
@@ -51,9 +51,9 @@ class HistoryQuestion:
 
     request: apps, targets and the project
     since:   the first point; empty for all
-    kind:    RELEASES or COMMITS; empty for what there is
-    last:    the most points of a line, 0 for all
-    by:      the level of the parts; empty for what fits each app
+    kind: RELEASES or COMMITS; empty to choose releases if there are tags
+    last: maximum number of points of a line, 0 for all
+    by: the level of the parts; empty to choose one for each app
     """
 
     request: Request
@@ -67,9 +67,9 @@ class HistoryQuestion:
 class _SizeLine:
     """One app for one target, with the keys of its commits.
 
-    recipe: None for commits that cannot be built; why says why
-    wishes: by commit, of those that can be measured
-    errors: by commit, of those whose key cannot be computed, or whose build failed here
+    recipe: None if commits cannot be built, for the reason in `why`
+    wishes: by commit, for commits that can be measured
+    errors: by commit, for commits without a computable key or with a failed build
     """
 
     app: App
@@ -86,10 +86,9 @@ def size_history(
 ) -> SizeHistory:
     """Collect the sizes of a project's apps over its releases or commits.
 
-    measurer: who builds what is missing; None if nothing is built
+    measurer: builds missing commits; None to build nothing
 
-    Raises InputError for a `since` that is not an ancestor of what is checked out,
-    InconclusiveError outside git.
+    Raises InputError if `since` is not an ancestor of HEAD, InconclusiveError outside git.
     """
     request = question.request
     if request.history.head is None:
@@ -139,7 +138,7 @@ def _line(request: Request, app: App, target: Target, points: Sequence[Release])
 def _build(
     request: Request, lines: Sequence[_SizeLine], measurer: Measurer, tell: Tell | None
 ) -> int:
-    """Build the commits that the store does not have; return how many builds there were."""
+    """Build the commits that the store does not have; return the number of builds."""
     place = request.history.place
     ignore_own_folder(request.root, is_git=True)
     wishes = [wish for line in lines for wish in line.wishes.values()]
@@ -192,7 +191,7 @@ class _KnownSize:
 
 
 def _level(request: Request, line: _SizeLine, points: Sequence[Release]) -> str:
-    """Choose the level that fits the newest measurement, else the newest baseline."""
+    """Choose the best level for the newest measurement, else for the newest baseline."""
     for point in reversed(points):
         analysis = _analysis(request, line, point)
         if analysis is not None:
@@ -205,7 +204,7 @@ def _level(request: Request, line: _SizeLine, points: Sequence[Release]) -> str:
 
 
 def _has_names(analysis: Analysis, level: str) -> bool:
-    """Return whether a level names anything but what it has no name for."""
+    """Return whether a level has any named bytes."""
     return any(
         not name.startswith("(") and name != UNATTRIBUTED for name in _parts(analysis, level)
     )
@@ -265,7 +264,7 @@ def _parts(analysis: Analysis, level: str) -> Mapping[str, int]:
 def _change(old: _KnownSize, new: _KnownSize, level: str) -> SizeChange:
     before, after = old.point.sizes, new.point.sizes
     if before is None or after is None:
-        raise ValueError("a change is between known points")
+        raise ValueError("a change needs two known points")
     by: tuple[str, ...] = (level,)
     rows: tuple[ChangedPart, ...] | None
     if old.key and old.key == new.key:
@@ -298,7 +297,7 @@ def _rows(old: Analysis, new: Analysis, by: tuple[str, ...]) -> tuple[ChangedPar
 def _rows_of_parts(
     old: Mapping[str, int], new: Mapping[str, int]
 ) -> tuple[ChangedPart, ...] | None:
-    """Compare parts by name; None if one of the two is not known."""
+    """Compare parts by name; None if one of the two is unknown."""
     if not old or not new:
         return None
     rows = [

@@ -1,1 +1,1 @@
-"""Projects: sizeguard.yaml as apps and targets, and how each pair is built."""
+"""Projects: the apps and targets of sizeguard.yaml, and the build of each pair."""

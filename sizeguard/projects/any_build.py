@@ -1,4 +1,4 @@
-"""Recipe: the commands of sizeguard.yaml that build an app of any project."""
+"""A recipe for an app of any project: the build commands of sizeguard.yaml."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.read_files import read_since, watch
 from sizeguard.toolchains.recipe import Limits
 
-# Files that say what may be, and that no build reads: the policy, waivers, reviewed sizes.
+# Files of the policy, which no build reads: sizeguard.yaml, waivers, baselines.
 _TERMS = (CONFIG, "baselines/waivers.yaml", "baselines/*.*.*.yaml")
 
 
@@ -44,10 +44,10 @@ _TERMS = (CONFIG, "baselines/waivers.yaml", "baselines/*.*.*.yaml")
 class AnyBuildRecipe:
     """An image of an app of any project, for a target.
 
-    app:    the name of the image's app
-    group:  the name in sizeguard.yaml; image: of the steps' images
-    store:  folder of what builds were seen to read, which then decides what is equal to one that
-            was built. None: all files decide, as between commits of which none was built
+    app: name of the image's app
+    group: name in sizeguard.yaml; image: name among the steps' images
+    store: folder with the known reads of builds, which decide whether two commits have equal
+            builds. None: all files decide, as for commits without any build
     """
 
     app: str
@@ -71,7 +71,7 @@ class AnyBuildRecipe:
         return {
             "build": "steps",
             "tree": self._tree_hash(repository, commit),
-            # A change that leaves out more files than its base does is not equal to the base.
+            # A change that ignores more files than its base is never equal to the base.
             "scope": _scope_of_commit(repository, commit, self.group or self.app, self.target),
             "commands": [steps.setup, steps.build, steps.clean],
             "image": [files.image, files.map, files.debug, files.shipped, files.strip],
@@ -85,7 +85,7 @@ class AnyBuildRecipe:
         }
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
-        """Run the commands in what is checked out; the path of build.json.
+        """Run the commands in the checked-out tree; return the path of build.json.
 
         Raises DoesNotBuildError, or BuildError if the machine fails.
         """
@@ -112,7 +112,7 @@ class AnyBuildRecipe:
 
     @contextmanager
     def _watched(self, tree: Worktree) -> Iterator[None]:
-        """Keep what commands read, also if they fail: a failure is kept, too."""
+        """Store the files that commands read, even after a failure, which is stored, too."""
         known = self._known_reads
         is_watched = known is not None and watch(tree.path)
         try:
@@ -129,8 +129,8 @@ class AnyBuildRecipe:
                 yield other, other.gathered(tree, commit)
 
     def gathered(self, tree: Worktree, commit: str) -> Path:
-        """Gather the image of what was built; the path of build.json."""
-        # numpy takes 45 ms to import, which a gate that builds nothing need not wait for.
+        """Gather the image that was built; return the path of build.json."""
+        # numpy takes 45 ms to import; a gate that builds nothing does without it.
         from sizeguard.projects.gathered import MadeImage, gather
 
         key = self.fingerprint(tree, commit)
@@ -140,7 +140,7 @@ class AnyBuildRecipe:
         return folder / RECORD
 
     def run_after(self, tree: Worktree, limits: Limits) -> str:
-        """Run the command that has to end with 0; why it does not, or empty."""
+        """Run the command that has to exit with 0; return the error, or an empty string."""
         if not self.steps.run:
             return ""
         try:
@@ -153,15 +153,15 @@ class AnyBuildRecipe:
         return ""
 
     def fingerprint(self, tree: Worktree, commit: str) -> str:
-        """Hash everything that the measurement depends on, by all that is known now."""
+        """Hash everything that the measurement depends on, with the reads that are known now."""
         return fingerprint(self.key(tree.repository, commit, path_length(tree.path.parent)))
 
     def check(self, repository: Path, commit: str) -> None:
-        """Raise InputError if `inputs` and `ignore` leave nothing of a commit."""
+        """Raise InputError if `inputs` and `ignore` leave no file of a commit."""
         check_scope(repository, commit, self._scope)
 
     def _tree_hash(self, repository: Path, commit: str) -> str:
-        """Hash the files of a commit that decide: those that builds read, if that is known."""
+        """Hash the files of a commit that builds read, if known, else all files in scope."""
         reads = self._known_reads.get() if self._known_reads is not None else None
         if reads is None:
             return tree_hash(repository, commit, self._scope)
@@ -169,17 +169,17 @@ class AnyBuildRecipe:
 
     @property
     def unwatched(self) -> AnyBuildRecipe:
-        """The recipe by which all files decide."""
+        """The same recipe, but with all files as inputs."""
         return replace(self, store=None)
 
     def forget_reads(self) -> None:
-        """Let all files decide from now on: a build read what nobody watched."""
+        """Use all files as inputs from now on, because a build's reads were not watched."""
         if self._known_reads is not None:
             self._known_reads.add(None)
 
     @property
     def _known_reads(self) -> KnownReads | None:
-        """Files that these commands read; None if the worktree and its objects are kept."""
+        """The files that these commands read; None if the worktree and its objects are kept."""
         if self.store is None or self.steps.clean:
             return None
         steps = self.steps
@@ -207,9 +207,11 @@ class AnyBuildRecipe:
 
     @property
     def kept_folders(self) -> tuple[str, ...]:
-        """Keep a tree that a command cleans; otherwise each commit is built from nothing.
+        """Keep the worktree if the project has a clean command.
 
-        Of a foreign build nobody knows whether it sees what is out of date.
+        Otherwise build each commit from scratch.
+
+        It is unknown whether another project's build detects outdated outputs.
         """
         return EVERYTHING if self.steps.clean else ()
 
@@ -221,7 +223,7 @@ class AnyBuildRecipe:
         start: float,
         recording: Recording | None = None,
     ) -> None:
-        """Run a command. recording: of its links."""
+        """Run a command. recording: records its links."""
         if not command:
             return
         left = self.steps.timeout - (time.monotonic() - start)
@@ -243,7 +245,7 @@ class AnyBuildRecipe:
         )
 
     def _given(self) -> dict[str, str]:
-        """Return the variables that sizeguard.yaml names, with their values."""
+        """Return the environment variables that sizeguard.yaml names, with their values."""
         told = {
             name: os.environ.get(name) if value is None else value
             for name, value in self.steps.env.items()
@@ -258,7 +260,7 @@ class AnyBuildRecipe:
         return fingerprint({"setup": told, "environment": self._recorded()})
 
     def _is_set_up(self, tree: Worktree) -> bool:
-        """Return whether the tree holds a build of this setup, which was kept."""
+        """Return whether the tree has a kept build of this setup."""
         if not self.steps.clean or not tree.setup.is_file():
             return False
         return tree.setup.read_text(encoding="utf-8") == self._setup_key()
@@ -266,9 +268,9 @@ class AnyBuildRecipe:
 
 @functools.lru_cache(256)
 def _scope_of_commit(repository: Path, commit: str, app: str, target: str) -> list[list[str]]:
-    """Return the inputs and ignored files that a commit's own sizeguard.yaml states for an app.
+    """Return the inputs and ignored files of an app in a commit's own sizeguard.yaml.
 
-    Empty if it has no such file or app, or one that cannot be read.
+    Empty if the commit has no such file or app, or an unreadable file.
     """
     try:
         data = git_bytes(repository, "show", f"{commit}:{CONFIG}")
@@ -280,9 +282,9 @@ def _scope_of_commit(repository: Path, commit: str, app: str, target: str) -> li
 
 
 def recipe_of_app(app: App, target: str, store: Path | None = None) -> AnyBuildRecipe | None:
-    """Return how a commit of an app is built; None if it is measured as found.
+    """Return the recipe for commits of an app; None if its image is measured as found.
 
-    store: folder of what is known of earlier builds
+    store: folder with the known reads of earlier builds
     """
     steps = app.steps[target]
     if not steps.build:

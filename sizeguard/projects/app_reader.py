@@ -1,4 +1,4 @@
-"""Read the apps of sizeguard.yaml: of a known runtime, or of any build."""
+"""Read the apps of sizeguard.yaml, of a known runtime or of any build."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _ANY_BUILD = (*STEPS, SELECTION, "targets", "limits")
 
 
 class AppReader:
-    """Reads apps for the targets of a file; their limits come along.
+    """Reads apps and their limits, for the targets of a file.
 
-    more: targets that apps of other builds name first
+    more: targets that only apps of other builds name
     """
 
     def __init__(self, root: Path, targets: Iterable[Target]) -> None:
-        """Read paths from `root`, for these targets."""
+        """Read paths relative to `root`, for these targets."""
         self.root = root
         self.targets = {target.name: target for target in targets}
         self.more: list[Target] = []
         self.limits: list[LimitEntry] = []
 
     def read(self, name: str, node: Node) -> Iterable[App]:
-        """Read the apps of one name; several if it has several images.
+        """Read the apps under one name: one for each image.
 
         Raises InputError, with file, line and column.
         """
@@ -62,8 +62,8 @@ class AppReader:
         for key in fields:
             if key not in known:
                 raise InputError(
-                    f"{place_of(key_node(node, key))}: {key} is for apps of a known runtime, and"
-                    " this one is built by commands or measured as found"
+                    f"{place_of(key_node(node, key))}: {key} is for apps of a known runtime, but "
+                    f"this app is built by commands or measured as found"
                 )
         return self._any_build(name, fields, place) if is_any else [self._app(name, fields, place)]
 
@@ -127,8 +127,8 @@ class AppReader:
     ) -> Mapping[str, Mapping[str, Node]]:
         """Read the fields that an app has for each of its targets.
 
-        can_add: names that the file's targets lack are targets, too. If all names are such, the app
-                 is for the file's targets as well.
+        can_add: names that are not targets of the file become new targets. If all names are new,
+                 the app is for the file's targets as well.
         """
         known = list(self.targets)
         if node is None:
@@ -137,7 +137,7 @@ class AppReader:
             chosen = [one_of(item, known) or "" for item in node.items]
             if len({*chosen}) != len(chosen) or not chosen:
                 raise InputError(
-                    f"{place_of(node)}: targets of app {app}: each once, and one at least"
+                    f"{place_of(node)}: targets of app {app}: name at least one, and each only once"
                 )
             return {name: {} for name in chosen}
         expected = "targets of an app are a list of names, or a table with limits"
@@ -164,7 +164,7 @@ class AppReader:
 
 
 def _overridden(fields: Mapping[str, Node], own: Mapping[str, Node]) -> Mapping[str, Node]:
-    """Put a target's own fields in the place of the app's; image and images replace each other."""
+    """Replace the app's fields by the target's own; image and images replace each other."""
     left_out = {IMAGE, IMAGES} if {IMAGE, IMAGES} & {*own} else set()
     kept = {name: node for name, node in fields.items() if name not in left_out}
     return {**kept, **own}

@@ -1,4 +1,4 @@
-"""Recipe: any command."""
+"""A recipe that runs any shell command."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 _EVERYTHING = Scope()
-_MASQUERADE = Path("/usr/lib/ccache")  # where Debian's ccache has links of the compilers' names
+_MASQUERADE = Path("/usr/lib/ccache")  # Debian's ccache has links with the compilers' names here
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRecipe:
-    """Any project: a shell command, run in the root of the worktree, and the binary it makes.
+    """A shell command that runs in the root of the worktree, and the binary that it makes.
 
-    image: its path from the root; map: that of a linker map, or empty
-    scope: which files of a commit the command reads; all unless told
+    image: path from the root; map: path of a linker map, or empty
+    scope: the files of a commit that the command reads; all by default
     """
 
     command: str
@@ -50,7 +50,7 @@ class CommandRecipe:
         }
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
-        """Run the command in what is checked out; the path of the image.
+        """Run the command in the checked-out tree; return the path of the image.
 
         Raises as RuntimeRecipe does.
         """
@@ -64,11 +64,11 @@ class CommandRecipe:
         return image
 
     def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[CommandRecipe, Path]]:
-        """Nothing else: a command makes one image."""
+        """Return nothing, because a command makes one image."""
         return iter(())
 
     def check(self, repository: Path, commit: str) -> None:
-        """Raise InputError if `scope` leaves nothing of a commit."""
+        """Raise InputError if `scope` leaves no file of a commit."""
         check_scope(repository, commit, self.scope)
 
     @property
@@ -83,7 +83,7 @@ class CommandRecipe:
 
     @property
     def kept_folders(self) -> tuple[str, ...]:
-        """Nothing stays from one commit to the next.
+        """Keep no folder from one commit to the next.
 
         Of a foreign build nobody knows whether it sees what is out of date.
         """
@@ -91,7 +91,7 @@ class CommandRecipe:
 
 
 def ccache_path() -> dict[str, str]:
-    """Return the variable by which compilers are found through ccache; empty without ccache."""
+    """Return the PATH variable that puts ccache before compilers; empty without ccache."""
     if not _MASQUERADE.is_dir():
         return {}
     return {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"}

@@ -1,4 +1,4 @@
-"""Nodes of sizeguard.yaml as checked values; an error names file, line and column."""
+"""Read nodes of sizeguard.yaml as checked values; errors name file, line and column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sizeguard.projects.project import CONFIG
 def table_of(node: Node, known: tuple[str, ...] | None, expected: str) -> Mapping[str, Node]:
     """Read a mapping with unique keys.
 
-    known: the allowed keys, any for None; expected: the error message for another kind of node
+    known: the allowed keys, or None for any; expected: the error message for another kind of node
     """
     if not isinstance(node, YamlTable):
         raise InputError(f"{place_of(node)}: {expected}")
@@ -25,7 +25,7 @@ def table_of(node: Node, known: tuple[str, ...] | None, expected: str) -> Mappin
                 f" '{nearest(key.text, known)}'"
             )
         if key.text in table:
-            raise InputError(f"{place_of(key)}: '{key.text}' is there twice")
+            raise InputError(f"{place_of(key)}: '{key.text}' is given twice")
         table[key.text] = value
     return table
 
@@ -97,7 +97,7 @@ def place_of(node: Node) -> str:
 
 
 def with_whole_calls(node: Node) -> Node:
-    """Join what commas of a flow mapping took apart: {growth: max(1%, 256B)}.
+    """Join values that commas of a flow mapping split: {growth: max(1%, 256B)}.
 
     YAML reads `growth: max(1%` there, and a key `256B)` without a value.
     """

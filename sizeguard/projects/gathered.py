@@ -1,4 +1,4 @@
-"""Gather what a build made into a folder of its own, with its record."""
+"""Gather the outputs of a build into a separate folder, with its record."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from sizeguard.toolchains.stripped import strip, strip_tool
 
 _DSYM = ".dSYM"
 _BUILD_IDS = ".build-id"
-_LINKED, _SHIPS = "linked", "also"  # folders of objects, and of what ships with the image
+_LINKED, _SHIPS = "linked", "also"  # folders of objects, and of files that ship with the image
 
 
 @dataclass(frozen=True, slots=True)
 class MadeImage:
-    """An image that was built, or is measured as found.
+    """An image that was built, or that is measured as found.
 
-    fingerprint: of all that it depends on
-    command:     that made it; empty if it is measured as found
+    fingerprint: hash of everything that it depends on
+    command: the command that made it; empty if it is measured as found
     rules:       text of the project's own rules
     """
 
@@ -45,11 +45,11 @@ class MadeImage:
 
 
 def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = None) -> Build:
-    """Copy an image and the files that belong to it, and write their build.json.
+    """Copy an image and its files, and write their build.json.
 
-    root:    where they were built
-    folder:  made anew
-    records: of the links that the build made, if it was recorded
+    root: the folder of the build
+    folder: replaced if it exists
+    records: folder with the build's recorded links, if any
 
     Raises DoesNotBuildError for a missing file, BuildError if it cannot be copied or stripped.
     """
@@ -75,7 +75,7 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
     tools = image_tools(image)
     has_names = debug is not None and debug.is_file()
     if has_names:
-        # The image has the bytes, the debug file the names: nothing else of it is kept
+        # The image has the bytes and the debug file the names; nothing else is stored
         shipped = shipped.replace(image)
     build = Build(
         variant=IMAGE,
@@ -104,8 +104,8 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
 def moved(folder: Path, to: Path, fingerprint: str, was: Path | None = None) -> Build:
     """Move a gathered build, and write its record for the new place.
 
-    fingerprint: of all that it depends on, as far as that is known now
-    was: the folder that its record names, if another machine gathered it
+    fingerprint: hash of everything that it depends on, as known now
+    was: the folder in its record, if another machine gathered it
     """
     if to.exists():
         shutil.rmtree(to)
@@ -137,7 +137,7 @@ def _recorded(build: Build, folder: Path) -> Build:
 
 
 def _shipped(root: Path, made: MadeImage, image: Path) -> Path:
-    """Copy the stripped twin, or make it; the image itself if that ships as it is."""
+    """Copy the stripped twin, or make it; return the image itself if it ships unstripped."""
     files = made.files
     if files.shipped:
         twin = image.with_name(image.name + STRIPPED)
@@ -152,7 +152,8 @@ def _stripped(files: ImageFiles, image: Path) -> Path:
     tool = files.strip or strip_tool(image)
     if tool is None:
         raise BuildError(
-            f"{files.image}: no program here strips it; name one with strip:, or write strip: false"
+            f"{files.image}: no installed program can strip it; name one with strip:, or write "
+            f"strip: false"
         )
     strip(tool, image, twin)
     return twin
@@ -164,13 +165,13 @@ def _found(root: Path, path: str, command: str) -> Path:
         raise DoesNotBuildError(
             f"the build command made no file {path}"
             if command
-            else f"there is no file {path}; build it first"
+            else f"no such file: {path}; build it first"
         )
     return found
 
 
 def _copied(root: Path, path: str, folder: Path, command: str) -> Path:
-    """Copy a file under its own name; a .dSYM, which is a folder, as a whole."""
+    """Copy a file, or a .dSYM folder, under its own name."""
     to = folder / PurePosixPath(path).name
     if (root / path).is_dir() and to.suffix == _DSYM:
         shutil.copytree(root / path, to)
@@ -180,14 +181,14 @@ def _copied(root: Path, path: str, folder: Path, command: str) -> Path:
 
 
 def _debug_file(root: Path, files: ImageFiles, image: Path, folder: Path, command: str) -> Path:
-    """Copy the debug file; from a folder of them, the one of the image's build id."""
+    """Copy the debug file; from a folder, the file with the image's build id."""
     place = root / files.debug
     if not place.is_dir() or place.suffix == _DSYM:
         return _copied(root, files.debug, folder, command)
     build_id = image_identity(image).build_id
     if not build_id:
         raise DoesNotBuildError(
-            f"{files.image} has no build id, by which {files.debug} is searched"
+            f"{files.image} has no build id to find its debug file in {files.debug} by"
         )
     name = f"{build_id[:2]}/{build_id[2:]}.debug"
     for found in (place / _BUILD_IDS / name, place / name):
@@ -201,13 +202,13 @@ def _debug_file(root: Path, files: ImageFiles, image: Path, folder: Path, comman
 
 
 def _all(root: Path, globs: Iterable[str], folder: Path, command: str) -> tuple[Path, ...]:
-    """Copy the files that match, each below its own path; every pattern has to match one."""
+    """Copy the matching files, each to its own relative path; every pattern must match a file."""
     copies = []
     for pattern in globs:
         found = sorted(path for path in root.glob(pattern) if path.is_file())
         if not found:
             raise DoesNotBuildError(
-                f"the build command made no {pattern}" if command else f"there is no {pattern}"
+                f"the build command made no {pattern}" if command else f"no such file: {pattern}"
             )
         for path in found:
             to = folder / path.relative_to(root)

@@ -1,4 +1,4 @@
-"""Build the apps of any project from the files that are checked out."""
+"""Build the apps of any project from the checked-out files."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 FOLDER = ".sizeguard"
 WORKTREES = Path(FOLDER) / "worktrees"
 _BUILDS = Path(FOLDER) / "builds"
-_RUN_LOG = "run.txt"  # why the command after the build failed; empty if it ended with 0
+_RUN_LOG = "run.txt"  # the error of the command after the build; empty if it exited with 0
 
 
 @dataclass(frozen=True, slots=True)
 class HeadBuild:
-    """The build of an app from what is checked out.
+    """The build of an app from the checked-out files.
 
-    recipe: how its other commits are built; None for an image that is measured as found
-    commit: of the files that are checked out; empty without a recipe, and outside git
-    in_place: the image is that of the checkout's own build
-    failed_run: why the command after the build failed; empty if there is none, or it ended with 0
+    recipe: builds the app's other commits; None for an image that is measured as found
+    commit: of the checked-out files; empty without a recipe, and outside git
+    in_place: the image comes from the build in the checkout
+    failed_run: error of the command after the build; empty without a command, or if it exited with
+        0
     """
 
     build: Build
@@ -47,11 +48,11 @@ class HeadBuild:
 
 @dataclass(frozen=True)
 class HeadBuilds:
-    """Checked-out files of a project.
+    """Builds the checked-out files of a project.
 
     in_place: measure the checkout's own files, and build nothing
     is_git:   whether the project is the root of a repository with commits
-    store:    folder of what builds were seen to read
+    store: folder with the known reads of builds
     """
 
     root: Path
@@ -61,12 +62,12 @@ class HeadBuilds:
 
     @cached_property
     def commit(self) -> str:
-        """The commit of the files that are checked out; each run asks once."""
+        """The commit of the checked-out files, computed once per run."""
         ignore_own_folder(self.root, self.is_git)
         return checked_out_commit(self.root)
 
     def build(self, app: App, target: str) -> HeadBuild:
-        """Build an app for a target, or take its last build if nothing that it reads differs.
+        """Build an app for a target, or return its last build if none of its inputs changed.
 
         Raises BuildError.
         """
@@ -92,15 +93,15 @@ class HeadBuilds:
         )
 
     def to_build(self, app: App, target: str) -> AnyBuildRecipe | None:
-        """Return how an app is built for a target; None if it need not or cannot be built."""
+        """Return the recipe for an app on a target; None if it need not or cannot be built."""
         recipe = recipe_of_app(app, target, self.store)
         if recipe is None or self.in_place or not self.is_git:
             return None
         return recipe if self.last(recipe, target) is None else None
 
     def last(self, recipe: AnyBuildRecipe, target: str) -> Build | None:
-        """Read the last build; None if something that it reads differs since."""
-        # A build that nobody watched depends on all files
+        """Read the last build; None if one of its inputs changed since."""
+        # A build that was not watched depends on all files
         for each in (recipe, recipe.unwatched):
             key = each.key(self.root, self.commit, path_length(self.root / WORKTREES))
             if (build := _kept(self.folder(recipe.app, target), fingerprint(key))) is not None:
@@ -127,7 +128,7 @@ class HeadBuilds:
         return builds[recipe.app]
 
     def keep(self, packed: PackedHead, recipe: AnyBuildRecipe) -> None:
-        """Keep the images of an app that were built elsewhere, where nobody watched."""
+        """Store the images of an app that were built elsewhere without watching reads."""
         recipe.forget_reads()
         builds = self.root / _BUILDS
         builds.mkdir(parents=True, exist_ok=True)
@@ -135,7 +136,7 @@ class HeadBuilds:
             self._moved(unpacked(packed, Path(folder)), recipe.target)
 
     def _moved(self, made: MadeHead, target: str) -> Mapping[str, Build]:
-        # As in any_build: numpy need not be imported where nothing is built.
+        # As in any_build: numpy need not be imported if nothing is built.
         from sizeguard.projects.gathered import moved
 
         builds = {}
@@ -147,7 +148,7 @@ class HeadBuilds:
         return builds
 
     def _found(self, app: App, target: str, recipe: AnyBuildRecipe | None) -> Build:
-        """Gather the files of an image as they are."""
+        """Gather the files of an image that is measured as found."""
         from sizeguard.projects.gathered import MadeImage, gather
 
         ignore_own_folder(self.root, self.is_git)
@@ -158,11 +159,15 @@ class HeadBuilds:
         try:
             return _kept(folder, made.fingerprint) or gather(self.root, made, folder)
         except DoesNotBuildError as error:
-            hint = f": {recipe.steps.build}" if recipe is not None else ", or say how with build"
+            hint = (
+                f": {recipe.steps.build}"
+                if recipe is not None
+                else ", or name the command with build:"
+            )
             raise BuildError(f"{app.name} for {target}: {error}{hint}") from error
 
     def content(self, app: App, target: str) -> str:
-        """Hash what the measurement of an image as found depends on."""
+        """Hash everything that the measurement of an image as found depends on."""
         files = app.steps[target].images[app.image]
         globs = (*files.objects, *files.also)
         named = [files.image, files.map, files.debug, files.shipped]
@@ -180,9 +185,9 @@ class HeadBuilds:
 
 
 def ignore_own_folder(root: Path, is_git: bool) -> None:
-    """Make .sizeguard, which git ignores with all that is in it.
+    """Make .sizeguard, and let git ignore it with all its files.
 
-    Raises InputError if git tracks a file of it: what lies there is believed.
+    Raises InputError if git tracks a file in it, because its files are trusted.
     """
     folder = root / FOLDER
     if is_git:
@@ -199,12 +204,12 @@ def ignore_own_folder(root: Path, is_git: bool) -> None:
 
 
 def _kept(folder: Path, key: str) -> Build | None:
-    """Read the build of a folder if it is that of a key, and its image is there."""
+    """Read the build in a folder if it has this key and its image exists."""
     if not (folder / RECORD).is_file():
         return None
     try:
         build = read_build(folder)
     except InputError:
-        return None  # of another version, or damaged: built again
+        return None  # of another version, or damaged: build again
     is_there = build.image.is_file() and build.shipped.is_file()
     return build if build.fingerprint == key and is_there else None

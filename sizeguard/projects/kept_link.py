@@ -1,4 +1,4 @@
-"""Keep the record of an image's link with all that it needs, as its worktree will be cleaned."""
+"""Store the record of an image's link, with its inputs, before the worktree is cleaned."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def records_of_tree(tree: Worktree) -> Path:
 
 
 def keep_link(image: Path, tree: Path, records: Path, folder: Path) -> Path | None:
-    """Keep the record of an image's link beside its copy, with the inputs from the worktree.
+    """Store the record of an image's link beside its copy, with the inputs from the worktree.
 
-    tree:    the worktree; files elsewhere, such as libraries of the system, stay where they are
+    tree: the worktree; files elsewhere, such as system libraries, are not copied
     records: of the worktree's build
     folder:  of the image's copy
 
-    Returns None if the link was not seen, or what it read is gone.
+    Returns None if the link was not recorded, or one of its inputs no longer exists.
     """
     try:
         found = find_record(image, [records]).record

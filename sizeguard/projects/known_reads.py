@@ -1,8 +1,8 @@
-"""Files that the builds of an app were seen to read, kept beside the store of measurements.
+"""Store the files that the builds of an app read, beside the store of measurements.
 
-A change of other files cannot change the image, whatever `inputs` and `ignore` say; a change of
-these can. The sets of all builds are united. So a measurement that is kept under a key of the
-united set was made by reading no other file.
+Only a change of these files can change the image, even if `inputs` and `ignore` name others. The
+set is the union over all builds, so a measurement under a key of this set was made without reading
+any other file.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class KnownReads:
-    """Known reads of an app's builds by the same commands.
+    """The known reads of an app's builds with the same commands.
 
-    folder: of all apps; name: of the commands
+    folder: shared by all apps; name: depends on the commands
     """
 
     folder: Path
     name: str
 
     def get(self) -> Reads | None:
-        """Return all that any build read; None if that is not known of each."""
+        """Return the files that any build read; None if a build's reads are unknown."""
         found = self._read()
         return Reads(found.files, found.folders) if isinstance(found, ReadFiles) else None
 
     def add(self, read: ReadFiles | None) -> None:
-        """Add what a build read; None if it is unknown, which it stays then."""
+        """Add the files that a build read; None if unknown, which makes the set unknown."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked():
             before = self._read()
@@ -79,5 +79,5 @@ class KnownReads:
 
 
 def _text(name: str) -> str:
-    """Write a path as git's listings of a tree do here."""
+    """Write a path as git's tree listings do."""
     return name.encode("utf-8", "backslashreplace").decode()

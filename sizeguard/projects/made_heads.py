@@ -1,4 +1,4 @@
-"""The images that a build of the checked-out files made, on this machine or packed on another."""
+"""Images of a build of the checked-out files, made here or packed on another machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sizeguard.toolchains.recipe import Limits
 
 @dataclass(frozen=True, slots=True)
 class ImagePlace:
-    """A folder with an image and its record. gathered_in: the folder that the record names."""
+    """A folder with an image and its record. gathered_in: the folder in the record."""
 
     folder: Path
     gathered_in: Path
@@ -25,8 +25,9 @@ class MadeHead:
     """Outputs of a build.
 
     images:     by app
-    keys:       by app: the hash of all that it depends on, after the build
-    failed_run: why the command after the build failed; empty if there is none, or it ended with 0
+    keys: by app: the hash of everything that it depends on, after the build
+    failed_run: error of the command after the build; empty without a command, or if it exited with
+        0
     """
 
     images: Mapping[str, ImagePlace]
@@ -36,9 +37,9 @@ class MadeHead:
 
 @dataclass(frozen=True, slots=True)
 class PackedHead:
-    """The same as bytes.
+    """The outputs of a build as bytes.
 
-    images: by app: the folder that the record names, and its files as a tar archive
+    images: by app: the folder in the record, and its files as a tar archive
     """
 
     images: Mapping[str, tuple[str, bytes]]
@@ -47,7 +48,7 @@ class PackedHead:
 
 
 def make_head(tree: Worktree, recipe: AnyBuildRecipe, commit: str, limits: Limits) -> MadeHead:
-    """Build what is checked out in a worktree, and run what has to run after it.
+    """Build the files that are checked out in a worktree, and run the command after the build.
 
     Raises DoesNotBuildError, or BuildError if the machine fails.
     """

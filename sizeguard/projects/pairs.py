@@ -1,4 +1,4 @@
-"""Build apps for targets; what fails to build is returned, and the others go on."""
+"""Build apps for targets; failed builds are returned, and the others go on."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 class Pair:
     """An app built for a target.
 
-    toolchain: None for any other build than that of a known runtime
-    full:      None for such a build, and for a target that does not run, where nothing is compared
-               with it
-    head:      of any other build
+    toolchain: None unless the build is of a known runtime
+    full: None for such a build, and for a target that does not run models
+    head: the build, if it is not of a known runtime
     """
 
     app: App
@@ -34,7 +33,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class FailedPair:
-    """A build that failed. app: empty for a target without its tools, or without its full build."""
+    """A build that failed. app: empty if the target's tools or its full build failed."""
 
     error: BuildError
     app: str
@@ -67,7 +66,7 @@ def build_pairs(
             if target.run and target.name not in fulls:
                 fulls[target.name] = tree.build_full(options_of(target, toolchain))
         except BuildError as error:
-            # Without its tools, or without full, no app of the target can be judged.
+            # Without its tools or its full build, no app of the target can be judged.
             broken.add(target.name)
             failed.append(FailedPair(error, "", target.name))
             continue
@@ -85,24 +84,24 @@ def build_app(tree: SourceTree, app: App, target: Target, toolchain: Toolchain) 
 
 
 def options_of(target: Target, toolchain: Toolchain) -> BuildOptions:
-    """Return how sizeguard.yaml builds a target."""
+    """Return the build options of a target in sizeguard.yaml."""
     return BuildOptions(toolchain, target.optimize, target.link, target.lto)
 
 
 def recipe_of(runtime: Runtime, toolchain: Toolchain, app: str, optimize: str = "s") -> Recipe:
-    """Return a commit's recipe. Raises InputError for a runtime that is only read."""
+    """Return the recipe for commits. Raises InputError for a runtime that cannot be built here."""
     recipe = runtime.recipe(toolchain, app, "selective", optimize)
     if recipe is None:
-        raise InputError(f"apps of {runtime.name} are not built here")
+        raise InputError(f"apps of {runtime.name} cannot be built here")
     return recipe
 
 
 def recipe_of_build(
     runtime: Runtime, toolchain: Toolchain, app: App, build: Build
 ) -> Recipe | None:
-    """Return how another commit of a build is built.
+    """Return the recipe for other commits of a build.
 
-    None for links that other files than those of the commit decide, too.
+    None if the link also depends on files outside of the commit.
     """
     if build.link != "executable" or build.lto:
         return None

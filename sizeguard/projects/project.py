@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 CONFIG = "sizeguard.yaml"
 
-# What is done with a change that loosens the policy, and with a surplus of a selection: it is
-# noted, or the gate fails.
+# Modes for a change that loosens the policy, and for a surplus of a selection: note it, or fail.
 NOTE, FAIL = "note", "fail"
 MODES = (NOTE, FAIL)
 
@@ -25,9 +24,9 @@ MODES = (NOTE, FAIL)
 class Target:
     """A machine with a toolchain.
 
-    name:     as in sizeguard.yaml; machine: x86_64-linux, the name itself unless told
-    compiler, linker: None for the target's usual ones
-    run:      whether models run; if not they are not_run, and all else is gated
+    name: as in sizeguard.yaml; machine: such as x86_64-linux, by default the name
+    compiler, linker: None for the target's default tools
+    run: whether models run; otherwise they are not_run, and everything else is checked
     place:    sizeguard.yaml:3:3
     """
 
@@ -44,12 +43,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class LimitEntry:
-    """A limit as it is in sizeguard.yaml; gate.policy.read_limits reads it.
+    """An unparsed limit of sizeguard.yaml; gate.policy.read_limits parses it.
 
     node:        a size, or a table with max, growth and creep
     app, target: empty for all
     place:       of the metric's name
-    growth_only: the entry stands under `growth`, and its node is a growth limit
+    growth_only: the entry is under `growth`, so its node is a growth limit
     """
 
     metric: str
@@ -64,12 +63,12 @@ class LimitEntry:
 class ImageFiles:
     """The files of one image, from the root of the project.
 
-    image:   with symbols, if there are any
+    image: with symbols, if any
     map:     written by the linker; empty for none
     objects: globs of the linked objects and archives
-    debug:   symbols or debug information of the image in a file or folder of its own
+    debug: a separate file or folder with symbols or debug information
     shipped: the stripped twin of the image, if the build makes one
-    strip:   the program that makes it otherwise; empty for the usual one, NO_STRIP for none
+    strip: the program that makes the twin; empty for the default one, NO_STRIP for none
     also:    globs of libraries and programs that ship with the image
     selection: what a known runtime keeps in the image; empty for none
     """
@@ -94,15 +93,15 @@ class BuildSteps:
 
     build:    empty for files that are measured as found
     setup:    runs before it, once a worktree
-    clean:    makes build start from nothing in a worktree that is kept; empty: trees are not kept
-    run:      has to end with 0 after the build
+    clean: makes the build start from scratch in a kept worktree; if empty, worktrees are not kept
+    run: has to exit with 0 after the build
     timeout:  seconds for all of them
-    env:      variables: a value, or None for that of the caller
+    env: variables, each with a value, or None for the caller's value
     inputs, ignore: the files of a commit that the commands read; all if empty
-    images:   by name; the name is empty for the one image of an app
+    images: by name; the name is empty if the app has one image
     absent, present: symbols that the images must not have, or must have
-    shared_kernels: whether images with selections are linked of the same kernels
-    rules:    text of the project's own rules for components, as the checkout has them
+    shared_kernels: whether images with selections are linked from the same kernels
+    rules: text of the project's own rules for components, from the checkout
     """
 
     images: Mapping[str, ImageFiles]
@@ -131,13 +130,13 @@ class BuildSteps:
 class App:
     """An app with its targets.
 
-    An app of a known runtime has a selection, and models that it must run. Each image of any other
-    build is an app.
+    An app of a known runtime has a selection, and models that it must run. In any other build, each
+    image is an app.
 
     selection_file: None for an app of another build
     steps:          by target; empty for an app of a known runtime
-    image:          its name among the images of the steps
-    group:          the name in sizeguard.yaml, if that is another: it has several images
+    image: name among the images of the steps
+    group: the name in sizeguard.yaml, if the entry has several images
     """
 
     name: str
@@ -158,7 +157,7 @@ class App:
 
     @property
     def is_selective(self) -> bool:
-        """Return whether it is built of a known runtime's sources by its selection."""
+        """Return whether the app is a selective build of a known runtime."""
         return self.selection_file is not None and not self.steps
 
     def claimed(self, target: str) -> str:
@@ -174,7 +173,7 @@ class App:
 
 @dataclass(frozen=True, slots=True)
 class StoreEntry:
-    """The limits of the store as they are in sizeguard.yaml; the command clean reads them.
+    """Unparsed limits of the store in sizeguard.yaml; the command clean parses them.
 
     max_size, max_age: empty if not given; place: of the entry
     """
@@ -188,11 +187,11 @@ class StoreEntry:
 class Config:
     """Contents of sizeguard.yaml.
 
-    base: the branch that growth is counted against; empty for the repository's usual one
-    policy_changes: one of MODES, for changes that start from here
+    base: the branch that growth is counted from; empty for the default branch
+    policy_changes: one of MODES, for changes based on this commit
     surplus: one of MODES, for parts of selections that no model needs
     store: limits of the store of measurements
-    rules: text of own rules for components; rules_file: a file with them instead
+    rules: text of the project's own rules for components; rules_file: a file with them instead
     """
 
     apps: tuple[App, ...]
@@ -211,7 +210,7 @@ class Config:
 
 
 def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
-    """Select the apps of those names, or of those groups; all if there are none.
+    """Select the apps of these names or groups; all if no name is given.
 
     Raises InputError for an unknown name.
     """
@@ -225,7 +224,7 @@ def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
 
 
 def chosen_targets(config: Config, only: Sequence[str]) -> tuple[Target, ...]:
-    """Select the targets of those names; all if there are none.
+    """Select the targets of these names; all if no name is given.
 
     Raises InputError for an unknown name.
     """

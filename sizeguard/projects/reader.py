@@ -1,6 +1,6 @@
 """Read sizeguard.yaml into a Config.
 
-An error is one line with the place and the nearest valid name.
+Errors are one line with the place and the nearest valid name.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TARGET = ("machine", "compiler", "linker", "optimize", "link", "lto", "run", "l
 def read_config(root: Path) -> Config:
     """Read the configuration of a project's folder.
 
-    Raises InputError, with file, line and column, for anything that is wrong in it.
+    Raises InputError, with file, line and column, for any error in it.
     """
     node = read_nodes(root / CONFIG, "configuration")
     return with_own_rules(root, _ProjectReader(root).read(with_whole_calls(node)))
@@ -108,9 +108,9 @@ class _ProjectReader:
     def _apps(
         self, node: Node, targets: Iterable[Target], limits: list[LimitEntry]
     ) -> tuple[list[App], list[Target]]:
-        """Read the apps, and the targets that they name first.
+        """Read the apps, and the targets that only they name.
 
-        Only apps of a known runtime need machines that are known here.
+        Only apps of a known runtime need known machines.
         """
         reader = AppReader(self.root, targets)
         apps: list[App] = []
@@ -128,7 +128,7 @@ class _ProjectReader:
         return apps, reader.more
 
     def _targets(self, node: Node | None, limits: list[LimitEntry]) -> Iterable[Target]:
-        """Read the targets; this machine if none is named."""
+        """Read the targets; by default this machine."""
         if node is None:
             self.machines[host_target()] = ""
             yield Target(host_target(), host_target())
@@ -136,7 +136,7 @@ class _ProjectReader:
         entries = table_of(node, None, "targets is a table of targets by name")
         if not entries:
             raise InputError(
-                f"{place_of(node)}: names no targets; leave it out for this machine's own"
+                f"{place_of(node)}: names no targets; remove the key to use this machine"
             )
         for name, value in entries.items():
             fields = (

@@ -1,4 +1,4 @@
-"""Find the folders that a command works on: the project, and the runtime's sources."""
+"""Find the folders of a command: the project, and the runtime's sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OPTION = "--runtime-source"
 
 
 def project_root() -> Path:
-    """Return the folder with sizeguard.yaml: the current one, or the nearest above it.
+    """Return the folder with sizeguard.yaml: the current folder, or the nearest above it.
 
     Raises InputError if there is none up to the root of the git worktree.
     """
@@ -25,7 +25,7 @@ def project_root() -> Path:
 
 
 def find_project() -> Path | None:
-    """Find the folder with sizeguard.yaml; None if there is none."""
+    """Find the folder with sizeguard.yaml; None if it does not exist."""
     return next((folder for folder in _folders_up() if (folder / CONFIG).is_file()), None)
 
 
@@ -41,15 +41,15 @@ def may_have_rules(folder: Path) -> bool:
 def source_root(given: Path | None) -> Path:
     """Return the folder that has the runtime's sources in native/.
 
-    given: the value of --runtime-source; the current folder and those above it otherwise.
+    given: the value of --runtime-source; if None, search the current folder and those above it.
 
     Raises InputError if there are no sources.
     """
     found = find_sources(given)
     if found is None:
         raise InputError(
-            f"this needs the runtime's sources, and there is no native/ in {_looked_in()}; name"
-            f" the folder that has it with {OPTION} DIR"
+            f"this needs the runtime's sources, but there is no native/ in {_looked_in()}; name "
+            f"its folder with {OPTION} DIR"
         )
     return found
 
@@ -65,7 +65,7 @@ def source_of(config: Config, given: Path | None) -> Path | None:
 
 
 def find_sources(given: Path | None) -> Path | None:
-    """Find the runtime's sources; None if no folder is given and there are none."""
+    """Find the runtime's sources; None if no folder is given and none is found."""
     if given is not None:
         root = given.resolve()
         if not holds_sources(root):
@@ -80,7 +80,7 @@ def sources_of(build: Path, given: Path | None) -> Path:
     build: its folder, or a file in it
     given: the value of --runtime-source
 
-    They are those of the project that the build is in, else those that the build names. Raises
+    These are the sources in the build's project, else the sources that the build names. Raises
     InputError if there are none.
     """
     if given is not None:
@@ -92,12 +92,15 @@ def sources_of(build: Path, given: Path | None) -> Path:
 
 
 def build_root() -> Path:
-    """Return the folder with build/: the project's, else the sources', else this one."""
+    """Return the folder of build/.
+
+    The project, else the folder of the sources, else the current one.
+    """
     return find_project() or find_sources(None) or Path.cwd()
 
 
 def _folders_up() -> Iterator[Path]:
-    """Yield the current folder and those above it, up to the root of a git worktree."""
+    """Yield the current folder and its parents, up to the root of the git worktree."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         yield folder

@@ -1,4 +1,4 @@
-"""Read how any project builds an app: the commands and files that sizeguard.yaml names."""
+"""Read the build steps of any project's app: commands and files in sizeguard.yaml."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_steps(fields: Mapping[str, Node], place: str) -> BuildSteps:
     for name in ("setup", "clean", "env", "inputs", "ignore", "timeout"):
         if name in fields and not build:
             raise InputError(
-                f"{place_of(fields[name])}: {name} is for a build command, and there is no build"
+                f"{place_of(fields[name])}: {name} needs a build command, but there is no build"
             )
     images = _images(fields, place)
     return BuildSteps(
@@ -62,7 +62,7 @@ def image_limits(fields: Mapping[str, Node]) -> Iterator[tuple[str, Node]]:
 
 
 def items_of(node: Node | None) -> list[Node]:
-    """Return the items of a list, or a single one."""
+    """Return the items of a list, or a single item as a list."""
     if node is None:
         return []
     return list(node.items) if isinstance(node, Listing) else [node]
@@ -71,14 +71,14 @@ def items_of(node: Node | None) -> list[Node]:
 def _images(fields: Mapping[str, Node], place: str) -> Mapping[str, ImageFiles]:
     if IMAGES not in fields:
         if IMAGE not in fields:
-            raise InputError(f"{place}: names no {IMAGE}: the file that is measured")
+            raise InputError(f"{place}: names no {IMAGE}, the file to measure")
         return {"": _files(fields, place_of(fields[IMAGE]))}
     node = fields[IMAGES]
     alone = next((name for name in (*_FILES, SELECTION) if name in fields), "")
     if alone:
         raise InputError(
-            f"{place_of(fields[alone])}: {alone} belongs to one image: write it below its name in"
-            f" {IMAGES}"
+            f"{place_of(fields[alone])}: {alone} belongs to one image; write it below the "
+            f"image's name in {IMAGES}"
         )
     found = {}
     expected = f"{IMAGES} is a table of files by name"
@@ -99,7 +99,7 @@ def _images(fields: Mapping[str, Node], place: str) -> Mapping[str, ImageFiles]:
 
 def _files(fields: Mapping[str, Node], place: str) -> ImageFiles:
     if IMAGE not in fields:
-        raise InputError(f"{place}: names no {IMAGE}: the file that is measured")
+        raise InputError(f"{place}: names no {IMAGE}, the file to measure")
     strip = fields.get("strip")
     return ImageFiles(
         image=path_of(fields[IMAGE]),
@@ -142,7 +142,7 @@ def _seconds(node: Node) -> float:
 
 
 def _variables(node: Node) -> Mapping[str, str | None]:
-    """Read names of variables that are passed on, or a table with values."""
+    """Read the names of variables to pass on, or a table of variables with values."""
     found: dict[str, str | None] = {}
     if isinstance(node, YamlTable):
         for name, value in table_of(node, None, "").items():

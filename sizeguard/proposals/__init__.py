@@ -1,1 +1,1 @@
-"""Propose sizeguard.yaml for a project from what its build folder holds."""
+"""Propose sizeguard.yaml for a project from its build folder."""

@@ -1,4 +1,4 @@
-"""Add an app to the text of sizeguard.yaml, whose comments and order stay as they are."""
+"""Add an app to the text of sizeguard.yaml, and keep its comments and order."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _INDENT = "  "
 
 
 def with_app(text: str, name: str, selection: str, models: Sequence[str]) -> str:
-    """Return the text with one app more, at the end of `apps`.
+    """Return the text with a new app at the end of `apps`.
 
-    Raises InputError if `apps` is written in one line, where no line can be added.
+    Raises InputError if `apps` is written in one line.
     """
     lines = text.splitlines()
     start = next((at for at, line in enumerate(lines) if re.match(r"apps\s*:", line)), None)
@@ -25,7 +25,9 @@ def with_app(text: str, name: str, selection: str, models: Sequence[str]) -> str
         start = len(lines)
         lines.append("apps:")
     elif not re.fullmatch(r"apps\s*:\s*(#.*)?", lines[start]):
-        raise InputError("sizeguard.yaml: `apps` is written in one line; write an app a line first")
+        raise InputError(
+            "sizeguard.yaml: `apps` is written in one line; write one line per app first"
+        )
     end = next((at for at in range(start + 1, len(lines)) if _TOP.match(lines[at])), len(lines))
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1

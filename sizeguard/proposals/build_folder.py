@@ -1,4 +1,4 @@
-"""Interface to build systems: questions about a build folder, and the answers."""
+"""Interface to build systems: read a build folder, and propose commands for it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-# Parts of what init names if it is missing.
+# Parts that init reports if they are missing.
 SECTIONS, MAP, BUILD_ID, SYMBOLS = "-ffunction-sections", "map", "build id", "symbols"
 
-# Folders that hold no image of the project's own: checks of compilers, other tools' files.
+# Folders without images of the project: compiler checks, other tools' files.
 NO_IMAGES = frozenset(
     {".git", ".hg", ".sizeguard", "CMakeFiles", "CMakeScratch", "meson-private", "meson-logs"}
     | {"node_modules", ".venv", "autom4te.cache", "conftest.dir", "__pycache__"}
@@ -22,10 +22,10 @@ NO_IMAGES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LinkedFile:
-    """A file that a build says it links.
+    """A file that a build links, as the build system lists it.
 
     target:       the build system's name for it; empty if it has none
-    is_installed: whether an installation takes it
+    is_installed: whether an installation includes it
     is_test:      whether the build system's tests run it
     objects:      folders of its objects, and archives that it is linked from
     """
@@ -42,8 +42,8 @@ class BuildFolder:
     """A folder that a build system built.
 
     source: the folder with its description, such as CMakeLists.txt
-    linked: what it says it links; None if it does not say
-    facts:  texts that its commands need, by name
+    linked: the files that it links; None if the build system does not list them
+    facts: strings that its commands need, by name
     """
 
     source: Path
@@ -52,17 +52,17 @@ class BuildFolder:
     facts: Mapping[str, str] | None = None
 
     def fact(self, name: str) -> str:
-        """Return a text; empty if it is not known."""
+        """Return a fact; empty if unknown."""
         return (self.facts or {}).get(name, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Folder in which the commands of sizeguard.yaml build.
+    """The folder in which the commands of sizeguard.yaml build.
 
     root:           of the project; the commands run in it
     source, folder: paths from the root
-    is_fresh:       whether a worktree brings no products of the checkout's own build
+    is_fresh: whether a worktree starts without outputs of the checkout's own build
     """
 
     root: Path
@@ -73,7 +73,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Commands that build images; notes: what they leave open."""
+    """Commands that build images. notes: steps that the user has to add."""
 
     setup: str = ""
     build: str = ""
@@ -81,31 +81,31 @@ class Commands:
 
 
 class BuildSystem(Protocol):
-    """A build system. packages: of Debian, which it needs."""
+    """A build system. packages: Debian packages that it needs."""
 
     @property
     def name(self) -> str:
-        """The name that people know."""
+        """The display name."""
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """Packages of Debian that building needs."""
+        """Debian packages that a build needs."""
 
     def recognises(self, folder: Path) -> bool:
         """Return whether a folder is a build folder of this system."""
 
     def read(self, folder: Path) -> BuildFolder:
-        """Read what the system says of its build folder."""
+        """Read the build system's own files in a build folder."""
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
-        """Return the commands that build images anew in a worktree."""
+        """Return the commands that build images from scratch in a worktree."""
 
     def advice(self, missing: str, image: str) -> str:
-        """Return the change that brings what an image lacks."""
+        """Return the change of the build that adds a missing part of an image."""
 
 
 def shell_words(words: Sequence[str], root: Path) -> str:
-    """Join words to a command of /bin/sh; paths below the root are written by $PWD."""
+    """Join words to a command of /bin/sh; paths below the root are written with $PWD."""
     return " ".join(_word(word, str(root)) for word in words)
 
 
@@ -119,7 +119,7 @@ def _word(word: str, root: str) -> str:
 
 
 def files_of_build(folder: Path, *, skipped: frozenset[str] = NO_IMAGES) -> Iterator[Path]:
-    """Yield the files below a folder, without those of folders that hold nothing to measure."""
+    """Yield the files below a folder, except in folders without anything to measure."""
     for at, folders, files in os.walk(folder):
         folders[:] = sorted(
             name
@@ -130,7 +130,7 @@ def files_of_build(folder: Path, *, skipped: frozenset[str] = NO_IMAGES) -> Iter
 
 
 def text_of_file(path: Path) -> str:
-    """Read a text file of a build; empty if there is none."""
+    """Read a text file of a build; empty if it does not exist."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Write the CI file that gates a project: a GitHub workflow, or a GitLab job."""
+"""Write the CI file that runs the gate: a GitHub workflow, or a GitLab job."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ size-gate:
 
 @dataclass(frozen=True, slots=True)
 class CiFile:
-    """A CI file. path: from the project's root; note: what is left to do, or empty."""
+    """A CI file. path: from the project's root; note: remaining work for the user, or empty."""
 
     path: str
     text: str
@@ -90,7 +90,7 @@ class CiFile:
 
 
 def ci_file(root: Path, kind: str | None, packages: tuple[str, ...]) -> CiFile | None:
-    """Write the file for a CI; for that of the repository if kind is None. None for none."""
+    """Write the file for a CI system, by default the repository's; None if it has none."""
     kind = kind or _kind(root)
     if kind == GITHUB:
         text = _GITHUB.format(
@@ -117,7 +117,7 @@ def _kind(root: Path) -> str:
 
 
 def _branch(root: Path) -> str:
-    """Name the default branch: that of the remote, else main or master, else this one."""
+    """Name the default branch: the remote's, else main or master, else the current one."""
     head = _asked(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD")
     names = _asked(root, "for-each-ref", "--format=%(refname:short)", "refs/heads/").splitlines()
     usual = [name for name in ("main", "master") if name in names]

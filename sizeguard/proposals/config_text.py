@@ -9,7 +9,7 @@ from sizeguard.proposals.proposal import Proposal, ProposedImage
 
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./=+-]*(?: [A-Za-z0-9_./=+-]+)*")
 _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
-# Room for an image to grow: below that at which the gate offers a tighter limit.
+# Room for an image to grow, less than the room at which the gate suggests a tighter limit.
 _ROOM_PERCENT, _ROOM_BYTES = 8, 512
 _STEP = 256
 _IN_KIB = 100 << 10  # larger limits are written in KiB
@@ -21,14 +21,14 @@ def config_text(proposal: Proposal) -> str:
 
 
 def yaml_text(text: str) -> str:
-    """Write a string as YAML: plain where that is read back as it is, else quoted."""
+    """Write a string as YAML: plain if it can be read back unchanged, else quoted."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
 def limit_of(bytes_: int) -> str:
-    """Propose the most that an image may load: today's size and some room."""
+    """Propose a load limit for an image: today's size and some room."""
     limit = bytes_ + max(bytes_ * _ROOM_PERCENT // 100, _ROOM_BYTES)
     if limit >= _IN_KIB:
         return f'"{-(-limit // 1024):,} KiB"'
@@ -52,7 +52,7 @@ def _comment(text: str) -> str:
 
 def _lines(proposal: Proposal) -> Iterator[str]:
     yield f"# Written by sizeguard init for a build by {proposal.system}."
-    yield "# sizeguard init --check says what is measured; sizeguard baseline update, then gate."
+    yield "# Next: sizeguard init --check, sizeguard baseline update, sizeguard gate."
     yield "targets:"
     yield f"  {yaml_text(proposal.target)}:"
     yield "limits:  # growth is counted from the merge base"

@@ -1,4 +1,4 @@
-"""Find the images of a build folder, and say which of them are the project's own."""
+"""Find the images of a build folder, and rank them: the project's own first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ _FOREIGN = frozenset(
     {"_deps", "third_party", "third-party", "thirdparty", "vendor", "external", "subprojects"}
 )
 _NO_PRODUCTS = (".o", ".obj", ".lo", ".debug", ".dbg", ".stripped", ".map", ".ko", ".pdb")
-OWN, MAYBE, FOREIGN, TEST = range(4)  # an installed file, another, of a dependency, of tests
+OWN, MAYBE, FOREIGN, TEST = range(
+    4
+)  # installed files, other files, files of dependencies, files of tests
 WORDS = {MAYBE: "not installed", FOREIGN: "of a dependency", TEST: "of tests"}
 
 
@@ -37,8 +39,8 @@ WORDS = {MAYBE: "not installed", FOREIGN: "of a dependency", TEST: "of tests"}
 class FoundImage:
     """An image that a build linked.
 
-    link:       what the build system says of it
-    path:       the file, by the shortest of its names: libwords.so for libwords.so.1.2.3
+    link: the build system's entry for it
+    path: the file by its shortest name: libwords.so for libwords.so.1.2.3
     rank:       OWN, MAYBE, FOREIGN or TEST
     is_library: whether it is not a program
     target:     machine and system, such as x86_64-linux
@@ -56,10 +58,10 @@ class FoundImage:
 def find_images(
     build: BuildFolder, tracked: frozenset[Path], others: Iterable[Path]
 ) -> list[FoundImage]:
-    """Find the images: those that the build says it links, else those that lie there.
+    """Find the images: those that the build lists as linked, else those in the folder.
 
     tracked: files of the repository, which no build made
-    others:  build folders of other systems, which are their own
+    others: build folders of other systems, which are separate
 
     A file that cannot be read is left out.
     """
@@ -104,7 +106,7 @@ def _found(link: LinkedFile, path: Path, folder: Path) -> FoundImage | None:
 
 
 def _kind(path: Path, format_: str) -> tuple[bool, str] | None:
-    """Return whether it is a library, and its machine; None for anything but a linked image."""
+    """Return whether it is a library, and its machine; None if it is not a linked image."""
     if format_ == ELF:
         elf = read_elf(path)
         if elf.type in (ET_REL, ET_CORE):
@@ -137,7 +139,7 @@ def _rank(link: LinkedFile, path: Path, folder: Path) -> int:
 
 
 def _short_name(path: Path) -> Path:
-    """Return the link in the same folder with the shortest name; the file itself without one."""
+    """Return the symbolic link in the same folder with the shortest name, else the file itself."""
     stem = path.name.split(".so")[0].split(".dylib")[0].split(".")[0]
     real = path.resolve()
     try:

@@ -1,4 +1,4 @@
-"""Find the files that belong to an image, and what the image lacks."""
+"""Find the files that belong to an image, and its missing parts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LARGEST_MAP = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class ImageParts:
-    """The files of an image, as they are in the build folder.
+    """The files of an image in the build folder.
 
-    objects: globs, as paths from the folder's root; missing: parts that it lacks
+    objects: globs, relative to the folder's root; missing: its missing parts
     """
 
     map: Path | None
@@ -41,7 +41,7 @@ class ImageParts:
 def parts_of(image: FoundImage, in_tree: Callable[[Path], str]) -> ImageParts:
     """Find the files that belong to an image.
 
-    in_tree: names a file of the build folder as a path from the project's root; empty for others
+    in_tree: returns a build folder's file relative to the project's root; empty for other files
     """
     path = image.path
     is_elf = image_format(path) == ELF
@@ -63,7 +63,7 @@ def _first(path: Path, suffixes: tuple[str, ...]) -> Path | None:
 
 
 def _map(image: FoundImage, elf: Elf | None) -> Path | None:
-    """Find the map that fits the image: beside it, by its name, else by any name."""
+    """Find the map of the image: beside it, by its name, else by any name."""
     path = image.path
     stem = path.name.removesuffix(".exe").removesuffix(".elf").split(".so")[0]
     stems = dict.fromkeys((path.name, image.link.path.name, stem, stem.removeprefix("lib")))
@@ -94,7 +94,7 @@ def _fits(place: Path, path: Path, elf: Elf | None, *, sure: bool) -> bool:
 
 
 def _globs(objects: tuple[Path, ...], in_tree: Callable[[Path], str]) -> Iterator[str]:
-    """Yield globs of an image's objects; folders have theirs below them."""
+    """Yield globs of an image's objects; a folder stands for all objects below it."""
     for path in objects:
         name = in_tree(path)
         if not name or not path.exists():

@@ -1,4 +1,4 @@
-"""Proposal for a project: its images, its commands, and what is missing."""
+"""A proposal for a project: its images, its commands, and missing parts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class ProposedImage:
     """An image of the proposed app.
 
     name:    in sizeguard.yaml
-    image, map, debug, shipped: paths from the project's root, as the commands make them
+    image, map, debug, shipped: outputs of the commands, relative to the project's root
     objects: globs
-    found:   the file that was looked at; sizes: its own
-    missing: what it lacks, each with the change that brings it
+    found: the existing file; sizes: its sizes
+    missing: its missing parts, each with the change that adds it
     """
 
     name: str
@@ -32,16 +32,16 @@ class ProposedImage:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Contents of the proposed sizeguard.yaml.
+    """The contents of the proposed sizeguard.yaml.
 
     root:       the project's folder; is_git: whether it is the root of a repository
-    system:     the build system's name; packages: of Debian that building needs
-    folder:     the build folder that was looked at
-    app:        the name of the app; target: what it is built for
-    ignore:     globs of products in the checkout that git does not ignore
+    system: the build system's name; packages: Debian packages that a build needs
+    folder: the build folder that was read
+    app: the name of the app; target: its target
+    ignore: globs of build outputs in the checkout that git does not ignore
     selections: files that select operators
     left_out:   images that are not proposed, and why
-    notes:      what the user has to know
+    notes: lines for the user
     """
 
     root: Path

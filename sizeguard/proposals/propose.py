@@ -21,8 +21,10 @@ from sizeguard.selection.read import read_selection
 
 _MARKDOWN = "*.md"
 _MAKE = "Make"
-_MOST = 12  # images that are proposed
-_OWN_FOLDER = "sizeguard-build"  # where commands build if the checkout's folder is not ignored
+_MOST = 12  # images to propose at most
+_OWN_FOLDER = (
+    "sizeguard-build"  # build folder for the commands if git does not ignore the checkout's
+)
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _SELECTION = re.compile(rb"^(?:include_all_operators|operators|kernel_metadata)\s*:", re.M)
 _LARGEST_SELECTION = 4 << 20
@@ -38,14 +40,14 @@ class _Built:
 
     @property
     def time(self) -> float:
-        """When its newest image was linked."""
+        """The link time of its newest image."""
         return max(image.path.stat().st_mtime for image in self.images)
 
 
 def propose(start: Path) -> Proposal:
     """Propose an app for a build folder, or for the newest build below a folder.
 
-    Raises InconclusiveError if no build with images is there.
+    Raises InconclusiveError if no build with images is found.
     """
     builds = _builds(start)
     if not builds:
@@ -57,11 +59,11 @@ def propose(start: Path) -> Proposal:
     built = max(builds, key=lambda each: each.time)
     others = [str(each.build.folder) for each in builds if each is not built]
     if not built.build.source.is_dir():
-        raise InputError(f"{built.build.folder}: its sources are gone: {built.build.source}")
+        raise InputError(f"{built.build.folder}: its sources no longer exist: {built.build.source}")
     root, is_git = _root(built.build.source)
     chosen, left_out = _chosen(built.images)
     proposal = _proposal(built, root, is_git, chosen)
-    more = tuple(f"{each} is a build, too: sizeguard init {each}" for each in others)
+    more = tuple(f"{each} is also a build: sizeguard init {each}" for each in others)
     return _with(proposal, left_out, more)
 
 
@@ -89,7 +91,7 @@ def _builds(start: Path) -> list[_Built]:
         images = find_images(build, _tracked(folder), own)
         if images:
             found.append(_Built(system, build, images))
-    # A Makefile beside a build of another system calls it.
+    # A Makefile beside a build of another system only calls it.
     real = [each for each in found if each.system.name != _MAKE]
     return real or found
 
@@ -113,9 +115,9 @@ def _tracked(folder: Path) -> frozenset[Path]:
 def _chosen(
     images: Sequence[FoundImage],
 ) -> tuple[list[FoundImage], list[tuple[Path, str]]]:
-    """Choose the images of the best rank, and the project's own libraries; for one target.
+    """Choose the images of the best rank and the project's own libraries, for one target.
 
-    Says why others are left out.
+    Also returns why others are left out.
     """
     best = min(image.rank for image in images)
     target = next(image.target for image in images if image.rank == best)
@@ -123,7 +125,7 @@ def _chosen(
     left_out = []
     for image in images:
         if not _is_text(image.path):
-            left_out.append((image.path, "its name is not UTF-8"))
+            left_out.append((image.path, "its name is not valid UTF-8"))
         elif image.rank != best and not (image.is_library and image.rank == MAYBE):
             left_out.append((image.path, WORDS.get(image.rank, "")))
         elif image.target != target:
@@ -133,7 +135,7 @@ def _chosen(
         else:
             chosen.append(image)
     if not chosen:
-        raise InconclusiveError(f"{images[0].path}: no image has a name that is UTF-8")
+        raise InconclusiveError(f"{images[0].path}: no image has a valid UTF-8 name")
     return chosen, left_out
 
 
@@ -206,7 +208,7 @@ def _image(
 def _place(
     build: BuildFolder, root: Path, is_git: bool, chosen: Sequence[FoundImage]
 ) -> tuple[Place, tuple[str, ...], tuple[str, ...]]:
-    """Decide where the commands build: the same folder, if git ignores what lies there."""
+    """Choose the commands' build folder: the same folder, if git ignores its files."""
     source = _below(build.source, root) or "."
     folder = _below(build.folder, root)
     if not is_git:
@@ -222,7 +224,7 @@ def _place(
     is_own = build.folder != build.source
     ignore = (f"{folder}/**",) if is_own else ()
     entry = f"/{folder}/" if is_own else f"/{_below(chosen[0].path, root)}"
-    note = f"git does not ignore what the build makes: add {entry} to .gitignore"
+    note = f"git does not ignore the build's outputs: add {entry} to .gitignore"
     new = _OWN_FOLDER if is_own else folder
     return Place(root, source, new, False), ignore, (note,)
 
@@ -241,7 +243,7 @@ def _is_ignored(root: Path, image: Path) -> bool:
 
 
 def _name(text: str, taken: set[str]) -> str:
-    """Make a name of an app or image: letters, digits, '.', '-' and '_', each once."""
+    """Make a unique name for an app or image from letters, digits, '.', '-' and '_'."""
     for suffix in (".exe", ".elf", ".dll", ".wasm", ".dylib", ".so"):
         text = text.removesuffix(suffix)
     text = _NO_NAME.sub("_", text.split(".so.")[0]).strip("-.") or "app"
@@ -256,12 +258,12 @@ def _name(text: str, taken: set[str]) -> str:
 
 
 def _reads_markdown(root: Path) -> bool:
-    """Return whether a file of the project names a document, which the build may then read."""
+    """Return whether a file of the project names a Markdown file, which a build may read."""
     others = (":!*.md", ":!.github", ":!.gitlab-ci.yml", ":!*.yaml", ":!*.yml")
     try:
         return bool(git(root, "grep", "-l", "-I", "-F", ".md", "--", ".", *others))
     except InputError:
-        return False  # git ends with 1 if there is none
+        return False  # git exits with 1 if there is none
 
 
 def _selections(root: Path) -> list[str]:

@@ -55,7 +55,7 @@ def _vision() -> HistoryLine:
 def _parse() -> HistoryLine:
     first, last = _release(1, "v1.0"), _release(4)
     points = (
-        HistoryPoint(first, NOT_KNOWN, why="it was not measured, and it has no baseline"),
+        HistoryPoint(first, NOT_KNOWN, why="not measured, and it has no baseline"),
         HistoryPoint(last, MEASURED, Sizes(198412, 4096, 262144, 12), parts={".text": 198412}),
     )
     return HistoryLine("parse", "arm64", "section", points)

@@ -1,1 +1,1 @@
-"""Rules of a project's own for components."""
+"""A project's own rules for components."""

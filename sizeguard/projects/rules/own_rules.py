@@ -1,4 +1,4 @@
-"""Read the rules of a project's own in sizeguard.yaml: a list, or the path of a file."""
+"""Read a project's own rules in sizeguard.yaml: a list, or the path of a file."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ from sizeguard.projects.project import CONFIG, App, Config
 
 
 def read_own_rules(node: Node) -> tuple[str, str]:
-    """Return the text of rules that stand in the configuration, or the path of their file.
+    """Return the text of the rules in the configuration, or the path of their file.
 
-    Raises InputError, with the line, for what is neither.
+    Raises InputError, with the line, for any other value.
     """
     if isinstance(node, Scalar) and node.kind != "null":
         return "", path_of(node)
-    from sizeguard.names.rules_reader import check_rules  # 8 ms, which few projects need
+    from sizeguard.names.rules_reader import check_rules  # takes 8 ms, and few projects need it
 
     check_rules(node, Path(CONFIG))
     return json.dumps({"rules": _plain(node)}), ""
 
 
 def with_own_rules(root: Path, config: Config) -> Config:
-    """Give the rules to the apps that commands build or that are measured as found.
+    """Add the rules to apps that are built by commands or measured as found.
 
-    Raises InputError for a file that is missing or has no rules, and if no app could use them.
+    Raises InputError if the file is missing or has no rules, or if no app can use them.
     """
     if not (config.rules or config.rules_file):
         return config
     text = config.rules or _text_of_file(root, config.rules_file)
     if not any(app.steps for app in config.apps):
         raise InputError(
-            f"{CONFIG}: rules are for apps of other builds than the runtime's, and there is none"
+            f"{CONFIG}: rules are for apps of other builds than the runtime's, but there is no "
+            f"such app"
         )
     return replace(config, rules=text, apps=tuple(_with_rules(app, text) for app in config.apps))
 
 
 def rules_for_report(folder: Path) -> str:
-    """Return the rules of the project in a folder, whatever else its configuration says."""
+    """Return the rules of the project in a folder, even if its configuration has other errors."""
     top = parse_nodes(readable(folder / CONFIG).read_bytes(), CONFIG, "configuration")
     pairs = top.pairs if isinstance(top, YamlTable) else []
     for key, node in pairs:
@@ -66,7 +67,7 @@ def _text_of_file(root: Path, path: str) -> str:
 
 
 def _plain(node: Node) -> object:
-    """Return a checked list of rules as lists, tables and texts."""
+    """Return a checked list of rules as lists, tables and strings."""
     if isinstance(node, Listing):
         return [_plain(item) for item in node.items]
     if isinstance(node, YamlTable):

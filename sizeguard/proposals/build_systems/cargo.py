@@ -85,7 +85,7 @@ class Cargo:
         return Commands("", shell_words(words, place.root), notes)
 
     def advice(self, missing: str, image: str) -> str:
-        """Name the change of Cargo.toml or of the flags of rustc."""
+        """Return the change of Cargo.toml or of rustc's flags."""
         return {
             SECTIONS: "rustc has sections for functions unless -Z function-sections=no",
             MAP: f"env: {{RUSTFLAGS: -C link-arg=-Wl,-Map={image}.map}} in sizeguard.yaml",
@@ -104,7 +104,7 @@ def _rank(profile: str) -> int:
 
 
 def _linked(profile: Path) -> Iterator[LinkedFile]:
-    """Yield what Cargo put at the top of a profile: programs and shared libraries."""
+    """Yield the programs and shared libraries at the top of a profile's folder."""
     for path in sorted(profile.iterdir()):
         if not path.is_file() or path.name.startswith(".") or path.suffix in _HIDDEN:
             continue
@@ -113,11 +113,11 @@ def _linked(profile: Path) -> Iterator[LinkedFile]:
 
 
 def _features(profile: Path, source: Path) -> list[str]:
-    """Return the options for the features that the newest build of the package had."""
+    """Return the options for the features of the package's newest build."""
     manifest = _toml(source / _MANIFEST)
     package = manifest.get("package")
     if not isinstance(package, dict):
-        return []  # a workspace: the features of its packages are theirs
+        return []  # in a workspace, features belong to its packages
     declared = manifest.get("features")
     declared = declared if isinstance(declared, dict) else {}
     name = re.escape(str(package.get("name", "")))

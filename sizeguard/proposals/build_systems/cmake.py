@@ -50,7 +50,7 @@ class CMake:
         return (folder / _CACHE).is_file()
 
     def read(self, folder: Path) -> BuildFolder:
-        """Read the cache, the link commands, and what is tested and installed."""
+        """Read the cache, the link commands, the tests and the installed files."""
         cache = read_cache(folder / _CACHE)
         home = cache.get("CMAKE_HOME_DIRECTORY")
         source = Path(home.value).resolve() if home else folder
@@ -68,7 +68,7 @@ class CMake:
         return BuildFolder(source, folder, tuple(_linked(folder)), facts)
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
-        """Configure as the cache says, and build the targets of the images."""
+        """Configure with the cache's settings, and build the targets of the images."""
         words = ["cmake", "-S", place.source, "-B", place.folder]
         if build.fact(_GENERATOR):
             words += ["-G", build.fact(_GENERATOR)]
@@ -90,7 +90,7 @@ class CMake:
         return Commands(shell_words(words, place.root), shell_words(made, place.root), tuple(notes))
 
     def advice(self, missing: str, image: str) -> str:
-        """Name the setting of CMake."""
+        """Return the CMake setting."""
         is_library = ".so" in image or image.endswith(".dylib")
         flags = f"-DCMAKE_{'SHARED' if is_library else 'EXE'}_LINKER_FLAGS"
         return {
@@ -105,7 +105,7 @@ class CMake:
 
 
 def _linked(folder: Path) -> Iterator[LinkedFile]:
-    """Yield what the build links, by build.ninja, or by link.txt of its makefiles."""
+    """Yield the files that the build links, from build.ninja or the makefiles' link.txt."""
     tests, installed = _tests_and_installed(folder)
     for output, target, objects in _links(folder):
         path = Path(os.path.normpath(folder / output))
@@ -119,7 +119,7 @@ def _links(folder: Path) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
         for each in statements(text_of_file(file), _LINK):
             found = True
             inputs = [folder / name for name in each.inputs]
-            # A second output is the import library, or a name of the same file.
+            # A second output is the import library, or another name of the same file.
             yield folder / each.outputs[0], _target(each.inputs), _objects(inputs)
     if found:
         return

@@ -1,4 +1,4 @@
-"""Find the settings of CMakeCache.txt that a new build has to be given."""
+"""Find the settings of CMakeCache.txt that a new build needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from sizeguard.proposals.build_folder import NO_IMAGES, files_of_build, text_of_file
 
 _ENTRY = re.compile(r'^"?([^#/\s"][^:"]*?)"?:([A-Z]+)=(.*)$')
-# Also cmake_dependent_option, and a project's own macros of such a name
+# Also matches cmake_dependent_option, and a project's own macros with such a name
 _OPTION = re.compile(r'\b\w*option\s*\(\s*(\w+)\s+"(?:[^"\\]|\\.)*"\s*([^\s)]*)', re.S | re.I)
 _CACHED = re.compile(r'\bset\s*\(\s*(\w+)\s+("(?:[^"\\]|\\.)*"|[^\s)"]+)\s+CACHE\s', re.S | re.I)
 _LANGUAGE_FLAGS = re.compile(r"CMAKE_(C|CXX|ASM|OBJC|CUDA|Fortran)_FLAGS")
@@ -31,7 +31,7 @@ _ALWAYS = frozenset(
     | {"CMAKE_OSX_ARCHITECTURES", "CMAKE_OSX_DEPLOYMENT_TARGET", "ANDROID_ABI"}
     | {"ANDROID_PLATFORM", "ANDROID_STL", "CMAKE_ANDROID_NDK"}
 )
-# Settings of how one works, not of what is built.
+# Settings of the user's workflow, which do not change the outputs.
 _NEVER = frozenset(
     {"CMAKE_EXPORT_COMPILE_COMMANDS", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"}
     | {"CMAKE_INSTALL_PREFIX", "CMAKE_COLOR_DIAGNOSTICS", "CMAKE_VERBOSE_MAKEFILE"}
@@ -40,7 +40,7 @@ _NEVER = frozenset(
 _TRUE = frozenset({"ON", "TRUE", "YES", "Y", "1"})
 _FALSE = frozenset({"OFF", "FALSE", "NO", "N", "0", ""})
 _GIVEN = "//No help, variable specified on the command line."
-_MOST_FILES = 2000  # of CMake that are read for their options
+_MOST_FILES = 2000  # CMake files that are read for their options
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class CacheEntry:
     """An entry of the cache.
 
     kind:     BOOL, STRING, PATH, FILEPATH, INTERNAL, STATIC or UNINITIALIZED
-    is_given: whether the command line or a preset made it, and no file of the project declares it
+    is_given: whether it comes from the command line or a preset, and no project file declares it
     """
 
     kind: str
@@ -72,7 +72,7 @@ def read_cache(path: Path) -> Mapping[str, CacheEntry]:
 def given_settings(
     cache: Mapping[str, CacheEntry], source: Path, folder: Path
 ) -> Iterator[tuple[str, str]]:
-    """Yield the settings that differ from what CMake and the project's files would take."""
+    """Yield the settings that differ from the defaults of CMake and of the project's files."""
     defaults = _defaults(source, folder)
     for name, entry in cache.items():
         if name in _NEVER or entry.kind in ("INTERNAL", "STATIC") or name.endswith("-ADVANCED"):
@@ -109,7 +109,7 @@ def _is_usual_compiler(name: str, path: str) -> bool:
 
 
 def _compiler(path: str) -> str:
-    """Name a compiler as PATH finds it, so that ccache can be before it."""
+    """Name a compiler as PATH finds it, so that ccache can wrap it."""
     name = Path(path).name
     found = shutil.which(name)
     return name if found is not None and Path(found).resolve() == Path(path).resolve() else path
@@ -124,7 +124,7 @@ def _is_same(default: str, value: str) -> bool:
 
 
 def _defaults(source: Path, folder: Path) -> Mapping[str, str]:
-    """Read what the project's files declare; a default that is computed is written as it stands."""
+    """Read the options that the project's files declare; a computed default is returned as text."""
     found: dict[str, str] = {}
     read = 0
     skipped = NO_IMAGES | ({folder.name} if folder != source else set())

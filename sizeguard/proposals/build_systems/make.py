@@ -29,8 +29,8 @@ _SETTING = re.compile(r"^\s*(?:export\s+)?(\w+)\s*[:?]?:?=[ \t]*([^#\n]*)", re.M
 _USE = re.compile(r"\$[({](\w+)[)}]")
 _CONFIGURED = re.compile(r"^  \$ (\S*configure\b.*)$", re.M)
 _CALLS_MAKE = re.compile(r"\$[({]MAKE[)}]|\bmake\s+-C\b|^SUBDIRS\s*=", re.M)
-RECURSIVE = "recursive"  # fact: the Makefile calls those in folders below
-_DEPTH = 5  # of settings that name settings
+RECURSIVE = "recursive"  # fact: the Makefile calls Makefiles in folders below
+_DEPTH = 5  # levels of settings that refer to settings
 
 
 class Make:
@@ -44,7 +44,7 @@ class Make:
         return any((folder / name).is_file() for name in _FILES)
 
     def read(self, folder: Path) -> BuildFolder:
-        """Read how it was configured; the links are those that are found."""
+        """Read how it was configured; links are unknown, so images are searched for."""
         configured = _CONFIGURED.search(text_of_file(folder / "config.log"))
         line = configured[1] if configured else ""
         script = _script(folder, line)
@@ -57,7 +57,7 @@ class Make:
         return BuildFolder(source, folder, None, facts)
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
-        """Make the images by their rules, all of them anew if products may be in the tree."""
+        """Make the images with their rules, from scratch if the tree may have old outputs."""
         known = _targets(build.folder)
         words = ["make", *([] if place.is_fresh else ["-B"])]
         if place.folder != ".":
@@ -68,7 +68,7 @@ class Make:
         return Commands(_configure(build, place), shell_words(words, place.root))
 
     def advice(self, missing: str, image: str) -> str:
-        """Name the variable of make."""
+        """Return the make variable to set."""
         return {
             SECTIONS: (
                 "CFLAGS and CXXFLAGS with -ffunction-sections -fdata-sections, LDFLAGS with"
@@ -81,7 +81,7 @@ class Make:
 
 
 def _configure(build: BuildFolder, place: Place) -> str:
-    """Return the command that configures as config.log says; empty if nothing was configured."""
+    """Return the configure command from config.log; empty if nothing was configured."""
     line = build.fact("configured")
     if not line:
         return ""
@@ -98,7 +98,7 @@ def _configure(build: BuildFolder, place: Place) -> str:
 
 
 def _script(folder: Path, line: str) -> Path | None:
-    """Find the configure script of a command line; None if there is none, or it is gone."""
+    """Find the configure script of a command line; None if it does not exist."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -108,7 +108,7 @@ def _script(folder: Path, line: str) -> Path | None:
 
 
 def _is_tracked(path: Path) -> bool:
-    """Return whether git has a file; outside git the file is what there is."""
+    """Return whether git tracks a file; True outside git."""
     try:
         return bool(git(path.parent, "ls-files", "--", path.name))
     except SizeguardError:
@@ -120,7 +120,7 @@ def _makefile(folder: Path) -> str:
 
 
 def _targets(folder: Path) -> set[str]:
-    """Read the targets of a Makefile's own rules, with its plain settings put in."""
+    """Read the targets of a Makefile's own rules, with plain variables expanded."""
     text = _makefile(folder).replace("\\\n", " ")
     settings = {each[1]: each[2].strip() for each in _SETTING.finditer(text)}
     found: set[str] = set()

@@ -38,7 +38,7 @@ class Meson:
         return (folder / _INFO / "meson-info.json").is_file()
 
     def read(self, folder: Path) -> BuildFolder:
-        """Read targets, tests and the options that were given."""
+        """Read targets, tests and the given options."""
         info = _json(folder / _INFO / "meson-info.json", {})
         directories = info.get("directories", {}) if isinstance(info, dict) else {}
         source = Path(directories.get("source", folder)).resolve()
@@ -56,7 +56,7 @@ class Meson:
         return Commands(shell_words(setup, place.root), shell_words(made, place.root))
 
     def advice(self, missing: str, image: str) -> str:
-        """Name the option of meson setup."""
+        """Return the option of meson setup."""
         return {
             SECTIONS: (
                 "-Dcpp_args='-ffunction-sections -fdata-sections'"
@@ -95,7 +95,7 @@ def _linked(folder: Path, built: Path) -> Iterator[LinkedFile]:
 
 
 def _options(folder: Path) -> Iterator[str]:
-    """Yield the options that meson keeps of its command line."""
+    """Yield the command-line options that Meson stores."""
     parser = configparser.RawConfigParser(delimiters=("=",), interpolation=None, strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
@@ -114,7 +114,7 @@ def _options(folder: Path) -> Iterator[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Read a list of paths as meson writes it: ['a', 'b']."""
+    """Read a list of paths in Meson's form: ['a', 'b']."""
     return [name for name in text.strip("[] ").replace('"', "'").split("'") if name.strip(", ")]
 
 

@@ -1,4 +1,4 @@
-"""Ninja alone: build.ninja that GN or a script of the project wrote."""
+"""Ninja without CMake or Meson: GN or a script of the project wrote build.ninja."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILE, _ARGUMENTS = "build.ninja", "args.gn"
 
 
 class Ninja:
-    """Ninja, whatever wrote its file."""
+    """Ninja with any generator."""
 
     name = "Ninja"
     packages = ("ninja-build", "g++")
@@ -32,7 +32,7 @@ class Ninja:
         return (folder / _FILE).is_file()
 
     def read(self, folder: Path) -> BuildFolder:
-        """Find the folder that GN was run in."""
+        """Find the folder in which GN ran."""
         if not (folder / _ARGUMENTS).is_file():
             return BuildFolder(folder, folder)
         source = next((each for each in folder.parents if (each / ".gn").is_file()), folder)
@@ -41,7 +41,7 @@ class Ninja:
         return BuildFolder(source, folder, None, {"gn": arguments or " "})
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
-        """Build the images by their paths; what wrote build.ninja is known of GN alone."""
+        """Build the images by their paths; the generator of build.ninja is known only for GN."""
         names = [str(image.path.relative_to(build.folder)) for image in images]
         made = shell_words(["ninja", "-C", place.folder, *names], place.root)
         if build.fact("gn"):
@@ -51,11 +51,13 @@ class Ninja:
         if build.folder == build.source and place.is_fresh and place.folder == place.source:
             return Commands("", made)
         return Commands(
-            "", "", (f"what writes {_FILE} is not known: give it as setup, with build: {made}",)
+            "",
+            "",
+            (f"the command that writes {_FILE} is unknown: set it as setup, with build: {made}",),
         )
 
     def advice(self, missing: str, image: str) -> str:
-        """Name the flag."""
+        """Return the flag to add."""
         return {
             SECTIONS: "compile with -ffunction-sections, link with -Wl,--gc-sections",
             MAP: f"link with -Wl,-Map={image}.map",

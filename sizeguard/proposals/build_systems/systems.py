@@ -1,4 +1,4 @@
-"""The build systems that are known, and the folders below a project that they built."""
+"""The known build systems, and the build folders below a project."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sizeguard.proposals.build_systems.make import Make
 from sizeguard.proposals.build_systems.meson import Meson
 from sizeguard.proposals.build_systems.ninja import Ninja
 
-# Those that write files of others come first: CMake and Meson write build.ninja and Makefiles.
+# Generators come first, because CMake and Meson write build.ninja and Makefiles.
 SYSTEMS: tuple[BuildSystem, ...] = (CMake(), Meson(), Cargo(), Ninja(), Make())
-_DEPTH = 3  # folders below a project in which builds are looked for
+_DEPTH = 3  # depth of folders below a project to search for builds
 
 
 def built_folders(start: Path) -> Iterator[tuple[BuildSystem, Path]]:
     """Yield the build folders at and below a folder.
 
-    Below one with a Makefile are others, below one of another system none. Without any, the
-    nearest above it is taken, up to the root of the git worktree.
+    Only a folder with a Makefile can contain other build folders. If there is none, the nearest one
+    above is used, up to the root of the git worktree.
     """
     below = list(_below(start.resolve()))
     yield from below or _above(start.resolve())
